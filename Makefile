@@ -1,0 +1,61 @@
+# make table   set up the core (no torch) and print predicted against observed
+# make test    set up everything and run the whole suite
+# make docs    build the documentation
+# make bench   measure, with baselines beside
+# Each sets up what it needs, in .venv; a second call starts at once.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SETUP := pyproject.toml constraints.txt
+
+.PHONY: table test test-full lint types layers docs bench accuracy clean
+
+table: $(VENV)/core.stamp
+	@$(BIN)/swingby table --paper
+
+test: $(VENV)/all.stamp lint types layers
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+test-full: $(VENV)/all.stamp lint types layers
+	SWINGBY_HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/all.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/all.stamp
+	$(BIN)/mypy
+
+layers: $(VENV)/all.stamp
+	$(BIN)/lint-imports
+
+docs: $(VENV)/all.stamp
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/core.stamp
+	$(BIN)/python -m benchmarks.speed
+
+accuracy: $(VENV)/core.stamp
+	$(BIN)/python -m benchmarks.accuracy
+
+# Debian splits ensurepip off into python3-venv; install it where we may, else say so.
+$(VENV)/bin/python:
+	@$(PYTHON) -c "import ensurepip" 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && apt-get install -y -qq python3-venv; \
+	  else echo "Python has no ensurepip: apt-get install python3-venv" >&2; exit 1; fi; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.stamp: $(SETUP) | $(VENV)/bin/python
+	@echo "setting up the core in $(VENV) (about a minute the first time)"
+	@$(PIP) install -c constraints.txt -e . 2>$(VENV)/setup.log || { cat $(VENV)/setup.log >&2; exit 1; }
+	@touch $@
+
+$(VENV)/all.stamp: $(SETUP) | $(VENV)/bin/python
+	@echo "setting up everything in $(VENV) (a few minutes the first time)"
+	@$(PIP) install -c constraints.txt -e ".[all]" 2>$(VENV)/setup.log || { cat $(VENV)/setup.log >&2; exit 1; }
+	@touch $@ $(VENV)/core.stamp
+
+clean:
+	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""What the paper says. Knows nothing of simulation, checking or printing."""

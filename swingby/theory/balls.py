@@ -1,0 +1,192 @@
+"""Expressions of sympy evaluated in ball arithmetic.
+
+A statement is written once, as a sympy expression; this module turns it into a python-flint
+ball that certainly contains its value. Only the functions that the statements use are known:
+sums, products, powers, log, exp, Min, Max and absolute value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import flint
+import mpmath
+
+#: Working precisions, in bits, tried one after the other until a sign is decided.
+PRECISIONS = (128, 256, 512, 1024, 2048)
+
+Result = TypeVar("Result")
+
+
+def ball(number: Fraction | int) -> flint.arb:
+    """The ball around an exact rational, at the current working precision.
+
+    Parameters
+    ----------
+    number : Fraction or int
+
+    Returns
+    -------
+    flint.arb
+    """
+    fraction = Fraction(number)
+    return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
+
+
+def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
+    """A ball that contains the value of a sympy expression.
+
+    Parameters
+    ----------
+    expression : sympy.Expr
+    values : mapping from sympy.Symbol to flint.arb
+
+    Returns
+    -------
+    flint.arb
+        Not finite where the expression is undefined at some point of the balls.
+
+    Raises
+    ------
+    KeyError
+        If a symbol has no value.
+    TypeError
+        If the expression has a function that no statement uses.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> x = sympy.Symbol("x")
+    >>> evaluate(sympy.log(x) + 1, {x: flint.arb(1)})
+    1.00000000000000
+    """
+    if expression.is_Symbol:
+        return values[expression]
+    if expression.is_Rational:
+        return ball(Fraction(int(expression.p), int(expression.q)))
+    arguments = [evaluate(argument, values) for argument in expression.args]
+    name = expression.func.__name__
+    if name == "Add":
+        total = flint.arb(0)
+        for argument in arguments:
+            total += argument
+        return total
+    if name == "Mul":
+        product = flint.arb(1)
+        for argument in arguments:
+            product *= argument
+        return product
+    if name == "Pow":
+        return arguments[0] ** arguments[1]
+    if name == "exp":
+        return arguments[0].exp()
+    if name == "log":
+        return arguments[0].log()
+    if name == "Abs":
+        return abs(arguments[0])
+    if name in ("Min", "Max"):
+        choose: Callable[[flint.arb, flint.arb], flint.arb] = getattr(flint.arb, name.lower())
+        best = arguments[0]
+        for argument in arguments[1:]:
+            best = choose(best, argument)
+        return best
+    raise TypeError(f"no ball evaluation for {name}")
+
+
+def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
+    """The exact value of a rational expression.
+
+    Parameters
+    ----------
+    expression : sympy.Expr
+    values : mapping from sympy.Symbol to Fraction
+
+    Returns
+    -------
+    Fraction or None
+        None where the expression is not a rational function of symbols that have a value.
+    """
+    if expression.is_Symbol:
+        return values.get(expression)
+    if expression.is_Rational:
+        return Fraction(int(expression.p), int(expression.q))
+    found = [rational(argument, values) for argument in expression.args]
+    arguments = [argument for argument in found if argument is not None]
+    name = expression.func.__name__
+    if len(arguments) < len(found) or (name == "Pow" and arguments[1].denominator != 1):
+        return None
+    if name == "Add":
+        return sum(arguments, Fraction(0))
+    if name == "Mul":
+        return math.prod(arguments, start=Fraction(1))
+    if name == "Pow" and (arguments[0] or arguments[1] > 0):
+        return arguments[0] ** int(arguments[1])
+    if name == "Abs":
+        return abs(arguments[0])
+    return None
+
+
+def sign(number: flint.arb) -> int | None:
+    """The sign of every point of a ball: 1, 0 or -1, or None when the ball does not decide.
+
+    Parameters
+    ----------
+    number : flint.arb
+
+    Returns
+    -------
+    int or None
+    """
+    if number > 0:
+        return 1
+    if number < 0:
+        return -1
+    return 0 if number == 0 else None
+
+
+def with_rising_precision(
+    compute: Callable[[], Result], decided: Callable[[Result], bool]
+) -> Result:
+    """Repeat a ball computation at rising precision until its result is decided.
+
+    Parameters
+    ----------
+    compute : callable
+        Computes at the current working precision of python-flint.
+    decided : callable
+        Says whether the result is good enough.
+
+    Returns
+    -------
+    object
+        The last result, also when the highest precision did not decide it.
+    """
+    for bits in PRECISIONS:
+        with flint.ctx.workprec(bits):
+            result = compute()
+        if decided(result):
+            break
+    return result
+
+
+def midpoint(number: flint.arb) -> mpmath.mpf:
+    """The midpoint of a ball as an mpmath number, without rounding.
+
+    Parameters
+    ----------
+    number : flint.arb
+
+    Returns
+    -------
+    mpmath.mpf
+        Infinite or NaN where the ball is.
+    """
+    if number.is_nan():
+        return mpmath.mpf("nan")
+    if not number.is_finite():
+        return mpmath.mpf("inf") if number.mid() > 0 else mpmath.mpf("-inf")
+    mantissa, exponent = number.mid().man_exp()
+    return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(exponent)))

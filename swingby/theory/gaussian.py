@@ -1,0 +1,189 @@
+r"""Stage times over Gaussian initializations, in closed form.
+
+For :math:`U(0) = \tau N` with independent standard normal entries, Bartlett's decomposition
+makes the pivots of :math:`W(0) = U U^\top` independent,
+:math:`\pi_k = \tau^2 \chi^2_{d' - k + 1}` for the concept of rank k (by descending signal), so
+with :math:`t_k = -\log \pi_k / g_{kk}`
+
+.. math::
+   \mathbb E\,t_k = \frac{-\log(2\tau^2) - \psi\big((d' - k + 1)/2\big)}{g_{kk}}, \qquad
+   \operatorname{sd} t_k = \frac{\sqrt{\psi'\big((d' - k + 1)/2\big)}}{g_{kk}},
+
+:math:`\psi` the digamma function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.theory.growth import growth_rates
+from swingby.theory.task import SIMTask
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+#: The quantiles shown beside a median: 90 % of initializations lie between the outer two.
+QUANTILES = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True)
+class GaussianTimes:
+    """Distribution of the half-times over Gaussian U(0).
+
+    Parameters
+    ----------
+    task : SIMTask
+    log_tau_squared : float
+        log of the variance of the entries of U(0).
+    width : int
+        d', the number of columns of U(0).
+    eta : Fraction
+    dynamics : str
+    growth : ndarray of shape (d,)
+        Growth of w_kk per step, in the user's order.
+    freedom : ndarray of shape (d,)
+        Degrees of freedom d' - k + 1 of each pivot's chi-square; 0 where a_k = 0.
+    """
+
+    task: SIMTask
+    log_tau_squared: float
+    width: int
+    eta: Fraction
+    dynamics: str
+    growth: NDArray[np.float64]
+    freedom: NDArray[np.float64]
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean of each half-time in steps, shape (d,); inf where a_k = 0."""
+        from scipy.special import digamma
+
+        return self._where_learned(
+            lambda nu: -self.log_tau_squared - math.log(2) - digamma(nu / 2)
+        )
+
+    @property
+    def sd(self) -> NDArray[np.float64]:
+        """Standard deviation of each half-time in steps, shape (d,); nan where a_k = 0."""
+        from scipy.special import polygamma
+
+        spread = self._where_learned(lambda nu: np.sqrt(polygamma(1, nu / 2)))
+        return np.where(np.isinf(spread), np.nan, spread)
+
+    def quantile(self, level: float | Sequence[float]) -> NDArray[np.float64]:
+        """Quantiles of each half-time.
+
+        Parameters
+        ----------
+        level : float or sequence of n floats
+            Strictly between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (d,) or (n, d)
+            Steps; inf where a_k = 0.
+
+        Raises
+        ------
+        InvalidInput
+            If a level is not strictly between 0 and 1.
+        """
+        levels = np.atleast_1d(np.asarray(level, dtype=float))
+        if not ((levels > 0) & (levels < 1)).all():
+            raise InvalidInput("level", level, "must lie strictly between 0 and 1")
+        rows = np.stack([self._quantile(one) for one in levels])
+        return rows[0] if np.ndim(level) == 0 else rows
+
+    def _quantile(self, level: float) -> NDArray[np.float64]:
+        from scipy.special import gammaincinv
+
+        # A late half-time is a small pivot: the q-quantile of t is the (1 - q)-quantile of pi.
+        return self._where_learned(
+            lambda nu: -self.log_tau_squared - np.log(2 * gammaincinv(nu / 2, 1 - level))
+        )
+
+    def _where_learned(self, waiting: Any) -> NDArray[np.float64]:
+        result = np.full(self.task.dim, np.inf)
+        learned = self.freedom > 0
+        result[learned] = waiting(self.freedom[learned]) / self.growth[learned]
+        return result
+
+    def to_frame(self) -> Any:
+        """One row per concept: signal, mean, sd and quantiles of its half-time in steps.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas
+
+        low, middle, high = self.quantile(QUANTILES)
+        return pandas.DataFrame(
+            {
+                "concept": np.arange(1, self.task.dim + 1),
+                "a": self.task.signal,
+                "mean": self.mean,
+                "sd": self.sd,
+                "q05": low,
+                "median": middle,
+                "q95": high,
+            }
+        )
+
+    def __str__(self) -> str:
+        return self.to_frame().to_string(index=False, float_format=lambda value: f"{value:.1f}")
+
+
+def gaussian_times(
+    task: SIMTask,
+    tau_squared: Fraction,
+    width: int,
+    eta: Fraction,
+    dynamics: str,
+) -> GaussianTimes:
+    """The distribution for entries of variance `tau_squared`, any size.
+
+    Parameters
+    ----------
+    task : SIMTask
+    tau_squared : Fraction
+        Variance of the entries of U(0); positive.
+    width : int
+        At least the number of concepts with positive signal.
+    eta : Fraction
+    dynamics : {"euler", "gd", "flow"}
+
+    Returns
+    -------
+    GaussianTimes
+
+    Raises
+    ------
+    InvalidInput
+        If the width is too small for every concept to be learned.
+    """
+    signal = task.signal
+    learned = int((signal > 0).sum())
+    if width < learned:
+        raise InvalidInput(
+            "width",
+            width,
+            f"must be at least {learned}, the number of concepts with a positive signal "
+            "(a narrower U(0) traps the rest)",
+            "Sec. 4.2",
+        )
+    freedom = np.zeros(task.dim)
+    for rank, k in enumerate(task.order[:learned]):
+        freedom[k] = width - rank
+    growth = np.diag(growth_rates(signal, float(eta), dynamics)).copy()
+    return GaussianTimes(task, numbers.log_of(tau_squared), width, eta, dynamics, growth, freedom)

@@ -1,0 +1,142 @@
+"""W(0): an initial matrix, with its scale kept apart so that it may lie below the float range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: Relative asymmetry that a matrix product in floats leaves behind; more is refused.
+SYMMETRY_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """The matrix ``omega * matrix``, for omega below the float range.
+
+    Parameters
+    ----------
+    matrix : array_like of shape (d, d)
+        Symmetric.
+    omega : float, int, Fraction, str or mpmath number
+        Positive; ``"1e-400"`` works.
+
+    Raises
+    ------
+    InvalidInput
+        If matrix is not a finite array or omega not positive.
+
+    Examples
+    --------
+    >>> Scaled([[2, 1], [1, 2]], "1e-400")
+    Scaled([[2.0, 1.0], [1.0, 2.0]], '1e-400')
+    """
+
+    matrix: NDArray[np.float64]
+    omega: Fraction
+
+    def __init__(self, matrix: ArrayLike, omega: Any) -> None:
+        object.__setattr__(self, "matrix", numbers.real_array(matrix, "W0.matrix"))
+        object.__setattr__(self, "omega", numbers.positive(omega, "W0.omega", "Assumption D.4"))
+
+    def __repr__(self) -> str:
+        return f"Scaled({self.matrix.tolist()}, {numbers.scientific(self.omega)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Scaled)
+            and self.omega == other.omega
+            and np.array_equal(self.matrix, other.matrix)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class Initial:
+    """A checked W(0).
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (d, d)
+        Exactly symmetric.
+    scale : Fraction
+        W(0) is ``scale * matrix``; 1 for a plain array.
+    """
+
+    matrix: NDArray[np.float64]
+    scale: Fraction
+
+    @property
+    def log_scale(self) -> float:
+        """Natural logarithm of the scale."""
+        return 0.0 if self.scale == 1 else numbers.log_of(self.scale)
+
+    @property
+    def entries(self) -> list[list[Fraction]]:
+        """W(0) as exact rationals."""
+        return [[Fraction(entry) * self.scale for entry in row] for row in self.matrix.tolist()]
+
+    @property
+    def omega(self) -> Fraction:
+        """The smallest entry in size: the largest omega that (D.8) admits."""
+        return Fraction(float(np.abs(self.matrix).min())) * self.scale
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest entry in size: beta times omega in (D.8)."""
+        return Fraction(float(np.abs(self.matrix).max())) * self.scale
+
+    def is_psd(self) -> bool:
+        """Whether W(0) is positive semidefinite up to rounding (relative 1e-12)."""
+        values = np.linalg.eigvalsh(self.matrix)
+        return bool(values[0] >= -1e-12 * max(abs(values[-1]), abs(values[0])))
+
+
+def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:
+    """Check an initial matrix.
+
+    Parameters
+    ----------
+    W0 : array_like of shape (d, d), or Scaled
+    dim : int
+        The d it has to have.
+    argument : str
+        Name used in errors.
+
+    Returns
+    -------
+    Initial
+
+    Raises
+    ------
+    InvalidInput
+        If it is not finite, not square, not d by d, not symmetric (beyond a relative 1e-9,
+        below which it is symmetrised), or zero.
+    """
+    if isinstance(W0, Initial):
+        return W0
+    if isinstance(W0, Scaled):
+        matrix, scale = W0.matrix.copy(), W0.omega
+    else:
+        matrix, scale = numbers.real_array(W0, argument), Fraction(1)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InvalidInput(argument, f"shape {matrix.shape}", "must be a square matrix", "(D.2)")
+    if matrix.shape != (dim, dim):
+        raise InvalidInput(
+            argument, f"shape {matrix.shape}", f"must have shape ({dim}, {dim})", "(D.2)"
+        )
+    size = np.abs(matrix).max()
+    if not size:
+        raise InvalidInput(argument, "the zero matrix", "must not be zero", "Assumption D.1")
+    if np.abs(matrix - matrix.T).max() > SYMMETRY_TOLERANCE * size:
+        raise InvalidInput(argument, "this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
+    return Initial((matrix + matrix.T) / 2, scale)

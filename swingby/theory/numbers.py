@@ -1,0 +1,350 @@
+"""Numbers in: exact where the user is exact, refused where they make no sense.
+
+Every number a user hands over passes through this module once. A float is taken as the exact
+binary number it is; text such as ``"1e-400"`` or ``"1/3"`` as the exact rational it denotes.
+Nothing is evaluated: text is matched against one pattern.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Largest decimal exponent read, in absolute value. Below 1e-100000 a run has more stages of
+#: waiting than anyone will simulate, and exact rationals of that size are no longer cheap.
+LARGEST_EXPONENT = 100_000
+
+_NUMBER = re.compile(
+    r"[+-]?(?:(?P<over>\d{1,400}/\d{1,400})|(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})"
+    r"(?:[eE](?P<exponent>[+-]?\d{1,9}))?)",
+    re.ASCII,
+)
+
+
+def exact(value: object, argument: str, source: str = "") -> Fraction:
+    """The exact rational number that `value` denotes.
+
+    Parameters
+    ----------
+    value : int, float, Fraction, Decimal, str, numpy scalar, sympy Rational or mpmath number
+        Text may be a decimal (``"0.05"``, ``"1e-400"``) or a quotient (``"1/3"``).
+    argument : str
+        Name used in the error.
+    source : str, optional
+        Statement that asks for the number, used in the error.
+
+    Returns
+    -------
+    fractions.Fraction
+        Exactly the number given; a float is the binary number it stores.
+
+    Raises
+    ------
+    InvalidInput
+        For NaN, infinity, booleans, text that is not a number, or exponents past 100000.
+
+    Examples
+    --------
+    >>> exact("1/3", "mu"), exact(0.5, "mu")
+    (Fraction(1, 3), Fraction(1, 2))
+    """
+    if isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(argument, value, "must be a number, not a truth value", source)
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, (Integral, Rational)):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, (float, np.floating)):
+        return _finite_float(float(value), value, argument, source)
+    if isinstance(value, str):
+        return _from_text(value, argument, source)
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise InvalidInput(argument, value, "must be a finite number", source)
+        return _from_text(str(value), argument, source)
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return exact(value.item(), argument, source)
+    return _from_library_number(value, argument, source)
+
+
+def _finite_float(number: float, shown: object, argument: str, source: str) -> Fraction:
+    if not math.isfinite(number):
+        raise InvalidInput(argument, shown, "must be a finite number", source)
+    return Fraction(number)
+
+
+def _from_text(text: str, argument: str, source: str) -> Fraction:
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInput(
+            argument, text, "must be a number such as 0.05, 1e-400 or 1/3", source
+        )
+    if match["exponent"] is not None and abs(int(match["exponent"])) > LARGEST_EXPONENT:
+        raise InvalidInput(
+            argument, text, f"must have an exponent of at most {LARGEST_EXPONENT} in size", source
+        )
+    try:
+        return Fraction(text.strip())
+    except ZeroDivisionError:
+        raise InvalidInput(argument, text, "must have a nonzero denominator", source) from None
+
+
+def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
+    """Numbers of sympy and mpmath, recognised by shape so that neither is imported here."""
+    if hasattr(value, "p") and hasattr(value, "q") and getattr(value, "is_Rational", False):
+        if not value.q:
+            raise InvalidInput(argument, value, "must be a finite number", source)
+        return Fraction(int(value.p), int(value.q))
+    raw = getattr(value, "_mpf_", None)
+    if raw is not None:
+        sign, mantissa, exponent, _ = raw
+        mantissa, exponent = int(mantissa), int(exponent)
+        if not mantissa and exponent:
+            raise InvalidInput(argument, value, "must be a finite number", source)
+        if abs(exponent) > 4 * LARGEST_EXPONENT:
+            raise InvalidInput(
+                argument, value, f"must have an exponent of at most {LARGEST_EXPONENT}", source
+            )
+        scaled = Fraction(mantissa) * Fraction(2) ** exponent
+        return -scaled if sign else scaled
+    if getattr(value, "is_Float", False):
+        return _from_library_number(value._to_mpmath(value._prec), argument, source)
+    raise InvalidInput(argument, value, "must be a number", source)
+
+
+def positive(value: object, argument: str, source: str = "") -> Fraction:
+    """The exact number `value`, which must be positive.
+
+    Parameters
+    ----------
+    value, argument, source
+        As in :func:`exact`.
+
+    Returns
+    -------
+    fractions.Fraction
+
+    Raises
+    ------
+    InvalidInput
+        If the value is not a number, or not positive.
+
+    Examples
+    --------
+    >>> positive("1e-3", "omega")
+    Fraction(1, 1000)
+    """
+    number = exact(value, argument, source)
+    if number <= 0:
+        raise InvalidInput(argument, value, "must be positive", source)
+    return number
+
+
+def within_float(number: Fraction, argument: str, source: str = "") -> float:
+    """The float nearest to `number`, refused when it lies outside the normal float range.
+
+    Parameters
+    ----------
+    number : fractions.Fraction
+    argument, source : str
+        Used in the error.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InvalidInput
+        If the number is nonzero and below 2.3e-308 or above 1.7e308 in size.
+    """
+    try:
+        result = float(number)
+    except OverflowError:
+        result = math.inf
+    if math.isinf(result) or (number and abs(result) < 2.3e-308):
+        raise InvalidInput(argument, scientific(number), "must lie in the float range", source)
+    return result
+
+
+def vector(values: object, argument: str, source: str = "") -> tuple[Fraction, ...]:
+    """A non-empty sequence of exact numbers.
+
+    Parameters
+    ----------
+    values : iterable of numbers, or one number
+    argument, source : str
+        Used in errors; element p is called ``argument[p]``, counted from 1.
+
+    Returns
+    -------
+    tuple of Fraction
+
+    Raises
+    ------
+    InvalidInput
+        If it is empty, text, not iterable, or one element is not a number.
+    """
+    if isinstance(values, (str, bytes, dict, set)):
+        raise InvalidInput(argument, values, "must be a sequence of numbers", source)
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        raise InvalidInput(
+            argument, f"an array of shape {values.shape}", "must have one axis", source
+        )
+    if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and not values.ndim):
+        values = (values,)
+    numbers = tuple(
+        exact(value, f"{argument}[{place}]", source) for place, value in enumerate(values, 1)
+    )
+    if not numbers:
+        raise InvalidInput(argument, "an empty sequence", "must not be empty", source)
+    return numbers
+
+
+def whole(value: object, argument: str, least: int = 0, source: str = "") -> int:
+    """A whole number of at least `least`.
+
+    Parameters
+    ----------
+    value : int, or a number equal to one
+    argument : str
+    least : int
+    source : str, optional
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidInput
+        If the value is not whole or too small.
+    """
+    number = exact(value, argument, source)
+    if number.denominator != 1:
+        raise InvalidInput(argument, value, "must be a whole number", source)
+    if number < least:
+        raise InvalidInput(argument, value, f"must be at least {least}", source)
+    return int(number)
+
+
+def real_array(values: object, argument: str, source: str = "") -> NDArray[np.float64]:
+    """A finite float64 array.
+
+    Parameters
+    ----------
+    values : array_like
+    argument, source : str
+
+    Returns
+    -------
+    numpy.ndarray
+        Always a fresh array, so that a caller's later edit changes nothing.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not numeric, complex, empty, ragged, or holds NaN or infinity.
+    """
+    try:
+        raw = np.asarray(values)
+    except (ValueError, TypeError):
+        raise InvalidInput(argument, values, "must be a rectangular array", source) from None
+    if raw.dtype.kind not in "iuf":
+        exact_entries = raw.dtype.kind == "O" and raw.size > 0
+        if not exact_entries:
+            raise InvalidInput(argument, values, "must be an array of real numbers", source)
+        flat = [
+            within_float(exact(entry, f"an entry of {argument}", source), argument, source)
+            for entry in raw.ravel()
+        ]
+        raw = np.array(flat, dtype=np.float64).reshape(raw.shape)
+    array = np.array(raw, dtype=np.float64)
+    if array.size == 0:
+        raise InvalidInput(argument, f"an array of shape {array.shape}", "must not be empty", source)
+    if not np.isfinite(array).all():
+        raise InvalidInput(argument, "an array with NaN or infinity", "must be finite", source)
+    return array
+
+
+def log_of(number: Fraction) -> float:
+    """Natural logarithm of a positive rational of any size.
+
+    Parameters
+    ----------
+    number : fractions.Fraction
+
+    Returns
+    -------
+    float
+        Correct to a few units in the last place, also where ``float(number)`` is 0 or infinite.
+
+    Examples
+    --------
+    >>> round(log_of(Fraction(1, 10**400)) / math.log(10), 9)
+    -400.0
+    """
+    shift = number.numerator.bit_length() - number.denominator.bit_length()
+    scaled = number / Fraction(2) ** shift
+    near_one = float(scaled - 1)
+    return math.log1p(near_one) + shift * math.log(2)
+
+
+def scientific(number: Fraction, digits: int = 4) -> str:
+    """`number` for a person: plain where short, otherwise scientific, at any size.
+
+    Parameters
+    ----------
+    number : fractions.Fraction
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> scientific(Fraction(1, 10**400)), scientific(Fraction(1, 8)), scientific(Fraction(0))
+    ('1e-400', '0.125', '0')
+    """
+    if not number:
+        return "0"
+    if Fraction(1, 10**4) <= abs(number) < 10**6:
+        return f"{float(number):.{digits}g}" if abs(number) < 10**4 else f"{float(number):.6g}"
+    return scientific_log10(log_of(abs(number)) / math.log(10), digits, negative=number < 0)
+
+
+def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:
+    """The number ``10**log10`` as text such as ``1.413e-75``.
+
+    Parameters
+    ----------
+    log10 : float
+    digits : int
+        Significant digits.
+    negative : bool
+        Put a minus sign in front.
+
+    Returns
+    -------
+    str
+    """
+    exponent = math.floor(log10)
+    mantissa = f"{10 ** (log10 - exponent):.{digits - 1}f}"
+    if mantissa.startswith("10"):
+        mantissa, exponent = f"{1:.{digits - 1}f}", exponent + 1
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{'-' if negative else ''}{mantissa}e{exponent:+03d}"

@@ -1,0 +1,401 @@
+r"""The structured identity mapping (SIM) task of Sec. 2.
+
+A task is s Gaussian clusters in d dimensions: cluster p is centred at :math:`\mu_p \mathbf 1_p`
+and has standard deviation :math:`\sigma_q` along axis q. All the linear theory needs of it is
+the signal :math:`a_p = \sigma_p^2 + \mu_p^2 / s` and the test point
+:math:`\hat x = \sum_p \mu_p \mathbf 1_p`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: 2^16 test points are the most that test_points() makes.
+MOST_TEST_POINT_CONCEPTS = 16
+
+
+@dataclass(frozen=True)
+class SIMTask:
+    r"""A SIM task: cluster distances, cluster spreads, dimension.
+
+    .. math:: a_p = \sigma_p^2 + \mu_p^2 / s \quad (p \le s), \qquad a_p = 0 \quad (p > s).
+
+    Parameters
+    ----------
+    mu : sequence of s numbers
+        Distance of each cluster centre from the origin; positive. Exact numbers (int,
+        Fraction, text such as ``"1/3"``) stay exact; a float is the binary number it stores.
+    sigma : sequence of s numbers, or one number for all
+        Standard deviation of the data along each concept's axis; at least 0.
+    dim : int, optional
+        Dimension d of the input space, at least s. Default s.
+
+    Attributes
+    ----------
+    mu, sigma : tuple of Fraction, length s
+    dim : int
+    signal_override : tuple of Fraction of length d, or None
+        The signal a where it does not follow from mu and sigma; see :meth:`with_signal`.
+    note : str
+        Where an overridden signal comes from.
+    rotation : ndarray of shape (d, d), or None
+        Orthogonal matrix whose column p is the direction of concept p, for data that is not
+        axis-aligned; found by :meth:`from_samples`.
+
+    Raises
+    ------
+    InvalidInput
+        For numbers that are not finite, mu not positive, sigma negative, lengths that differ,
+        or dim below s.
+
+    References
+    ----------
+    Sec. 2.1, and (C.7)-(C.13) for the signal.
+
+    Examples
+    --------
+    >>> task = SIMTask(mu=[1, 2], sigma=["1/20", "1/20"])
+    >>> task.exact_signal
+    (Fraction(201, 400), Fraction(801, 400))
+    >>> task.test_point
+    array([1., 2.])
+    """
+
+    mu: tuple[Fraction, ...]
+    sigma: tuple[Fraction, ...]
+    dim: int
+    signal_override: tuple[Fraction, ...] | None = None
+    note: str = ""
+    rotation: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+
+    def __init__(
+        self,
+        mu: Sequence[Any],
+        sigma: Sequence[Any] | Any = 0,
+        dim: int | None = None,
+        *,
+        signal_override: tuple[Fraction, ...] | None = None,
+        note: str = "",
+        rotation: NDArray[np.float64] | None = None,
+    ) -> None:
+        centres = numbers.vector(mu, "mu", "Sec. 2.1")
+        for place, centre in enumerate(centres, 1):
+            if centre <= 0:
+                raise InvalidInput(f"mu[{place}]", centre, "must be positive", "Sec. 2.1")
+            numbers.within_float(centre, f"mu[{place}]", "Sec. 2.1")
+        spreads = numbers.vector(sigma, "sigma", "Sec. 2.1")
+        if np.ndim(sigma) == 0 and not isinstance(sigma, (list, tuple)):
+            spreads = spreads * len(centres)
+        if len(spreads) != len(centres):
+            raise InvalidInput(
+                "sigma",
+                f"{len(spreads)} values",
+                f"must have as many values as mu, which has {len(centres)}",
+                "Sec. 2.1",
+            )
+        for place, spread in enumerate(spreads, 1):
+            if spread < 0:
+                raise InvalidInput(f"sigma[{place}]", spread, "must not be negative", "Sec. 2.1")
+            numbers.within_float(spread, f"sigma[{place}]", "Sec. 2.1")
+        size = len(centres) if dim is None else numbers.whole(dim, "dim", 1, "Sec. 2.1")
+        if size < len(centres):
+            raise InvalidInput(
+                "dim", size, f"must be at least the number of concepts, {len(centres)}", "Sec. 2.1"
+            )
+        object.__setattr__(self, "mu", centres)
+        object.__setattr__(self, "sigma", spreads)
+        object.__setattr__(self, "dim", size)
+        object.__setattr__(self, "signal_override", signal_override)
+        object.__setattr__(self, "note", note)
+        object.__setattr__(self, "rotation", rotation)
+        for place, value in enumerate(self.exact_signal, 1):
+            numbers.within_float(value, f"a[{place}] = sigma^2 + mu^2/s", "Sec. 2.1")
+
+    @property
+    def s(self) -> int:
+        """Number of concept classes."""
+        return len(self.mu)
+
+    @property
+    def exact_signal(self) -> tuple[Fraction, ...]:
+        """The signal a as exact rationals, length d, in the order of the user's concepts."""
+        if self.signal_override is not None:
+            return self.signal_override
+        informative = tuple(
+            spread**2 + centre**2 / self.s for centre, spread in zip(self.mu, self.sigma, strict=True)
+        )
+        return informative + (Fraction(0),) * (self.dim - self.s)
+
+    @property
+    def signal(self) -> NDArray[np.float64]:
+        """The signal a, shape (d,): the concept signal strength per unit of eta times steps."""
+        return np.array([float(value) for value in self.exact_signal])
+
+    @property
+    def test_point(self) -> NDArray[np.float64]:
+        """The out-of-distribution test point: the sum of the cluster centres, shape (d,)."""
+        point = np.zeros(self.dim)
+        point[: self.s] = [float(centre) for centre in self.mu]
+        return point
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Indices of the directions by descending signal; equal signals keep the user's order."""
+        exact = self.exact_signal
+        return tuple(sorted(range(self.dim), key=lambda place: -exact[place]))
+
+    def test_points(self) -> dict[tuple[int, ...], NDArray[np.float64]]:
+        r"""The 2^s test points :math:`\hat x^{(v)} = \sum_p v_p \mu_p \mathbf 1_p` of App. B.
+
+        Returns
+        -------
+        dict
+            From the index tuple v in {0, 1}^s to a point of shape (d,).
+
+        Raises
+        ------
+        InvalidInput
+            For more than 16 concepts.
+
+        References
+        ----------
+        (B.1).
+
+        Examples
+        --------
+        >>> points = SIMTask([1, 2]).test_points()
+        >>> points[0, 1], len(points)
+        (array([0., 2.]), 4)
+        """
+        if self.s > MOST_TEST_POINT_CONCEPTS:
+            raise InvalidInput(
+                "the number of concepts",
+                self.s,
+                f"must be at most {MOST_TEST_POINT_CONCEPTS} for test_points",
+                "(B.1)",
+            )
+        full = self.test_point
+        points = {}
+        for index in itertools.product((0, 1), repeat=self.s):
+            mask = np.zeros(self.dim)
+            mask[: self.s] = index
+            points[index] = mask * full
+        return points
+
+    def sample(
+        self,
+        n_per_class: int,
+        rng: np.random.Generator | int | None = None,
+        center_cluster: bool = False,
+        rotation: ArrayLike | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Training points of the task.
+
+        Parameters
+        ----------
+        n_per_class : int
+            Points per cluster.
+        rng : numpy Generator, seed or None
+            Source of randomness (SPEC 7).
+        center_cluster : bool
+            Add the optional cluster centred at the origin (Sec. 2.1), with label -1. The second
+            moment of such data is ``sigma^2 + mu^2/(s + 1)``, not :attr:`signal`.
+        rotation : array of shape (d, d), optional
+            Orthogonal; column p is the direction given to axis p. Default: the task's own.
+
+        Returns
+        -------
+        points : ndarray of shape (N, d)
+        labels : ndarray of shape (N,)
+            Cluster numbers 0 to s - 1, and -1 for the centre cluster.
+
+        Raises
+        ------
+        InvalidInput
+            If n_per_class is not a positive whole number or rotation is not orthogonal.
+
+        Examples
+        --------
+        >>> points, labels = SIMTask([1, 2], [0, 0]).sample(1, rng=0)
+        >>> points.tolist(), labels.tolist()
+        ([[1.0, 0.0], [0.0, 2.0]], [0, 1])
+        """
+        count = numbers.whole(n_per_class, "n_per_class", 1, "Sec. 2.1")
+        generator = np.random.default_rng(rng)
+        classes = [*range(self.s), *([-1] if center_cluster else [])]
+        labels = np.repeat(np.array(classes, dtype=np.int64), count)
+        spread = np.zeros(self.dim)
+        spread[: self.s] = [float(value) for value in self.sigma]
+        points = generator.standard_normal((labels.size, self.dim)) * spread
+        informative = labels >= 0
+        points[informative, labels[informative]] += self.test_point[labels[informative]]
+        turn = self.rotation if rotation is None else _orthogonal(rotation, self.dim)
+        return (points if turn is None else points @ turn.T), labels
+
+    def with_signal(self, signal: Sequence[Any], note: str) -> SIMTask:
+        """The same geometry with another signal.
+
+        The public code of the authors runs its theory figures with the squares of a; such
+        variants keep their test point and say in `note` where the signal comes from.
+
+        Parameters
+        ----------
+        signal : sequence of d numbers
+            At least 0.
+        note : str
+            Where it comes from.
+
+        Returns
+        -------
+        SIMTask
+        """
+        return replace_signal(self, numbers.vector(signal, "signal"), note)
+
+    @classmethod
+    def from_signal(cls, a: Sequence[Any]) -> SIMTask:
+        r"""A task given by its signal alone: :math:`\mu_p = \sqrt{s a_p}`, sigma = 0.
+
+        Parameters
+        ----------
+        a : sequence of numbers
+            Positive; zeros are allowed at the end and are free directions (p > s).
+
+        Returns
+        -------
+        SIMTask
+            Its :attr:`exact_signal` is `a` exactly, while mu is rounded to floats.
+
+        Raises
+        ------
+        InvalidInput
+            If a is empty, negative, has no positive entry, or a zero before a positive entry.
+
+        Examples
+        --------
+        >>> SIMTask.from_signal([4, 1]).signal
+        array([4., 1.])
+        """
+        values = numbers.vector(a, "a", "Sec. 4")
+        for place, value in enumerate(values, 1):
+            if value < 0:
+                raise InvalidInput(f"a[{place}]", value, "must not be negative", "Sec. 4")
+        s = sum(value > 0 for value in values)
+        if not s:
+            raise InvalidInput("a", list(map(str, values)), "must have a positive entry", "Sec. 4")
+        if any(value == 0 for value in values[:s]):
+            raise InvalidInput(
+                "a", list(map(str, values)), "must have its zeros (free directions) last", "Sec. 4"
+            )
+        mu = [
+            math.sqrt(numbers.within_float(s * value, f"s a[{place}]", "Sec. 4"))
+            for place, value in enumerate(values[:s], 1)
+        ]
+        return cls(mu, [0] * s, len(values), signal_override=values)
+
+    @classmethod
+    def from_samples(cls, X: ArrayLike, labels: ArrayLike) -> SIMTask:
+        """The task that a data set looks like.
+
+        The direction of concept p is the class mean of label p, made orthonormal by the polar
+        decomposition (the orthonormal frame nearest to the unit means); mu is the mean along
+        it, sigma the pooled within-class standard deviation along it.
+
+        Parameters
+        ----------
+        X : array of shape (N, d)
+        labels : array of shape (N,)
+            Whole numbers. Class -1 is the centre cluster: it counts for sigma only. The other
+            labels, in ascending order, become concepts 1 to s.
+
+        Returns
+        -------
+        SIMTask
+            With :attr:`rotation` set to the frame found, completed to d directions.
+
+        Raises
+        ------
+        InvalidInput
+            For shapes that do not match, more classes than dimensions, a class with fewer than
+            two points, or class means that do not span s directions.
+        """
+        points = numbers.real_array(X, "X")
+        marks = np.asarray(labels)
+        if points.ndim != 2:
+            raise InvalidInput("X", f"an array of shape {points.shape}", "must have shape (N, d)")
+        if marks.shape != points.shape[:1]:
+            raise InvalidInput(
+                "labels", f"shape {marks.shape}", f"must have shape ({points.shape[0]},)"
+            )
+        if marks.dtype.kind not in "iu":
+            raise InvalidInput("labels", f"an array of {marks.dtype}", "must be whole numbers")
+        classes = [mark for mark in np.unique(marks) if mark != -1]
+        dim = points.shape[1]
+        if not 0 < len(classes) <= dim:
+            raise InvalidInput(
+                "labels", f"{len(classes)} classes", f"must name between 1 and d = {dim} classes"
+            )
+        for mark in np.unique(marks):
+            if (marks == mark).sum() < 2:
+                raise InvalidInput("labels", mark, "must have at least two points in each class")
+        means = np.stack([points[marks == mark].mean(axis=0) for mark in classes], axis=1)
+        lengths = np.linalg.norm(means, axis=0)
+        if not (lengths > 0).all() or np.linalg.matrix_rank(means / lengths) < len(classes):
+            raise InvalidInput("X", "these class means", "must span one direction per class")
+        left, _, right = np.linalg.svd(means / lengths, full_matrices=True)
+        frame = left[:, : len(classes)] @ right
+        rotation = np.concatenate([frame, left[:, len(classes) :]], axis=1)
+        centred = points.copy()
+        for mark in np.unique(marks):
+            centred[marks == mark] -= points[marks == mark].mean(axis=0)
+        freedom = len(points) - len(np.unique(marks))
+        spread = np.sqrt(((centred @ frame) ** 2).sum(axis=0) / freedom)
+        centres = np.einsum("dp,dp->p", frame, means)
+        return cls(centres.tolist(), spread.tolist(), dim, rotation=rotation)
+
+
+def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SIMTask:
+    """`task` with its signal replaced; see :meth:`SIMTask.with_signal`.
+
+    Parameters
+    ----------
+    task : SIMTask
+    signal : tuple of Fraction, length d
+    note : str
+
+    Returns
+    -------
+    SIMTask
+
+    Raises
+    ------
+    InvalidInput
+        If the length differs from d or an entry is negative.
+    """
+    if len(signal) != task.dim:
+        raise InvalidInput("signal", f"{len(signal)} values", f"must have {task.dim} values")
+    for place, value in enumerate(signal, 1):
+        if value < 0:
+            raise InvalidInput(f"signal[{place}]", value, "must not be negative", "Sec. 4")
+    return replace(task, signal_override=signal, note=note)
+
+
+def _orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
+    turn = numbers.real_array(rotation, "rotation")
+    if turn.shape != (dim, dim):
+        raise InvalidInput("rotation", f"shape {turn.shape}", f"must have shape ({dim}, {dim})")
+    if np.abs(turn.T @ turn - np.eye(dim)).max() > 1e-8:
+        raise InvalidInput("rotation", "this matrix", "must be orthogonal")
+    return turn

@@ -1,0 +1,93 @@
+"""Three-valued verdicts. An undecided one never turns into False or True.
+
+Two scales are in use: an assumption *holds* or *fails* at given numbers, a claim is *proved*,
+*refuted* or only *tested*. Both have *undecided*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from swingby.errors import Undecided
+
+
+class Verdict(StrEnum):
+    """Does an assumption hold at given numbers?
+
+    Comparison with plain words works (``verdict == "holds"``), truth does not: use
+    :meth:`decided` where True or False is wanted.
+
+    Examples
+    --------
+    >>> Verdict.HOLDS == "holds", Verdict.HOLDS.decided()
+    (True, True)
+    >>> Verdict.UNDECIDED.decided()
+    Traceback (most recent call last):
+        ...
+    swingby.errors.Undecided: the verdict is undecided: it is neither True nor False
+    """
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+
+    def decided(self) -> bool:
+        """True for *holds*, False for *fails*.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        Undecided
+            If the verdict is undecided.
+        """
+        if self is Verdict.UNDECIDED:
+            raise Undecided("the verdict is undecided: it is neither True nor False")
+        return self is Verdict.HOLDS
+
+    def __bool__(self) -> bool:
+        return self.decided()
+
+
+def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a conjunction.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+
+    Returns
+    -------
+    Verdict
+        *fails* if one fails, otherwise *undecided* if one is undecided, otherwise *holds*.
+
+    Examples
+    --------
+    >>> str(all_hold([Verdict.HOLDS, Verdict.UNDECIDED]))
+    'undecided'
+    """
+    seen = set(verdicts)
+    if Verdict.FAILS in seen:
+        return Verdict.FAILS
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in seen else Verdict.HOLDS
+
+
+def from_sign(sign: int | None) -> Verdict:
+    """The verdict that a margin of known sign gives; None stands for an unknown sign.
+
+    Parameters
+    ----------
+    sign : int or None
+        Positive, zero or negative.
+
+    Returns
+    -------
+    Verdict
+        *holds* for a sign of at least zero.
+    """
+    if sign is None:
+        return Verdict.UNDECIDED
+    return Verdict.HOLDS if sign >= 0 else Verdict.FAILS

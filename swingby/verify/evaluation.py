@@ -1,0 +1,157 @@
+"""Plain evaluation of D.1 to D.5 at given constants: both sides of every inequality.
+
+The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a
+witness found by :mod:`swingby.verify.feasibility` is confirmed by the very text it claims to
+satisfy. Rational inequalities are compared exactly, the others in ball arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from swingby.theory import assumptions as text
+from swingby.theory import balls
+from swingby.theory.initial import Initial
+from swingby.theory.statement import Condition, Statement
+from swingby.verify.feasibility import Constants, Problem
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One inequality of a statement, at one choice of its free indices.
+
+    Parameters
+    ----------
+    statement : Statement
+    condition : Condition
+    place : str
+        ``"i = 2, j = 1"`` in the user's concept numbers, or empty.
+    values : dict
+        From sympy symbols to Fractions: all numbers but P.
+    log10_P : Fraction
+    """
+
+    statement: Statement
+    condition: Condition
+    place: str
+    values: dict[Any, Fraction]
+    log10_P: Fraction
+
+    def sides(self) -> tuple[flint.arb, flint.arb]:
+        """Left and right side as balls, at the current working precision."""
+        filled = {symbol: balls.ball(value) for symbol, value in self.values.items()}
+        filled[text.P] = flint.arb(10) ** balls.ball(self.log10_P)
+        relation = self.condition.relation
+        return balls.evaluate(relation.lhs, filled), balls.evaluate(relation.rhs, filled)
+
+    def small_and_large(self) -> tuple[flint.arb, flint.arb]:
+        """The side that has to be the smaller one, then the larger one."""
+        left, right = self.sides()
+        return (left, right) if self.condition.relation.rel_op in ("<=", "<") else (right, left)
+
+    def sign(self) -> int | None:
+        """1 inside, 0 on the edge of a closed inequality, -1 outside, None if undecided."""
+        relation = self.condition.relation
+        exact = balls.rational(relation.lhs - relation.rhs, self.values)
+        if exact is not None:
+            side: int | None = (exact > 0) - (exact < 0)
+            if relation.rel_op in ("<=", "<"):
+                side = -side if side else 0
+        else:
+
+            def compute() -> int | None:
+                small, large = self.small_and_large()
+                return balls.sign(large - small)
+
+            side = balls.with_rising_precision(compute, lambda found: found is not None)
+        return -1 if side == 0 and relation.rel_op in ("<", ">") else side
+
+    def log10_slack(self) -> float:
+        """log10 of the larger side over the smaller: positive inside, -inf without a log."""
+        with flint.ctx.workprec(128):
+            small, large = self.small_and_large()
+            if not large > 0 or not large.is_finite() or not small.is_finite():
+                return float("-inf")
+            if not small > 0:
+                return float("inf")
+            return float((large / small).log() / flint.arb(10).log())
+
+
+def instances(
+    statements: Iterable[Statement],
+    problem: Problem,
+    constants: Constants,
+    initial: Initial | None = None,
+) -> Iterator[Instance]:
+    """Every inequality of some statements, over all choices of its indices.
+
+    Parameters
+    ----------
+    statements : iterable of Statement
+    problem : Problem
+    constants : Constants
+    initial : Initial, optional
+        W(0), for the conditions on its entries; without it they are a promise and left out.
+
+    Yields
+    ------
+    Instance
+    """
+    shared = {
+        getattr(text, name): getattr(constants, name)
+        for name in ("alpha", "gamma", "beta", "K", "kappa", "C")
+    }
+    shared |= {text.omega: problem.omega, text.eta: problem.eta, text.d: Fraction(problem.d)}
+    for statement in statements:
+        for condition in statement.conditions:
+            for place, extra in _choices(condition, problem, initial):
+                yield Instance(statement, condition, place, shared | extra, constants.log10_P)
+
+
+def _choices(
+    condition: Condition, problem: Problem, initial: Initial | None
+) -> Iterator[tuple[str, dict[Any, Fraction]]]:
+    signal = problem.signal
+    if condition.over == "concept":
+        for k, value in enumerate(signal, 1):
+            yield f"k = {k}", {text.a_k: value}
+    elif condition.over == "pair":
+        order = sorted(range(len(signal)), key=lambda k: -signal[k])
+        for rank, i in enumerate(order):
+            for j in order[rank + 1 :]:
+                pair = {text.a_i: signal[i], text.a_j: signal[j]}
+                yield f"i = {i + 1}, j = {j + 1}", pair
+    elif condition.over == "entry":
+        if initial is not None:
+            for i, row in enumerate(initial.entries, 1):
+                for j, entry in enumerate(row[:i], 1):
+                    yield f"i = {i}, j = {j}", {text.w_ij: entry}
+    else:
+        yield "", {}
+
+
+def confirms(
+    statements: Iterable[Statement],
+    problem: Problem,
+    constants: Constants,
+    initial: Initial | None = None,
+) -> bool:
+    """Whether plain evaluation certainly confirms every inequality.
+
+    Parameters
+    ----------
+    statements, problem, constants, initial
+        As in :func:`instances`.
+
+    Returns
+    -------
+    bool
+        False also where the highest precision does not decide an inequality.
+    """
+    found = instances(statements, problem, constants, initial)
+    return all(instance.sign() in (0, 1) for instance in found)

@@ -1,0 +1,87 @@
+"""The three maps and the decomposition G, S, N, proved symbolically."""
+
+import numpy as np
+import pytest
+import sympy
+
+from swingby.errors import InvalidInput
+from swingby.theory import dynamics
+from swingby.theory.growth import growth_rates
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_printed_right_side_is_B_W_plus_W_B(d):
+    A, W, _ = dynamics.symbols(d)
+    B = dynamics.drift(A, W)
+    assert (dynamics.right_side(A, W) - B * W - W * B).expand().is_zero_matrix
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_growth_suppression_noise_add_up(d):
+    # (D.3)-(D.6), entry by entry.
+    A, W, _ = dynamics.symbols(d)
+    whole = dynamics.right_side(A, W)
+    for i in range(d):
+        for j in range(d):
+            parts = (
+                dynamics.growth_term(A, W, i, j)
+                - dynamics.suppression_term(A, W, i, j)
+                - dynamics.noise_term(A, W, i, j)
+            )
+            assert sympy.expand(whole[i, j] - parts) == 0
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_gradient_descent_differs_from_euler_by_eta_squared_B_W_B(d):
+    A, W, eta = dynamics.symbols(d)
+    B = dynamics.drift(A, W)
+    difference = dynamics.step("gd", A, W, eta) - dynamics.step("euler", A, W, eta)
+    assert (difference - eta**2 * B * W * B).expand().is_zero_matrix
+
+
+def test_clock_the_flow_of_the_loss_is_twice_the_printed_one():
+    # d/dt U = -grad L(U) moves W = U U^T at twice (4.3): THEORY.md 2.2.
+    d = 2
+    A, _, _ = dynamics.symbols(d)
+    U = sympy.Matrix(d, d, sympy.symbols("u_1:5"))
+    product = U * U.T
+    gradient = sympy.Matrix(d, d, lambda i, j: sympy.diff(dynamics.loss(A, product), U[i, j]))
+    speed = -gradient * U.T - U * gradient.T
+    assert (speed - 2 * dynamics.right_side(A, product)).expand().is_zero_matrix
+
+
+def test_determinant_under_gradient_descent():
+    A, W, eta = dynamics.symbols(2)
+    factor = sympy.eye(2) + eta * dynamics.drift(A, W)
+    step = dynamics.step("gd", A, W, eta)
+    assert sympy.expand(step.det() - W.det() * factor.det() ** 2) == 0
+
+
+@pytest.mark.parametrize("name", ["euler", "gd"])
+def test_linear_part_is_the_growth_rate(name):
+    A, W, eta = dynamics.symbols(2)
+    small = sympy.Symbol("small")
+    scaled = dynamics.step(name, A, small * W, eta)
+    linear = scaled.diff(small).subs(small, 0)
+    numbers = {A[0, 0]: 3.0, A[1, 1]: 0.5, eta: 0.01}
+    rates = growth_rates(np.array([3.0, 0.5]), 0.01, name)
+    for i in range(2):
+        for j in range(2):
+            factor = (linear[i, j] / W[i, j]).simplify().subs(numbers)
+            assert float(sympy.log(factor)) == pytest.approx(rates[i, j], rel=1e-14)
+
+
+def test_flow_grows_at_eta_times_the_sum():
+    assert np.allclose(growth_rates(np.array([3.0, 0.5]), 0.01, "flow"), [[0.06, 0.035], [0.035, 0.01]])
+
+
+@pytest.mark.parametrize("name", ["flow", "newton"])
+def test_step_refuses_what_has_no_step(name):
+    A, W, eta = dynamics.symbols(2)
+    with pytest.raises(InvalidInput, match="dynamics must be euler or gd"):
+        dynamics.step(name, A, W, eta)
+
+
+def test_growth_refuses_an_unknown_name():
+    with pytest.raises(InvalidInput, match="dynamics must be one of euler, gd, flow"):
+        growth_rates(np.ones(2), 0.1, "sgd")

@@ -1,0 +1,159 @@
+"""Numbers in: exact where the user is exact, refused where they make no sense."""
+
+import decimal
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+
+
+@pytest.mark.parametrize(
+    ("given_value", "expected"),
+    [
+        (3, Fraction(3)),
+        (0.1, Fraction(0.1)),
+        ("0.1", Fraction(1, 10)),
+        ("1/3", Fraction(1, 3)),
+        (" 2.5e-3 ", Fraction(1, 400)),
+        ("1e-400", Fraction(1, 10**400)),
+        (".5", Fraction(1, 2)),
+        ("3.", Fraction(3)),
+        (decimal.Decimal("1e-400"), Fraction(1, 10**400)),
+        (np.float32(0.5), Fraction(1, 2)),
+        (np.int64(7), Fraction(7)),
+        (np.array(2.5), Fraction(5, 2)),
+        (sympy.Rational(2, 7), Fraction(2, 7)),
+        (sympy.Float("0.5"), Fraction(1, 2)),
+        (mpmath.mpf("0.25"), Fraction(1, 4)),
+        (-mpmath.mpf(2) ** -2000, -Fraction(1, 2**2000)),
+    ],
+)
+def test_exact_keeps_what_was_given(given_value, expected):
+    assert numbers.exact(given_value, "x") == expected
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        math.nan,
+        math.inf,
+        -math.inf,
+        "",
+        "nan",
+        "inf",
+        "abc",
+        "1e",
+        "1_000",
+        "0x10",
+        "__import__('os')",
+        "1e999999999",
+        "1/0",
+        "1e3/2",
+        "٣",
+        None,
+        True,
+        np.bool_(True),
+        [1],
+        {},
+        1j,
+        mpmath.mpf("nan"),
+        mpmath.inf,
+        mpmath.mpf(2) ** 10**7,
+        sympy.Symbol("x"),
+        sympy.oo,
+        sympy.pi,
+        decimal.Decimal("NaN"),
+        np.datetime64("2020-01-01"),
+        object(),
+    ],
+
+)
+def test_exact_refuses_by_name_and_value(bad):
+    with pytest.raises(InvalidInput, match="^eta must"):
+        numbers.exact(bad, "eta")
+
+
+@given(st.fractions())
+def test_exact_of_text_is_the_fraction(value):
+    assert numbers.exact(str(value), "x") == value
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_number_or_refused(text):
+    try:
+        value = numbers.exact(text, "x")
+    except InvalidInput:
+        return
+    assert isinstance(value, Fraction)
+
+
+@given(st.fractions(min_value=Fraction(1, 10**30), max_value=10**30), st.integers(-3000, 3000))
+def test_log_of_agrees_with_forty_digits(value, exponent):
+    scaled = value * Fraction(10) ** exponent
+    with mpmath.workdps(40):
+        expected = mpmath.log(mpmath.mpf(scaled.numerator)) - mpmath.log(scaled.denominator)
+        error = abs(numbers.log_of(scaled) - expected)
+    # Two roundings near the result and one near log 2 times the shift.
+    assert error <= 4e-16 * max(1.0, abs(float(expected)))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(1, 10**400), "1e-400"),
+        (Fraction(1, 3), "0.3333"),
+        (Fraction(-1, 10**7), "-1e-07"),
+        (Fraction(123456), "123456"),
+        (Fraction(10**9), "1e+09"),
+    ],
+)
+def test_scientific_reads_like_a_number(value, text):
+    assert numbers.scientific(value) == text
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[], "12", {1: 2}, [1, None], [1, "x"], [math.nan], np.zeros((2, 2)), b"1"],
+
+)
+def test_vector_refuses(bad):
+    with pytest.raises(InvalidInput):
+        numbers.vector(bad, "mu")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[], [[1, 2], [3]], [["a"]], [[math.nan]], [[math.inf]], [[1j]], None, [[None]], [["1e999"]]],
+
+)
+def test_real_array_refuses(bad):
+    with pytest.raises(InvalidInput, match="W0"):
+        numbers.real_array(bad, "W0")
+
+
+def test_real_array_copies():
+    original = np.eye(2)
+    copy = numbers.real_array(original, "W0")
+    original[0, 0] = 5
+    assert copy[0, 0] == 1
+
+
+@pytest.mark.parametrize("bad", [1.5, -1, 0, "x", math.nan])
+def test_whole_refuses(bad):
+    with pytest.raises(InvalidInput, match="steps"):
+        numbers.whole(bad, "steps", 1)
+
+
+def test_within_float_refuses_what_would_underflow():
+    with pytest.raises(InvalidInput, match="float range"):
+        numbers.within_float(Fraction(1, 10**320), "eta")
+    with pytest.raises(InvalidInput, match="float range"):
+        numbers.within_float(Fraction(10**400), "eta")

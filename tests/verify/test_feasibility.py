@@ -1,0 +1,206 @@
+"""Do the constants of D.1-D.5 exist: the reduction against anchors and brute force."""
+
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swingby.theory import assumptions
+from swingby.theory.verdict import Verdict
+from swingby.verify import evaluation, feasibility
+from swingby.verify.feasibility import Problem
+
+
+def problem(signal, omega, eta="1/100000", beta=1, power=1):
+    return Problem(
+        tuple(Fraction(a) for a in signal), Fraction(omega), Fraction(eta), Fraction(beta), power
+    )
+
+
+def log10(ball):
+    return float(ball.log() / flint.arb(10).log())
+
+
+@pytest.mark.parametrize(
+    ("signal", "expected"),
+    # THEORY.md 2.5, from an independent scan over kappa and P.
+    [((4, 1), -74.85), ((1, 4), -74.85), ((16, 4, 1), -91.32)],
+)
+def test_supremum_of_omega(signal, expected):
+    assert log10(feasibility.largest_omega(problem(signal, 1))) == pytest.approx(expected, abs=5e-3)
+
+
+def test_supremum_in_closed_form():
+    # a = (4, 1): D = log(20 * 4 * 2 / (1 - 1.1^-1/2)), rho = 5/8, Q = 7.5625.
+    D = math.log(160 / (1 - 1.1**-0.5))
+    expected = -D * (0.375 + 7.5625) / 0.375 / math.log(10)
+    assert log10(feasibility.largest_omega(problem((4, 1), 1))) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("signal", [(3, 1), (2, 1), (1, 1), (9, 4, 1), (4, 1, 0)])
+def test_close_or_missing_signals_admit_no_omega(signal):
+    assert feasibility.largest_omega(problem(signal, 1)) is None
+    assert feasibility.omega_verdict(problem(signal, "1/" + "1" + "0" * 390)) == Verdict.FAILS
+
+
+signals = st.lists(
+    st.fractions(min_value=Fraction(31, 10), max_value=20, max_denominator=50),
+    min_size=0,
+    max_size=4,
+).map(lambda ratios: tuple(math.prod(ratios[:k], start=Fraction(1)) for k in range(len(ratios) + 1)))
+
+
+@given(signals, st.fractions(min_value=1, max_value=50, max_denominator=20), st.floats(1e-9, 3))
+def test_witness_below_the_supremum_is_confirmed_by_plain_evaluation(signal, beta, decades):
+    limit = feasibility.largest_omega(problem(signal, 1, beta=beta))
+    exponent = log10(limit) - decades
+    omega = Fraction(round(10 ** (exponent % 1) * 10**12), 10**12) * Fraction(10) ** math.floor(exponent)
+    case = problem(signal, omega, beta=beta)
+    verdict = feasibility.omega_verdict(case)
+    if decades > 1e-8:
+        assert verdict == Verdict.HOLDS
+    if verdict == Verdict.HOLDS:
+        chosen = feasibility.witness(case)
+        assert evaluation.confirms(
+            [text for text in assumptions.PRINTED if text.id != "D.2"], case, chosen
+        )
+        assert chosen.beta >= beta
+        assert chosen.beta > 1
+
+
+@given(signals, st.fractions(min_value=1, max_value=50, max_denominator=20), st.floats(1e-9, 60))
+def test_above_the_supremum_the_attempt_fails_D4_and_only_what_depends_on_omega(
+    signal, beta, decades
+):
+    limit = log10(feasibility.largest_omega(problem(signal, 1, beta=beta)))
+    exponent = min(limit + decades, 3.0)
+    omega = Fraction(round(10 ** (exponent % 1) * 10**12), 10**12) * Fraction(10) ** math.floor(exponent)
+    case = problem(signal, omega, beta=beta)
+    if feasibility.omega_verdict(case) != Verdict.FAILS:
+        assert decades < 1e-8
+        return
+    tried = feasibility.nearest_attempt(case)
+    failing = {
+        instance.statement.id
+        for instance in evaluation.instances(assumptions.PRINTED, case, tried)
+        if instance.sign() not in (0, 1) and instance.condition.about == "numbers"
+    }
+    assert "D.4" in failing
+    assert "D.1" not in failing
+
+
+def brute_force(signal, log_omega, log_beta, kappas, shares, scales):
+    """Best and worst case over a grid of (kappa, P, K, alpha): an independent transcription.
+
+    Straight from the printed inequalities, in floats and logarithms; returns whether some grid
+    point satisfies D.1 and D.3-D.5.
+    """
+    a = np.sort(np.array(signal, float))[::-1]
+    d = len(a)
+    kappa = kappas[:, None, None, None]
+    log_P = (math.log(2) + shares * (-log_omega - math.log(2)))[None, :, None, None]
+    K = np.array([20.0, 25.0, 60.0])[None, None, :, None]
+    alpha = (a[-1] * scales)[None, None, None, :]
+    gamma = a[0] / alpha
+    ok = np.ones(np.broadcast_shapes(kappa.shape, log_P.shape, K.shape, alpha.shape), bool)
+    log_phase = log_P + log_omega + log_beta
+    ok &= log_phase <= math.log(0.4)
+    room = np.minimum(kappa - 1, 1 - kappa**-0.5)
+    ok &= log_omega <= np.log(room / (K * gamma * d)) - log_P - 2 * log_beta
+    ok &= log_omega <= -0.5 * (math.log(2) + log_beta)
+    C = np.full(alpha.shape, 1 + 1e-9)
+    for i in range(d):
+        for j in range(i + 1, d):
+            gap = a[i] - 3 * a[j]
+            if gap <= 0:
+                return False
+            C = np.maximum(C, alpha / gap)
+            right = log_P / (10 * kappa**2 * -log_phase + log_P + log_beta)
+            ok &= (a[i] + a[j]) / (2 * a[i]) <= np.where(log_phase < 0, right, -np.inf)
+    ok &= kappa <= 1 + K / (2 * C)
+    return bool(ok.any())
+
+
+def test_ten_thousand_parameter_sets_agree_with_brute_force():
+    generator = np.random.default_rng(0)
+    kappas = np.concatenate([1.1 + np.logspace(-7, -1, 9), np.linspace(1.25, 10, 6)])
+    scales = np.array([1.0, 0.5, 0.1, 0.01])
+    found = {"yes": 0, "no": 0, "too close to call": 0}
+    for _ in range(10_000):
+        d = int(generator.integers(1, 5))
+        ratios = generator.uniform(2.5, 8, d - 1)
+        signal = np.cumprod(np.concatenate([[1.0], ratios]))
+        beta = float(generator.choice([1.0, generator.uniform(1, 5)]))
+        log_omega = -math.log(10) * generator.uniform(0.5, 260)
+        # Brute force sees beta > 1 only through its limit; stay a little above it.
+        exact = [Fraction(float(value)) for value in signal]
+        omega = Fraction(math.exp(log_omega))
+        case = problem(exact, omega, beta=Fraction(beta))
+        verdict = feasibility.omega_verdict(case)
+        log_omega = float(flint.arb(flint.fmpq(omega.numerator, omega.denominator)).log())
+        log_beta = max(math.log(beta), 1e-9)
+        coarse = np.linspace(0, 1, 160)
+        if brute_force(signal, log_omega, log_beta, kappas, coarse, scales):
+            found["yes"] += 1
+            assert verdict == Verdict.HOLDS
+            continue
+        # A grid that misses by less than its own spacing decides nothing.
+        if verdict == Verdict.HOLDS:
+            chosen = float(feasibility.witness(case).log10_P) * math.log(10)
+            share = (chosen - math.log(2)) / (-log_omega - math.log(2))
+            fine = share + np.linspace(-1, 1, 400) / 160
+            fine_kappas = np.append(kappas, float(feasibility.witness(case).kappa))
+            near = brute_force(signal, log_omega, log_beta, fine_kappas, fine, scales)
+            found["yes" if near else "too close to call"] += 1
+        else:
+            found["no"] += 1
+    assert found["yes"] > 2000
+    assert found["no"] > 2000
+    assert found["too close to call"] < 50
+
+
+@given(signals, st.fractions(min_value=1, max_value=5), st.integers(1, 300), st.integers(0, 50))
+def test_smaller_omega_never_breaks_what_held(signal, beta, exponent, more):
+    first = feasibility.omega_verdict(problem(signal, Fraction(1, 10**exponent), beta=beta))
+    second = feasibility.omega_verdict(problem(signal, Fraction(1, 10 ** (exponent + more)), beta=beta))
+    assert not (first == Verdict.HOLDS and second != Verdict.HOLDS)
+
+
+@given(signals.filter(lambda signal: len(signal) > 1), st.integers(1, 3000))
+def test_corrected_set_is_unsatisfiable(signal, exponent):
+    case = problem(signal, Fraction(1, 10**exponent), power=2)
+    assert feasibility.omega_verdict(case) == Verdict.FAILS
+    tried = feasibility.nearest_attempt(case)
+    signs = {
+        instance.statement.id: instance.sign()
+        for instance in evaluation.instances(assumptions.CORRECTED, case, tried)
+        if instance.condition.about == "numbers" and instance.statement.id == "D.4"
+    }
+    assert signs == {"D.4": -1}
+
+
+def test_one_concept_is_satisfiable_in_both_editions():
+    for power in (1, 2):
+        case = problem((3,), "1/1000", power=power)
+        assert feasibility.omega_verdict(case) == Verdict.HOLDS
+        texts = assumptions.PRINTED if power == 1 else assumptions.CORRECTED
+        assert evaluation.confirms(texts, case, feasibility.witness(case))
+
+
+def test_largest_eta_is_one_over_180_times_the_largest_signal():
+    assert feasibility.largest_eta(problem((1, 4), 1)) == Fraction(1, 720)
+
+
+@pytest.mark.parametrize("kappa", np.linspace(1.1, 10.9, 60))
+@pytest.mark.parametrize("signal", [(4, 1), (Fraction(31, 10), 1), (1000, 1), (16, 4, 1)])
+def test_threshold_increases_in_kappa_and_beta(signal, kappa):
+    # Step 4 of the reduction, on a grid: the derivation itself is in the module's docstring.
+    at = Fraction(kappa).limit_denominator(1000)
+    for beta in (1, 2, 50):
+        here = feasibility.threshold(problem(signal, 1, beta=beta), at)
+        assert feasibility.threshold(problem(signal, 1, beta=beta), at + Fraction(1, 100)) > here
+        assert feasibility.threshold(problem(signal, 1, beta=beta + 1), at) > here
