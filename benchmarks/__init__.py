@@ -1,0 +1,1 @@
+"""Measurements, each with its baseline beside it in the same run."""

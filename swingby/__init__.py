@@ -1,0 +1,75 @@
+"""swingby verifies a theory of deep learning: the learning dynamics of concept learning.
+
+Give a task and (omega, eta) or an initial matrix W(0); swingby says which assumptions hold,
+predicts when every stage of learning happens, runs the discrete dynamics and tables predicted
+against observed. Names load on first use, so ``import swingby`` is cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "InvalidInput": "swingby.errors",
+    "MissingExtra": "swingby.errors",
+    "SwingbyError": "swingby.errors",
+    "SwingbyWarning": "swingby.errors",
+    "Undecided": "swingby.errors",
+    "SIMTask": "swingby.theory.task",
+    "Scaled": "swingby.theory.initial",
+    "Verdict": "swingby.theory.verdict",
+    "one_layer_output": "swingby.theory.one_layer",
+    "gaussian": "swingby.simulate.initialization",
+    "simulate": "swingby.simulate.run",
+    "Run": "swingby.simulate.result",
+    "simulate_batch": "swingby.simulate.batch",
+    "check": "swingby.verify.check",
+    "Report": "swingby.verify.check",
+    "predict": "swingby.verify.predict",
+    "predict_gaussian": "swingby.verify.predict",
+    "Schedule": "swingby.verify.predict",
+    "compare": "swingby.verify.compare",
+    "Comparison": "swingby.verify.compare",
+    "Stages": "swingby.theory.stages",
+    "paper_tables": "swingby.verify.paper_settings",
+}
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+if TYPE_CHECKING:
+    from swingby.errors import (
+        InvalidInput,
+        MissingExtra,
+        SwingbyError,
+        SwingbyWarning,
+        Undecided,
+    )
+    from swingby.simulate.batch import simulate_batch
+    from swingby.simulate.initialization import gaussian
+    from swingby.simulate.result import Run
+    from swingby.simulate.run import simulate
+    from swingby.theory.initial import Scaled
+    from swingby.theory.one_layer import one_layer_output
+    from swingby.theory.stages import Stages
+    from swingby.theory.task import SIMTask
+    from swingby.theory.verdict import Verdict
+    from swingby.verify.check import Report, check
+    from swingby.verify.compare import Comparison, compare
+    from swingby.verify.paper_settings import paper_tables
+    from swingby.verify.predict import Schedule, predict, predict_gaussian
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'swingby' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""What happens: the discrete maps and the flow, run. Builds on theory."""

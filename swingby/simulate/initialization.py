@@ -1,0 +1,139 @@
+"""Where training starts: U(0) and W(0) = U(0) U(0)^T, Gaussian or uniform."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swingby.simulate.state import Floats
+from swingby.theory import numbers
+from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
+
+Source = np.random.Generator | int | None
+
+#: Below this, omega is kept apart from the matrix, because W would leave the float range.
+SMALLEST_FLOAT_OMEGA = Fraction(1, 10**290)
+
+
+def gaussian_factor(
+    dim: int | SIMTask, scale: Any, width: int | None = None, rng: Source = None
+) -> Floats:
+    """U(0) with independent entries ``scale * N(0, 1)``.
+
+    Parameters
+    ----------
+    dim : int or SIMTask
+        The dimension d, or a task that has it.
+    scale : number
+        Standard deviation tau of an entry; positive, in the float range.
+    width : int, optional
+        Number of columns d' (width of the hidden layer); default d.
+    rng : numpy Generator, seed or None
+
+    Returns
+    -------
+    ndarray of shape (d, width)
+
+    Raises
+    ------
+    InvalidInput
+        If the scale is not positive or a size is not a positive whole number.
+
+    References
+    ----------
+    Sec. 4.2, W = U U^T.
+
+    Examples
+    --------
+    >>> gaussian_factor(3, 0.1, width=5, rng=0).shape
+    (3, 5)
+    """
+    rows, columns = _shape(dim, width)
+    deviation = numbers.within_float(numbers.positive(scale, "scale"), "scale")
+    return np.random.default_rng(rng).standard_normal((rows, columns)) * deviation
+
+
+def gaussian(
+    dim: int | SIMTask, omega: Any, width: int | None = None, rng: Source = None
+) -> Floats | Scaled:
+    r"""W(0) = U U^T for Gaussian U, scaled so that the expected diagonal entry is omega.
+
+    .. math:: W(0) = U U^T, \qquad u_{ij} \sim N(0, \tau^2), \qquad \tau^2 = \omega / d'.
+
+    Parameters
+    ----------
+    dim : int or SIMTask
+    omega : float, int, Fraction, str or mpmath number
+        Positive; ``"1e-400"`` works.
+    width : int, optional
+        The number d' of columns of U; default d. Below d, W(0) has not full rank.
+    rng : numpy Generator, seed or None
+
+    Returns
+    -------
+    ndarray of shape (d, d), or Scaled
+        :class:`swingby.theory.initial.Scaled` when omega is below 1e-290.
+
+    Raises
+    ------
+    InvalidInput
+        If omega is not positive or a size is not a positive whole number.
+
+    Examples
+    --------
+    >>> gaussian(2, "1e-400", rng=0).omega == Fraction(1, 10**400)
+    True
+    """
+    rows, columns = _shape(dim, width)
+    scale = numbers.positive(omega, "omega", "Assumption D.1")
+    U = np.random.default_rng(rng).standard_normal((rows, columns)) / math.sqrt(columns)
+    matrix: NDArray[np.float64] = _symmetric(U)
+    if scale < SMALLEST_FLOAT_OMEGA:
+        return Scaled(matrix, scale)
+    return matrix * numbers.within_float(scale, "omega")
+
+
+def uniform(dim: int | SIMTask, scale: Any, rng: Source = None) -> Floats:
+    """W(0) = U U^T with the entries of U uniform on [0, scale], as in the authors' public code.
+
+    All entries of U are positive, so W(0) is close to rank one and all its entries are positive.
+
+    Parameters
+    ----------
+    dim : int or SIMTask
+    scale : number
+        Positive; 0.1 in most of the authors' scripts.
+    rng : numpy Generator, seed or None
+
+    Returns
+    -------
+    ndarray of shape (d, d)
+
+    Raises
+    ------
+    InvalidInput
+        If the scale is not positive or dim is not a positive whole number.
+
+    Examples
+    --------
+    >>> bool((uniform(3, 0.1, rng=0) > 0).all())
+    True
+    """
+    rows, columns = _shape(dim, None)
+    largest = numbers.within_float(numbers.positive(scale, "scale"), "scale")
+    return _symmetric(np.random.default_rng(rng).random((rows, columns)) * largest)
+
+
+def _shape(dim: int | SIMTask, width: int | None) -> tuple[int, int]:
+    rows = dim.dim if isinstance(dim, SIMTask) else numbers.whole(dim, "dim", 1)
+    return rows, rows if width is None else numbers.whole(width, "width", 1)
+
+
+def _symmetric(U: Floats) -> Floats:
+    W = U @ U.T
+    return (W + W.T) / 2

@@ -1,0 +1,294 @@
+"""Compiled: what is looked at after every step. Imports numba, so import it late.
+
+Events are found inside the loop, at whole steps, whatever is recorded.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from swingby.simulate.compiling import compiled
+from swingby.simulate.state import (
+    EXCEEDED,
+    EXTREMA,
+    HEADING,
+    HIGH_STEP,
+    LOW_STEP,
+    MOST_EXTREMA,
+    OVERFLOW,
+    RECORDED,
+    STEP,
+    Floats,
+    Integers,
+    Problem,
+    Record,
+    State,
+)
+
+#: |W - I| at most this on the concepts with a > 0 is the end of learning.
+END = 0.01
+#: A pivot of LDL^T counts as negative below -PIVOT_ROUNDING * d * w_kk. Eliminating one concept
+#: after the other from a positive semidefinite W changes the k-th pivot by at most about
+#: (d + 1) 2^-53 w_kk, because no intermediate entry exceeds w_kk; eight times 2^-52 leaves room
+#: for the rounding of the step itself, while a genuine loss moves the pivot by a relative
+#: (eta (a_i - a_j))^2 per step and passes this bar at once.
+PIVOT_ROUNDING = 8 * 2.0**-52
+
+
+@compiled
+def find_negative_pivot(X: Floats, order: Integers, work: Floats) -> int:  # pragma: no cover
+    """The first concept, in the given order, whose LDL^T pivot is negative; -1 for none.
+
+    Works on X as on W, which have the same inertia. A pivot of zero to rounding must have a
+    zero row: otherwise the 2 x 2 minor with the offending concept is negative.
+    """
+    d = X.shape[0]
+    bar = PIVOT_ROUNDING * d
+    for i in range(d):
+        for j in range(i, d):
+            work[i, j] = X[order[i], order[j]]
+    for k in range(d):
+        pivot = work[k, k]
+        rounding = bar * abs(X[order[k], order[k]])
+        if pivot < -rounding or math.isnan(pivot):
+            return int(order[k])
+        if pivot <= rounding:
+            for j in range(k + 1, d):
+                slack = (work[j, j] + bar * abs(X[order[j], order[j]])) * (pivot + rounding)
+                if work[k, j] * work[k, j] > slack:
+                    return int(order[j])
+            continue
+        for i in range(k + 1, d):
+            if work[k, i] != 0.0:
+                factor = work[k, i] / pivot
+                for j in range(i, d):
+                    work[i, j] -= factor * work[k, j]
+    return -1
+
+
+@compiled
+def project_null(problem: Problem, state: State, work: Floats) -> None:  # pragma: no cover
+    """Put the pivots of the null concepts back to exactly zero.
+
+    Gradient descent on U and its flow keep the rank of W; in floats a zero pivot becomes
+    rounding noise, which would then grow like a concept. Only the Schur complement rows of null
+    concepts are removed, and they are nothing but that noise.
+    """
+    X, order = state.X, problem.order
+    d = X.shape[0]
+    for i in range(d):
+        for j in range(d):
+            work[i, j] = X[order[i], order[j]]
+    for k in range(d):
+        if problem.null[order[k]]:
+            for j in range(k, d):
+                X[order[k], order[j]] -= work[k, j]
+                X[order[j], order[k]] = X[order[k], order[j]]
+            continue
+        pivot = work[k, k]
+        if pivot > 0.0:
+            for i in range(k + 1, d):
+                factor = work[k, i] / pivot
+                for j in range(i, d):
+                    work[i, j] -= factor * work[k, j]
+
+
+@compiled
+def watch_loss(state: State, t: int, loss: float) -> None:  # pragma: no cover
+    """One step of the zigzag filter of :func:`swingby.simulate.events.turning_points`."""
+    turning, counters = state.turning, state.counters
+    heading = counters[HEADING]
+    if heading <= 0 and loss < turning[0]:
+        turning[0] = loss
+        counters[LOW_STEP] = t
+    if heading >= 0 and loss > turning[1]:
+        turning[1] = loss
+        counters[HIGH_STEP] = t
+    rose = heading <= 0 and loss > turning[0] and loss - turning[0] >= turning[2]
+    fell = heading >= 0 and loss < turning[1] and turning[1] - loss >= turning[2]
+    if rose:
+        _keep_extremum(state, counters[LOW_STEP], turning[0], 0)
+        turning[1] = loss
+        counters[HIGH_STEP] = t
+        counters[HEADING] = 1
+    elif fell:
+        _keep_extremum(state, counters[HIGH_STEP], turning[1], 1)
+        turning[0] = loss
+        counters[LOW_STEP] = t
+        counters[HEADING] = -1
+
+
+@compiled
+def _keep_extremum(state: State, t: int, value: float, kind: int) -> None:  # pragma: no cover
+    place = state.counters[EXTREMA]
+    if place >= MOST_EXTREMA:
+        state.counters[OVERFLOW] = 1
+        return
+    state.extremum_step[place] = t
+    state.extremum_value[place] = value
+    state.extremum_kind[place] = kind
+    state.counters[EXTREMA] = place + 1
+
+
+@compiled
+def observe_block(
+    problem: Problem, state: State, block: Floats, count: int, before: int, loss: Floats
+) -> None:  # pragma: no cover
+    """Update every event with X at the `count` steps that follow step `before`.
+
+    ``block[i, j, n]`` (i <= j) is x_ij at step before + 1 + n. One event after the other runs
+    through the block: that keeps its state in registers and lets sums run in lanes.
+    """
+    weight, point, counted = state.weight, problem.point, problem.counted
+    d = state.X.shape[0]
+    latest = -1
+    for k in range(d):
+        scale = weight[k, k]
+        for level in range(problem.levels.shape[0]):
+            if state.level_steps[level, k] >= 0:
+                continue
+            bar = problem.levels[level]
+            for n in range(count):
+                if block[k, k, n] * scale >= bar:
+                    state.level_steps[level, k] = before + 1 + n
+                    break
+            if state.level_steps[level, k] < 0:
+                break
+        if counted[k]:
+            for n in range(count - 1, latest, -1):
+                if not abs(block[k, k, n] * scale - 1.0) <= END:
+                    latest = n
+                    break
+    for i in range(d):
+        for j in range(i + 1, d):
+            best = abs(state.peak[i, j])
+            suppressed = state.suppressed[i, j]
+            at = -1
+            for n in range(count):
+                size = abs(block[i, j, n])
+                if size > best:
+                    best = size
+                    at = n
+                    suppressed = -1
+                elif suppressed < 0 and size <= 0.5 * best and best > 0.0:
+                    suppressed = before + 1 + n
+            state.suppressed[i, j] = suppressed
+            if at >= 0:
+                state.peak[i, j] = block[i, j, at]
+                state.peak_step[i, j] = before + 1 + at
+            if counted[i] and counted[j]:
+                scale = weight[i, j]
+                for n in range(count - 1, latest, -1):
+                    if not abs(block[i, j, n]) * scale <= END:
+                        latest = n
+                        break
+    if latest >= 0:
+        state.counters[EXCEEDED] = before + 1 + latest
+    _losses(point, weight, block, count, loss)
+    for n in range(count):
+        if before + 1 + n == 0:
+            state.turning[0] = loss[0, 0]
+            state.turning[1] = loss[0, 0]
+        elif math.isfinite(loss[0, n]):
+            watch_loss(state, before + 1 + n, loss[0, n])
+
+
+@compiled
+def _losses(
+    point: Floats, weight: Floats, block: Floats, count: int, loss: Floats
+) -> None:  # pragma: no cover
+    """1/2 |W x - x|^2 at the test point x into loss[0]; loss[1] is scratch."""
+    d = block.shape[0]
+    for n in range(count):
+        loss[0, n] = 0.0
+    for i in range(d):
+        for n in range(count):
+            loss[1, n] = -point[i]
+        for j in range(d):
+            scale, coordinate = weight[i, j], point[j]
+            row, column = min(i, j), max(i, j)
+            for n in range(count):
+                loss[1, n] += block[row, column, n] * scale * coordinate
+        for n in range(count):
+            loss[0, n] += loss[1, n] * loss[1, n]
+    for n in range(count):
+        loss[0, n] *= 0.5
+
+
+@compiled
+def first_doubtful(
+    block: Floats, order: Integers, count: int, work: Floats
+) -> int:  # pragma: no cover
+    """The first place in the block whose LDL^T pivots are not all clearly positive, or count.
+
+    `work` is scratch of shape (d + 1, d, block length). The arithmetic is that of
+    :func:`find_negative_pivot`, with the places of the block in lanes.
+    """
+    d = block.shape[0]
+    bar = PIVOT_ROUNDING * d
+    doubtful = count
+    for i in range(d):
+        for j in range(i, d):
+            row, column = min(order[i], order[j]), max(order[i], order[j])
+            for n in range(count):
+                work[i, j, n] = block[row, column, n]
+    for k in range(d):
+        own = order[k]
+        worst = np.inf
+        for n in range(count):
+            worst = min(worst, work[k, k, n] - bar * abs(block[own, own, n]))
+        if not worst > 0.0:
+            for n in range(doubtful):
+                if not work[k, k, n] > bar * abs(block[own, own, n]):
+                    doubtful = n
+                    break
+        for i in range(k + 1, d):
+            for n in range(doubtful):
+                work[d, 0, n] = work[k, i, n] / work[k, k, n]
+            for j in range(i, d):
+                for n in range(doubtful):
+                    work[i, j, n] -= work[d, 0, n] * work[k, j, n]
+    return doubtful
+
+
+@compiled
+def at_goal(problem: Problem, state: State, block: Floats, n: int) -> bool:  # pragma: no cover
+    """Whether W at place n of the block is within END of its limit where a > 0."""
+    d = block.shape[0]
+    for i in range(d):
+        for j in range(i, d):
+            if problem.counted[i] and problem.counted[j]:
+                goal = problem.goal[i] if i == j else 0.0
+                if not abs(block[i, j, n] * state.weight[i, j] - goal) <= END:
+                    return False
+    return True
+
+
+@compiled
+def write_records(
+    state: State, record: Record, block: Floats, count: int, before: int
+) -> None:  # pragma: no cover
+    """Record W at those steps of the block that are to be recorded."""
+    place = state.counters[RECORDED]
+    d = state.X.shape[0]
+    while place < record.steps.shape[0] and record.steps[place] <= before + count:
+        n = record.steps[place] - before - 1
+        for i in range(d):
+            for j in range(i, d):
+                record.W[place, i, j] = block[i, j, n] * state.weight[i, j]
+                record.W[place, j, i] = record.W[place, i, j]
+        place += 1
+    state.counters[RECORDED] = place
+
+
+@compiled
+def observe(problem: Problem, state: State, record: Record) -> None:  # pragma: no cover
+    """Update every event with the present X and record it where that is asked for."""
+    d = state.X.shape[0]
+    block, loss = np.empty((d, d, 1)), np.empty((2, 1))
+    block[:, :, 0] = state.X
+    before = state.counters[STEP] - 1
+    observe_block(problem, state, block, 1, before, loss)
+    write_records(state, record, block, 1, before)

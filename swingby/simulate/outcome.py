@@ -1,0 +1,160 @@
+"""How a run ended, in one word and one sentence."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from swingby.simulate.state import (
+    DIVERGED,
+    EXCEEDED,
+    PSD_CONCEPT,
+    PSD_LOST,
+    STEP,
+    Booleans,
+    Floats,
+    Problem,
+    State,
+    log_diagonal,
+)
+from swingby.theory import numbers
+
+
+class Outcome(StrEnum):
+    """How a run ended.
+
+    The first that applies, in this order:
+
+    diverged
+        An entry of W left the float range.
+    converged
+        At the last step W is within 0.01 of the identity on the concepts with a > 0. When W had
+        lost positive semidefiniteness on the way and came back, the reason says so.
+    lost_psd
+        W is no longer positive semidefinite (euler only), so the theory no longer applies; the
+        concept named is on its way to minus infinity.
+    trapped
+        A concept stays below 1/2 for ever, because W(0) has no component left for it.
+    stopped_early
+        The steps ran out.
+    """
+
+    CONVERGED = "converged"
+    TRAPPED = "trapped"
+    LOST_PSD = "lost_psd"
+    DIVERGED = "diverged"
+    STOPPED_EARLY = "stopped_early"
+
+
+class Judgement(NamedTuple):
+    """An outcome and its reason."""
+
+    outcome: Outcome
+    reason: str
+
+
+def judge(
+    problem: Problem, state: State, half_times: Floats, missing: Booleans, dynamics: str, spent: str
+) -> Judgement:
+    """Name the outcome of a run and say what happened, what is missing and what to change.
+
+    Parameters
+    ----------
+    problem : Problem
+    state : State
+        At the last step.
+    half_times : ndarray of shape (d,)
+        Step at which w_kk reached 1/2, nan where it did not.
+    missing : ndarray of shape (d,)
+        Concepts for which W(0) has no component and which the dynamics cannot create.
+    dynamics : str
+    spent : str
+        What ended a run that is not finished, for example ``"the 100 steps asked for"``.
+
+    Returns
+    -------
+    Judgement
+    """
+    counters = state.counters
+    last = int(counters[STEP])
+    waiting = problem.counted & np.isnan(half_times)
+    if counters[DIVERGED] >= 0:
+        sentence = f"W left the float range at step {counters[DIVERGED]}"
+        return Judgement(Outcome.DIVERGED, f"{sentence}{_psd_clause(state)}{_remedy(dynamics)}.")
+    if counters[EXCEEDED] < last or not problem.counted.any():
+        sentence = f"W is within 0.01 of the identity from step {counters[EXCEEDED] + 1} on"
+        if counters[PSD_LOST] >= 0:
+            sentence += (
+                f", although it was not positive semidefinite at step {counters[PSD_LOST]}"
+                f" (pivot of concept {counters[PSD_CONCEPT] + 1})"
+            )
+        return Judgement(Outcome.CONVERGED, sentence + ".")
+    if counters[PSD_LOST] >= 0:
+        sentence = (
+            f"W is not positive semidefinite from step {counters[PSD_LOST]} on: the LDL^T pivot of"
+            f" concept {counters[PSD_CONCEPT] + 1} turned negative"
+        )
+        return Judgement(Outcome.LOST_PSD, f"{sentence}{_remedy(dynamics)}.")
+    stuck = missing & waiting
+    if stuck.any():
+        names = _names(stuck)
+        sentence = (
+            f"{names} below 1/2 for ever: W(0) has no component left for"
+            f" {'it' if stuck.sum() == 1 else 'them'} (LDL^T pivot at most 0 in descending order"
+            " of a); start from a W(0) of full rank"
+        )
+        others = waiting & ~stuck
+        if others.any():
+            sentence += f"; {_waiting_clause(problem, state, others)}"
+        return Judgement(Outcome.TRAPPED, sentence + ".")
+    if waiting.any():
+        sentence = f"{spent} ended at step {last}: {_waiting_clause(problem, state, waiting)}"
+    else:
+        sentence = (
+            f"{spent} ended at step {last}: every concept with a > 0 has reached 1/2, but W is"
+            " not yet within 0.01 of the identity; give more steps"
+        )
+    return Judgement(Outcome.STOPPED_EARLY, sentence + ".")
+
+
+def _psd_clause(state: State) -> str:
+    if state.counters[PSD_LOST] < 0:
+        return ""
+    return (
+        f", after losing positive semidefiniteness at step {state.counters[PSD_LOST]}"
+        f" (pivot of concept {state.counters[PSD_CONCEPT] + 1})"
+    )
+
+
+def _remedy(dynamics: str) -> str:
+    if dynamics == "euler":
+        return "; use a smaller eta, or dynamics='gd', which keeps W = U U^T"
+    return "; use a smaller eta"
+
+
+def _names(which: Booleans) -> str:
+    numbers_from_one = [str(k + 1) for k in np.flatnonzero(which)]
+    if len(numbers_from_one) == 1:
+        return f"concept {numbers_from_one[0]} stays"
+    return f"concepts {', '.join(numbers_from_one)} stay"
+
+
+def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
+    logs = log_diagonal(state)
+    parts = []
+    needed = 0.0
+    for k in np.flatnonzero(waiting):
+        if math.isnan(logs[k]):
+            parts.append(f"w_{k + 1},{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
+            continue
+        shown = numbers.scientific_log10(logs[k] / math.log(10), 3)
+        parts.append(f"w_{k + 1},{k + 1} = {shown}")
+        rate = float(problem.growth[:, 0, k, k].sum()) * math.log(2)
+        needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
+    clause = f"{', '.join(parts)} below 1/2"
+    if 0 < needed < math.inf:
+        clause += f"; at the present growth about {math.ceil(needed)} more steps are needed"
+    return clause

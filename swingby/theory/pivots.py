@@ -1,0 +1,130 @@
+r"""Pivots of the initial matrix, propagated from stage to stage.
+
+Set M = W(0) and t = 0. For the concepts in descending order of a: let M grow linearly until
+:math:`M_{kk} = 1`, which takes :math:`-\log M_{kk} / g_{kk}` steps, then take the Schur
+complement :math:`M \leftarrow M - M_{\cdot k} M_{k \cdot} / M_{kk}` on the concepts left. For gd
+and the flow growth commutes with the Schur complement and the result is the LDL^T factorization
+of W(0); under euler the correlations drift while k grows, which can turn a pivot negative.
+
+Everything is kept as sign and logarithm, so W(0) may lie far below the float range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swingby.theory import finite_step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: A pivot below exp(-31) = 3e-14 of the terms it was formed from is nothing but rounding.
+MOST_CANCELLATION = 31.0
+
+
+@dataclass(frozen=True, eq=False)
+class Pivots:
+    """The factorization L diag(pivot) L^T of M, referred back to t = 0.
+
+    All arrays are in descending order of a.
+
+    Parameters
+    ----------
+    sign : ndarray of shape (d,)
+        1, 0 or -1; 0 also where only rounding is left of a pivot.
+    log : ndarray of shape (d,)
+        Logarithm of the size of each pivot; -inf for zero.
+    column_sign, column_log : ndarray of shape (d, d)
+        Entries (j, k), j after k, of the unit lower triangular L.
+    cancellation : ndarray of shape (d,)
+        Logarithm of how much larger than the pivot the terms were that it was formed from.
+    """
+
+    sign: Floats
+    log: Floats
+    column_sign: Floats
+    column_log: Floats
+    cancellation: Floats
+
+
+def stage_pivots(
+    sign: Floats, log: Floats, signal: Floats, eta: float, growth: Floats, dynamics: str
+) -> Pivots:
+    """Factorize M stage by stage.
+
+    Parameters
+    ----------
+    sign, log : ndarray of shape (d, d)
+        M as sign and logarithm of its size, concepts in descending order of a.
+    signal : ndarray of shape (d,)
+        a, descending.
+    eta : float
+    growth : ndarray of shape (d, d)
+        g_ij per step.
+    dynamics : {"euler", "gd", "flow"}
+
+    Returns
+    -------
+    Pivots
+    """
+    d = len(signal)
+    sign, log = sign.copy(), log.copy()
+    found = Pivots(
+        np.zeros(d), np.full(d, -np.inf), np.zeros((d, d)), np.full((d, d), -np.inf), np.zeros(d)
+    )
+    largest = np.diag(log).copy()
+    time = 0.0
+    for k in range(d):
+        size = log[k, k]
+        if size == -np.inf:
+            continue
+        found.log[k] = size - growth[k, k] * time
+        found.cancellation[k] = largest[k] - size
+        found.sign[k] = sign[k, k] if found.cancellation[k] <= MOST_CANCELLATION else 0.0
+        if found.sign[k] <= 0:
+            continue
+        rest = slice(k + 1, d)
+        found.column_sign[rest, k] = sign[rest, k]
+        found.column_log[rest, k] = log[rest, k] - size - (growth[rest, k] - growth[k, k]) * time
+        if growth[k, k] > 0:
+            wait = -size / growth[k, k]
+            time += wait
+            log = log + growth * wait
+            largest = largest + np.diag(growth) * wait
+        if k + 1 < d:
+            removed = log[rest, k][:, None] + log[rest, k][None, :] - log[k, k]
+            if dynamics == "euler" and growth[k, k] > 0:
+                removed = removed + _drift(signal, eta, growth, k)
+            sign[rest, rest], log[rest, rest] = _difference(
+                sign[rest, rest], log[rest, rest], np.outer(sign[rest, k], sign[rest, k]), removed
+            )
+            largest[rest] = np.maximum(largest[rest], np.diag(removed))
+    return found
+
+
+def _drift(signal: Floats, eta: float, growth: Floats, k: int) -> Floats:
+    """How far the euler correlations through concept k run on after t_k."""
+    rest = slice(k + 1, len(signal))
+    ratio_i = signal[rest][:, None] / signal[k]
+    ratio_j = signal[rest][None, :] / signal[k]
+    per_step = growth[rest, k][:, None] + growth[rest, k][None, :] - growth[k, k] - growth[rest, rest]
+    late = finite_step.drift_end(ratio_i, ratio_j, growth[k, k])
+    return np.asarray(
+        per_step * late + finite_step.fitted_drift(ratio_i, ratio_j, eta * signal[k])
+    )
+
+
+def _difference(
+    sign: Floats, log: Floats, removed_sign: Floats, removed_log: Floats
+) -> tuple[Floats, Floats]:
+    """Sign and logarithm of a difference, entry by entry: magnitudes may be far apart."""
+    scale = np.maximum(log, removed_log)
+    scale = np.where(np.isfinite(scale), scale, 0.0)
+    value = sign * np.exp(log - scale) - removed_sign * np.exp(removed_log - scale)
+    with np.errstate(divide="ignore"):
+        return np.sign(value), np.log(np.abs(value)) + scale

@@ -1,0 +1,298 @@
+r"""Two concepts: the repaired theorem with its constants.
+
+**Statement.** Let :math:`a_1 > a_2 > 0`, :math:`r = a_2/a_1`, and let W solve the flow
+:math:`\dot W = BW + WB`, :math:`B = A - (AW + WA)/2`, from a positive definite W(0) with
+:math:`w_{ii}(0) \le \beta\omega =: b < 1` and pivots :math:`\pi_1(0) = w_{11}(0) \ge \rho\omega`,
+:math:`\pi_2(0) \ge \rho\omega`. Time t is eta times steps. With :math:`x^* = 2(1+r)/(3+r)`,
+
+.. math::
+   K &= (x^*)^{1+r} (1-x^*)^{(1-r)/2}, \qquad
+   k = (\beta-\rho)\,\rho^{-r}\omega^{1-r}(1-b)^{-(1-r)/2}, \\
+   E_1(\theta) &= \tfrac{1+r}{2}\, k\, \theta^r (1-\theta)^{-(1+r)/2}, \\
+   X(\theta) &= \tfrac{1+r}{2}\, \frac{k\,\theta^r}{1 - E_1(\theta)} \Bigl[
+       \min\bigl(\tfrac1r, \log\tfrac{\theta}{\rho\omega}\bigr)
+       + \tfrac{(1-\theta)^{-(3+r)/2} - 1}{1+r} \Bigr],
+
+(a) :math:`w_{12}(t)^2 \le K k` for all t, for every omega with b < 1;
+(b) :math:`w_{22}(t) > \theta` for
+:math:`t > [\operatorname{logit}\theta - \operatorname{logit}\rho\omega]/(2a_2)`;
+(c) if :math:`b < \theta`, then :math:`w_{11}` reaches theta by
+:math:`[\operatorname{logit}\theta - \operatorname{logit}\rho\omega + e]/(2a_1)`, where e is
+:math:`\log(\beta/\rho)/(1-\theta)` or, if :math:`E_1(\theta) < 1`, the smaller of this and X;
+and in that case it stays above; (d) :math:`W \to I`.
+:math:`\omega_0` is the largest omega with :math:`\beta\omega \le 1/2` and
+:math:`E_1(0.8) \le 1/2`; both grow with omega.
+
+**Proof**, with x = w_11, z = w_22, u = w_12^2/x, p = z - u (the second pivot). The tests prove
+the steps marked *sympy* symbolically and those marked *balls* by interval evaluation; a person
+has to read the others. If u(0) = 0 then u = 0 throughout; otherwise u > 0.
+
+- [1.1] (sympy) (log x)' = 2 a_1 (1-x) - (a_1+a_2) u.
+- [1.2] (sympy) (log p)' = 2 a_2 (1-p) + (a_1-a_2) u.
+- [1.3] (sympy) (log u)' = 2 a_2 (1-u) - (a_1+a_2) x - (a_1+3a_2) p.
+- [1.4] (read) By [1.1], x' <= 2 a_1 x (1-x) with x(0) < 1: 0 < x < 1 for all t; so for z.
+- [1.5] (sympy) V = log u - r log x - ((1-r)/2) log(1-x) has
+  V' = -(a_1+3a_2) p - a_2 (1-r) u - ((1-r)/2)(a_1+a_2) x u/(1-x).
+- [1.6] (read) All three terms are <= 0, so V <= V(0). As u(0) = z(0) - p(0) <= (beta-rho) omega
+  and rho omega <= x(0) <= b, this says u <= k x^r (1-x)^((1-r)/2).
+- [1.7] (sympy, balls) x^(1+r) (1-x)^((1-r)/2) on [0, 1] is largest at x*, with value K.
+- [1.8] (read) w_12^2 = u x <= k K. This is (a).
+- [1.9] (sympy) (log(w_12^2/det W))' = -(a_1+a_2)(x+z); not needed.
+- [1.10] (read) By [1.2], p' >= 2 a_2 p (1-p), and z = p + u >= p. This is (b).
+- [1.11] (sympy, read) x' = 2 a_1 x (1-x)(1-g) with g = (1+r) u/(2(1-x)), and by [1.6]
+  g <= G(x) = ((1+r)/2) k x^r (1-x)^(-(1+r)/2), increasing, G(theta) = E_1. If E_1 < 1, then
+  x' > 0 while x <= theta.
+- [1.12] (read; the bound on the integral also by balls) 2 a_1 T is at most the integral of
+  1/(x(1-x)(1-G)) from x(0) to theta, and 1/(1-G) <= 1 + G/(1-E_1). The integral of
+  x^(r-1) (1-x)^(-(3+r)/2) is bounded as in X because (1-x)^(-m) is convex and
+  x^(r-1) <= theta^r/x. The other value of e: (logit x)' = 2a_1 - f/(1-x) with
+  f = (a_1+a_2) u, whose integral is at most -log(det W(0)/(x(0) z(0))) = log(z(0)/p(0)) <=
+  log(beta/rho), by [1.1] and its mirror image. This is (c). (d): z lies between two logistic
+  curves, hence u = z - p -> 0, and x -> 1 by [1.11].
+- [1.13] (balls) The simpler constants E = ((1+r)/(2r)) beta (4/rho)^r e^(r/2) omega^(1-r) <= 0.1,
+  |w_12|^2 <= 0.8 beta (4/rho)^r e^(r/2) omega^(1-r) and e <= 1/2 at theta = 0.8 follow for
+  beta >= 1 >= rho: E <= 0.1 gives b <= 0.1 and k <= 0.2 r/(1+r) 4^-r e^(-r/2) 0.9^(-(1-r)/2).
+
+Nothing is proved here for the discrete dynamics.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import flint
+
+from swingby.errors import InvalidInput
+from swingby.theory import balls
+
+#: The level at which a concept counts as learned.
+LEVEL = Fraction(4, 5)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants of the statement at one omega and theta, as balls.
+
+    Parameters
+    ----------
+    r, x_star, K : flint.arb
+        Free of omega.
+    log_k : flint.arb
+        Natural logarithm; minus infinity when beta = rho, where W(0) is diagonal.
+    E1 : flint.arb
+        E_1(theta).
+    extra : flint.arb
+        e of (c), in units of 1/(2 a_1).
+    """
+
+    r: flint.arb
+    x_star: flint.arb
+    K: flint.arb
+    log_k: flint.arb
+    E1: flint.arb
+    extra: flint.arb
+
+
+def constants(
+    a1: Fraction,
+    a2: Fraction,
+    beta: Fraction,
+    rho: Fraction,
+    log_omega: Fraction | flint.arb,
+    theta: Fraction = LEVEL,
+) -> Constants:
+    """Evaluate the constants at the current working precision of python-flint.
+
+    Parameters
+    ----------
+    a1, a2 : Fraction
+        Signals, a1 > a2 > 0, per unit of eta times steps.
+    beta, rho : Fraction
+        0 < rho <= beta.
+    log_omega : Fraction or flint.arb
+        Natural logarithm.
+    theta : Fraction
+        A level in (0, 1).
+
+    Returns
+    -------
+    Constants
+
+    Raises
+    ------
+    InvalidInput
+        If the arguments are out of range, or beta omega is not certainly below 1.
+    """
+    _require(a1, a2, beta, rho)
+    L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
+    b = balls.ball(beta) * L.exp()
+    if not b < 1:
+        raise InvalidInput("omega", f"exp({L.str(5)})", "must satisfy beta omega < 1", "[1.4]")
+    r, level = balls.ball(a2 / a1), balls.ball(theta)
+    x_star = 2 * (1 + r) / (3 + r)
+    K = x_star ** (1 + r) * (1 - x_star) ** ((1 - r) / 2)
+    if beta == rho:
+        zero = flint.arb(0)
+        return Constants(r, x_star, K, flint.arb.neg_inf(), zero, zero)
+    log_rho = balls.ball(rho).log()
+    log_k = balls.ball(beta - rho).log() - r * log_rho + (1 - r) * (L - (-b).log1p() / 2)
+    log_scale = ((1 + r) / 2).log() + log_k + r * level.log()
+    E1 = (log_scale - (1 + r) / 2 * (1 - level).log()).exp()
+    extra = (balls.ball(beta).log() - log_rho) / (1 - level)
+    if E1 < 1:
+        near = (1 / r).min(level.log() - log_rho - L)
+        far = ((1 - level) ** (-(3 + r) / 2) - 1) / (1 + r)
+        extra = extra.min(log_scale.exp() * (near + far) / (1 - E1))
+    return Constants(r, x_star, K, log_k, E1, extra)
+
+
+def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction) -> bool:
+    """Decide whether beta omega <= 1/2 and E_1(0.8) <= 1/2 certainly hold.
+
+    Parameters
+    ----------
+    a1, a2, beta, rho, log_omega
+        As in :func:`constants`.
+
+    Returns
+    -------
+    bool
+        False also where the working precision does not decide.
+    """
+    if not balls.ball(2 * beta).log() + balls.ball(log_omega) <= 0:
+        return False
+    return bool(2 * constants(a1, a2, beta, rho, log_omega).E1 <= 1)
+
+
+def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fraction:
+    """Find a certified lower value of log omega_0, within 1e-18 of it.
+
+    Parameters
+    ----------
+    a1, a2, beta, rho : Fraction
+        As in :func:`constants`.
+
+    Returns
+    -------
+    Fraction
+        Natural logarithm, a dyadic number; :func:`certify` accepts it.
+
+    Raises
+    ------
+    InvalidInput
+        If the arguments are out of range.
+    ArithmeticError
+        If the signals agree to more than 500 digits.
+
+    Examples
+    --------
+    >>> found = log_omega_0(Fraction(4), Fraction(1), Fraction(2), Fraction(1, 10))
+    >>> round(float(balls.ball(found).exp()), 6)
+    0.0396
+    """
+    _require(a1, a2, beta, rho)
+
+    # Without the factor (1-b)^(-(1-r)/2), which lies between 1 and 2^((1-r)/2), E_1 = 1/2 has a
+    # closed solution; that brackets omega_0 to within a factor of the square root of 2.
+    def attempt() -> Fraction | None:
+        upper = -balls.ball(2 * beta).log()
+        if beta > rho:
+            r, level = balls.ball(a2 / a1), balls.ball(LEVEL)
+            log_scale = (
+                ((1 + r) * balls.ball(beta - rho)).log()
+                + r * (level.log() - balls.ball(rho).log())
+                - (1 + r) / 2 * (1 - level).log()
+            )
+            upper = upper.min(-log_scale / (1 - r))
+        if not upper.rad() < flint.arb(2) ** -70:
+            return None
+        high = round_down(upper)
+        low = high - Fraction(1, 2)
+        if certify(a1, a2, beta, rho, high):
+            return high
+        while high - low > Fraction(1, 2**62):
+            middle = (low + high) / 2
+            if certify(a1, a2, beta, rho, middle):
+                low = middle
+            else:
+                high = middle
+        return low if certify(a1, a2, beta, rho, low) else None
+
+    found = balls.with_rising_precision(attempt, lambda value: value is not None)
+    if found is None:
+        raise ArithmeticError("a_1 and a_2 are too close for 2048 bits")
+    return found
+
+
+def log_peak(
+    a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction | flint.arb
+) -> float:
+    """Bound log |w_12(t)| from above for all t, by (a).
+
+    Parameters
+    ----------
+    a1, a2, beta, rho, log_omega
+        As in :func:`constants`; beta omega < 1 is enough.
+
+    Returns
+    -------
+    float
+        Natural logarithm, rounded up; minus infinity when beta = rho.
+    """
+    with flint.ctx.workprec(256):
+        found = constants(a1, a2, beta, rho, log_omega)
+        return -math.inf if beta == rho else float_above((found.log_k + found.K.log()) / 2)
+
+
+def time_bounds(
+    a1: Fraction,
+    a2: Fraction,
+    beta: Fraction,
+    rho: Fraction,
+    log_omega: Fraction | flint.arb,
+    theta: Fraction = LEVEL,
+) -> tuple[float, float]:
+    """Bound the times by which w_11 and w_22 have reached theta, by (c) and (b).
+
+    Parameters
+    ----------
+    a1, a2, beta, rho, log_omega, theta
+        As in :func:`constants`, with beta omega < theta.
+
+    Returns
+    -------
+    tuple of float
+        Eta times steps, rounded up.
+    """
+    with flint.ctx.workprec(256):
+        L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
+        level = balls.ball(theta)
+        if not balls.ball(beta).log() + L < level.log():
+            raise InvalidInput(
+                "omega", f"exp({L.str(5)})", "must satisfy beta omega < theta", "(c)"
+            )
+        found = constants(a1, a2, beta, rho, L, theta)
+        log_start = balls.ball(rho).log() + L
+        base = (level / (1 - level)).log() - log_start + (-log_start.exp()).log1p()
+        first = (base + found.extra) / (2 * balls.ball(a1))
+        return float_above(first), float_above(base / (2 * balls.ball(a2)))
+
+
+def float_above(number: flint.arb) -> float:
+    """Round up: a float that is at least every point of a ball."""
+    return math.nextafter(float(number.upper()), math.inf)
+
+
+def round_down(number: flint.arb) -> Fraction:
+    """Round down: a multiple of 2^-64 that is at most every point of a ball."""
+    scaled = (number.lower() * 2**64).lower().floor()
+    return Fraction(int(scaled.lower().unique_fmpz()), 2**64)
+
+
+def _require(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> None:
+    if not a1 > a2 > 0:
+        raise InvalidInput("signal", f"({a1}, {a2})", "must be distinct and positive", "D.1'")
+    if not 0 < rho <= beta:
+        raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")

@@ -1,0 +1,1 @@
+"""Does it hold: assumptions checked, stages predicted, predicted against observed."""

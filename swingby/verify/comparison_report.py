@@ -1,0 +1,102 @@
+"""How predicted against observed looks as a table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from swingby.theory import numbers
+from swingby.verify.grid import Grid, percent_text, steps_text
+
+if TYPE_CHECKING:
+    from swingby.verify.compare import Comparison, Row
+
+
+def comparison_grid(comparison: Comparison) -> Grid:
+    """The comparison as a table with its inputs above and its summary below.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Returns
+    -------
+    Grid
+    """
+    run, schedule = comparison.run, comparison.schedule
+    windows = any(not math.isnan(row.lower) for row in comparison.rows)
+    columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
+    if windows:
+        columns += [">lower", ">upper", "inside"]
+    given = ", ".join(
+        [
+            f"a = ({', '.join(numbers.scientific(value) for value in run.task.exact_signal)})",
+            f"eta = {numbers.scientific(schedule.eta)}",
+            f"{run.dynamics}",
+            f"{run.last_step} steps",
+        ]
+    )
+    note = f"Signal: {run.task.note}" if run.task.note else ""
+    return Grid(
+        title=comparison.title or "Predicted against observed",
+        columns=columns,
+        rows=[_cells(row, windows=windows) for row in comparison.rows],
+        above=[line for line in (given, note) if line],
+        below=["", *summary_lines(comparison)],
+    )
+
+
+def _cells(row: Row, *, windows: bool) -> list[str]:
+    def number(value: float) -> str:
+        return f"{value:.4g}" if row.event == "peak height" and math.isfinite(value) else (
+            steps_text(value, 0)
+        )
+
+    bar = "out of range" if math.isinf(row.error_bar) else steps_text(row.error_bar, 1)
+    cells = [
+        row.entry,
+        row.event,
+        number(row.predicted),
+        bar if math.isfinite(row.predicted) else "-",
+        number(row.observed),
+        percent_text(row.relative_error),
+    ]
+    if windows:
+        inside = {True: "yes", False: "NO", None: "-"}[row.inside]
+        cells += [number(row.lower), number(row.upper), inside]
+    return cells
+
+
+def summary_lines(comparison: Comparison) -> list[str]:
+    """What the table says, in a few lines.
+
+    Parameters
+    ----------
+    comparison : Comparison
+
+    Returns
+    -------
+    list of str
+    """
+    run = comparison.run
+    rows = [row for row in comparison.rows if row.event == "half"]
+    learned = sum(math.isfinite(row.observed) for row in rows)
+    predicted = sum(row.predicted <= run.last_step for row in rows)
+    error = (
+        f"half-times off by {100 * comparison.median_error:.2g} % (median), "
+        f"{100 * comparison.largest_error:.2g} % (largest)"
+        if math.isfinite(comparison.median_error)
+        else "no half-time to compare"
+    )
+    lines = [
+        f"Stages predicted within the run: {predicted}, observed: {learned}; {error}.",
+        f"Outcome: {run.outcome}. {run.reason}",
+    ]
+    lines += list(comparison.schedule.warnings)
+    if comparison.schedule.window_reason:
+        lines.append(_sentence(comparison.schedule.window_reason))
+    return lines
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

@@ -1,0 +1,61 @@
+"""How a schedule looks as a table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from swingby.theory import numbers
+from swingby.verify.grid import Grid, steps_text
+
+if TYPE_CHECKING:
+    from swingby.verify.predict import Event, Schedule
+
+
+def schedule_grid(schedule: Schedule) -> Grid:
+    """The predicted events as a table.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    Returns
+    -------
+    Grid
+    """
+    from_scale = schedule.gaussian is not None
+    given = [
+        f"a = ({', '.join(numbers.scientific(value) for value in schedule.task.exact_signal)})",
+        f"eta = {numbers.scientific(schedule.eta)}",
+        schedule.dynamics,
+    ]
+    columns = ["entry", "event", ">step", ">+-", ">lemma from", ">lemma to"]
+    if from_scale:
+        given.append(f"median over Gaussian U(0) of width {schedule.gaussian.width}")  # type: ignore[union-attr]
+        columns[3] = ">5 % to 95 %"
+    below = [*schedule.warnings, schedule.window_reason]
+    return Grid(
+        title="Predicted stages",
+        columns=columns,
+        rows=[_cells(schedule, event, from_scale) for event in schedule.events],
+        above=[", ".join(given)],
+        below=["", *(line for line in below if line)],
+    )
+
+
+def _cells(schedule: Schedule, event: Event, from_scale: bool) -> list[str]:
+    def number(value: float) -> str:
+        if event.event == "peak height" and math.isfinite(value):
+            return f"{value:.4g}"
+        return steps_text(value)
+
+    time = number(event.time)
+    bar = "out of range" if math.isinf(event.error) else number(event.error)
+    if from_scale:
+        low, high = schedule.spread[0][event.entry[0]], schedule.spread[1][event.entry[0]]
+        bar = f"{steps_text(low)} to {steps_text(high)}" if event.event == "half" else "-"
+    elif event.event == "half" and schedule.trapped[event.entry[0]]:
+        time, bar = "trapped", "-"
+    elif not math.isfinite(event.time):
+        bar = "-"
+    return [event.label, event.event, time, bar, number(event.lower), number(event.upper)]

@@ -1,0 +1,130 @@
+"""The compiled loops against independent witnesses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from swingby.simulate import reference
+from swingby.simulate.events import descents, first_reach, turning_points
+from swingby.simulate.initialization import gaussian
+from swingby.simulate.run import simulate
+from swingby.theory.task import SIMTask
+
+SIGNALS = {"two": [4.0, 1.0], "three": [3.0, 1.7, 0.4], "five": [4.0, 2.5, 2.5, 1.0, 0.3]}
+CASES = [(name, dynamics) for name in SIGNALS for dynamics in ("euler", "gd")]
+
+
+def start(d: int, omega: float = 1e-3, seed: int = 1) -> np.ndarray:
+    W0 = gaussian(d, omega, width=d + 2, rng=seed)
+    assert isinstance(W0, np.ndarray)
+    return W0
+
+
+@pytest.mark.parametrize(("name", "dynamics"), CASES)
+def test_every_step_is_that_of_the_printed_formula(name: str, dynamics: str) -> None:
+    a = SIGNALS[name]
+    run = simulate(SIMTask.from_signal(a), start(len(a)), 0.01, 2500, dynamics, record=1)
+    expected = reference.numpy_run(a, start(len(a)), 0.01, 2500, dynamics)
+    assert np.abs(run.W - expected).max() < 1e-12
+
+
+def test_a_wide_matrix_uses_the_same_formula() -> None:
+    a = np.linspace(2, 0.5, 40)
+    W0 = start(40)
+    for dynamics in ("euler", "gd"):
+        run = simulate(SIMTask.from_signal(a.tolist()), W0, 0.02, 400, dynamics, record=1)
+        expected = reference.numpy_run(a, W0, 0.02, 400, dynamics)
+        assert np.abs(run.W - expected).max() < 1e-12
+
+
+def test_gd_on_w_is_gd_on_u() -> None:
+    U0 = 0.1 * np.random.default_rng(3).standard_normal((3, 5))
+    a = SIGNALS["three"]
+    run = simulate(SIMTask.from_signal(a), U0 @ U0.T, 0.02, 1000, "gd", record=1)
+    assert np.abs(run.W - reference.factor_run(a, U0, 0.02, 1000)).max() < 1e-12
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_fifty_digits_agree(dynamics: str) -> None:
+    a = SIGNALS["three"]
+    run = simulate(SIMTask.from_signal(a), start(3), 0.05, 300, dynamics, record=1)
+    exact = reference.mpmath_run(a, start(3).tolist(), 0.05, 300, dynamics)
+    for t in (1, 50, 100, 200, 300):
+        expected = np.array(exact[t].tolist(), dtype=float)
+        assert np.abs(run.W[t] - expected).max() < 1e-13
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+def test_events_are_those_of_the_recorded_trajectory(dynamics: str) -> None:
+    task = SIMTask([1, 1.7, 2.25], [0.5, 0.25, 0.25])
+    run = simulate(task, start(3, 1e-2, 7), 0.01, 3000, dynamics, record=1)
+    assert (run.steps == np.arange(3001)).all()
+    for k in range(3):
+        for level in (0.1, 0.5, 0.8, 0.99):
+            assert run.first_reach(level)[k] == first_reach(run.W[:, k, k], level)
+    for peak in run.peaks:
+        sizes = np.abs(run.W[:, peak.i, peak.j])
+        assert peak.step == int(sizes.argmax())
+        assert peak.value == run.W[peak.step, peak.i, peak.j]
+        later = np.flatnonzero(sizes[peak.step :] <= sizes.max() / 2)
+        assert peak.suppressed == peak.step + int(later[0])
+    points = turning_points(run.test_loss, 1e-9 * run.test_loss[0])
+    assert [point.kind for point in points] == [point.kind for point in run.extrema]
+    for point, found in zip(points, run.extrema, strict=True):
+        # The last minimum is the square of rounding: compared by value.
+        assert found.step == point.step or point.value < 1e-24
+        assert found.value == pytest.approx(point.value, rel=1e-9, abs=1e-24)
+    assert run.descents(1e-3) == descents(points, 1e-3 * run.test_loss[0])
+    near = np.abs(run.W - np.eye(3)).max(axis=(1, 2)) <= 0.01
+    assert run.end is not None
+    assert near[run.end :].all()
+    assert not near[run.end - 1]
+
+
+def test_diagonal_flow_is_logistic() -> None:
+    a, w = np.array([3.0, 1.0, 0.2]), np.array([1e-3, 1e-2, 0.2])
+    run = simulate(SIMTask.from_signal(a), np.diag(w), 0.01, 2000, "flow", record=1)
+    time = 0.01 * run.steps[:, None]
+    expected = 1 / (1 + (1 / w - 1) * np.exp(-2 * a * time))
+    found = np.diagonal(run.W, axis1=1, axis2=2)
+    assert np.abs(found / expected - 1).max() < 1e-12
+
+
+def test_equal_signals_have_a_closed_form_under_the_flow() -> None:
+    W0 = start(4, 1e-2)
+    run = simulate(SIMTask.from_signal([1.5] * 4), W0, 0.01, 1000, "flow", record=100)
+    for step, W in zip(run.steps, run.W, strict=True):
+        grown = np.exp(2 * 1.5 * 0.01 * step)
+        expected = grown * W0 @ np.linalg.inv(np.eye(4) + (grown - 1) * W0)
+        assert np.abs(W - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize(("scale", "steps"), [(1.0, 2000), (200.0, 10)])
+def test_the_flow_agrees_with_scipy(scale: float, steps: int) -> None:
+    from scipy.integrate import solve_ivp
+
+    a = np.array(SIGNALS["three"])
+    A, eta = np.diag(a), 0.01 * scale
+
+    def slope(_: float, flat: np.ndarray) -> np.ndarray:
+        W = flat.reshape(3, 3)
+        return (W @ A + A @ W - (A @ W @ W + W @ W @ A + 2 * W @ A @ W) / 2).ravel()
+
+    W0 = start(3)
+    run = simulate(SIMTask.from_signal(a), W0, eta, steps, "flow", record=steps // 10)
+    solution = solve_ivp(
+        slope, (0, eta * steps), W0.ravel(), "DOP853", eta * run.steps, rtol=1e-12, atol=1e-16
+    )
+    assert np.abs(solution.y.T.reshape(-1, 3, 3) - run.W).max() < 1e-11
+
+
+def test_the_maps_tend_to_the_flow_at_first_order() -> None:
+    task, W0 = SIMTask.from_signal([2.0, 1.0]), start(2)
+    errors = []
+    for steps in (200, 400, 800):
+        exact = simulate(task, W0, 4 / steps, steps, "flow", record="none").W[-1]
+        euler = simulate(task, W0, 4 / steps, steps, "euler", record="none").W[-1]
+        errors.append(np.abs(exact - euler).max())
+    slopes = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert np.abs(slopes - 1).max() < 0.05

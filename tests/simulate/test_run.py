@@ -1,0 +1,263 @@
+"""simulate and simulate_batch: outcomes, refusals, files, invariances."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput, SwingbyWarning
+from swingby.simulate.batch import simulate_batch
+from swingby.simulate.initialization import gaussian, gaussian_factor, uniform
+from swingby.simulate.pivots import missing_concepts
+from swingby.simulate.result import Run
+from swingby.simulate.run import simulate
+from swingby.theory.initial import Initial, Scaled
+from swingby.theory.task import SIMTask
+
+TASK = SIMTask.from_signal([4.0, 1.0])
+W0 = np.array([[2e-3, 1e-3], [1e-3, 2e-3]])
+ONES = np.full((2, 2), 1e-3)
+DYNAMICS = ("euler", "gd", "flow")
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_a_run_ends_converged(dynamics: str) -> None:
+    run = simulate(TASK, W0, 0.01, dynamics=dynamics)
+    assert run.outcome == "converged"
+    assert np.abs(run.W[-1] - np.eye(2)).max() < 1e-12
+    assert f"step {run.end}" in run.reason
+    assert len(run.steps) <= 10_001
+    assert run.steps[-1] == run.last_step
+
+
+@pytest.mark.parametrize("dynamics", ["gd", "flow"])
+@pytest.mark.parametrize("omega", [1.0, "1e-400"])
+def test_rank_one_is_trapped(dynamics: str, omega: Any) -> None:
+    run = simulate(TASK, Scaled(ONES, omega), 0.01, dynamics=dynamics)
+    assert run.outcome == "trapped"
+    assert "concept 2 stays below 1/2" in run.reason
+    assert np.abs(run.W[-1] - np.diag([1.0, 0.0])).max() < 1e-9
+
+
+def test_a_trapped_concept_does_not_grow_out_of_rounding() -> None:
+    run = simulate(TASK, ONES, 0.01, 50_000, "gd")
+    assert run.W[-1, 1, 1] < 1e-20
+
+
+def test_an_empty_row_is_trapped_under_euler_too() -> None:
+    run = simulate(TASK, np.diag([1e-3, 0]), 0.01)
+    assert run.outcome == "trapped"
+
+
+def test_rank_one_loses_psd_and_diverges_under_euler() -> None:
+    run = simulate(TASK, ONES, 0.01)
+    assert run.outcome == "diverged"
+    assert run.psd_lost == 1
+    assert "losing positive semidefiniteness at step 1" in run.reason
+    early = simulate(TASK, ONES, 0.01, 200)
+    assert early.outcome == "lost_psd"
+    assert "concept 2" in early.reason
+
+
+def test_too_few_steps_are_named_with_what_is_missing() -> None:
+    run = simulate(TASK, W0, 0.01, 150)
+    assert run.outcome == "stopped_early"
+    assert np.isnan(run.half_times).tolist() == [False, True]
+    assert "w_2,2" in run.reason
+    more = int(run.reason.split("about ")[1].split()[0])
+    half_time = simulate(TASK, W0, 0.01, 1000).half_times[1]
+    assert abs(150 + more - half_time) < 0.1 * half_time
+
+
+def test_a_huge_step_diverges() -> None:
+    run = simulate(TASK, np.eye(2) * 0.9, 50.0, 100)
+    assert run.outcome == "diverged"
+    assert np.isfinite(run.W).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"eta": 0}, "eta"),
+        ({"eta": "nan"}, "eta"),
+        ({"eta": "1e-400"}, "eta"),
+        ({"steps": 0}, "steps"),
+        ({"steps": 1.5}, "steps"),
+        ({"dynamics": "adam"}, "dynamics"),
+        ({"W0": np.eye(3)}, "W0"),
+        ({"W0": [[1, 2], [0, 1]]}, "W0"),
+        ({"W0": [[1, np.nan], [np.nan, 1]]}, "W0"),
+        ({"W0": np.zeros((2, 2))}, "W0"),
+        ({"W0": [[1, 2], [2, 1]], "dynamics": "gd"}, "W0"),
+        ({"W0": [[1, 2], [2, 1]], "dynamics": "flow"}, "W0"),
+        ({"W0": Initial(np.eye(3), 1)}, "W0"),
+        ({"record": "all"}, "record"),
+        ({"record": -1}, "record"),
+        ({"record": [1.5]}, "record"),
+        ({"task": "fig8"}, "task"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], named: str) -> None:
+    given = {"task": TASK, "W0": W0, "eta": 0.01, "steps": 10, **arguments}
+    with pytest.raises(InvalidInput, match=named):
+        simulate(**given)
+
+
+def test_euler_warns_of_an_indefinite_start() -> None:
+    with pytest.warns(SwingbyWarning, match="semidefinite"):
+        run = simulate(TASK, [[1e-3, 2e-3], [2e-3, 1e-3]], 0.01, 10)
+    assert run.psd_lost == 0
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ("none", [0, 1000]),
+        (0, [0, 1000]),
+        (300, [0, 300, 600, 900, 1000]),
+        ([5, 3, 3, 2000], [0, 3, 5, 1000]),
+    ],
+)
+def test_records_are_those_asked_for(record: Any, expected: list[int]) -> None:
+    run = simulate(TASK, W0, 0.01, 1000, record=record)
+    assert run.steps.tolist() == expected
+    assert run.W.shape == (len(expected), 2, 2)
+
+
+@pytest.mark.parametrize("steps", [9_999, 10_000, 10_001, 25_001])
+def test_the_default_keeps_at_most_ten_thousand_and_one(steps: int) -> None:
+    run = simulate(TASK, W0, 0.01, steps)
+    assert len(run.steps) <= 10_001
+    assert run.steps[-1] == steps
+    assert len(simulate(TASK, W0, 0.01, steps, record="log").steps) <= 202
+
+
+def test_a_run_survives_a_file(tmp_path: Path) -> None:
+    run = simulate(SIMTask([1, 2], ["1/3", 0]), Scaled(W0, "1e-400"), "1/7", dynamics="gd")
+    again = Run.load(run.save(tmp_path / "run"))
+    assert again.to_dict() == run.to_dict()
+    assert np.array_equal(again.W, run.W)
+    assert again.task == run.task
+    assert str(again) == str(run)
+    assert (run.to_frame()["w_1_2"] == run.W[:, 0, 1]).all()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"text"])
+def test_foreign_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "foreign.npz"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match="path"):
+        Run.load(path)
+    facts = '{"format": "something else"}'
+    np.savez(path, facts=facts, steps=np.zeros(1), W=np.zeros((1, 2, 2)), rotation=np.zeros(0))
+    with pytest.raises(InvalidInput, match="path"):
+        Run.load(path)
+    np.savez(path, other=np.zeros(3))
+    with pytest.raises(InvalidInput, match="path"):
+        Run.load(path)
+    with pytest.raises(InvalidInput, match="path"):
+        Run.load(tmp_path / "missing.npz")
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_rescaling_time_against_rate_changes_no_bit(dynamics: str) -> None:
+    d = 4
+    start = gaussian(d, 1e-20, width=6, rng=4)
+    a = np.array([3.0, 1.9, 0.7, 0.2])
+    runs = [
+        simulate(SIMTask.from_signal(a * 2.0**m), start, 0.01 * 2.0**-m, 20_000, dynamics)
+        for m in (0, 3, -2)
+    ]
+    for run in runs[1:]:
+        # High Taylor coefficients of an entry below 1e-100 lie among the subnormal numbers,
+        # where powers of two are no longer exact.
+        seen = np.abs(runs[0].W) > (1e-100 if dynamics == "flow" else 0)
+        assert np.array_equal(run.W[seen], runs[0].W[seen])
+        assert np.abs(run.W - runs[0].W)[~seen].max(initial=0) < 1e-100
+        assert np.array_equal(run.half_times, runs[0].half_times)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_relabelling_and_sign_flips(dynamics: str) -> None:
+    start = gaussian(3, 1e-3, width=5, rng=4)
+    assert isinstance(start, np.ndarray)
+    a = np.array([3.0, 1.9, 0.7])
+    run = simulate(SIMTask.from_signal(a), start, 0.01, 2000, dynamics)
+    order = [2, 0, 1]
+    moved = simulate(
+        SIMTask.from_signal(a[order]), start[np.ix_(order, order)], 0.01, 2000, dynamics
+    )
+    assert np.abs(moved.W - run.W[:, order][:, :, order]).max() < 1e-12
+    assert np.array_equal(moved.half_times, run.half_times[order])
+    flip = np.array([1.0, -1.0, 1.0])
+    flipped = simulate(SIMTask.from_signal(a), flip[:, None] * start * flip, 0.01, 2000, dynamics)
+    assert np.array_equal(flipped.W, flip[:, None] * run.W * flip)
+    assert np.array_equal(flipped.half_times, run.half_times)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_a_batch_is_its_single_runs(dynamics: str) -> None:
+    starts = np.stack([uniform(3, 0.1, rng=seed) for seed in range(12)])
+    # Starts small enough for jumps, whose tables differ from run to run.
+    starts[4:8] = np.stack([gaussian(3, 1e-60, width=5, rng=seed) for seed in range(4)])
+    etas = np.where(np.arange(12) % 2, 0.01, 0.03)
+    a = [9.0, 0.9, 0.03]
+    batch = simulate_batch(a, starts, etas, 4000, dynamics, workers=2)
+    for place in range(12):
+        run = simulate(
+            SIMTask.from_signal(a), starts[place], etas[place], 4000, dynamics, record="none"
+        )
+        assert np.array_equal(batch.half_times[place], run.half_times, equal_nan=True)
+        assert np.array_equal(batch.W[place], run.W[-1])
+        assert batch.outcome[place] == run.outcome
+        assert batch.last_step[place] == run.last_step
+    if dynamics == "euler":
+        assert "diverged" in batch.outcome
+
+
+def test_batches_broadcast() -> None:
+    batch = simulate_batch([[2.0, 1.0]], W0, [[0.01], [0.02], [0.03]], 100)
+    assert batch.half_times.shape == (3, 1, 2)
+    assert batch.W.shape == (3, 1, 2, 2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (["x", 1], W0, 0.01),
+        ([1.0, -1.0], W0, 0.01),
+        ([1.0], W0, 0.01),
+        ([[2.0, 1.0]] * 2, W0, [0.1] * 3),
+        ([2.0, 1.0], W0, 0.0),
+        ([2.0, 1.0], W0 + np.eye(2)[::-1] * [0, 1], 0.01),
+        ([2.0, 1.0], 0 * W0, 0.01),
+    ],
+)
+def test_wrong_batches_are_refused(arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(InvalidInput):
+        simulate_batch(*arguments)
+
+
+def test_missing_concepts_are_decided_exactly() -> None:
+    signal = np.array([1.0, 4.0])
+    assert missing_concepts(Initial(ONES, 1), signal).tolist() == [True, False]
+    nearly = ONES * np.array([[1 + 2**-52, 1], [1, 1]])
+    assert missing_concepts(Initial(nearly, 1), signal).tolist() == [False, False]
+
+
+def test_initial_matrices_have_the_scale_asked_for() -> None:
+    draws = [gaussian(3, 0.01, width=4, rng=seed) for seed in range(2000)]
+    mean = np.mean([np.diag(draw) for draw in draws])
+    # w_ii is omega chi^2_4 / 4: relative sd 0.71, over 6000 draws 0.0091; five of them.
+    assert abs(mean / 0.01 - 1) < 0.046
+    tiny = gaussian(3, "1e-400", rng=0)
+    assert isinstance(tiny, Scaled)
+    U = gaussian_factor(SIMTask([1, 2]), 0.1, width=7, rng=1)
+    assert U.shape == (2, 7)
+    assert (uniform(3, 0.1, rng=1) > 0).all()
+    for wrong in (0, -1, "x", float("inf")):
+        with pytest.raises(InvalidInput):
+            gaussian(3, wrong)
