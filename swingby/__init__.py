@@ -27,12 +27,12 @@ _HOME = {
     "Run": "swingby.simulate.result",
     "simulate_batch": "swingby.simulate.batch",
     "check": "swingby.verify.check",
-    "Report": "swingby.verify.check",
+    "Report": "swingby.verify.judgement",
     "predict": "swingby.verify.predict",
     "predict_gaussian": "swingby.verify.predict",
-    "Schedule": "swingby.verify.predict",
+    "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
-    "Comparison": "swingby.verify.compare",
+    "Comparison": "swingby.verify.comparison",
     "Stages": "swingby.theory.stages",
     "paper_tables": "swingby.verify.paper_settings",
 }
@@ -56,10 +56,13 @@ if TYPE_CHECKING:
     from swingby.theory.stages import Stages
     from swingby.theory.task import SIMTask
     from swingby.theory.verdict import Verdict
-    from swingby.verify.check import Report, check
-    from swingby.verify.compare import Comparison, compare
+    from swingby.verify.check import check
+    from swingby.verify.compare import compare
+    from swingby.verify.comparison import Comparison
+    from swingby.verify.judgement import Report
     from swingby.verify.paper_settings import paper_tables
-    from swingby.verify.predict import Schedule, predict, predict_gaussian
+    from swingby.verify.predict import predict, predict_gaussian
+    from swingby.verify.schedule import Schedule
 
 
 def __getattr__(name: str) -> Any:

@@ -34,7 +34,9 @@ def _split(values: Sequence[str]) -> list[str]:
 
 def _task_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
-        click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
+        click.option(
+            "--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."
+        ),
         click.option("--sigma", multiple=True, metavar="X", help="Cluster spreads. Default 0."),
         click.option("--signal", multiple=True, metavar="X", help="The signal a, instead of mu."),
         click.option("--dim", metavar="D", help="Dimension d. Default: number of concepts."),
@@ -62,7 +64,9 @@ def _make_task(
 
     if signal:
         if mu or sigma or dim is not None:
-            raise InvalidInput("signal", ",".join(signal), "must not be combined with mu, sigma, dim")
+            raise InvalidInput(
+                "signal", ",".join(signal), "must not be combined with mu, sigma, dim"
+            )
         return SIMTask.from_signal(_split(signal))
     if not mu:
         raise InvalidInput("mu", "nothing", "must be given: --mu 1,2")
@@ -169,7 +173,7 @@ def _as_json(content: Any) -> str:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="swingby")
 def cli() -> None:
-    """Check assumptions, predict stages of learning, simulate, and compare.
+    r"""Check assumptions, predict stages of learning, simulate, and compare.
 
     \b
     swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
@@ -183,6 +187,7 @@ def cli() -> None:
     "--edition", default="printed", metavar="NAME", help="printed, corrected or repaired."
 )
 @click.option("--rho", default="0.1", metavar="X", help="repaired: pivots >= rho omega.")
+@click.option("--statements", is_flag=True, help="Print the assumptions themselves first.")
 def check(
     mu: Sequence[str],
     sigma: Sequence[str],
@@ -197,6 +202,7 @@ def check(
     out: str | None,
     edition: str,
     rho: str,
+    statements: bool,
 ) -> int:
     """Which assumptions hold, by what margin, and when stages are predicted."""
     from swingby.verify.check import check as run_check
@@ -213,6 +219,9 @@ def check(
         rho=rho,
         dynamics=dynamics,
     )
+    if statements and not as_json and out is None:
+        for result in report:
+            click.echo(f"{result.statement}\n")
     content = report.to_dict() | {"schedule": report.schedule.to_dict()}
     _deliver(report_grid(report), content, as_json=as_json, out=out)
     return _VERDICT_CODES[str(report.verdict)]
@@ -258,7 +267,9 @@ def predict(
 @cli.command()
 @_task_options
 @click.option("--steps", metavar="N", help="Default: until W no longer changes.")
-@click.option("--seed", default="0", metavar="N", help="Of the Gaussian W(0) when --omega is given.")
+@click.option(
+    "--seed", default="0", metavar="N", help="Of the Gaussian W(0) when --omega is given."
+)
 @click.option("--width", metavar="D'", help="Columns of that U(0). Default d.")
 def simulate(
     mu: Sequence[str],
@@ -308,7 +319,9 @@ def simulate(
 @_task_options
 @click.option("--paper", is_flag=True, help="The paper's own settings; --out names a folder.")
 @click.option("--steps", metavar="N", help="Default: until W no longer changes.")
-@click.option("--seed", default="0", metavar="N", help="Of the Gaussian W(0) when --omega is given.")
+@click.option(
+    "--seed", default="0", metavar="N", help="Of the Gaussian W(0) when --omega is given."
+)
 @click.option("--width", metavar="D'", help="Columns of that U(0). Default d.")
 @click.option("--edition", default="printed", metavar="NAME", help="Lemma windows: or corrected.")
 def table(

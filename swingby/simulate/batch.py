@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate.growth import growth_table
+from swingby.simulate.growth_table import growth_table
+from swingby.simulate.missing import missing_concepts
 from swingby.simulate.outcome import judge
-from swingby.simulate.pivots import missing_concepts
 from swingby.simulate.readout import level_array
-from swingby.simulate.run import DYNAMICS, advance_chunk
+from swingby.simulate.run import advance_chunk
 from swingby.simulate.state import (
     EXECUTED,
     LEVELS,
@@ -29,6 +29,7 @@ from swingby.simulate.state import (
     make_state,
 )
 from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import SYMMETRY_TOLERANCE, Initial
 
 

@@ -2,7 +2,7 @@ r"""Compiled: jumps over steps in which the dynamics are linear to rounding. Imp
 
 Let S be the concepts that are learned and have stopped moving, R the others. Write the sum of
 (D.3) for an entry (i, j) with i, j in R, or with one of them in R, as its linear part (see
-:mod:`swingby.simulate.growth`) plus the terms
+:mod:`swingby.simulate.growth_table`) plus the terms
 
 .. math:: \tfrac12 \eta\, w_{il} w_{lj} (a_i + a_j + 2 a_l),
 
@@ -33,7 +33,7 @@ import math
 import numpy as np
 
 from swingby.simulate.compiling import compiled
-from swingby.simulate.growth import AT_ONCE, BOTH, FIRST, NEITHER
+from swingby.simulate.growth_table import AT_ONCE, BOTH, FIRST, NEITHER
 from swingby.simulate.observation_kernels import find_negative_pivot
 from swingby.simulate.state import (
     PSD_LOST,

@@ -148,10 +148,10 @@ def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
     needed = 0.0
     for k in np.flatnonzero(waiting):
         if math.isnan(logs[k]):
-            parts.append(f"w_{k + 1},{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
+            parts.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
             continue
         shown = numbers.scientific_log10(logs[k] / math.log(10), 3)
-        parts.append(f"w_{k + 1},{k + 1} = {shown}")
+        parts.append(f"w_{k + 1}{k + 1} = {shown}")
         rate = float(problem.growth[:, 0, k, k].sum()) * math.log(2)
         needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
     clause = f"{', '.join(parts)} below 1/2"

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning
+from swingby.simulate.missing import missing_concepts
 from swingby.simulate.outcome import judge
-from swingby.simulate.pivots import missing_concepts
 from swingby.simulate.readout import extrema, level_array, peaks
 from swingby.simulate.recording import needs_last_step, record_steps
 from swingby.simulate.result import Run
@@ -37,10 +37,10 @@ from swingby.simulate.state import (
     make_state,
 )
 from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask
 
-DYNAMICS = ("euler", "gd", "flow")
 #: A run without a number of steps computes at most this many for d up to 8, and fewer in
 #: proportion to 1/d^3 above; jumps are free.
 MOST_EXECUTED = 50_000_000

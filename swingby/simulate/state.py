@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate.growth import growth_table
+from swingby.simulate.growth_table import growth_table
 from swingby.theory import numbers
 from swingby.theory.initial import Initial
 
@@ -61,7 +61,7 @@ class Problem(NamedTuple):
     signal (d,); sums[i, j] = a_i + a_j; eta; point: the test point (d,); levels;
     goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts
     for which W(0) has no component; order (d,): concepts by descending a; growth: see
-    :func:`swingby.simulate.growth.growth_table`.
+    :func:`swingby.simulate.growth_table.growth_table`.
     """
 
     signal: Floats
@@ -130,7 +130,7 @@ def make_problem(
     null : ndarray of shape (d,), optional
         Concepts whose pivot is kept at zero.
     growth : ndarray, optional
-        From :func:`swingby.simulate.growth.growth_table`, when the caller has it already.
+        From :func:`swingby.simulate.growth_table.growth_table`, when the caller has it already.
     exempt : ndarray of shape (d,), optional
         Further concepts that tend to 0 rather than 1.
 

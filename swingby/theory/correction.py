@@ -1,11 +1,12 @@
 r"""The first correction to the composite: one explicit quadrature over the stages.
 
-Exactly, :math:`(\log x_k)' = 2a_k + 2 Z_{kk}` and :math:`L' = L\,S` with
-:math:`Z = L^{-1} \mathcal K L` and :math:`S_{jk} = Z_{jk} + Z_{kj}\, x_k^{-1} x_j` below the diagonal
-(:mod:`swingby.theory.odds`). The leading order drops Z from the first equation and keeps a part
-of it in the second. One sweep puts the leading W(t) into Z and integrates, on Gauss-Legendre
-panels between the leading stage times; more sweeps are a Picard iteration and converge to the
-flow. Under euler and gd the same correction is applied with growth per step.
+Exactly, :math:`(\log x_k)' = 2a_k + 2 Z_{kk}` and, beside the linear growth of L,
+:math:`L' = L\,S`, with :math:`Z = L^{-1} \mathcal K L` and
+:math:`S_{jk} = Z_{jk} + Z_{kj}\, x_j / x_k` below the diagonal (:mod:`swingby.theory.odds`). The
+leading order drops Z from the first equation and keeps a part of it in the second. One sweep puts
+the leading W(t) into Z and integrates, on Gauss-Legendre panels between the leading stage times;
+more sweeps are a Picard iteration and converge to the flow. Under euler and gd the same correction
+is applied with growth per step.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,7 +105,7 @@ def correct(leading: Leading, stage_times: Floats, sweeps: int = 1, nodes: int =
     half = np.diff(edges) / 2
     t = ((edges[1:] + edges[:-1])[:, None] / 2 + half[:, None] * abscissae).ravel()
 
-    def integrate(values: Floats) -> Floats:
+    def integrate(values: NDArray[np.floating[Any]]) -> Floats:
         panels = values.reshape(len(half), nodes, -1) * half[:, None, None]
         totals = np.tensordot(panels, weights, (1, 0))
         before = np.cumsum(totals, axis=0) - totals

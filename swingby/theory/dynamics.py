@@ -29,7 +29,9 @@ def symbols(d: int) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Symbol]:
     eta : sympy.Symbol
     """
     A = sympy.diag(*sympy.symbols(f"a_1:{d + 1}", nonnegative=True))
-    W = sympy.Matrix(d, d, lambda i, j: sympy.Symbol(f"w_{min(i, j) + 1}{max(i, j) + 1}", real=True))
+    W = sympy.Matrix(
+        d, d, lambda i, j: sympy.Symbol(f"w_{min(i, j) + 1}{max(i, j) + 1}", real=True)
+    )
     return A, W, sympy.Symbol("eta", positive=True)
 
 

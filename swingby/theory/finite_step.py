@@ -111,7 +111,7 @@ def digamma(x: Floats) -> Floats:
     return np.asarray(result + np.log(shifted) - 0.5 / shifted - tail)
 
 
-def drift_end(ratio_i: Floats, ratio_j: Floats, growth: float) -> Floats:
+def drift_end(ratio_i: Floats, ratio_j: Floats, growth: Floats) -> Floats:
     """Steps after t_k at which the euler drift of entry (i, j) through concept k ends.
 
     The drift acts as long as k is small, weighted by the composite entry curves; the integral
@@ -121,7 +121,7 @@ def drift_end(ratio_i: Floats, ratio_j: Floats, growth: float) -> Floats:
     ----------
     ratio_i, ratio_j : ndarray
         a_i / a_k and a_j / a_k, below 1.
-    growth : float
+    growth : ndarray
         g_kk per step.
 
     Returns
@@ -130,18 +130,19 @@ def drift_end(ratio_i: Floats, ratio_j: Floats, growth: float) -> Floats:
         Steps.
     """
     u = (2 - ratio_i - ratio_j) / 4
-    weight = digamma(1 - u) + 2 * digamma(2 - u) + digamma(3 - u)
-    return -(_EULER_GAMMA + 0.25 * weight) / growth
+    # (psi(1 - u) + 2 psi(2 - u) + psi(3 - u))/4, by the recurrence of psi.
+    weight = digamma(1 - u) + 0.75 / (1 - u) + 0.25 / (2 - u)
+    return np.asarray(-(_EULER_GAMMA + weight) / growth)
 
 
-def fitted_drift(ratio_i: Floats, ratio_j: Floats, h: float) -> Floats:
+def fitted_drift(ratio_i: Floats, ratio_j: Floats, h: Floats) -> Floats:
     """Second order of the euler drift; fitted to simulations to 5e-4 of its size, not derived.
 
     Parameters
     ----------
     ratio_i, ratio_j : ndarray
         a_i / a_k and a_j / a_k.
-    h : float
+    h : ndarray
         eta a_k.
 
     Returns
@@ -150,9 +151,5 @@ def fitted_drift(ratio_i: Floats, ratio_j: Floats, h: float) -> Floats:
         Added to the logarithm of w_ki w_kj / w_kk.
     """
     total, product = ratio_i + ratio_j, ratio_i * ratio_j
-    size = (
-        0.7689 + 0.1554 * product + 0.178 * total - 0.0035 * product * total + 0.0147 * total**2
-    )
-    return np.asarray(
-        h * h * (1 - ratio_i) * (1 - ratio_j) * size / (1 + h * (1.75 + 1.2 * total))
-    )
+    size = 0.7689 + 0.1554 * product + 0.178 * total - 0.0035 * product * total + 0.0147 * total**2
+    return np.asarray(h * h * (1 - ratio_i) * (1 - ratio_j) * size / (1 + h * (1.75 + 1.2 * total)))

@@ -68,9 +68,7 @@ class GaussianTimes:
         """Mean of each half-time in steps, shape (d,); inf where a_k = 0."""
         from scipy.special import digamma
 
-        return self._where_learned(
-            lambda nu: -self.log_tau_squared - math.log(2) - digamma(nu / 2)
-        )
+        return self._where_learned(lambda nu: -self.log_tau_squared - math.log(2) - digamma(nu / 2))
 
     @property
     def sd(self) -> NDArray[np.float64]:
@@ -141,7 +139,9 @@ class GaussianTimes:
         )
 
     def __str__(self) -> str:
-        return self.to_frame().to_string(index=False, float_format=lambda value: f"{value:.1f}")
+        return str(
+            self.to_frame().to_string(index=False, float_format=lambda value: f"{value:.1f}")
+        )
 
 
 def gaussian_times(

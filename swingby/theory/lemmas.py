@@ -39,12 +39,14 @@ class Scale:
 
     @property
     def log_initial_phase(self) -> float:
-        """log of P beta omega, the boundary of the initial phase (Definition D.1)."""
+        """Log of P beta omega, the boundary of the initial phase (Definition D.1)."""
         return self.log_P + self.log_beta + self.log_omega
 
 
 def initial_phase_end(scale: Scale) -> float:
-    r"""Steps up to which every entry is in the initial phase: :math:`\log P/(2\eta\gamma\alpha\kappa)`.
+    r"""Steps up to which every entry is in the initial phase.
+
+    .. math:: T_1 = \frac{\log P}{2\eta\gamma\alpha\kappa}
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def final_band(scale: Scale) -> tuple[float, float]:
 
 
 def log_minor_bound(scale: Scale) -> float:
-    """log of P beta omega, which no off-diagonal entry ever exceeds.
+    """Log of P beta omega, which no off-diagonal entry ever exceeds.
 
     Parameters
     ----------

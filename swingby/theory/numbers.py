@@ -88,9 +88,7 @@ def _finite_float(number: float, shown: object, argument: str, source: str) -> F
 def _from_text(text: str, argument: str, source: str) -> Fraction:
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
-        raise InvalidInput(
-            argument, text, "must be a number such as 0.05, 1e-400 or 1/3", source
-        )
+        raise InvalidInput(argument, text, "must be a number such as 0.05, 1e-400 or 1/3", source)
     if match["exponent"] is not None and abs(int(match["exponent"])) > LARGEST_EXPONENT:
         raise InvalidInput(
             argument, text, f"must have an exponent of at most {LARGEST_EXPONENT} in size", source
@@ -273,7 +271,9 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
         raw = np.array(flat, dtype=np.float64).reshape(raw.shape)
     array = np.array(raw, dtype=np.float64)
     if array.size == 0:
-        raise InvalidInput(argument, f"an array of shape {array.shape}", "must not be empty", source)
+        raise InvalidInput(
+            argument, f"an array of shape {array.shape}", "must not be empty", source
+        )
     if not np.isfinite(array).all():
         raise InvalidInput(argument, "an array with NaN or infinity", "must be finite", source)
     return array
@@ -342,6 +342,8 @@ def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -
     -------
     str
     """
+    if -4 <= log10 < 4:
+        return f"{'-' if negative else ''}{10**log10:.{digits}g}"
     exponent = math.floor(log10)
     mantissa = f"{10 ** (log10 - exponent):.{digits - 1}f}"
     if mantissa.startswith("10"):

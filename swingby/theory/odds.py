@@ -108,12 +108,10 @@ class Leading:
             power_k = np.where(rate[None, :] > 0, (1 - ratio) / 4, 0.0)
             power_j = np.where(rate[:, None] > 0, (1 - 1 / ratio) / 4, 0.0)
         log_odds = np.where(pivots.sign > 0, pivots.log, ABSENT)
-        return cls(
-            log_odds, growth, pivots.column_sign, pivots.column_log, power_k, power_j
-        )
+        return cls(log_odds, growth, pivots.column_sign, pivots.column_log, power_k, power_j)
 
     def at(self, t: Floats) -> tuple[Floats, Floats]:
-        """log x and the strictly lower part of L at given steps.
+        """Log x and the strictly lower part of L at given steps.
 
         Parameters
         ----------

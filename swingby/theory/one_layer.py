@@ -57,7 +57,9 @@ def one_layer_output(
     """
     start = numbers.real_array(W0, "W0")
     if start.shape != (task.dim, task.dim):
-        raise InvalidInput("W0", f"shape {start.shape}", f"must have shape ({task.dim}, {task.dim})")
+        raise InvalidInput(
+            "W0", f"shape {start.shape}", f"must have shape ({task.dim}, {task.dim})"
+        )
     point = task.test_point if z is None else numbers.real_array(z, "z")
     if point.shape != (task.dim,):
         raise InvalidInput("z", f"shape {point.shape}", f"must have shape ({task.dim},)")

@@ -12,6 +12,7 @@ Everything is kept as sign and logarithm, so W(0) may lie far below the float ra
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,6 +79,7 @@ def stage_pivots(
         np.zeros(d), np.full(d, -np.inf), np.zeros((d, d)), np.full((d, d), -np.inf), np.zeros(d)
     )
     largest = np.diag(log).copy()
+    drifts = _drifts(signal, eta, growth) if dynamics == "euler" else np.empty((0, 0, 0))
     time = 0.0
     for k in range(d):
         size = log[k, k]
@@ -99,7 +101,7 @@ def stage_pivots(
         if k + 1 < d:
             removed = log[rest, k][:, None] + log[rest, k][None, :] - log[k, k]
             if dynamics == "euler" and growth[k, k] > 0:
-                removed = removed + _drift(signal, eta, growth, k)
+                removed = removed + drifts[k, rest, rest]
             sign[rest, rest], log[rest, rest] = _difference(
                 sign[rest, rest], log[rest, rest], np.outer(sign[rest, k], sign[rest, k]), removed
             )
@@ -107,16 +109,45 @@ def stage_pivots(
     return found
 
 
-def _drift(signal: Floats, eta: float, growth: Floats, k: int) -> Floats:
-    """How far the euler correlations through concept k run on after t_k."""
-    rest = slice(k + 1, len(signal))
-    ratio_i = signal[rest][:, None] / signal[k]
-    ratio_j = signal[rest][None, :] / signal[k]
-    per_step = growth[rest, k][:, None] + growth[rest, k][None, :] - growth[k, k] - growth[rest, rest]
-    late = finite_step.drift_end(ratio_i, ratio_j, growth[k, k])
-    return np.asarray(
-        per_step * late + finite_step.fitted_drift(ratio_i, ratio_j, eta * signal[k])
-    )
+def exact_pivots(matrix: Floats) -> list[Fraction]:
+    """Pivots of LDL^T in the given order, exactly; a pivot of at most 0 is not eliminated.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (d, d)
+        Symmetric.
+
+    Returns
+    -------
+    list of Fraction, length d
+    """
+    rest = [[Fraction(entry) for entry in row] for row in matrix.tolist()]
+    pivots = []
+    for k in range(len(rest)):
+        pivot = rest[k][k]
+        pivots.append(pivot)
+        if pivot > 0:
+            for i in range(k + 1, len(rest)):
+                factor = rest[i][k] / pivot
+                if factor:
+                    for j in range(k + 1, len(rest)):
+                        rest[i][j] -= factor * rest[k][j]
+    return pivots
+
+
+def _drifts(signal: Floats, eta: float, growth: Floats) -> Floats:
+    """How far the euler correlation of (i, j) through concept k runs on after t_k, at [k, i, j].
+
+    For all k at once, because the special function costs more per call than per entry. Entries
+    with i or j not after k mean nothing.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.minimum(np.where(signal[:, None] > 0, signal / signal[:, None], 1.0), 1.0)
+    ratio_i, ratio_j, rate = ratio[:, :, None], ratio[:, None, :], np.diag(growth)
+    per_step = growth[:, :, None] + growth[:, None, :] - rate[:, None, None] - growth
+    late = finite_step.drift_end(ratio_i, ratio_j, np.where(rate > 0, rate, 1.0)[:, None, None])
+    h = eta * signal[:, None, None]
+    return np.asarray(per_step * late + finite_step.fitted_drift(ratio_i, ratio_j, h))
 
 
 def _difference(

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+Entry = TypeVar("Entry", bound=np.generic)
 
 #: Above this largest eigenvalue of W(0) the odds matrix is too near its pole.
 LARGEST_EIGENVALUE = 0.95
@@ -203,7 +205,7 @@ def stage_law(
         error=_unsort(error, order),
         trapped=_unsort(trapped, order),
         blow_up=blow_up,
-        warnings=_warnings(task, order, pivots, trapped, error, eigenvalue, blow_up, initial),
+        warnings=_warnings(task, order, pivots, trapped, error, eigenvalue, blow_up),
         order=order,
         pivots=pivots,
         leading=leading,
@@ -211,7 +213,7 @@ def stage_law(
     )
 
 
-def _unsort(values: NDArray[np.generic], order: NDArray[np.int64]) -> NDArray[np.generic]:
+def _unsort(values: NDArray[Entry], order: NDArray[np.int64]) -> NDArray[Entry]:
     result = np.empty_like(values)
     result[order] = values
     return result
@@ -261,9 +263,7 @@ def _error_bars(
     return error
 
 
-def _blow_up(
-    pivots: Pivots, rate: Floats, trapped: NDArray[np.bool_], dynamics: str
-) -> float:
+def _blow_up(pivots: Pivots, rate: Floats, trapped: NDArray[np.bool_], dynamics: str) -> float:
     """When a negative pivot reaches odds of -1; only euler lets a pivot turn negative."""
     negative = trapped & (pivots.sign < 0)
     if dynamics != "euler" or not negative.any():
@@ -279,7 +279,6 @@ def _warnings(
     error: Floats,
     eigenvalue: float,
     blow_up: float,
-    initial: Initial,
 ) -> tuple[str, ...]:
     """Where the law is undecided or out of range, in words."""
     exact = [task.exact_signal[k] for k in order]
@@ -298,8 +297,9 @@ def _warnings(
     for rank, k in enumerate(order):
         if trapped[rank] and pivots.sign[rank] == 0 and np.isfinite(pivots.log[rank]):
             found.append(
-                f"concept {k + 1} is trapped to rounding: its pivot is {math.exp(-pivots.cancellation[rank]):.1g} "
-                "of the terms it is formed from, so W(0) has no resolvable component left for it"
+                f"concept {k + 1} is trapped to rounding: its pivot is "
+                f"{math.exp(-pivots.cancellation[rank]):.1g} of the terms it is formed from, so "
+                "W(0) has no resolvable component left for it"
             )
         elif trapped[rank]:
             word = "negative" if pivots.sign[rank] < 0 else "zero"
@@ -314,5 +314,4 @@ def _warnings(
             f"a negative pivot runs to minus infinity near step {blow_up:.0f}; "
             "nothing is learned after that"
         )
-    del initial
     return tuple(found)

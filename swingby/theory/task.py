@@ -8,6 +8,7 @@ the signal :math:`a_p = \sigma_p^2 + \mu_p^2 / s` and the test point
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -129,13 +130,14 @@ class SIMTask:
         """Number of concept classes."""
         return len(self.mu)
 
-    @property
+    @functools.cached_property
     def exact_signal(self) -> tuple[Fraction, ...]:
         """The signal a as exact rationals, length d, in the order of the user's concepts."""
         if self.signal_override is not None:
             return self.signal_override
         informative = tuple(
-            spread**2 + centre**2 / self.s for centre, spread in zip(self.mu, self.sigma, strict=True)
+            spread**2 + centre**2 / self.s
+            for centre, spread in zip(self.mu, self.sigma, strict=True)
         )
         return informative + (Fraction(0),) * (self.dim - self.s)
 
@@ -151,7 +153,7 @@ class SIMTask:
         point[: self.s] = [float(centre) for centre in self.mu]
         return point
 
-    @property
+    @functools.cached_property
     def order(self) -> tuple[int, ...]:
         """Indices of the directions by descending signal; equal signals keep the user's order."""
         exact = self.exact_signal

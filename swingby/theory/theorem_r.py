@@ -63,7 +63,7 @@ w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([R.3
   side. So t* is infinite: (a) and (b).
 - [R.14] (read) (c): [R.11] with the level for theta, or, above theta, (logit w_ii)' >= 2 a_i
   - H_i/(w_ii (1-w_ii)), whose denominator is concave.
-- [R.15] (read) (d) is Theorem G of :mod:`swingby.theory.repaired`.
+- [R.15] (read) (d) is :mod:`swingby.theory.theorem_g`.
 - [R.16], [R.17] (read) X_ij and P_ij^2 are multiples of omega^(1-r_ij); nothing else depends on
   omega. So a witness serves smaller omega, even with E times c = (omega/omega_0)^((1-q)/2):
   P_ij falls by more than c, the sums in C4 by c^2, and e (1 + max(0, Z - log e)) grows with e.
@@ -98,7 +98,6 @@ class Setting:
     Raises
     ------
     InvalidInput
-        If one of these does not hold.
     """
 
     signal: tuple[Fraction, ...]
@@ -112,6 +111,11 @@ class Setting:
             raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
         if not 0 < self.rho <= self.beta:
             raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
+
+    @classmethod
+    def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Setting:
+        """Sort a signal that comes in any order."""
+        return cls(tuple(sorted(signal, reverse=True)), beta, rho)
 
     @property
     def d(self) -> int:
@@ -148,7 +152,6 @@ def conditions(
     ----------
     setting : Setting
     log_omega : Fraction or flint.arb
-        Natural logarithm.
     witness : Witness
 
     Yields
@@ -219,7 +222,6 @@ def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness)
     Returns
     -------
     tuple of str
-        Empty exactly when the witness is certified.
     """
 
     def signs() -> dict[str, list[int | None]]:

@@ -182,9 +182,7 @@ def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fr
     Raises
     ------
     InvalidInput
-        If the arguments are out of range.
-    ArithmeticError
-        If the signals agree to more than 500 digits.
+        If the arguments are out of range, or signals agree to more than 500 digits.
 
     Examples
     --------
@@ -222,7 +220,9 @@ def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fr
 
     found = balls.with_rising_precision(attempt, lambda value: value is not None)
     if found is None:
-        raise ArithmeticError("a_1 and a_2 are too close for 2048 bits")
+        raise InvalidInput(
+            "signal", (str(a1), str(a2)), "must be distinct enough for 2048 bits", "D.1'"
+        )
     return found
 
 

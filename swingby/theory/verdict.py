@@ -13,7 +13,7 @@ from swingby.errors import Undecided
 
 
 class Verdict(StrEnum):
-    """Does an assumption hold at given numbers?
+    """Whether an assumption holds at given numbers.
 
     Comparison with plain words works (``verdict == "holds"``), truth does not: use
     :meth:`decided` where True or False is wanted.

@@ -9,7 +9,7 @@ from swingby.theory import numbers
 from swingby.verify.grid import Grid, percent_text, steps_text
 
 if TYPE_CHECKING:
-    from swingby.verify.compare import Comparison, Row
+    from swingby.verify.comparison import Comparison, Row
 
 
 def comparison_grid(comparison: Comparison) -> Grid:
@@ -48,8 +48,10 @@ def comparison_grid(comparison: Comparison) -> Grid:
 
 def _cells(row: Row, *, windows: bool) -> list[str]:
     def number(value: float) -> str:
-        return f"{value:.4g}" if row.event == "peak height" and math.isfinite(value) else (
-            steps_text(value, 0)
+        return (
+            f"{value:.4g}"
+            if row.event == "peak height" and math.isfinite(value)
+            else (steps_text(value, 0))
         )
 
     bar = "out of range" if math.isinf(row.error_bar) else steps_text(row.error_bar, 1)
@@ -90,7 +92,7 @@ def summary_lines(comparison: Comparison) -> list[str]:
     )
     lines = [
         f"Stages predicted within the run: {predicted}, observed: {learned}; {error}.",
-        f"Outcome: {run.outcome}. {run.reason}",
+        f"Outcome: {run.outcome}. {_sentence(run.reason)}",
     ]
     lines += list(comparison.schedule.warnings)
     if comparison.schedule.window_reason:

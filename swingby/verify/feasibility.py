@@ -1,4 +1,4 @@
-r"""Do the constants of Assumptions D.1 to D.5 exist?
+r"""Whether the constants of Assumptions D.1 to D.5 exist.
 
 D.1 to D.5 ask for alpha, gamma, beta, P, K, kappa and C. This module decides whether they
 exist, exactly, by removing one constant after the other. Write :math:`q = \max a_j / a_i` over
@@ -115,7 +115,7 @@ class Problem:
 
     @property
     def gap(self) -> Fraction | None:
-        """m = min(a_i - 3 a_j), None for one concept."""
+        """M = min(a_i - 3 a_j), None for one concept."""
         return min((large - 3 * small for large, small in self.neighbours), default=None)
 
     @property
@@ -277,7 +277,7 @@ def largest_eta(problem: Problem) -> Fraction:
 
 
 def omega_verdict(problem: Problem) -> Verdict:
-    """Do the constants of D.1 and D.3 to D.5 exist at this omega?
+    """Whether the constants of D.1 and D.3 to D.5 exist at this omega.
 
     Parameters
     ----------

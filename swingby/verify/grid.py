@@ -157,7 +157,9 @@ class Grid:
             + "</tr>"
             for row in self.rows
         )
-        before = "".join(f"<p>{html.escape(text)}</p>" for text in (self.title, *self.above) if text)
+        before = "".join(
+            f"<p>{html.escape(text)}</p>" for text in (self.title, *self.above) if text
+        )
         after = "".join(f"<p>{html.escape(text)}</p>" for text in self.below)
         return (
             f"<div>{before}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -21,7 +21,7 @@ from swingby.verify.output import writable
 from swingby.verify.predict import predict_gaussian
 
 if TYPE_CHECKING:
-    from swingby.verify.compare import Comparison
+    from swingby.verify.comparison import Comparison
 
 #: The Gaussian table: mu of Fig. 8's caption, U(0) of 3 x 5 entries of standard deviation 1e-4.
 GAUSSIAN_MU = ("1", "1.5", "2.2")
@@ -106,9 +106,7 @@ def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
             task, GAUSSIAN_SCALE, GAUSSIAN_WIDTH, eta=GAUSSIAN_ETA, dynamics=dynamics
         )
         steps = int(predicted.quantile(1 - 1e-9).max() * 2)
-        batch = simulate_batch(
-            task.signal, W0, float(GAUSSIAN_ETA), steps=steps, dynamics=dynamics
-        )
+        batch = simulate_batch(task.signal, W0, float(GAUSSIAN_ETA), steps=steps, dynamics=dynamics)
         for k in task.order:
             seen = batch.half_times[:, k]
             seen = seen[np.isfinite(seen)]

@@ -18,7 +18,8 @@ import numpy as np
 
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.compare import Comparison, compare
+from swingby.verify.compare import compare
+from swingby.verify.comparison import Comparison
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

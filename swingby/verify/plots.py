@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from swingby.verify.compare import Comparison
+    from swingby.verify.comparison import Comparison
 
 #: Okabe-Ito, without yellow, which is too light on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -39,6 +40,14 @@ STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "mathtext.fontset": "cm",
 }
+
+
+def styled() -> AbstractContextManager[None]:
+    """The style of all pictures, for the length of a ``with`` block."""
+    import matplotlib as mpl
+
+    # matplotlib types the keys one by one; a plain dict is what its documentation uses.
+    return mpl.rc_context(rc=STYLE)  # type: ignore[arg-type]
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -74,9 +83,7 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
+    with styled():
         if ax is None:
             ax = new_figure(6.4, 3.6).add_subplot()
         _draw_entries(comparison, ax)
@@ -107,12 +114,28 @@ def _draw_entries(comparison: Comparison, ax: Axes) -> None:
         if math.isfinite(time) and first <= time <= last:
             width = bar if math.isfinite(bar) else 0.0
             ax.errorbar(
-                [time], [0.5], xerr=[[min(width, time)], [width]], color=color, marker="v",
-                markersize=6, markeredgecolor="white", markeredgewidth=0.6, capsize=2, zorder=5,
+                [time],
+                [0.5],
+                xerr=[[min(width, time)], [width]],
+                color=color,
+                marker="v",
+                markersize=6,
+                markeredgecolor="white",
+                markeredgewidth=0.6,
+                capsize=2,
+                zorder=5,
             )
-    for (left, right), dash in zip(itertools.combinations(sorted(order), 2), itertools.cycle(DASHES[1:])):
+    for (left, right), dash in zip(
+        itertools.combinations(sorted(order), 2), itertools.cycle(DASHES[1:])
+    ):
         predicted = None if composite is None else composite[:, left, right]
-        draw(run.W[shown, left, right], predicted, next(colors), dash, f"$w_{{{left + 1}{right + 1}}}$")
+        draw(
+            run.W[shown, left, right],
+            predicted,
+            next(colors),
+            dash,
+            f"$w_{{{left + 1}{right + 1}}}$",
+        )
     loss = run.test_loss[shown]
     start = run.test_loss[0]
     ax.plot(steps, loss / start, color="black", linewidth=1.1, label="test loss / start")
@@ -165,8 +188,13 @@ def plot_output(comparison: Comparison, ax: Axes) -> Axes:
         grid = np.concatenate([[0.0], np.geomspace(1, max(run.last_step, 2), 600)])
         predicted = schedule.evaluate(grid) @ point
         ax.plot(
-            predicted[:, across], predicted[:, up], color=COLORS[1], linewidth=3.4, alpha=0.25,
-            label="predicted", zorder=1,
+            predicted[:, across],
+            predicted[:, up],
+            color=COLORS[1],
+            linewidth=3.4,
+            alpha=0.25,
+            label="predicted",
+            zorder=1,
         )
     corners = np.array([[0, 0], [point[across], 0], [0, point[up]]])
     ax.plot(corners[1:, 0], corners[1:, 1], "o", color=COLORS[0], label="training clusters")
@@ -190,9 +218,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    import matplotlib as mpl
-
-    with mpl.rc_context(STYLE):
+    with styled():
         figure = new_figure(10.4, 3.6)
         left, right = figure.subplots(1, 2, width_ratios=[1.75, 1])
         _draw_entries(comparison, left)
@@ -214,9 +240,7 @@ def save_comparison(comparison: Comparison, path: str | Path) -> None:
     InvalidInput
         If the path cannot be written or has another ending.
     """
-    import matplotlib as mpl
-
     if Path(path).suffix not in (".png", ".pdf", ".svg"):
         raise InvalidInput("out", path, "must end in .png, .pdf or .svg")
-    with mpl.rc_context(STYLE), writable(path) as target:
+    with styled(), writable(path) as target:
         comparison_figure(comparison).savefig(target, dpi=160)

@@ -12,10 +12,10 @@ from swingby.theory.verdict import Verdict
 from swingby.verify.grid import Grid, steps_text
 
 if TYPE_CHECKING:
-    from swingby.verify.check import Report
+    from swingby.verify.judgement import Report
 
 _EDITION_LINE = {
-    "printed": "Assumptions D.1-D.5 as printed (anonymous ICLR submission; later versions may differ)",
+    "printed": "Assumptions D.1-D.5 as printed (text audited: the anonymous ICLR submission)",
     "corrected": "Assumptions D.1-D.5 corrected (P^2 in D.4; nothing added)",
     "repaired": "Assumptions of the repaired theorem (ours, not the paper's)",
 }
@@ -108,18 +108,19 @@ def _schedule_lines(report: Report) -> list[str]:
         if report.initial is None and math.isfinite(time):
             low, high = schedule.spread[0][k], schedule.spread[1][k]
             lines.append(
-                f"  w_{k + 1}{k + 1}: {steps_text(time)}  ({steps_text(low)} to {steps_text(high)})"
+                f"  w_{k + 1}{k + 1}: {steps_text(time, 0)}  "
+                f"({steps_text(low, 0)} to {steps_text(high, 0)})"
             )
         else:
             tail = "  trapped" if schedule.trapped[k] else ""
             bar = schedule.error[k]
             error = f"  +- {steps_text(bar)}" if math.isfinite(bar) and math.isfinite(time) else ""
-            lines.append(f"  w_{k + 1}{k + 1}: {steps_text(time)}{error}{tail}")
+            lines.append(f"  w_{k + 1}{k + 1}: {steps_text(time, 0)}{error}{tail}")
     return lines + [f"  {reason}" for reason in schedule.warnings]
 
 
 def _number(value: mpmath.mpf) -> str:
-    return mpmath.nstr(value, 5, min_fixed=-4, max_fixed=7)
+    return str(mpmath.nstr(value, 5, min_fixed=-4, max_fixed=7))
 
 
 def report_text(report: Report) -> str:

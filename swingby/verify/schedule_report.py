@@ -9,7 +9,7 @@ from swingby.theory import numbers
 from swingby.verify.grid import Grid, steps_text
 
 if TYPE_CHECKING:
-    from swingby.verify.predict import Event, Schedule
+    from swingby.verify.schedule import Event, Schedule
 
 
 def schedule_grid(schedule: Schedule) -> Grid:
@@ -47,13 +47,13 @@ def _cells(schedule: Schedule, event: Event, from_scale: bool) -> list[str]:
     def number(value: float) -> str:
         if event.event == "peak height" and math.isfinite(value):
             return f"{value:.4g}"
-        return steps_text(value)
+        return steps_text(value, 0)
 
     time = number(event.time)
-    bar = "out of range" if math.isinf(event.error) else number(event.error)
+    bar = "out of range" if math.isinf(event.error) else steps_text(event.error)
     if from_scale:
         low, high = schedule.spread[0][event.entry[0]], schedule.spread[1][event.entry[0]]
-        bar = f"{steps_text(low)} to {steps_text(high)}" if event.event == "half" else "-"
+        bar = f"{steps_text(low, 0)} to {steps_text(high, 0)}" if event.event == "half" else "-"
     elif event.event == "half" and schedule.trapped[event.entry[0]]:
         time, bar = "trapped", "-"
     elif not math.isfinite(event.time):

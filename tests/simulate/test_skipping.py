@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from swingby.simulate.growth import BOTH, FIRST, NEITHER, growth_table
+from swingby.simulate.growth_table import BOTH, FIRST, NEITHER, growth_table
 from swingby.simulate.initialization import gaussian
 from swingby.simulate.result import Run
 from swingby.simulate.run import advance_chunk, simulate

@@ -72,7 +72,9 @@ def test_linear_part_is_the_growth_rate(name):
 
 
 def test_flow_grows_at_eta_times_the_sum():
-    assert np.allclose(growth_rates(np.array([3.0, 0.5]), 0.01, "flow"), [[0.06, 0.035], [0.035, 0.01]])
+    assert np.allclose(
+        growth_rates(np.array([3.0, 0.5]), 0.01, "flow"), [[0.06, 0.035], [0.035, 0.01]]
+    )
 
 
 @pytest.mark.parametrize("name", ["flow", "newton"])

@@ -33,7 +33,7 @@ from swingby.theory import numbers
         (sympy.Rational(2, 7), Fraction(2, 7)),
         (sympy.Float("0.5"), Fraction(1, 2)),
         (mpmath.mpf("0.25"), Fraction(1, 4)),
-        (-mpmath.mpf(2) ** -2000, -Fraction(1, 2**2000)),
+        (-(mpmath.mpf(2) ** -2000), -Fraction(1, 2**2000)),
     ],
 )
 def test_exact_keeps_what_was_given(given_value, expected):
@@ -74,7 +74,6 @@ def test_exact_keeps_what_was_given(given_value, expected):
         np.datetime64("2020-01-01"),
         object(),
     ],
-
 )
 def test_exact_refuses_by_name_and_value(bad):
     with pytest.raises(InvalidInput, match="^eta must"):
@@ -122,7 +121,6 @@ def test_scientific_reads_like_a_number(value, text):
 @pytest.mark.parametrize(
     "bad",
     [[], "12", {1: 2}, [1, None], [1, "x"], [math.nan], np.zeros((2, 2)), b"1"],
-
 )
 def test_vector_refuses(bad):
     with pytest.raises(InvalidInput):
@@ -132,7 +130,6 @@ def test_vector_refuses(bad):
 @pytest.mark.parametrize(
     "bad",
     [[], [[1, 2], [3]], [["a"]], [[math.nan]], [[math.inf]], [[1j]], None, [[None]], [["1e999"]]],
-
 )
 def test_real_array_refuses(bad):
     with pytest.raises(InvalidInput, match="W0"):

@@ -86,7 +86,9 @@ def test_from_samples_finds_task_and_rotation(center_cluster):
     assert np.allclose(np.array(found.sigma, float), [0.2, 0.05, 0.1], atol=0.01)
     assert np.allclose(found.rotation[:, :3], rotation[:, :3], atol=0.01)
     again, _ = found.sample(20_000, 5)
-    assert np.allclose(again.T @ again, points[labels >= 0].T @ points[labels >= 0], rtol=0.1, atol=900)
+    assert np.allclose(
+        again.T @ again, points[labels >= 0].T @ points[labels >= 0], rtol=0.1, atol=900
+    )
 
 
 @pytest.mark.parametrize(

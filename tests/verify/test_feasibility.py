@@ -38,7 +38,9 @@ def test_supremum_in_closed_form():
     # a = (4, 1): D = log(20 * 4 * 2 / (1 - 1.1^-1/2)), rho = 5/8, Q = 7.5625.
     D = math.log(160 / (1 - 1.1**-0.5))
     expected = -D * (0.375 + 7.5625) / 0.375 / math.log(10)
-    assert log10(feasibility.largest_omega(problem((4, 1), 1))) == pytest.approx(expected, rel=1e-12)
+    assert log10(feasibility.largest_omega(problem((4, 1), 1))) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("signal", [(3, 1), (2, 1), (1, 1), (9, 4, 1), (4, 1, 0)])
@@ -51,14 +53,18 @@ signals = st.lists(
     st.fractions(min_value=Fraction(31, 10), max_value=20, max_denominator=50),
     min_size=0,
     max_size=4,
-).map(lambda ratios: tuple(math.prod(ratios[:k], start=Fraction(1)) for k in range(len(ratios) + 1)))
+).map(
+    lambda ratios: tuple(math.prod(ratios[:k], start=Fraction(1)) for k in range(len(ratios) + 1))
+)
 
 
 @given(signals, st.fractions(min_value=1, max_value=50, max_denominator=20), st.floats(1e-9, 3))
 def test_witness_below_the_supremum_is_confirmed_by_plain_evaluation(signal, beta, decades):
     limit = feasibility.largest_omega(problem(signal, 1, beta=beta))
     exponent = log10(limit) - decades
-    omega = Fraction(round(10 ** (exponent % 1) * 10**12), 10**12) * Fraction(10) ** math.floor(exponent)
+    omega = Fraction(round(10 ** (exponent % 1) * 10**12), 10**12) * Fraction(10) ** math.floor(
+        exponent
+    )
     case = problem(signal, omega, beta=beta)
     verdict = feasibility.omega_verdict(case)
     if decades > 1e-8:
@@ -78,7 +84,9 @@ def test_above_the_supremum_the_attempt_fails_D4_and_only_what_depends_on_omega(
 ):
     limit = log10(feasibility.largest_omega(problem(signal, 1, beta=beta)))
     exponent = min(limit + decades, 3.0)
-    omega = Fraction(round(10 ** (exponent % 1) * 10**12), 10**12) * Fraction(10) ** math.floor(exponent)
+    omega = Fraction(round(10 ** (exponent % 1) * 10**12), 10**12) * Fraction(10) ** math.floor(
+        exponent
+    )
     case = problem(signal, omega, beta=beta)
     if feasibility.omega_verdict(case) != Verdict.FAILS:
         assert decades < 1e-8
@@ -166,7 +174,9 @@ def test_ten_thousand_parameter_sets_agree_with_brute_force():
 @given(signals, st.fractions(min_value=1, max_value=5), st.integers(1, 300), st.integers(0, 50))
 def test_smaller_omega_never_breaks_what_held(signal, beta, exponent, more):
     first = feasibility.omega_verdict(problem(signal, Fraction(1, 10**exponent), beta=beta))
-    second = feasibility.omega_verdict(problem(signal, Fraction(1, 10 ** (exponent + more)), beta=beta))
+    second = feasibility.omega_verdict(
+        problem(signal, Fraction(1, 10 ** (exponent + more)), beta=beta)
+    )
     assert not (first == Verdict.HOLDS and second != Verdict.HOLDS)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from swingby.simulate.state import Booleans, Floats
 from swingby.theory.initial import Initial
+from swingby.theory.pivots import exact_pivots
 
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
 #: of elimination is about d 2^-53); only below it are exact rationals needed.
@@ -30,6 +29,7 @@ def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> ones = Initial(np.ones((2, 2)), Fraction(1, 1000))
     >>> missing_concepts(ones, np.array([2.0, 1.0])).tolist()
     [False, True]
@@ -42,32 +42,6 @@ def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
         pivots = exact_pivots(ordered)
         missing[order] = [pivot <= 0 for pivot in pivots]
     return missing & (signal > 0)
-
-
-def exact_pivots(matrix: Floats) -> list[Fraction]:
-    """Pivots of LDL^T in the given order, exactly; a pivot of at most 0 is not eliminated.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (d, d)
-        Symmetric.
-
-    Returns
-    -------
-    list of Fraction, length d
-    """
-    rest = [[Fraction(entry) for entry in row] for row in matrix.tolist()]
-    pivots = []
-    for k in range(len(rest)):
-        pivot = rest[k][k]
-        pivots.append(pivot)
-        if pivot > 0:
-            for i in range(k + 1, len(rest)):
-                factor = rest[i][k] / pivot
-                if factor:
-                    for j in range(k + 1, len(rest)):
-                        rest[i][j] -= factor * rest[k][j]
-    return pivots
 
 
 def _clearly_positive(matrix: Floats) -> bool:

@@ -1,0 +1,300 @@
+r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
+
+The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
+W(0): :mod:`swingby.theory.theorem_g` on convergence, :mod:`swingby.theory.theorem_two` for two
+concepts and :mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
+logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
+ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
+anything goes wrong there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+import flint
+import mpmath
+import sympy
+
+from swingby.errors import InvalidInput
+from swingby.theory import balls, numbers, theorem_r, theorem_r_search, theorem_two
+from swingby.theory.assumptions import a_k, beta, omega
+from swingby.theory.statement import Condition, Statement
+from swingby.theory.theorem_r import Setting
+from swingby.theory.theorem_r_closed import Certified
+from swingby.theory.verdict import Verdict
+
+rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
+w_kk, pi_k = sympy.symbols("w_kk(0) pi_k(0)", real=True)
+
+D1 = Statement(
+    "D.1'",
+    "repaired",
+    "Distinct Positive Signals",
+    (),
+    (Condition(a_k > 0, "concept"), Condition(q < 1)),
+    "Theorem R",
+    "q is the largest ratio of a signal to the next larger one. No ratio of 3 is asked for.",
+)
+
+D3 = Statement(
+    "D.3'",
+    "repaired",
+    "Small Nondegenerate Initialization",
+    ("beta", "rho > 0"),
+    (Condition(w_kk <= beta * omega, "concept"), Condition(rho * omega <= pi_k, "concept")),
+    "Theorem R",
+    "pi_k are the pivots of W(0) = L diag(pi) L^T in descending order of the signal. There is no "
+    "D.2': the theorem speaks of the flow, where eta only converts time; nothing is proved for gd "
+    "or euler.",
+)
+
+D4 = Statement(
+    "D.4'",
+    "repaired",
+    "Explicitly Small Initialization",
+    (),
+    (Condition(omega <= omega_0),),
+    "Theorem R",
+    "omega_0(a, beta, rho, d) is a certified number. It is sufficient, not necessary: above it "
+    "the theorem says nothing.",
+)
+
+STATEMENTS = (D1, D3, D4)
+
+
+@dataclass(frozen=True)
+class RepairedFindings:
+    """What the repaired edition says at given numbers.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        On D.1' and D.4' together.
+    theorem : {"one concept", "two concepts", "R"} or None
+        The theorem that covers omega.
+    omega_0 : mpmath.mpf or None
+        The largest omega covered, rounded down; None when D.1' fails.
+    margin : float
+        log10 of omega_0/omega; minus infinity when D.1' fails.
+    log_peaks : dict from (i, j) to float, or None
+        Upper bounds on log |w_ij(t)| for all t, natural; i < j count from 0 in the user's order.
+    reach_by : tuple of float, or None
+        Eta times steps by which each w_ii has reached 0.8 for good, in the user's order.
+    constants : dict from str to mpmath.mpf, or None
+        theta, E_ij, N_i, M_i, counted from 1 in the user's order, or r, x_star, K, k, E1, extra of
+        the theorem on two concepts.
+    reason : str
+        One sentence with both sides of D.4'.
+    """
+
+    verdict: Verdict
+    theorem: str | None
+    omega_0: mpmath.mpf | None
+    margin: float
+    log_peaks: dict[tuple[int, int], float] | None
+    reach_by: tuple[float, ...] | None
+    constants: dict[str, mpmath.mpf] | None
+    reason: str
+
+
+def largest_omega(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> mpmath.mpf | None:
+    """Find the largest omega that a theorem of this edition covers.
+
+    Parameters
+    ----------
+    signal : tuple of Fraction
+        In any order, per unit of eta times steps.
+    beta, rho : Fraction
+        0 < rho <= beta: w_ii(0) <= beta omega and pi_i(0) >= rho omega.
+
+    Returns
+    -------
+    mpmath.mpf or None
+        Rounded down, so that it is covered itself; None when D.1' fails.
+
+    Raises
+    ------
+    InvalidInput
+        If rho is not positive or exceeds beta, which no W(0) can meet; :func:`findings` too.
+
+    Examples
+    --------
+    >>> found = largest_omega((Fraction(1), Fraction(4)), Fraction(2), Fraction(1, 10))
+    >>> mpmath.nstr(found, 4)
+    '0.0396'
+    """
+    if not _admissible(signal, beta, rho):
+        return None
+    if len(signal) == 1:
+        return _below(_enclosed(lambda: 1 / balls.ball(beta)))
+    return _below(_limits(Setting.of(signal, beta, rho)).omega_0)
+
+
+def findings(
+    signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction
+) -> RepairedFindings:
+    """Decide D.4' and, where it holds, evaluate what the theorem promises.
+
+    Parameters
+    ----------
+    signal : tuple of Fraction
+        In any order, per unit of eta times steps.
+    omega, beta, rho : Fraction
+        Positive, of any size, rho <= beta.
+
+    Returns
+    -------
+    RepairedFindings
+
+    Examples
+    --------
+    >>> hundredth, tenth = Fraction(1, 100), Fraction(1, 10)
+    >>> found = findings((Fraction(1), Fraction(4)), hundredth, Fraction(2), tenth)
+    >>> str(found.verdict), found.theorem, [round(time, 2) for time in found.reach_by]
+    ('holds', 'two concepts', [4.15, 1.17])
+    """
+    if omega <= 0:
+        raise InvalidInput("omega", omega, "must be positive", "D.4'")
+    if not _admissible(signal, beta, rho):
+        reason = "some signals are equal or not positive: no omega is covered by the theorem"
+        return RepairedFindings(Verdict.FAILS, None, None, -math.inf, None, None, None, reason)
+    if len(signal) == 1:
+        return _one_concept(signal[0], omega, beta, rho)
+    setting = Setting.of(signal, beta, rho)
+    limits = _limits(setting)
+    if limits.two is not None and _side(omega, limits.two) == Verdict.HOLDS:
+        return _two_concepts(setting, _ranks(signal), omega, limits)
+    if _side(omega, limits.r.log_omega_0) == Verdict.HOLDS:
+        return _many_concepts(setting, _ranks(signal), omega, limits)
+    return _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """Certified logarithms of omega_0, by theorem."""
+
+    two: Fraction | None
+    r: Certified
+
+    @property
+    def largest(self) -> Fraction:
+        return self.r.log_omega_0 if self.two is None else max(self.two, self.r.log_omega_0)
+
+    @property
+    def omega_0(self) -> flint.arb:
+        return _enclosed(lambda: balls.ball(self.largest).exp())
+
+
+def _limits(setting: Setting) -> _Limits:
+    a = setting.signal
+    two = theorem_two.log_omega_0(*a, setting.beta, setting.rho) if len(a) == 2 else None
+    return _Limits(two, theorem_r_search.search(setting))
+
+
+def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
+    """Whether D.1' holds; rho and beta are refused where no W(0) could meet D.3'."""
+    if not 0 < rho <= beta:
+        raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")
+    return min(signal) > 0 and len(set(signal)) == len(signal)
+
+
+def _ranks(signal: tuple[Fraction, ...]) -> list[int]:
+    """Place of each concept in descending order."""
+    return [sorted(signal, reverse=True).index(value) for value in signal]
+
+
+def _side(omega: Fraction, log_limit: Fraction) -> Verdict:
+    """Decide omega <= exp(log_limit), in balls."""
+    side = balls.with_rising_precision(
+        lambda: balls.sign(balls.ball(log_limit) - balls.ball(omega).log()),
+        lambda found: found is not None,
+    )
+    return Verdict.UNDECIDED if side is None else Verdict.HOLDS if side >= 0 else Verdict.FAILS
+
+
+def _enclosed(compute: Callable[[], flint.arb]) -> flint.arb:
+    """A ball of at least 100 good bits."""
+    return balls.with_rising_precision(compute, lambda ball: ball.rel_accuracy_bits() > 100)
+
+
+def _below(ball: flint.arb) -> mpmath.mpf:
+    with flint.ctx.workprec(balls.PRECISIONS[-1]):
+        return balls.midpoint(ball.lower())
+
+
+def _judged(
+    verdict: Verdict, theorem: str | None, omega: Fraction, limit: flint.arb
+) -> RepairedFindings:
+    """Findings that say where omega stands, without a promise."""
+    with flint.ctx.workprec(256):
+        margin = float((limit.log() - balls.ball(omega).log()) / flint.arb(10).log())
+    sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[verdict]
+    shown = mpmath.nstr(_below(limit), 5)
+    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {shown}"
+    if verdict == Verdict.FAILS:
+        reason += ": not covered by the theorem, which does not say that it is not learned"
+    return RepairedFindings(verdict, theorem, _below(limit), margin, None, None, None, reason)
+
+
+def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) -> RepairedFindings:
+    """The logistic; 1/beta is exact, so D.4' is decided exactly."""
+    limit = _enclosed(lambda: 1 / balls.ball(beta))
+    if beta * omega > 1:
+        return _judged(Verdict.FAILS, None, omega, limit)
+    start = min(rho * omega, theorem_two.LEVEL)
+    with flint.ctx.workprec(256):
+        odds = balls.ball(4 * (1 - start) / start)
+        reach = theorem_two.float_above(odds.log() / (2 * balls.ball(a)))
+    judged = _judged(Verdict.HOLDS, "one concept", omega, limit)
+    return replace(judged, log_peaks={}, reach_by=(reach,), constants={})
+
+
+def _two_concepts(
+    setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
+) -> RepairedFindings:
+    with flint.ctx.workprec(256):
+        given = (*setting.signal, setting.beta, setting.rho, balls.ball(omega).log())
+        peak, times = theorem_two.log_peak(*given), theorem_two.time_bounds(*given)
+        found = theorem_two.constants(*given)
+        constants = {"k": balls.midpoint(found.log_k.exp())}
+        for name in ("r", "x_star", "K", "E1", "extra"):
+            constants[name] = balls.midpoint(getattr(found, name))
+    return replace(
+        _judged(Verdict.HOLDS, "two concepts", omega, limits.omega_0),
+        log_peaks={(0, 1): peak},
+        reach_by=tuple(times[rank] for rank in ranks),
+        constants=constants,
+    )
+
+
+def _many_concepts(
+    setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
+) -> RepairedFindings:
+    """Theorem R, with a witness made for this omega where the search finds one."""
+    with flint.ctx.workprec(256):
+        L = balls.ball(omega).log()
+        above = min(Fraction(theorem_two.float_above(L)), limits.r.log_omega_0)
+        witness = theorem_r_search.find_witness(setting, above)
+        if witness is None:
+            witness = theorem_r_search.scaled(setting, above, limits.r)
+        times = theorem_r.time_bounds(setting, L, witness)
+        constants = {"theta": balls.midpoint(balls.ball(witness.theta))}
+        for i, rank in enumerate(ranks, 1):
+            constants[f"N_{i}"] = balls.midpoint(balls.ball(witness.N[rank]))
+            constants[f"M_{i}"] = balls.midpoint(balls.ball(witness.M[rank]))
+        peaks, comma = {}, "," if len(ranks) > 9 else ""
+        for i, j in combinations(range(len(ranks)), 2):
+            log_E = balls.ball(witness.log_peaks[ranks[i]][ranks[j]])
+            peaks[i, j] = theorem_two.float_above(log_E)
+            constants[f"E_{i + 1}{comma}{j + 1}"] = balls.midpoint(log_E.exp())
+    return replace(
+        _judged(Verdict.HOLDS, "R", omega, limits.omega_0),
+        log_peaks=peaks,
+        reach_by=tuple(times[rank] for rank in ranks),
+        constants=constants,
+    )

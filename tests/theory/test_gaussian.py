@@ -1,0 +1,161 @@
+"""Half-times over Gaussian U(0): against integration, scipy.stats and Monte Carlo."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swingby.errors import InvalidInput
+from swingby.theory.gaussian import gaussian_times
+from swingby.theory.growth import growth_rates
+from swingby.theory.task import SIMTask
+from swingby.verify.predict import predict, predict_gaussian
+
+TASK = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3)
+
+
+def log_chi2_moments(freedom):
+    """Mean and sd of log chi^2 by numerical integration over its density."""
+    law = scipy.stats.chi2(freedom)
+
+    def moment(function):
+        # In y = log x, where the integrand is smooth.
+        return scipy.integrate.quad(
+            lambda y: function(y) * law.pdf(math.exp(y)) * math.exp(y), -60, 8, limit=400
+        )[0]
+
+    mean = moment(lambda y: y)
+    return mean, math.sqrt(moment(lambda y: (y - mean) ** 2))
+
+
+@pytest.mark.parametrize("width", [3, 5, 12])
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+def test_mean_and_sd_are_those_of_log_chi_square(width, dynamics):
+    tau, eta = 1e-4, 0.01
+    times = predict_gaussian(TASK, tau, width, eta=eta, dynamics=dynamics)
+    rate = np.diag(growth_rates(TASK.signal, eta, dynamics))
+    for rank, k in enumerate((2, 1, 0)):  # by descending signal
+        mean, sd = log_chi2_moments(width - rank)
+        assert times.mean[k] == pytest.approx((-2 * math.log(tau) - mean) / rate[k], rel=1e-8)
+        assert times.sd[k] == pytest.approx(sd / rate[k], rel=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.01, 0.3, 0.5, 0.95])
+def test_quantiles_are_those_of_the_chi_square(level):
+    # A late half-time is a small pivot.
+    tau, eta, width = 1e-3, 0.02, 4
+    found = predict_gaussian(TASK, tau, width, eta=eta).quantile(level)
+    rate = np.diag(growth_rates(TASK.signal, eta, "gd"))
+    for rank, k in enumerate((2, 1, 0)):
+        pivot = tau**2 * scipy.stats.chi2(width - rank).ppf(1 - level)
+        assert found[k] == pytest.approx(-math.log(pivot) / rate[k], rel=1e-10)
+
+
+def test_several_quantiles_come_in_rows_and_rise():
+    rows = predict_gaussian(TASK, 1e-3, 4, eta=0.02).quantile([0.05, 0.5, 0.95])
+    assert rows.shape == (3, 3)
+    assert (np.diff(rows, axis=0) > 0).all()
+
+
+def test_pivots_of_sampled_matrices_have_the_predicted_times():
+    # Monte Carlo of Bartlett's decomposition: 4,000 Gaussian factors, pivots from numpy's
+    # Cholesky factors; the bounds are five standard errors.
+    runs, width, tau, eta = 4_000, 5, 1e-4, 0.01
+    order = [2, 1, 0]
+    U = tau * np.random.default_rng(1).standard_normal((runs, 3, width))
+    ordered = U[:, order]
+    pivots = np.diagonal(np.linalg.cholesky(ordered @ ordered.transpose(0, 2, 1)), 0, 1, 2) ** 2
+    times = predict_gaussian(TASK, tau, width, eta=eta)
+    rate = np.diag(growth_rates(TASK.signal, eta, "gd"))
+    for rank, k in enumerate(order):
+        seen = -np.log(pivots[:, rank]) / rate[k]
+        assert abs(seen.mean() - times.mean[k]) < 5 * seen.std() / math.sqrt(runs)
+        assert abs(seen.std() / times.sd[k] - 1) < 0.08
+        low, high = times.quantile([0.1, 0.9])[:, k]
+        assert abs(((seen > low) & (seen < high)).mean() - 0.8) < 5 * 0.4 / math.sqrt(runs)
+
+
+def test_the_numbers_of_the_theory_notes():
+    # THEORY.md section 3: d' = 5; they belong to scale 1e-4, eta = 0.01, sigma = 0.05, gd.
+    times = predict_gaussian(TASK, "1e-4", 5, eta="0.01")
+    assert times.mean[::-1].round(1).tolist() == [531.0, 1154.1, 2638.3]
+    assert times.sd[::-1].round(1).tolist() == [21.8, 53.6, 144.2]
+
+
+def test_a_scale_below_the_float_range_only_shifts():
+    near = predict_gaussian(TASK, "1e-4", 5, eta="0.01")
+    far = predict_gaussian(TASK, "1e-404", 5, eta="0.01")
+    rate = np.diag(growth_rates(TASK.signal, 0.01, "gd"))
+    assert np.allclose(far.mean - near.mean, 800 * math.log(10) / rate, rtol=1e-12)
+    assert np.array_equal(far.sd, near.sd)
+
+
+def test_free_directions_are_never_learned_and_cost_no_freedom():
+    task = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3, 5)
+    times, plain = (predict_gaussian(each, 1e-3, 5, eta=0.01) for each in (task, TASK))
+    assert np.array_equal(times.mean[:3], plain.mean)
+    assert np.isinf(times.mean[3:]).all()
+    assert np.isnan(times.sd[3:]).all()
+    assert np.isinf(times.quantile(0.5)[3:]).all()
+
+
+@given(st.permutations(range(3)))
+def test_the_order_of_the_users_concepts_does_not_matter(order):
+    signal = np.array([0.7, 3.0, 1.9])
+    plain = predict_gaussian(SIMTask.from_signal(signal), 1e-3, 4, eta=0.01)
+    moved = predict_gaussian(SIMTask.from_signal(signal[list(order)]), 1e-3, 4, eta=0.01)
+    assert np.array_equal(moved.mean, plain.mean[list(order)])
+    assert np.array_equal(moved.quantile(0.2), plain.quantile(0.2)[list(order)])
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_a_width_below_the_number_of_concepts_is_refused(width):
+    with pytest.raises(InvalidInput, match="width must be at least 3"):
+        predict_gaussian(TASK, 1e-3, width, eta=0.01)
+    with pytest.raises(InvalidInput, match="width must be at least 3"):
+        gaussian_times(TASK, Fraction(1, 100), width, Fraction(1, 100), "gd")
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, float("nan"), [0.5, 0.0]])
+def test_levels_outside_zero_and_one_are_refused(level):
+    with pytest.raises(InvalidInput, match="level must lie strictly between 0 and 1"):
+        predict_gaussian(TASK, 1e-3, 4, eta=0.01).quantile(level)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"scale": 0}, "scale"),
+        ({"scale": "nan"}, "scale"),
+        ({"width": 2.5}, "width"),
+        ({"eta": -1}, "eta"),
+        ({"eta": "1e-400"}, "eta"),
+        ({"dynamics": "sgd"}, "dynamics"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, named):
+    given = {"task": TASK, "scale": 1e-3, "width": 5, "eta": 0.01, **arguments}
+    with pytest.raises(InvalidInput, match=named):
+        predict_gaussian(**given)
+
+
+def test_omega_is_the_expected_diagonal_entry():
+    # E w_ii(0) = width tau^2 = omega: the median of predict is the quantile at that scale.
+    schedule = predict(TASK, omega="1e-8", width=5, eta=0.01, dynamics="gd")
+    times = gaussian_times(TASK, Fraction(1, 5 * 10**8), 5, Fraction(0.01), "gd")
+    assert np.array_equal(schedule.half_times, times.quantile(0.5))
+    assert np.array_equal(schedule.spread, times.quantile([0.05, 0.95]))
+
+
+def test_the_frame_has_one_row_per_concept():
+    times = predict_gaussian(TASK, 1e-3, 5, eta=0.01)
+    frame = times.to_frame()
+    assert frame["concept"].tolist() == [1, 2, 3]
+    assert np.array_equal(frame["median"], times.quantile(0.5))
+    assert frame["q05"].lt(frame["q95"]).all()
+    assert "mean" in str(times)
