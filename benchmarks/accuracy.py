@@ -63,7 +63,7 @@ def measure(cell: Cell, dynamics: str, runs: int, seed: int = 7) -> dict[str, fl
     """
     rng = np.random.default_rng(seed)
     law, plain, covered, exact, out = [], [], [], [], []
-    heights, trap_agree, missed, false = [], [], 0, 0
+    heights, trap_agree, missed, false, undecided, blind = [], [], 0, 0, 0, 0
     for _ in range(runs):
         instance = draw(cell, rng)
         task = SIMTask.from_signal(instance.signal.tolist())
@@ -75,6 +75,8 @@ def measure(cell: Cell, dynamics: str, runs: int, seed: int = 7) -> dict[str, fl
         trap_agree.append(lost == trapped)
         missed += lost and not trapped
         false += trapped and not lost
+        undecided += bool(stages.undecided.any())
+        blind += lost != trapped and not stages.undecided.any()
         if lost or trapped:
             continue
         seen = run.half_times
@@ -103,6 +105,8 @@ def measure(cell: Cell, dynamics: str, runs: int, seed: int = 7) -> dict[str, fl
         "traps agree": 100 * float(np.mean(trap_agree)),
         "missed": missed,
         "false": false,
+        "undecided": undecided,
+        "blind": blind,
         "times": len(law),
     }
 
@@ -140,6 +144,7 @@ def table(runs: int, cells: Sequence[Cell] = CELLS) -> Grid:
                     f"{found['out of range']:.1f}",
                     f"{found['height median']:.3f} / {found['height p90']:.2f}",
                     f"{found['traps agree']:.1f} ({found['missed']:.0f}, {found['false']:.0f})",
+                    f"{found['undecided']:.0f}, {found['blind']:.0f}",
                 ]
             )
     return Grid(
@@ -155,6 +160,7 @@ def table(runs: int, cells: Sequence[Cell] = CELLS) -> Grid:
             ">out of range, %",
             ">peak height, median / p90 %",
             ">traps agree, % (missed, false)",
+            ">undecided, wrong but not said so",
         ],
         rows=rows,
         above=[

@@ -62,6 +62,9 @@ class Stages:
     error : ndarray of shape (d,)
         Error bar of each half-time in steps; inf where the law is out of its range.
     trapped : ndarray of bool, shape (d,)
+    undecided : ndarray of bool, shape (d,)
+        Where the euler drift cancels a pivot to within the law's own error: such a concept may
+        or may not be trapped, whatever `trapped` says.
     blow_up : float
         Step near which a negative pivot runs to minus infinity; inf if none does.
     warnings : tuple of str
@@ -78,6 +81,7 @@ class Stages:
     crossing: Floats
     error: Floats
     trapped: NDArray[np.bool_]
+    undecided: NDArray[np.bool_]
     blow_up: float
     warnings: tuple[str, ...]
     order: NDArray[np.int64]
@@ -194,7 +198,11 @@ def stage_law(
     if eigenvalue >= LARGEST_EIGENVALUE:
         error[learned] = math.inf
     trapped = (signal > 0) & ~learned
-    blow_up = _blow_up(pivots, rate, trapped, dynamics)
+    undecided = np.zeros(len(signal), dtype=bool)
+    if dynamics == "euler":
+        undecided = (signal > 0) & _drift_cancels(sign, log, pivots, correction)
+        error[undecided] = math.inf
+    blow_up = _blow_up(pivots, rate, trapped & ~undecided, dynamics)
     times[learned & (times > blow_up)] = np.nan
     times[signal == 0] = math.inf
     return Stages(
@@ -204,8 +212,9 @@ def stage_law(
         crossing=_unsort(times, order),
         error=_unsort(error, order),
         trapped=_unsort(trapped, order),
+        undecided=_unsort(undecided, order),
         blow_up=blow_up,
-        warnings=_warnings(task, order, pivots, trapped, error, eigenvalue, blow_up),
+        warnings=_warnings(task, order, pivots, trapped, undecided, error, eigenvalue, blow_up),
         order=order,
         pivots=pivots,
         leading=leading,
@@ -263,6 +272,25 @@ def _error_bars(
     return error
 
 
+def _drift_cancels(
+    sign: Floats, log: Floats, pivots: Pivots, correction: Correction | None
+) -> NDArray[np.bool_]:
+    """Where a pivot is small against what the euler drift has taken from it.
+
+    The drift is known to about twice the size of the overlap of the stages: over 1,200 random
+    instances every wrong trap had |pivot| below 1.6 times that share of the drift.
+    """
+    half = np.diag(log) / 2
+    try:
+        root = np.linalg.cholesky(sign * np.exp(log - half[:, None] - half[None, :]))
+    except np.linalg.LinAlgError:
+        return np.zeros(len(half), dtype=bool)
+    undrifted = np.diag(root) ** 2
+    drifted = pivots.sign * np.exp(-pivots.cancellation)
+    overlap = 0.0 if correction is None else float(correction.size.max())
+    return np.asarray(np.abs(drifted) < (2 * overlap + 0.005) * np.abs(undrifted - drifted))
+
+
 def _blow_up(pivots: Pivots, rate: Floats, trapped: NDArray[np.bool_], dynamics: str) -> float:
     """When a negative pivot reaches odds of -1; only euler lets a pivot turn negative."""
     negative = trapped & (pivots.sign < 0)
@@ -276,6 +304,7 @@ def _warnings(
     order: NDArray[np.int64],
     pivots: Pivots,
     trapped: NDArray[np.bool_],
+    undecided: NDArray[np.bool_],
     error: Floats,
     eigenvalue: float,
     blow_up: float,
@@ -295,7 +324,12 @@ def _warnings(
                 "which of them is first is undecided, times are for the user's order"
             )
     for rank, k in enumerate(order):
-        if trapped[rank] and pivots.sign[rank] == 0 and np.isfinite(pivots.log[rank]):
+        if undecided[rank]:
+            found.append(
+                f"undecided whether concept {k + 1} is trapped: the drift of the euler steps "
+                "cancels its pivot to within the error of the law"
+            )
+        elif trapped[rank] and pivots.sign[rank] == 0 and np.isfinite(pivots.log[rank]):
             found.append(
                 f"concept {k + 1} is trapped to rounding: its pivot is "
                 f"{math.exp(-pivots.cancellation[rank]):.1g} of the terms it is formed from, so "

@@ -151,7 +151,7 @@ def conditions(
     Parameters
     ----------
     setting : Setting
-    log_omega : Fraction or flint.arb
+    log_omega : Fraction or flint.arb, a natural logarithm
     witness : Witness
 
     Yields

@@ -38,7 +38,7 @@ MARGIN = 1e-4
 TOLERANCE = 1e-4
 #: Omegas per section of the search, and iterations after which a fixed point is given up.
 SECTIONS = 12
-ITERATIONS = 400
+ITERATIONS = 200
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class Schedule:
     error : ndarray of shape (d,)
         Error bar in steps; inf where the law is out of its range.
     trapped : ndarray of bool, shape (d,)
+        The law's answer; `warnings` says where it is undecided.
     warnings : tuple of str
         Where and why the law is out of range or undecided.
     window_reason : str
