@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+#: Points per independent factor in the quantiles of products.
+_GRID = 200
 #: The quantiles shown beside a median: 90 % of initializations lie between the outer two.
 QUANTILES = (0.05, 0.5, 0.95)
 
@@ -115,6 +117,49 @@ class GaussianTimes:
         learned = self.freedom > 0
         result[learned] = waiting(self.freedom[learned]) / self.growth[learned]
         return result
+
+    def peak_heights(self, level: Sequence[float]) -> dict[tuple[int, int], NDArray[np.float64]]:
+        r"""Quantiles of the peak of each minor entry around its stage, leading order.
+
+        Entry (k, j) with :math:`a_k > a_j` starts stage k as :math:`\tau\xi\sqrt{\pi_k}`, xi
+        standard normal and independent of the pivot (Bartlett), so its peak is
+
+        .. math:: |\xi|\,\tau\,\pi_k^{1/2 - g_{kj}/g_{kk}}\;
+                  x^{(1+r)/2} (1 + x)^{-(3+r)/4}, \qquad x = \frac{2(1+r)}{1-r},\ r = a_j/a_k .
+
+        Parameters
+        ----------
+        level : sequence of n floats
+            Strictly between 0 and 1.
+
+        Returns
+        -------
+        dict
+            From (i, j), user indices with i < j, to an ndarray of shape (n,): sizes |w_ij|, 0
+            below the float range. Pairs with equal or zero signals are left out.
+        """
+        from scipy.special import gammaincinv, ndtri
+
+        shares = (np.arange(_GRID) + 0.5) / _GRID
+        log_normal = np.log(ndtri(0.5 + shares / 2))
+        rates = growth_rates(self.task.signal, float(self.eta), self.dynamics)
+        signal, order = self.task.signal, self.task.order
+        found = {}
+        for rank, k in enumerate(order):
+            for j in order[rank + 1 :]:
+                if not signal[k] > signal[j] > 0:
+                    continue
+                r = signal[j] / signal[k]
+                x = 2 * (1 + r) / (1 - r)
+                shape = (1 + r) / 2 * math.log(x) - (3 + r) / 4 * math.log1p(x)
+                pivot = np.log(2 * gammaincinv(self.freedom[k] / 2, shares)) + self.log_tau_squared
+                power = 0.5 - rates[k, j] / rates[k, k]
+                log_size = (
+                    shape + self.log_tau_squared / 2 + np.add.outer(power * pivot, log_normal)
+                )
+                quantiles = np.quantile(log_size, level)
+                found[min(k, j), max(k, j)] = np.exp(np.maximum(quantiles, -800.0))
+        return found
 
     def to_frame(self) -> Any:
         """One row per concept: signal, mean, sd and quantiles of its half-time in steps.

@@ -30,7 +30,7 @@ T_i + [logit level - logit theta]/(2 a_i - H_i/g), g = min(theta (1-theta), leve
 :mod:`swingby.theory.theorem_r_search`.
 
 **Proof.** C is the correlation matrix of W, C_[i] its leading block, f_i = sum (a_i+a_k)
-w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([R.3] for 2 and 3);
+w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([0.3], [R.3]: 2, 3);
 *read*: by a person. C0 to C6 themselves are decided in balls by :func:`conditions`.
 
 - [0.1], [0.2], [0.3] (sympy) w_ij' = (a_i+a_j) w_ij - sum_k w_ik w_kj (a_k + (a_i+a_j)/2), so

@@ -137,7 +137,7 @@ def constants(
         zero = flint.arb(0)
         return Constants(r, x_star, K, flint.arb.neg_inf(), zero, zero)
     log_rho = balls.ball(rho).log()
-    log_k = balls.ball(beta).log() - r * log_rho + (1 - r) * (L - (-b).log1p() / 2)
+    log_k = balls.ball(beta - rho).log() - r * log_rho + (1 - r) * (L - (-b).log1p() / 2)
     log_scale = ((1 + r) / 2).log() + log_k + r * level.log()
     E1 = (log_scale - (1 + r) / 2 * (1 - level).log()).exp()
     extra = (balls.ball(beta).log() - log_rho) / (1 - level)

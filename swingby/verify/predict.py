@@ -8,6 +8,7 @@ paper's lemmas beside, where the printed assumptions hold.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +188,15 @@ def _from_scale(
     with np.errstate(divide="ignore"):
         later = math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
 
+    def events() -> tuple[Event, ...]:
+        majors = [
+            replace(event, spread=(float(low[event.entry[0]]), float(high[event.entry[0]])))
+            if event.event == "half"
+            else event
+            for event in _major_events(task, median, none, median + later, windows)
+        ]
+        return (*majors, *_peak_rows(times, windows))
+
     warnings = []
     if omega > Fraction(1, 10):
         warnings.append("omega > 0.1: initialization is not small, medians are rough")
@@ -202,7 +212,7 @@ def _from_scale(
         half_times=median,
         error=(high - low) / 2 if task.dim else none,
         trapped=np.zeros(task.dim, dtype=bool),
-        make_events=lambda: tuple(_major_events(task, median, none, median + later, windows)),
+        make_events=events,
         warnings=tuple(warnings),
         window_reason=windows.reason,
         stages=None,
@@ -246,6 +256,25 @@ def _curve_rows(found: CurveEvents, windows: Windows) -> list[Event]:
         ]
     events += [Event((-1, -1), f"loss {kind}", _nearest(time)) for time, kind in found.turning]
     return [*events, Event((-1, -1), "end", float(np.ceil(found.end)))]
+
+
+def _peak_rows(times: GaussianTimes, windows: Windows) -> list[Event]:
+    """Median size of each minor entry at its peak, over Gaussian initializations."""
+    lower, upper = windows.height()
+    events = []
+    for entry, (low, median, high) in times.peak_heights(QUANTILES).items():
+        events.append(
+            Event(
+                entry,
+                "peak height",
+                float(median),
+                lower,
+                upper,
+                reason=windows.reason,
+                spread=(float(low), float(high)),
+            )
+        )
+    return events
 
 
 def _nearest(time: float) -> float:

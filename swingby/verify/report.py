@@ -112,7 +112,8 @@ def _schedule_lines(report: Report) -> list[str]:
                 f"({steps_text(low, 0)} to {steps_text(high, 0)})"
             )
         else:
-            tail = "  trapped" if schedule.trapped[k] else ""
+            undecided = schedule.stages is not None and schedule.stages.undecided[k]
+            tail = "  undecided" if undecided else "  trapped" if schedule.trapped[k] else ""
             bar = schedule.error[k]
             error = f"  +- {steps_text(bar)}" if math.isfinite(bar) and math.isfinite(time) else ""
             lines.append(f"  w_{k + 1}{k + 1}: {steps_text(time, 0)}{error}{tail}")

@@ -40,6 +40,8 @@ class Event:
         Error bar of `time`, same unit; inf where the law is out of its range.
     reason : str
         Why the window is empty, or what it rests on.
+    spread : tuple of two float
+        5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
     """
 
     entry: tuple[int, int]
@@ -49,6 +51,7 @@ class Event:
     upper: float = math.nan
     error: float = math.nan
     reason: str = ""
+    spread: tuple[float, float] = (math.nan, math.nan)
 
     @property
     def label(self) -> str:

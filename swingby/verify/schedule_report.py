@@ -52,10 +52,13 @@ def _cells(schedule: Schedule, event: Event, from_scale: bool) -> list[str]:
     time = number(event.time)
     bar = "out of range" if math.isinf(event.error) else steps_text(event.error)
     if from_scale:
-        low, high = schedule.spread[0][event.entry[0]], schedule.spread[1][event.entry[0]]
-        bar = f"{steps_text(low, 0)} to {steps_text(high, 0)}" if event.event == "half" else "-"
-    elif event.event == "half" and schedule.trapped[event.entry[0]]:
-        time, bar = "trapped", "-"
+        low, high = event.spread
+        bar = "-" if math.isnan(low) else f"{number(low)} to {number(high)}"
+    elif event.event == "half" and schedule.stages is not None and math.isnan(event.time):
+        concept = event.entry[0]
+        undecided = schedule.stages.undecided[concept]
+        time = "undecided" if undecided else "trapped" if schedule.trapped[concept] else "cut off"
+        bar = "-"
     elif not math.isfinite(event.time):
         bar = "-"
     return [event.label, event.event, time, bar, number(event.lower), number(event.upper)]
