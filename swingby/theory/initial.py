@@ -91,6 +91,12 @@ class Initial:
         return Fraction(float(np.abs(self.matrix).min())) * self.scale
 
     @property
+    def smallest_nonzero(self) -> Fraction:
+        """The smallest entry in size that is not zero."""
+        sizes = np.abs(self.matrix)
+        return Fraction(float(sizes[sizes > 0].min())) * self.scale
+
+    @property
     def largest(self) -> Fraction:
         """The largest entry in size: beta times omega in (D.8)."""
         return Fraction(float(np.abs(self.matrix).max())) * self.scale

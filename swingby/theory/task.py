@@ -391,6 +391,8 @@ def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SI
     for place, value in enumerate(signal, 1):
         if value < 0:
             raise InvalidInput(f"signal[{place}]", value, "must not be negative", "Sec. 4")
+    if not any(signal):
+        raise InvalidInput("signal", "all zeros", "must have a positive entry", "Sec. 4")
     return replace(task, signal_override=signal, note=note)
 
 

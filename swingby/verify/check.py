@@ -8,7 +8,6 @@ statements themselves.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
@@ -90,8 +89,8 @@ def check(
         if omega is not None:
             raise InvalidInput("omega", omega, "must not be given together with W0")
         initial = initial_matrix(W0, task.dim)
-        smallest = initial.omega
-        spread = initial.largest / smallest if smallest else Fraction(1)
+        smallest = initial.smallest_nonzero
+        spread = initial.largest / smallest
     else:
         if omega is None:
             raise InvalidInput("omega", "nothing", "must be given, or W0", "Assumption D.4")
@@ -100,7 +99,12 @@ def check(
         if spread < 1:
             raise InvalidInput("beta", beta, "must be at least 1", "Assumption D.1")
     problem = Problem(
-        task.exact_signal, smallest, step, spread, power=2 if edition == "corrected" else 1
+        task.exact_signal,
+        smallest,
+        step,
+        spread,
+        power=2 if edition == "corrected" else 1,
+        has_zero=initial is not None and initial.omega == 0,
     )
     if edition == "repaired":
         return judge_repaired(task, problem, initial, numbers.positive(rho, "rho"), dynamics)

@@ -60,6 +60,8 @@ def judge_existential(
     if confirmed and not evaluation.confirms(texts, problem, constants, initial):
         raise ArithmeticError("plain evaluation contradicts the witness")  # pragma: no cover
     notes = []
+    if problem.has_zero:
+        notes.append("W(0) has zero entries; omega above is the smallest of the others.")
     if edition == "corrected" and problem.d > 1:
         notes.append(feasibility.INFEASIBILITY_CERTIFICATE)
     if not problem.separated:
@@ -68,7 +70,7 @@ def judge_existential(
         notes.append("A free direction has a_k = 0, which Assumption D.1 excludes (it asks d = s).")
     tried = _as_witness(constants)
     with flint.ctx.workprec(256):
-        ball = feasibility.largest_omega(problem)
+        ball = None if problem.has_zero else feasibility.largest_omega(problem)
         supremum = None if ball is None else balls.midpoint(ball)
         largest_eta = balls.midpoint(balls.ball(feasibility.largest_eta(problem)))
         given = [balls.midpoint(balls.ball(value)) for value in (problem.omega, problem.eta)]
@@ -135,7 +137,7 @@ def _judge_D1(problem: Problem, constants: Constants) -> tuple[Verdict, float, s
         if value == 0:
             reason = f"a_{k} = 0, and no alpha > 0 satisfies alpha <= a_{k}"
             return Verdict.FAILS, -math.inf, reason
-    if problem.omega == 0:
+    if problem.has_zero:
         reason = "W(0) has a zero entry, and no omega > 0 satisfies omega <= |w_ij(0)| there"
         return Verdict.FAILS, -math.inf, reason
     low, high = min(problem.signal), max(problem.signal)
@@ -212,7 +214,8 @@ def _binding(judged: tuple[Result, ...], problem: Problem) -> str:
     failing = [result for result in judged if result.verdict == Verdict.FAILS]
     if failing:
         # What no omega or eta can mend comes first.
-        for label in ("D.1", "D.5"):
+        structural = ["D.1"] if problem.separated else ["D.1", "D.5"]
+        for label in structural:
             if any(result.id == label for result in failing):
                 return label
         return min(failing, key=lambda result: result.margin).id

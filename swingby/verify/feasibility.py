@@ -80,11 +80,13 @@ class Problem:
     signal : tuple of Fraction
         a, length d, any order; at least 0.
     omega, eta : Fraction
-        Positive. omega is ``min |w_ij(0)|``; it is 0 when W(0) has a zero entry.
+        Positive. omega is ``min |w_ij(0)|`` over the entries that are not zero.
     beta : Fraction
         At least 1: ``max |w_ij(0)| <= beta omega``.
     power : int
         Power of P in D.4: 1 as printed, 2 as corrected.
+    has_zero : bool
+        W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
     """
 
     signal: tuple[Fraction, ...]
@@ -92,6 +94,7 @@ class Problem:
     eta: Fraction
     beta: Fraction
     power: int = 1
+    has_zero: bool = False
 
     @property
     def d(self) -> int:
@@ -167,7 +170,7 @@ def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
     Parameters
     ----------
     problem : Problem
-        With a positive signal.
+        Zero signals, which break D.1 at every alpha, are left out.
     kappa : Fraction
         Above 1.
 
@@ -175,7 +178,7 @@ def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
     -------
     Fraction
     """
-    least = min(problem.signal)
+    least = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
         return least
     return min(least, 10 * problem.gap / (kappa - 1))
@@ -295,7 +298,7 @@ def omega_verdict(problem: Problem) -> Verdict:
             return -1
         return balls.sign(supremum - balls.ball(problem.omega))
 
-    if problem.omega == 0:
+    if problem.has_zero:
         return Verdict.FAILS
     side = balls.with_rising_precision(slack, lambda found: found is not None)
     if side is None:
@@ -349,7 +352,7 @@ def nearest_attempt(problem: Problem) -> Constants:
     step = Fraction(1, 10**6)
     kappa = KAPPA + step if problem.d > 1 else Fraction(11) - step
     beta = max(problem.beta, 1 + step)
-    hopeless = min(problem.signal) == 0 or not problem.separated or problem.omega * beta >= 1
+    hopeless = not problem.separated or problem.omega * beta >= 1
     with flint.ctx.workprec(balls.PRECISIONS[0]):
         log10_two = Fraction(30103, 100000)  # just above log10 2
         if hopeless or problem.d == 1:
@@ -364,7 +367,7 @@ def _fill(
 ) -> Constants:
     """Steps 1 and 2 of the reduction; `step` is how far gamma > 1 stays off 1 if it must."""
     largest = max(problem.signal)
-    alpha = alpha_at(problem, kappa) if min(problem.signal) > 0 else largest
+    alpha = alpha_at(problem, kappa)
     if alpha == largest:
         alpha = largest / (1 + step)
     least_C = alpha / problem.gap if problem.gap is not None and problem.gap > 0 else Fraction(0)

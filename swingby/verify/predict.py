@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+#: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing.
+LARGEST_OMEGA = Fraction(1, 2)
+
+
 def predict(
     task: SIMTask,
     W0: ArrayLike | Scaled | Initial | None = None,
@@ -182,7 +186,9 @@ def _from_scale(
     edition: str,
 ) -> Schedule:
     times = gaussian_times(task, omega / width, width, step, dynamics)
-    low, median, high = times.quantile(QUANTILES)
+    low, median, high = np.maximum(times.quantile(QUANTILES), 0.0)
+    if omega >= LARGEST_OMEGA:
+        low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
     windows = Windows.of_scale(task, omega, beta, step, edition)
     none = np.full(task.dim, np.nan)
     with np.errstate(divide="ignore"):
@@ -195,10 +201,13 @@ def _from_scale(
             else event
             for event in _major_events(task, median, none, median + later, windows)
         ]
-        return (*majors, *_peak_rows(times, windows))
+        peaks = _peak_rows(times, windows) if omega < LARGEST_OMEGA else []
+        return (*majors, *peaks)
 
     warnings = []
-    if omega > Fraction(1, 10):
+    if omega >= LARGEST_OMEGA:
+        warnings.append("out of range: omega is at least 1/2, so entries start above their half")
+    elif omega > Fraction(1, 10):
         warnings.append("omega > 0.1: initialization is not small, medians are rough")
     for i, j in zip(task.order, task.order[1:], strict=False):
         if task.exact_signal[i] == task.exact_signal[j] > 0:

@@ -44,14 +44,16 @@ class Windows:
     @classmethod
     def of_initial(cls, task: SIMTask, initial: Initial, step: Fraction, edition: str) -> Windows:
         """Windows for a given W(0); omega and beta are read from it."""
-        smallest = initial.omega
-        beta = initial.largest / smallest if smallest else Fraction(1)
+        if initial.omega == 0:
+            reason = "no lemma windows: Assumption D.1 fails: W(0) has a zero entry"
+            return cls(None, (), task.signal, edition, reason)
+        beta = initial.largest / initial.omega
         diagonal = np.diag(initial.matrix)
         starts = tuple(
             (math.log(value) + initial.log_scale,) * 2 if value > 0 else (math.nan,) * 2
             for value in diagonal.tolist()
         )
-        return cls._build(task, smallest, beta, step, starts, edition)
+        return cls._build(task, initial.omega, beta, step, starts, edition)
 
     @classmethod
     def of_scale(
@@ -112,8 +114,6 @@ class Windows:
 def _why_no_windows(problem: Problem) -> str:
     if min(problem.signal) == 0:
         return "Assumption D.1 fails: a free direction has a_k = 0"
-    if problem.omega == 0:
-        return "Assumption D.1 fails: W(0) has a zero entry"
     if not problem.separated:
         return "Assumption D.5 fails: some a_i <= 3 a_j"
     return ""
