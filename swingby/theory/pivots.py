@@ -54,9 +54,19 @@ class Pivots:
 
 
 def stage_pivots(
-    sign: Floats, log: Floats, signal: Floats, eta: float, growth: Floats, dynamics: str
+    sign: Floats,
+    log: Floats,
+    signal: Floats,
+    eta: float,
+    growth: Floats,
+    dynamics: str,
+    log_scale: float = 0.0,
 ) -> Pivots:
     """Factorize M stage by stage.
+
+    Entries are kept relative to the square roots of their diagonal entries, which grow at the
+    same rate under gd and the flow. So nothing large is ever subtracted, and a pivot that
+    cancels exactly does so at every scale.
 
     Parameters
     ----------
@@ -68,42 +78,50 @@ def stage_pivots(
     growth : ndarray of shape (d, d)
         g_ij per step.
     dynamics : {"euler", "gd", "flow"}
+    log_scale : float
+        Added to every logarithm; kept apart because it may be large.
 
     Returns
     -------
     Pivots
     """
     d = len(signal)
-    sign, log = sign.copy(), log.copy()
+    rate = np.diag(growth)
+    base = np.where(np.isfinite(np.diag(log)), np.diag(log), 0.0)
+    sign, ratio = sign.copy(), log - (base[:, None] + base) / 2
     found = Pivots(
         np.zeros(d), np.full(d, -np.inf), np.zeros((d, d)), np.full((d, d), -np.inf), np.zeros(d)
     )
-    largest = np.diag(log).copy()
-    drifts = _drifts(signal, eta, growth) if dynamics == "euler" else np.empty((0, 0, 0))
+    largest = np.diag(ratio).copy()
+    drifting = dynamics == "euler"
+    # What an entry outgrows the square roots of its diagonal entries by.
+    excess = growth - (rate[:, None] + rate) / 2 if drifting else np.zeros((d, d))
+    drifts = _drifts(signal, eta, growth) if drifting else np.empty((0, 0, 0))
     time = 0.0
     for k in range(d):
-        size = log[k, k]
+        size = ratio[k, k]
         if size == -np.inf:
             continue
-        found.log[k] = size - growth[k, k] * time
+        found.log[k] = base[k] + size + log_scale
         found.cancellation[k] = largest[k] - size
         found.sign[k] = sign[k, k] if found.cancellation[k] <= MOST_CANCELLATION else 0.0
         if found.sign[k] <= 0:
             continue
         rest = slice(k + 1, d)
         found.column_sign[rest, k] = sign[rest, k]
-        found.column_log[rest, k] = log[rest, k] - size - (growth[rest, k] - growth[k, k]) * time
-        if growth[k, k] > 0:
-            wait = -size / growth[k, k]
-            time += wait
-            log = log + growth * wait
-            largest = largest + np.diag(growth) * wait
+        found.column_log[rest, k] = (
+            (base[rest] - base[k]) / 2 + ratio[rest, k] - size - excess[rest, k] * time
+        )
+        if rate[k] > 0:
+            stage = -found.log[k] / rate[k]
+            ratio = ratio + excess * (stage - time)
+            time = stage
         if k + 1 < d:
-            removed = log[rest, k][:, None] + log[rest, k][None, :] - log[k, k]
-            if dynamics == "euler" and growth[k, k] > 0:
+            removed = ratio[rest, k][:, None] + ratio[rest, k][None, :] - ratio[k, k]
+            if drifting and rate[k] > 0:
                 removed = removed + drifts[k, rest, rest]
-            sign[rest, rest], log[rest, rest] = _difference(
-                sign[rest, rest], log[rest, rest], np.outer(sign[rest, k], sign[rest, k]), removed
+            sign[rest, rest], ratio[rest, rest] = _difference(
+                sign[rest, rest], ratio[rest, rest], np.outer(sign[rest, k], sign[rest, k]), removed
             )
             largest[rest] = np.maximum(largest[rest], np.diag(removed))
     return found

@@ -173,8 +173,8 @@ def stage_law(
     signal, step = task.signal[order], float(eta)
     growth = growth_rates(signal, step, dynamics)
     matrix = initial.matrix[np.ix_(order, order)]
-    sign, log, eigenvalue = _log_odds(matrix, initial.log_scale)
-    pivots = stage_pivots(sign, log, signal, step, growth, dynamics)
+    sign, log, log_scale, eigenvalue = _log_odds(matrix, initial.log_scale)
+    pivots = stage_pivots(sign, log, signal, step, growth, dynamics, log_scale)
     leading = Leading.of(pivots, growth)
     rate = np.diag(growth)
     learned = (pivots.sign > 0) & (signal > 0)
@@ -228,8 +228,8 @@ def _unsort(values: NDArray[Entry], order: NDArray[np.int64]) -> NDArray[Entry]:
     return result
 
 
-def _log_odds(matrix: Floats, log_scale: float) -> tuple[Floats, Floats, float]:
-    """Sign and logarithm of W(0)(I - W(0))^-1, and the largest eigenvalue of W(0)."""
+def _log_odds(matrix: Floats, log_scale: float) -> tuple[Floats, Floats, float, float]:
+    """Sign, logarithm and log scale of W(0)(I - W(0))^-1; the largest eigenvalue of W(0)."""
     largest = math.log(float(np.abs(matrix).max())) + log_scale
     eigenvalue = 0.0
     if largest > _LOG_NEGLIGIBLE:
@@ -241,7 +241,7 @@ def _log_odds(matrix: Floats, log_scale: float) -> tuple[Floats, Floats, float]:
             odds = np.linalg.solve(np.eye(len(W)) - W, W)
             matrix = (odds + odds.T) / 2
     with np.errstate(divide="ignore"):
-        return np.sign(matrix), np.log(np.abs(matrix)) + log_scale, eigenvalue
+        return np.sign(matrix), np.log(np.abs(matrix)), log_scale, eigenvalue
 
 
 def _error_bars(

@@ -92,6 +92,7 @@ def judge_existential(
         # No omega satisfies D.2 when eta is too large.
         largest_omega=supremum if step_fits else None,
         largest_eta=largest_eta,
+        omega_limit=supremum,
         nearest=nearest,
         binding=_binding(judged, problem),
         notes=tuple(notes),
@@ -218,7 +219,9 @@ def _binding(judged: tuple[Result, ...], problem: Problem) -> str:
         for label in structural:
             if any(result.id == label for result in failing):
                 return label
-        return min(failing, key=lambda result: result.margin).id
+        # With signals apart, D.5 fails only because omega is too large for any P.
+        about_size = [result for result in failing if result.id != "D.5"] or failing
+        return min(about_size, key=lambda result: result.margin).id
     with flint.ctx.workprec(256):
         supremum = feasibility.largest_omega(problem)
         if supremum is None:

@@ -106,6 +106,8 @@ class Report:
         Supremum of omega for which everything holds at this task, eta and beta.
     largest_eta : mpmath.mpf or None
         Largest eta that the step-size assumption admits; infinite for the flow.
+    omega_limit : mpmath.mpf or None
+        The same supremum with eta left aside: it exists also when eta is too large.
     nearest : tuple of two mpmath.mpf, or None
         The nearest omega and eta up to which all assumptions hold; None when none exist.
     binding : str
@@ -128,6 +130,7 @@ class Report:
     tried: Witness
     largest_omega: mpmath.mpf | None
     largest_eta: mpmath.mpf | None
+    omega_limit: mpmath.mpf | None
     nearest: tuple[mpmath.mpf, mpmath.mpf] | None
     binding: str
     notes: tuple[str, ...] = ()

@@ -219,7 +219,7 @@ def _from_scale(
         eta=step,
         dynamics=dynamics,
         half_times=median,
-        error=(high - low) / 2 if task.dim else none,
+        error=_half_range(low, high),
         trapped=np.zeros(task.dim, dtype=bool),
         make_events=events,
         warnings=tuple(warnings),
@@ -228,6 +228,13 @@ def _from_scale(
         gaussian=times,
         spread=np.stack([low, high]),
     )
+
+
+def _half_range(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    known = np.isfinite(low) & np.isfinite(high)
+    result = np.full(low.shape, np.nan)
+    result[known] = (high[known] - low[known]) / 2
+    return result
 
 
 def _major_events(

@@ -79,6 +79,7 @@ def judge_repaired(
         tried=constants,
         largest_omega=limit,
         largest_eta=mpmath.mpf("inf"),
+        omega_limit=limit,
         nearest=nearest,
         binding=failing[0].id if failing else "D.4'",
         notes=(NOTE, *_promises(task, problem, found if holds else None)),

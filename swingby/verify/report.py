@@ -78,12 +78,11 @@ def _summary(report: Report) -> list[str]:
         Verdict.UNDECIDED: "Undecided: the numbers lie on the boundary to within the precision.",
     }[report.verdict]
     omega = report.largest_omega
-    nearest = report.nearest
     parts = [word, f"Binding: {report.binding}."]
     if omega is not None:
         parts.append(f"Largest omega: {_number(omega)}.")
-    elif nearest is not None:
-        parts.append(f"Largest omega once eta is small enough: {_number(nearest[0])}.")
+    elif report.omega_limit is not None:
+        parts.append(f"Largest omega once eta is small enough: {_number(report.omega_limit)}.")
     else:
         parts.append("No omega is small enough.")
     if report.largest_eta is not None and mpmath.isfinite(report.largest_eta):
