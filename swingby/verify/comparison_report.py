@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from swingby.theory import numbers
 from swingby.verify.grid import Grid, percent_text, steps_text
+from swingby.verify.predict import predict
 
 if TYPE_CHECKING:
     from swingby.verify.comparison import Comparison, Row
@@ -97,6 +98,31 @@ def summary_lines(comparison: Comparison) -> list[str]:
     lines += list(comparison.schedule.warnings)
     if comparison.schedule.window_reason:
         lines.append(_sentence(comparison.schedule.window_reason))
+    return lines + _outside_lines(comparison)
+
+
+def _outside_lines(comparison: Comparison) -> list[str]:
+    """Observations outside a lemma window, and whether the corrected window has them."""
+    outside = {(row.entry, row.event): row for row in comparison.rows if row.inside is False}
+    if not outside:
+        return []
+    names = ", ".join(f"{entry} {event}" for entry, event in outside)
+    lines = [f"Outside the window: {names}."]
+    if "printed" in comparison.schedule.window_reason:
+        run = comparison.run
+        corrected = predict(
+            run.task, run.initial, eta=run.eta, dynamics=run.dynamics, edition="corrected"
+        )
+        windows = [
+            f"{event.lower:.0f} to {event.upper:.0f} "
+            f"({'inside' if event.lower <= row.observed <= event.upper else 'outside too'})"
+            for event in corrected.events
+            if (row := outside.get((event.label, event.event))) is not None
+        ]
+        lines.append(
+            "Lemma D.3's printed T_1 has kappa in the denominator, where its own growth bound "
+            f"(D.35) puts it in the numerator; corrected windows: {', '.join(windows)}."
+        )
     return lines
 
 
