@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby import __version__
-from swingby.errors import InvalidInput, SwingbyError, SwingbyWarning
+from swingby.errors import MISSING, InvalidInput, SwingbyError, SwingbyWarning
 
 if TYPE_CHECKING:
     from swingby.theory.initial import Scaled
@@ -69,7 +69,7 @@ def _make_task(
             )
         return SIMTask.from_signal(_split(signal))
     if not mu:
-        raise InvalidInput("mu", "nothing", "must be given: --mu 1,2")
+        raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
     centres = _split(mu)
     spreads = _split(sigma) if sigma else ["0"] * len(centres)
     size = None if dim is None else _whole(dim, "dim")
@@ -125,14 +125,14 @@ def _initial(
             raise InvalidInput("omega", omega, "must not be given together with w0")
         return _read_matrix(w0)
     if omega is None:
-        raise InvalidInput("omega", "nothing", "must be given, or --w0")
+        raise InvalidInput("omega", MISSING, "must be given, or --w0")
     columns = None if width is None else _whole(width, "width")
     return gaussian(task, omega, columns, rng=_whole(seed, "seed", 0))
 
 
 def _need_eta(eta: str | None) -> str:
     if eta is None:
-        raise InvalidInput("eta", "nothing", "must be given: --eta 0.01")
+        raise InvalidInput("eta", MISSING, "must be given: --eta 0.01")
     return eta
 
 
@@ -173,12 +173,12 @@ def _as_json(content: Any) -> str:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="swingby")
 def cli() -> None:
-    r"""Check assumptions, predict stages of learning, simulate, and compare.
+    """Check assumptions, predict stages of learning, simulate, and compare.
 
     \b
     swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
     swingby table --paper
-    """
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
 
 
 @cli.command()
@@ -432,6 +432,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             )
         for warning in caught:
             click.echo(f"swingby: warning: {_one_line(str(warning.message))}", err=True)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
     except click.ClickException as error:
         click.echo(f"swingby: {_one_line(error.format_message())}", err=True)
         return 2

@@ -11,6 +11,10 @@ class SwingbyError(Exception):
     """Base class of every error that swingby raises on purpose."""
 
 
+#: In place of a value that was not given at all.
+MISSING = "nothing"
+
+
 class InvalidInput(SwingbyError, ValueError):
     """An argument that no statement of the theory can be applied to.
 
@@ -19,7 +23,7 @@ class InvalidInput(SwingbyError, ValueError):
     argument : str
         Name of the argument, as the caller wrote it.
     value : object
-        The value given; shortened when it is long.
+        The value given, shortened when it is long; :data:`MISSING` when there was none.
     requirement : str
         What the value has to satisfy.
     source : str, optional
@@ -44,7 +48,8 @@ class InvalidInput(SwingbyError, ValueError):
         if not shown:
             shown = repr(value)
         tail = f" ({source.strip('()')})" if source else ""
-        super().__init__(f"{argument} {requirement}, got {shown}{tail}")
+        got = "" if value is MISSING else f", got {shown}"
+        super().__init__(f"{argument} {requirement}{got}{tail}")
 
     def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, object, str, str]]:
         return (type(self), (self.argument, self.value, self.requirement, self.source))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial, Scaled, initial_matrix
@@ -82,7 +82,7 @@ def check(
     if dynamics not in DYNAMICS:
         raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
     if eta is None:
-        raise InvalidInput("eta", "nothing", "must be given", "Assumption D.2")
+        raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
     step = numbers.positive(eta, "eta", "Assumption D.2")
     initial = None
     if W0 is not None:
@@ -93,7 +93,7 @@ def check(
         spread = initial.largest / smallest
     else:
         if omega is None:
-            raise InvalidInput("omega", "nothing", "must be given, or W0", "Assumption D.4")
+            raise InvalidInput("omega", MISSING, "must be given, or W0", "Assumption D.4")
         smallest = numbers.positive(omega, "omega", "Assumption D.4")
         spread = numbers.positive(beta, "beta", "Assumption D.1")
         if spread < 1:

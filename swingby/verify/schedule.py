@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
 from swingby.theory.stages import Stages
@@ -128,7 +128,7 @@ class Schedule:
             If the schedule was made without a W(0), or a time is negative or not finite.
         """
         if self.stages is None:
-            raise InvalidInput("W0", "nothing", "must be given to evaluate W(t)", "(D.2)")
+            raise InvalidInput("W0", MISSING, "must be given to evaluate W(t)", "(D.2)")
         moments = np.atleast_1d(numbers.real_array(t, "t"))
         if moments.ndim != 1 or (moments < 0).any():
             raise InvalidInput("t", t, "must be one axis of steps, none negative")
