@@ -23,7 +23,6 @@ _HOME = {
     "Verdict": "swingby.theory.verdict",
     "one_layer_output": "swingby.theory.one_layer",
     "gaussian": "swingby.simulate.initialization",
-    "simulate": "swingby.simulate.run",
     "Run": "swingby.simulate.result",
     "simulate_batch": "swingby.simulate.batch",
     "check": "swingby.verify.check",
@@ -37,7 +36,7 @@ _HOME = {
     "paper_tables": "swingby.verify.paper_settings",
 }
 
-__all__ = ["__version__", *sorted(_HOME)]
+__all__ = ["__version__", "simulate", *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from swingby.errors import (
@@ -66,6 +65,9 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "simulate":
+        # A folder that can be called; see its docstring.
+        return importlib.import_module("swingby.simulate")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'swingby' has no attribute {name!r}")

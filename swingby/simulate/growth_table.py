@@ -33,6 +33,8 @@ NEITHER, FIRST, BOTH = 0, 1, 2
 AT_ONCE = -1e6
 
 
+# Overflow is an outcome of the run that follows, not a warning here.
+@np.errstate(all="ignore")
 def growth_table(signal: Array, eta: float | Array, dynamics: str) -> Array:
     """Binary logarithm of the factor by which each entry is multiplied in one linear step.
 

@@ -109,6 +109,8 @@ class Record(NamedTuple):
     W: Floats
 
 
+# Overflow is an outcome of the run, not a warning; so in make_state.
+@np.errstate(all="ignore")
 def make_problem(
     signal: Floats,
     eta: float,
@@ -155,6 +157,7 @@ def make_problem(
     )
 
 
+@np.errstate(all="ignore")
 def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -> State:
     """The state of a run at step 0.
 

@@ -41,6 +41,10 @@ Entry = TypeVar("Entry", bound=np.generic)
 
 #: Above this largest eigenvalue of W(0) the odds matrix is too near its pole.
 LARGEST_EIGENVALUE = 0.95
+#: Above this eta a_max the expansions in the step size mean nothing.
+LARGEST_STEP = 0.5
+#: log max|W(0)| above which there is no point in forming W(0) in floats.
+_LOG_LARGE = 30.0
 #: log max|W(0)| below which W and its odds are the same to rounding.
 _LOG_NEGLIGIBLE = -39.0
 #: Leading constant of the error bar, calibrated on random instances for 99 % coverage.
@@ -114,6 +118,10 @@ class Stages:
         ndarray of shape (n, d, d)
             In user order. Components that a trapped concept lacks are zero.
         """
+        with np.errstate(all="ignore"):
+            return self._evaluate(t)
+
+    def _evaluate(self, t: Floats) -> Floats:
         log_odds, lower = self.leading.at(t)
         if self.correction is not None:
             shift, factor = self.correction.at(t)
@@ -169,6 +177,14 @@ def stage_law(
     -------
     Stages
     """
+    # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
+    with np.errstate(all="ignore"):
+        return _stage_law(task, initial, eta, dynamics, sweeps)
+
+
+def _stage_law(
+    task: SIMTask, initial: Initial, eta: Fraction, dynamics: str, sweeps: int
+) -> Stages:
     order = np.array(task.order)
     signal, step = task.signal[order], float(eta)
     growth = growth_rates(signal, step, dynamics)
@@ -195,7 +211,8 @@ def stage_law(
     times[learned & above_half] = 0.0
     error = _error_bars(pivots, correction, signal, step, rate, dynamics, learned)
     error[lost | (learned & above_half)] = math.inf
-    if eigenvalue >= LARGEST_EIGENVALUE:
+    coarse = dynamics != "flow" and not h[0] <= LARGEST_STEP
+    if eigenvalue >= LARGEST_EIGENVALUE or coarse:
         error[learned] = math.inf
     trapped = (signal > 0) & ~learned
     undecided = np.zeros(len(signal), dtype=bool)
@@ -214,7 +231,9 @@ def stage_law(
         trapped=_unsort(trapped, order),
         undecided=_unsort(undecided, order),
         blow_up=blow_up,
-        warnings=_warnings(task, order, pivots, trapped, undecided, error, eigenvalue, blow_up),
+        warnings=_warnings(
+            task, order, pivots, trapped, undecided, error, eigenvalue, blow_up, coarse=coarse
+        ),
         order=order,
         pivots=pivots,
         leading=leading,
@@ -231,8 +250,8 @@ def _unsort(values: NDArray[Entry], order: NDArray[np.int64]) -> NDArray[Entry]:
 def _log_odds(matrix: Floats, log_scale: float) -> tuple[Floats, Floats, float, float]:
     """Sign, logarithm and log scale of W(0)(I - W(0))^-1; the largest eigenvalue of W(0)."""
     largest = math.log(float(np.abs(matrix).max())) + log_scale
-    eigenvalue = 0.0
-    if largest > _LOG_NEGLIGIBLE:
+    eigenvalue = math.inf if largest > _LOG_LARGE else 0.0
+    if _LOG_NEGLIGIBLE < largest <= _LOG_LARGE:
         W = matrix * math.exp(log_scale)
         log_scale = 0.0
         eigenvalue = float(np.linalg.eigvalsh(W)[-1])
@@ -308,10 +327,17 @@ def _warnings(
     error: Floats,
     eigenvalue: float,
     blow_up: float,
+    *,
+    coarse: bool,
 ) -> tuple[str, ...]:
     """Where the law is undecided or out of range, in words."""
     exact = [task.exact_signal[k] for k in order]
     found = []
+    if coarse:
+        found.append(
+            f"out of range: the law needs eta a_max below {LARGEST_STEP}, and steps this large "
+            "need not converge at all"
+        )
     if eigenvalue >= LARGEST_EIGENVALUE:
         found.append(
             f"out of range: the largest eigenvalue of W(0) is {eigenvalue:.3g}, and the law needs "
@@ -338,7 +364,7 @@ def _warnings(
         elif trapped[rank]:
             word = "negative" if pivots.sign[rank] < 0 else "zero"
             found.append(f"concept {k + 1} is trapped: its pivot is {word}")
-        elif math.isinf(error[rank]) and eigenvalue < LARGEST_EIGENVALUE:
+        elif math.isinf(error[rank]) and eigenvalue < LARGEST_EIGENVALUE and not coarse:
             found.append(
                 f"out of range for concept {k + 1}: stages overlap too much (W(0) too large, "
                 "signals too close, or w_kk(0) already above 1/2)"

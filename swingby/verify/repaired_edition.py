@@ -139,7 +139,7 @@ def _promises(
     lines = []
     if found.reach_by is not None:
         steps = ", ".join(
-            f"w_{k + 1}{k + 1} by {time / float(problem.eta):.0f}"
+            f"w_{k + 1}{k + 1} by {numbers.scientific(Fraction(time) / problem.eta, 5)}"
             for k, time in enumerate(found.reach_by)
         )
         lines.append(f"Promised: W -> I, and above 0.8 in steps of the flow: {steps}.")
