@@ -184,9 +184,9 @@ class GaussianTimes:
         )
 
     def __str__(self) -> str:
-        return str(
-            self.to_frame().to_string(index=False, float_format=lambda value: f"{value:.1f}")
-        )
+        shown = self.to_frame()
+        shown["a"] = [f"{value:.4g}" for value in shown["a"]]
+        return str(shown.to_string(index=False, float_format=lambda value: f"{value:.1f}"))
 
 
 def gaussian_times(

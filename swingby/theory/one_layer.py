@@ -22,8 +22,8 @@ def one_layer_output(
 
     .. math:: f(W(t), z)_k = (1 - e^{-a_k t}) z_k + \sum_i e^{-a_i t} w_{ki}(0) z_i .
 
-    The sum runs over all d directions, as (C.21) has it; (4.2) stops at s, which differs for
-    an input with a component along a free direction.
+    The sum runs over all d directions. (C.21) prints n as its upper end, (4.2) s; stopping at s
+    would drop what an input along a free direction contributes.
 
     Parameters
     ----------

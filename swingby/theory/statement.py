@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,8 @@ class Condition:
     relation : sympy relational
         In the symbols of :mod:`swingby.theory.assumptions`.
     over : {"", "entry", "pair", "concept"}
-        What the free indices range over: nothing, entries (i, j) of W(0), pairs with
-        a_i > a_j, or concepts k.
+        What the free indices range over: nothing, entries (i, j) of W(0), pairs of different
+        concepts with a_i >= a_j, or concepts k.
     about : {"numbers", "constants"}
         Whether it limits what the user gives, or only the range of a constant that the
         statement says must exist.
@@ -39,7 +40,13 @@ class Condition:
         str
         """
         relation = self.relation
-        sides = sympy.latex(relation.lhs), sympy.latex(relation.rhs)
+        # sympy would put the argument of w_ij(0) into the subscript.
+        names = {
+            symbol: re.sub(r"^(\w+?)_(\w+)\(0\)$", _initial_name, str(symbol))
+            for symbol in relation.free_symbols
+            if str(symbol).endswith("(0)")
+        }
+        sides = [sympy.latex(side, symbol_names=names) for side in (relation.lhs, relation.rhs)]
         sign = {"<=": r"\le", ">=": r"\ge", "<": "<", ">": ">"}[relation.rel_op]
         return f"{sides[0]} {sign} {sides[1]}"
 
@@ -77,7 +84,7 @@ class Statement:
         lines = [head, f"  {exists}"]
         quantifier = {
             "entry": "   for all i, j",
-            "pair": "   for all i, j with a_i > a_j",
+            "pair": "   for all i != j with a_i >= a_j",
             "concept": "   for all k",
         }
         for condition in self.conditions:
@@ -98,6 +105,11 @@ class Statement:
 
 
 _PLAIN_NAMES = {"Min": "min", "Max": "max", "Abs": "abs"}
+
+
+def _initial_name(match: re.Match[str]) -> str:
+    letter = {"pi": r"\pi"}.get(match[1], match[1])
+    return f"{letter}_{{{match[2]}}}(0)"
 
 
 def _plain(relation: Any) -> str:

@@ -97,8 +97,9 @@ class SIMTask:
             if centre <= 0:
                 raise InvalidInput(f"mu[{place}]", centre, "must be positive", "Sec. 2.1")
             numbers.within_float(centre, f"mu[{place}]", "Sec. 2.1")
-        spreads = numbers.vector(sigma, "sigma", "Sec. 2.1")
-        if np.ndim(sigma) == 0 and not isinstance(sigma, (list, tuple)):
+        shared = isinstance(sigma, str) or np.ndim(sigma) == 0
+        spreads = numbers.vector((sigma,) if shared else sigma, "sigma", "Sec. 2.1")
+        if shared:
             spreads = spreads * len(centres)
         if len(spreads) != len(centres):
             raise InvalidInput(
@@ -241,7 +242,8 @@ class SIMTask:
         labels = np.repeat(np.array(classes, dtype=np.int64), count)
         spread = np.zeros(self.dim)
         spread[: self.s] = [float(value) for value in self.sigma]
-        points = generator.standard_normal((labels.size, self.dim)) * spread
+        # Adding 0.0 turns the -0.0 of a zero spread into 0.0.
+        points = generator.standard_normal((labels.size, self.dim)) * spread + 0.0
         informative = labels >= 0
         points[informative, labels[informative]] += self.test_point[labels[informative]]
         turn = self.rotation if rotation is None else _orthogonal(rotation, self.dim)

@@ -142,10 +142,14 @@ def _draw_entries(comparison: Comparison, ax: Axes) -> None:
     for row in comparison.rows:
         if row.event.startswith("loss") and math.isfinite(row.predicted):
             ax.axvline(row.predicted, color="black", linewidth=0.6, linestyle=":", zorder=0)
+    if schedule.stages is not None:
+        predicted_loss = schedule.test_loss(grid) / start
+        ax.plot(grid, predicted_loss, color="black", linewidth=3.2, alpha=0.18, zorder=1)
     ax.set_xscale("log")
     ax.set_xlim(first, last)
     ax.set_ylim(min(-0.05, float(np.nanmin(np.clip(run.W[shown], -0.4, 0))) - 0.03), 1.12)
     ax.set_xlabel("step")
+    ax.set_ylabel("entry of W, loss / start")
     ax.set_title(comparison.title.replace("^2", "\N{SUPERSCRIPT TWO}"))
     ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
     ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
@@ -201,9 +205,9 @@ def plot_output(comparison: Comparison, ax: Axes) -> Axes:
     ax.plot(point[across], point[up], "*", color="black", markersize=10, label="test point")
     ax.set_xlabel(f"output along concept {across + 1}")
     ax.set_ylabel(f"output along concept {up + 1}")
-    ax.set_xlim(-0.08 * point[across], 1.2 * point[across])
+    ax.set_xlim(-0.08 * point[across], 1.17 * point[across])
     ax.set_ylim(-0.08 * point[up], 1.25 * point[up])
-    ax.legend(loc="center", bbox_to_anchor=(0.58, 0.42))
+    ax.legend(loc="best")
     return ax
 
 

@@ -80,16 +80,14 @@ class Schedule:
         The law's answer; `warnings` says where it is undecided.
     warnings : tuple of str
         Where and why the law is out of range or undecided.
-    window_reason : str
-        Why the lemma windows are empty, or which constants they use.
     stages : Stages or None
         The law itself, when W(0) was given.
     gaussian : GaussianTimes or None
         The distribution, when (omega, width) were given.
     spread : ndarray of shape (2, d)
         5 % and 95 % quantiles over Gaussian initializations; equal to half_times from a W(0).
-    make_events : callable
-        Makes :attr:`events`.
+    make_events, make_window_reason : callable
+        Make :attr:`events` and :attr:`window_reason`.
     """
 
     task: SIMTask
@@ -99,16 +97,21 @@ class Schedule:
     error: NDArray[np.float64]
     trapped: NDArray[np.bool_]
     warnings: tuple[str, ...]
-    window_reason: str
     stages: Stages | None
     gaussian: GaussianTimes | None
     spread: NDArray[np.float64] = field(repr=False)
     make_events: Callable[[], tuple[Event, ...]] = field(repr=False, compare=False)
+    make_window_reason: Callable[[], str] = field(repr=False, compare=False)
 
     @functools.cached_property
     def events(self) -> tuple[Event, ...]:
         """All predicted events; found on first use, because half-times alone are cheaper."""
         return self.make_events()
+
+    @functools.cached_property
+    def window_reason(self) -> str:
+        """Why the lemma windows are empty, or which constants they use."""
+        return self.make_window_reason()
 
     def evaluate(self, t: ArrayLike) -> NDArray[np.float64]:
         """W at given steps, as one composite closed form.

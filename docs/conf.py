@@ -1,0 +1,77 @@
+"""Sphinx settings. Nothing is fetched: no intersphinx, MathJax is loaded by the reader."""
+
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+import make_statements  # noqa: E402
+
+import swingby  # noqa: E402
+from swingby.simulate.run import simulate  # noqa: E402
+
+# `simulate` names a function and the subpackage it lives in; the pages document the function.
+swingby.simulate = simulate
+
+make_statements.main(HERE / "generated")
+
+project = "swingby"
+author = "The swingby developers"
+project_copyright = "The swingby developers"
+version = release = swingby.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+myst_heading_anchors = 4
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "_templates", "generated/statements.md", "Thumbs.db"]
+templates_path = ["_templates"]
+
+autosummary_generate = True
+autosummary_imported_members = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"swingby {version}"
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+#: Parts of a docstring that are not prose: roles, literals, and blocks of mathematics.
+NOT_PROSE = re.compile(r":math:`[^`]*`|``[^`]*``|^ *\.\. math::.*\n(?:(?: +.*)?\n)*", re.MULTILINE)
+
+
+def escape_mathematics(app, what, name, obj, options, lines):
+    """In prose ``|w_ij|`` is a size and ``p_-`` a name; reStructuredText sees markup there."""
+    text = "\n".join(lines) + "\n"
+    kept = NOT_PROSE.findall(text)
+    prose = []
+    for part in NOT_PROSE.split(text):
+        part = part.replace("|", r"\|")
+        part = re.sub(r"(\w)_(?=[-+])", r"\1\\_", part)
+        prose.append(re.sub(r"^\((?=\w\))", r"\\(", part, flags=re.MULTILINE))
+    pieces = [piece for pair in zip(prose, [*kept, ""], strict=True) for piece in pair]
+    lines[:] = "".join(pieces).split("\n")
+
+
+def setup(app):
+    """Register the docstring hook."""
+    app.connect("autodoc-process-docstring", escape_mathematics)

@@ -1,0 +1,170 @@
+"""The documentation runs: every example, every command, every link.
+
+In the pages, a fence ``python`` with ``>>>`` prompts is a doctest; names carry over from block to
+block within a page. A fence ``console`` is run line by line where a line starts with
+``$ swingby`` (in this process) or ``$ echo $?`` (the exit code of the line before). The Python
+block of the README has no prompts and runs as a script.
+"""
+
+import contextlib
+import doctest
+import importlib.util
+import io
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from swingby import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def fences(path, language):
+    """(line before the block, its text) for every fence of a language."""
+    text = path.read_text(encoding="utf-8")
+    for match in FENCE.finditer(text):
+        if match[1] == language:
+            yield text.count("\n", 0, match.start(2)), match[2]
+
+
+def doctest_source(path):
+    """The page with everything but its prompts and their output blanked, line numbers kept.
+
+    doctest ends an expected output at a blank line; in a page a blank line inside a block belongs
+    to the output unless a prompt follows.
+    """
+    lines = [""] * (path.read_text(encoding="utf-8").count("\n") + 1)
+    for start, block in fences(path, "python"):
+        rows = block.splitlines()
+        for place, row in enumerate(rows):
+            later = next((other for other in rows[place:] if other.strip()), ">>>")
+            inside = not row.strip() and not later.startswith(">>>")
+            lines[start + place] = "<BLANKLINE>" if inside else row
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """An empty folder to write to, and a terminal of known width."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_page_runs(page, workplace):
+    test = doctest.DocTestParser().get_doctest(
+        doctest_source(page), {"__name__": "__main__"}, page.name, str(page), 0
+    )
+    report = io.StringIO()
+    result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.write)
+    assert not result.failed, report.getvalue()
+    for start, block in fences(page, "console"):
+        run_console(block, f"{page.name}:{start + 1}")
+
+
+def run_console(block, where):
+    """Commands of a block against what is printed below them."""
+    code, commands = 0, re.split(r"^\$ ", block, flags=re.MULTILINE)
+    assert not commands[0].strip(), f"{where}: a console block starts with a command"
+    for text in commands[1:]:
+        command, _, expected = text.replace("\\\n", " ").partition("\n")
+        if command == "echo $?":
+            printed = f"{code}\n"
+        else:
+            words = shlex.split(command, comments=True)
+            assert words[0] == "swingby", f"{where}: {command} cannot be run here"
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                code = cli.run(words[1:])
+            printed = out.getvalue()
+        same = doctest.OutputChecker().check_output(expected, printed, OPTIONS)
+        assert same, f"{where}: $ {command}\nexpected:\n{expected}\nprinted:\n{printed}"
+
+
+def test_some_pages_have_examples():
+    with_prompts = [page.name for page in PAGES if ">>>" in doctest_source(page)]
+    assert {"tutorial.md", "findings.md", "howto.md"} <= set(with_prompts)
+
+
+def test_readme_script(workplace):
+    blocks = [block for _, block in fences(ROOT / "README.md", "python")]
+    assert blocks
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        for block in blocks:
+            exec(compile(block, "README.md", "exec"), {"__name__": "__main__"})
+    assert printed.getvalue().startswith("False D.5\n")  # as its comment says
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_example(example, workplace, capsys):
+    """Examples check their own pinned numbers."""
+    assert re.search(r"[Pp]inned", example.read_text(encoding="utf-8"))
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+def anchors(path):
+    """Anchors of a page as GitHub and MyST make them from headings."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#{1,4} (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).strip().replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        path = (page.parent / file).resolve() if file else page
+        assert path.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(path), f"{page.name} links to {target}"
+
+
+def test_every_page_is_in_the_index():
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    missing = [
+        page.stem
+        for page in PAGES
+        if page.stem != "index" and not re.search(rf"^{page.stem}$", index, re.MULTILINE)
+    ]
+    assert not missing
+
+
+def test_statements_are_generated_for_all_editions():
+    spec = importlib.util.spec_from_file_location("make_statements", DOCS / "make_statements.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = module.render()
+    for heading in ("### As printed", "### Corrected", "### Repaired"):
+        assert heading in text
+    for label in ("D.1", "D.2", "D.3", "D.4", "D.5", "D.1'", "D.3'", "D.4'"):
+        assert f"**Assumption {label}**" in text
+    assert r"\left|{w_{ij}(0)}\right|" in text
+
+
+def test_architecture_lists_every_module():
+    """The picture of the package in architecture.md stays true."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    modules = {path.name for path in (ROOT / "swingby").rglob("*.py")} - {"__init__.py"}
+    assert not {name for name in modules if f"`{name}`" not in text}
+    named = set(re.findall(r"^\| `(\w+\.py)`", text, re.MULTILINE))
+    assert not named - modules
