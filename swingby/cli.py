@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from swingby.theory.initial import Scaled
     from swingby.theory.task import SIMTask
     from swingby.verify.grid import Grid
+    from swingby.verify.judgement import Report
 
 _VERDICT_CODES = {"holds": 0, "fails": 1, "undecided": 3}
 
@@ -101,7 +102,14 @@ def _read_matrix(text: str) -> Any:
         reason = getattr(error, "strerror", None) or "it is not such a file"
         raise InvalidInput("w0", path, f"must be a readable matrix file ({reason})") from None
     rows = [[part for part in row.split(",") if part.strip()] for row in text.split(";")]
-    return [[float(numbers.exact(entry, "an entry of w0")) for entry in row] for row in rows if row]
+    return [
+        [
+            numbers.within_float(numbers.exact(entry, "an entry of w0"), "an entry of w0")
+            for entry in row
+        ]
+        for row in rows
+        if row
+    ]
 
 
 def _matrix_from_json(content: Any) -> Any:
@@ -222,9 +230,17 @@ def check(
     if statements and not as_json and out is None:
         for result in report:
             click.echo(f"{result.statement}\n")
-    content = report.to_dict() | {"schedule": report.schedule.to_dict()}
+    content = report.to_dict() | {"schedule": _schedule_of(report)}
     _deliver(report_grid(report), content, as_json=as_json, out=out)
     return _VERDICT_CODES[str(report.verdict)]
+
+
+def _schedule_of(report: Report) -> dict[str, Any] | None:
+    """The schedule of a report; None for numbers that can be judged but not scheduled."""
+    try:
+        return report.schedule.to_dict()
+    except InvalidInput:
+        return None
 
 
 @cli.command()

@@ -42,7 +42,10 @@ class InvalidInput(SwingbyError, ValueError):
         self.value = value
         self.requirement = requirement
         self.source = source
-        shown = " ".join(str(value).split())
+        try:
+            shown = " ".join(str(value).split())
+        except ValueError:  # Python refuses to print whole numbers of more than 4300 digits
+            shown = "a number of thousands of digits"
         if len(shown) > 60:
             shown = shown[:57] + "..."
         if not shown:

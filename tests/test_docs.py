@@ -168,3 +168,24 @@ def test_architecture_lists_every_module():
     assert not {name for name in modules if f"`{name}`" not in text}
     named = set(re.findall(r"^\| `(\w+\.py)`", text, re.MULTILINE))
     assert not named - modules
+
+
+def readme_blocks():
+    """The two outputs shown in the README, by what makes them."""
+    from swingby.verify.paper_settings import figure_settings
+
+    setting = next(
+        one for one in figure_settings() if one.title == "Fig. 8 (code), rates a^2, euler"
+    )
+    yield setting.compare().to_grid().to_text(width=100)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        cli.run(["check", "--signal", "4,1", "--omega", "1e-80", "--eta", "1e-4"])
+    yield printed.getvalue().rstrip()
+
+
+def test_readme_shows_what_is_printed_today(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for block in readme_blocks():
+        assert block in text

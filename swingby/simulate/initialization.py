@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from swingby.simulate.state import Floats
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
-from swingby.theory.task import SIMTask
+from swingby.theory.task import LARGEST_DIMENSION, SIMTask
 
 Source = np.random.Generator | int | None
 
+#: U(0) is drawn in full, so its width has to fit the memory.
+LARGEST_WIDTH = 100_000
 #: Below this, omega is kept apart from the matrix, because W would leave the float range.
 SMALLEST_FLOAT_OMEGA = Fraction(1, 10**290)
 
@@ -130,8 +132,12 @@ def uniform(dim: int | SIMTask, scale: Any, rng: Source = None) -> Floats:
 
 
 def _shape(dim: int | SIMTask, width: int | None) -> tuple[int, int]:
-    rows = dim.dim if isinstance(dim, SIMTask) else numbers.whole(dim, "dim", 1)
-    return rows, rows if width is None else numbers.whole(width, "width", 1)
+    rows = (
+        dim.dim
+        if isinstance(dim, SIMTask)
+        else numbers.whole(dim, "dim", 1, most=LARGEST_DIMENSION)
+    )
+    return rows, rows if width is None else numbers.whole(width, "width", 1, most=LARGEST_WIDTH)
 
 
 def _symmetric(U: Floats) -> Floats:

@@ -32,7 +32,9 @@ _EULER_GAMMA = 0.5772156649015328606
 _CLOSEST_TO_ONE = 1e-6
 
 
-def linearizing_shift(w: Floats | float, h: Floats, dynamics: str) -> Floats:
+def linearizing_shift(
+    w: Floats | float, h: Floats, dynamics: str, log_rest: Floats | float | None = None
+) -> Floats:
     """u(w): logit(w) + u(w) advances by g per step of the scalar map, up to h^4.
 
     Parameters
@@ -42,13 +44,16 @@ def linearizing_shift(w: Floats | float, h: Floats, dynamics: str) -> Floats:
     h : ndarray
         eta times the signal.
     dynamics : {"euler", "gd", "flow"}
+    log_rest : ndarray, optional
+        log(1 - w), where w is too close to 1 for it to be computed from w.
 
     Returns
     -------
     ndarray
         Zero for the flow.
     """
-    log_rest = np.log1p(-np.minimum(w, 1 - _CLOSEST_TO_ONE))
+    if log_rest is None:
+        log_rest = np.log1p(-np.minimum(w, 1 - _CLOSEST_TO_ONE))
     if dynamics == "euler":
         third = 8 * w * w / 3 - 14 * w / 3 + 10 * log_rest / 3
         return np.asarray(h * (2 * log_rest + h * (2 * w - 2 * log_rest + h * third)))
@@ -58,8 +63,13 @@ def linearizing_shift(w: Floats | float, h: Floats, dynamics: str) -> Floats:
     return np.zeros(np.broadcast_shapes(np.shape(w), np.shape(h)))
 
 
-def column_shift(w: Floats, ratio: Floats, h: Floats, dynamics: str) -> Floats:
+def column_shift(
+    w: Floats, ratio: Floats, h: Floats, dynamics: str, log_rest: Floats | None = None
+) -> Floats:
     """First order in h of the logarithm of w_jk / w_kk while concept k passes w.
+
+    It completes :class:`swingby.theory.odds.Leading`, whose exponents are ratios of growth per
+    step.
 
     Parameters
     ----------
@@ -70,16 +80,20 @@ def column_shift(w: Floats, ratio: Floats, h: Floats, dynamics: str) -> Floats:
     h : ndarray
         eta a_k.
     dynamics : {"euler", "gd", "flow"}
+    log_rest : ndarray, optional
+        log(1 - w), where w is too close to 1 for it to be computed from w.
 
     Returns
     -------
     ndarray
+        Zero for the flow.
     """
-    log_rest = np.log1p(-np.minimum(w, 1 - _CLOSEST_TO_ONE))
+    if log_rest is None:
+        log_rest = np.log1p(-np.minimum(w, 1 - _CLOSEST_TO_ONE))
     if dynamics == "euler":
-        inner = (3 * ratio + 17) * log_rest - (ratio + 3) * w
+        inner = (17 - ratio) * log_rest - (ratio + 3) * w
     elif dynamics == "gd":
-        inner = 3 * (ratio + 3) * log_rest - (ratio + 1) * w
+        inner = (9 + ratio) * log_rest - (ratio + 1) * w
     else:
         return np.zeros(np.broadcast_shapes(w.shape, ratio.shape, h.shape))
     return np.asarray(h * (1 - ratio) / 16 * inner)
@@ -105,9 +119,10 @@ def digamma(x: Floats) -> Floats:
         result -= 1.0 / shifted
         shifted = shifted + 1.0
     square = 1.0 / (shifted * shifted)
-    tail = square * (
-        1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square / 132)))
-    )
+    tail = 1 / 132 - square * 691 / 32760
+    for coefficient in (1 / 240, 1 / 252, 1 / 120, 1 / 12):
+        tail = coefficient - square * tail
+    tail = square * tail
     return np.asarray(result + np.log(shifted) - 0.5 / shifted - tail)
 
 

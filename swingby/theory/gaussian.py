@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+#: Beyond this many columns the pivots do not fluctuate any more.
+LARGEST_WIDTH = 10**9
 #: Points per independent factor in the quantiles of products.
 _GRID = 200
 #: The quantiles shown beside a median: 90 % of initializations lie between the outer two.
@@ -219,6 +221,8 @@ def gaussian_times(
     """
     signal = task.signal
     learned = int((signal > 0).sum())
+    if width > LARGEST_WIDTH:
+        raise InvalidInput("width", width, f"must be at most {LARGEST_WIDTH}", "Sec. 4.2")
     if width < learned:
         raise InvalidInput(
             "width",

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 SYMMETRY_TOLERANCE = 1e-9
 
 
+#: A larger entry would leave the float range in the first product.
+LARGEST_ENTRY = Fraction(10) ** 300
+
+
 @dataclass(frozen=True)
 class Scaled:
     """The matrix ``omega * matrix``, for omega below the float range.
@@ -143,6 +147,8 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     size = np.abs(matrix).max()
     if not size:
         raise InvalidInput(argument, "the zero matrix", "must not be zero", "Assumption D.1")
+    if Fraction(float(size)) * scale > LARGEST_ENTRY:
+        raise InvalidInput(argument, f"an entry of size {size:.3g}", "must be below 1e300", "(D.2)")
     if np.abs(matrix - matrix.T).max() > SYMMETRY_TOLERANCE * size:
         raise InvalidInput(argument, "this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
     return Initial((matrix + matrix.T) / 2, scale)

@@ -7,6 +7,7 @@ Nothing is evaluated: text is matched against one pattern.
 
 from __future__ import annotations
 
+import decimal
 import math
 import re
 from collections.abc import Iterable
@@ -211,7 +212,9 @@ def vector(values: object, argument: str, source: str = "") -> tuple[Fraction, .
     return numbers
 
 
-def whole(value: object, argument: str, least: int = 0, source: str = "") -> int:
+def whole(
+    value: object, argument: str, least: int = 0, source: str = "", most: int | None = None
+) -> int:
     """A whole number of at least `least`.
 
     Parameters
@@ -220,6 +223,8 @@ def whole(value: object, argument: str, least: int = 0, source: str = "") -> int
     argument : str
     least : int
     source : str, optional
+    most : int, optional
+        The largest that is accepted.
 
     Returns
     -------
@@ -228,13 +233,15 @@ def whole(value: object, argument: str, least: int = 0, source: str = "") -> int
     Raises
     ------
     InvalidInput
-        If the value is not whole or too small.
+        If the value is not whole, too small or too large.
     """
     number = exact(value, argument, source)
     if number.denominator != 1:
         raise InvalidInput(argument, value, "must be a whole number", source)
     if number < least:
         raise InvalidInput(argument, value, f"must be at least {least}", source)
+    if most is not None and number > most:
+        raise InvalidInput(argument, value, f"must be at most {most}", source)
     return int(number)
 
 
@@ -323,8 +330,15 @@ def scientific(number: Fraction, digits: int = 4) -> str:
     if not number:
         return "0"
     if Fraction(1, 10**4) <= abs(number) < 10**6:
-        return f"{float(number):.{digits}g}" if abs(number) < 10**4 else f"{float(number):.6g}"
-    return scientific_log10(log_of(abs(number)) / math.log(10), digits, negative=number < 0)
+        return f"{float(number):.{max(digits, 6) if abs(number) >= 10**4 else digits}g}"
+    # In decimals, because the number may lie outside the float range.
+    with decimal.localcontext(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
+        quotient = Decimal(number.numerator) / Decimal(number.denominator)
+        sign, figures, exponent = quotient.as_tuple()
+    text = "".join(map(str, figures)).rstrip("0") or "0"
+    size = len(figures) - 1 + int(exponent)
+    mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
+    return f"{'-' if sign else ''}{mantissa}e{size:+03d}"
 
 
 def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:

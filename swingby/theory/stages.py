@@ -140,14 +140,15 @@ class Stages:
         start = logistic(self.leading.log_odds)
         phase = log_odds + finite_step.linearizing_shift(start, h, self.dynamics)
         before = softplus(log_odds)
-        for _ in range(2):  # contracts by a factor h each time
+        for _ in range(5):  # contracts by a factor 2h each time
+            log_rest = -softplus(log_odds)
             level = logistic(log_odds)
-            log_odds = phase - finite_step.linearizing_shift(level, h, self.dynamics)
+            log_odds = phase - finite_step.linearizing_shift(level, h, self.dynamics, log_rest)
         change = softplus(log_odds) - before
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(signal > 0, signal[:, None] / signal[None, :], 1.0)
         column = finite_step.column_shift(
-            np.minimum(level, 0.999)[:, None, :], ratio, h[None, :], self.dynamics
+            level[:, None, :], ratio, h[None, :], self.dynamics, log_rest[:, None, :]
         )
         exponent = (
             self.leading.power_k * change[:, None, :]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: 2^16 test points are the most that test_points() makes.
 MOST_TEST_POINT_CONCEPTS = 16
+#: Nothing here is meant for more directions; a typing error should not fill the memory.
+LARGEST_DIMENSION = 1024
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,11 @@ class SIMTask:
             if spread < 0:
                 raise InvalidInput(f"sigma[{place}]", spread, "must not be negative", "Sec. 2.1")
             numbers.within_float(spread, f"sigma[{place}]", "Sec. 2.1")
-        size = len(centres) if dim is None else numbers.whole(dim, "dim", 1, "Sec. 2.1")
+        size = (
+            len(centres)
+            if dim is None
+            else numbers.whole(dim, "dim", 1, "Sec. 2.1", most=LARGEST_DIMENSION)
+        )
         if size < len(centres):
             raise InvalidInput(
                 "dim", size, f"must be at least the number of concepts, {len(centres)}", "Sec. 2.1"

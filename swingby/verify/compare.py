@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from swingby.theory.initial import Initial, Scaled
 
 
+#: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
+#: run that diverges, which is its outcome and not an event of learning.
+LARGEST_MINOR = 2.0
+
+
 def compare(
     task: SIMTask,
     W0: ArrayLike | Scaled | Initial,
@@ -104,6 +109,8 @@ def _observed(event: Event, run: Run) -> float:
     if event.event == "end":
         return math.nan if run.end is None else float(run.end)
     peak = _peak(run, i, j)
+    if abs(peak.value) > LARGEST_MINOR:
+        return math.nan
     if event.event == "peak":
         return float(peak.step)
     if event.event == "peak height":

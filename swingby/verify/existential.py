@@ -112,7 +112,9 @@ def _judge(
     else:
         numeric = [
             instance
-            for instance in evaluation.instances([statement], problem, constants, initial)
+            for instance in evaluation.instances(
+                [statement], problem, constants, initial, neighbours=True
+            )
             if instance.condition.about == "numbers"
         ]
         # Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract.

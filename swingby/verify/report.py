@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import mpmath
 
+from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.verdict import Verdict
 from swingby.verify.grid import Grid, steps_text
@@ -95,7 +96,10 @@ def _summary(report: Report) -> list[str]:
 
 
 def _schedule_lines(report: Report) -> list[str]:
-    schedule = report.schedule
+    try:
+        schedule = report.schedule
+    except InvalidInput as refusal:
+        return ["", f"No stages are predicted: {refusal}."]
     head = (
         "Predicted half-times in steps, from W(0)"
         if report.initial is not None

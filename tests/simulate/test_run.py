@@ -66,7 +66,7 @@ def test_too_few_steps_are_named_with_what_is_missing() -> None:
     run = simulate(TASK, W0, 0.01, 150)
     assert run.outcome == "stopped_early"
     assert np.isnan(run.half_times).tolist() == [False, True]
-    assert "w_2,2" in run.reason
+    assert "w_22" in run.reason
     more = int(run.reason.split("about ")[1].split()[0])
     half_time = simulate(TASK, W0, 0.01, 1000).half_times[1]
     assert abs(150 + more - half_time) < 0.1 * half_time

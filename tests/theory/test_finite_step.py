@@ -36,7 +36,9 @@ SCALAR = {
 @pytest.mark.parametrize("name", ["euler", "gd"])
 def test_logit_plus_u_advances_by_the_growth_rate_up_to_fourth_order(name):
     after, growth, u = SCALAR[name]
-    logit_change = sympy.log(sympy.cancel(after / w)) - sympy.log(sympy.cancel((1 - after) / (1 - w)))
+    logit_change = sympy.log(sympy.cancel(after / w)) - sympy.log(
+        sympy.cancel((1 - after) / (1 - w))
+    )
     residual = logit_change + u(after) - u(w) - growth
     for order in range(5):
         assert sympy.simplify(sympy.diff(residual, h, order).subs(h, 0)) == 0
@@ -50,7 +52,9 @@ def test_the_coded_shift_is_the_expansion(name):
     for level in (1e-9, 0.1, 0.5, 0.77, 0.99):
         for step in (1e-4, 0.01, 0.1):
             coded = finite_step.linearizing_shift(level, np.array([step]), name)[0]
-            assert coded == pytest.approx(float(formula(mpmath.mpf(level), mpmath.mpf(step))), rel=1e-13)
+            assert coded == pytest.approx(
+                float(formula(mpmath.mpf(level), mpmath.mpf(step))), rel=1e-13
+            )
 
 
 def koenigs(name, level, step):
@@ -85,7 +89,7 @@ def test_the_shift_misses_the_koenigs_function_by_fourth_order(name, level):
 
 
 def test_the_leading_shift_of_a_half_time_is_log_2_for_euler_and_three_quarters_of_it_for_gd():
-    # Memo, item 6: -0.693 and -0.520 steps as h -> 0.
+    # u(1/2)/g as h -> 0: 2h log(1/2)/(2h) and (3/2)h log(1/2)/(2h).
     small = np.array([1e-7])
     for name, expected in (("euler", -math.log(2)), ("gd", -0.75 * math.log(2))):
         growth = growth_rates(np.array([1.0]), 1e-7, name)[0, 0]
@@ -106,7 +110,7 @@ def digamma_error():
 
 
 def test_digamma_is_that_of_mpmath_to_what_the_law_needs():
-    # Item 3 of the law multiplies it by the euler drift per step, which is below 0.01.
+    # It is multiplied by the euler drift per step over g_kk, which is below 0.1.
     assert digamma_error().max() < 2e-11
 
 
@@ -146,8 +150,13 @@ def column_error(name, ratio, step):
     growth = growth_rates(signal, step, name)
     log_start = -20.0
     made = odds.Leading.of(
-        pivots.Pivots(np.ones(2), np.array([log_start, -600.0]), np.zeros((2, 2)),
-                      np.zeros((2, 2)), np.zeros(2)),
+        pivots.Pivots(
+            np.ones(2),
+            np.array([log_start, -600.0]),
+            np.zeros((2, 2)),
+            np.zeros((2, 2)),
+            np.zeros(2),
+        ),
         growth,
     )
     errors, sizes = [], []
@@ -189,9 +198,12 @@ def test_correlations_grow_under_euler_by_the_square_of_the_signal_difference():
     a_k, a_j, eta = sympy.symbols("a_k a_j eta", positive=True)
     factor = (1 + eta * (a_k + a_j)) ** 2 / ((1 + 2 * eta * a_k) * (1 + 2 * eta * a_j))
     excess = sympy.factor(factor - 1)
-    assert sympy.simplify(
-        excess - eta**2 * (a_k - a_j) ** 2 / ((1 + 2 * eta * a_k) * (1 + 2 * eta * a_j))
-    ) == 0
+    assert (
+        sympy.simplify(
+            excess - eta**2 * (a_k - a_j) ** 2 / ((1 + 2 * eta * a_k) * (1 + 2 * eta * a_j))
+        )
+        == 0
+    )
     growth = growth_rates(np.array([3.0, 0.5]), 0.01, "euler")
     per_step = 2 * growth[0, 1] - growth[0, 0] - growth[1, 1]
     exact = math.log(factor.subs({a_k: 3, a_j: sympy.Rational(1, 2), eta: sympy.Rational(1, 100)}))

@@ -53,7 +53,9 @@ def test_the_odds_matrix_obeys_a_linear_equation_turned_by_an_antisymmetric_matr
 def random_rational(d, seed):
     """A W inside (0, I), a signal, K, X and X', all exact rationals."""
     generator = np.random.default_rng(seed)
-    factor = sympy.Matrix(d, d, [sympy.Rational(int(n), 20) for n in generator.integers(-4, 5, d * d)])
+    factor = sympy.Matrix(
+        d, d, [sympy.Rational(int(n), 20) for n in generator.integers(-4, 5, d * d)]
+    )
     W = factor * factor.T + sympy.eye(d) / 10
     A = sympy.diag(*(sympy.Rational(int(n), 7) for n in generator.integers(1, 30, d)))
     rest = (sympy.eye(d) - W).inv()

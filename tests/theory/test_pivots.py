@@ -20,8 +20,9 @@ def pivots_of(matrix, name="gd", *, log_scale=0.0, signal=SIGNAL, eta=0.01):
     matrix = np.array(matrix, dtype=float)
     a = np.array(signal[: len(matrix)])
     with np.errstate(divide="ignore"):
-        log = np.log(np.abs(matrix)) + log_scale
-    return stage_pivots(np.sign(matrix), log, a, eta, growth_rates(a, eta, name), name)
+        log = np.log(np.abs(matrix))
+    growth = growth_rates(a, eta, name)
+    return stage_pivots(np.sign(matrix), log, a, eta, growth, name, log_scale)
 
 
 def exact_ldl(matrix):
@@ -41,9 +42,7 @@ def exact_ldl(matrix):
 
 
 squares = st.integers(1, 4).flatmap(
-    lambda d: st.lists(
-        st.lists(st.integers(-6, 6), min_size=d, max_size=d), min_size=d, max_size=d
-    )
+    lambda d: st.lists(st.lists(st.integers(-6, 6), min_size=d, max_size=d), min_size=d, max_size=d)
 )
 
 

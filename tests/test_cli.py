@@ -1,0 +1,466 @@
+"""The command line: exit codes, one line for wrong input, JSON, and nothing loaded for nothing."""
+
+import contextlib
+import io
+import json
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swingby.cli import run
+from swingby.simulate.run import simulate
+from swingby.theory.task import SIMTask
+
+CHECK = ["check", "--signal", "4,1", "--omega", "1e-80", "--eta", "1e-4"]
+PREDICT = ["predict", "--signal", "4,1", "--omega", "1e-8", "--eta", "0.01"]
+SIMULATE = ["simulate", "--signal", "4,1", "--w0", "0.02,0.01;0.01,0.02", "--eta", "0.01"]
+TABLE = ["table", *SIMULATE[1:]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (CHECK, 0),
+        ([*CHECK[:4], "1e-70", *CHECK[5:]], 1),
+        ([*CHECK, "--edition", "corrected"], 1),
+        (PREDICT, 0),
+        ([*PREDICT, "--dynamics", "flow", "--width", "3"], 0),
+        (SIMULATE, 0),
+        ([*SIMULATE, "--dynamics", "gd", "--steps", "100"], 0),
+        (TABLE, 0),
+        ([*TABLE, "--edition", "corrected"], 0),
+        (["table", "--mu", "1,2", "--omega", "1e-4", "--eta", "0.02", "--seed", "3"], 0),
+        (["--help"], 0),
+        (["check", "--help"], 0),
+        (["--version"], 0),
+    ],
+)
+def test_the_exit_code_says_how_it_went(arguments, code, capsys):
+    assert run(arguments) == code
+    captured = capsys.readouterr()
+    assert captured.out
+    assert captured.err == ""
+
+
+def test_an_undecided_verdict_exits_with_three(monkeypatch, capsys):
+    from swingby.theory.verdict import Verdict
+    from swingby.verify import feasibility
+
+    # No rational omega can sit on the border itself, so precision is made to run out here.
+    monkeypatch.setattr(feasibility, "omega_verdict", lambda problem: Verdict.UNDECIDED)
+    arguments = [*CHECK[:4], "1e-74", *CHECK[5:]]
+    assert run(arguments) == 3
+    assert "undecided" in capsys.readouterr().out
+
+
+def test_a_verdict_is_printed_with_every_assumption(capsys):
+    run(CHECK)
+    out = capsys.readouterr().out
+    for label in ("D.1", "D.2", "D.3", "D.4", "D.5", "All hold."):
+        assert label in out
+
+
+BAD_NUMBERS = ["nan", "inf", "-inf", "", " ", "one", "1e", "1/0", "0x10", "1,,2", "[1]", "1e999999"]
+
+WRONG = [
+    *([*CHECK[:3], "--omega", bad, *CHECK[5:]] for bad in [*BAD_NUMBERS, "0", "-1e-3"]),
+    *([*CHECK[:6], bad] for bad in [*BAD_NUMBERS, "0", "-0.01"]),
+    *(
+        ["predict", "--mu", bad, "--omega", "1e-3", "--eta", "0.01"]
+        for bad in [*BAD_NUMBERS, "0", "-1"]
+    ),
+    *(
+        ["predict", "--mu", "1,2", "--sigma", bad, *PREDICT[3:]]
+        for bad in ["nan", "-1", "1", "1,2,3"]
+    ),
+    *([*PREDICT, "--width", bad] for bad in ["0", "1", "-3", "2.5", "x", "nan", "1e99999"]),
+    *([*PREDICT, "--beta", bad] for bad in ["0", "1/2", "-2", "nan", "much"]),
+    *(
+        ["predict", "--mu", "1,2", "--dim", bad, "--omega", "1e-3", "--eta", "0.01"]
+        for bad in ["1", "0", "-2", "2.5", "x", "nan", "1000000000000"]
+    ),
+    ["predict", "--signal", "1,0,2", *PREDICT[3:]],
+    ["predict", "--signal", "-1,2", *PREDICT[3:]],
+    ["predict", "--signal", "0,0", *PREDICT[3:]],
+    ["predict", "--signal", "4,1", "--mu", "1,2", *PREDICT[3:]],
+    ["predict", *PREDICT[3:]],
+    PREDICT[:5],
+    PREDICT[:3] + PREDICT[5:],
+    [*PREDICT, "--w0", "1,0;0,1"],
+    [*PREDICT, "--eta", "1e-400"],
+    [*PREDICT, "--dynamics", "adam"],
+    [*PREDICT, "--edition", "final"],
+    [*CHECK, "--edition", "final"],
+    [*CHECK, "--edition", ""],
+    [*CHECK, "--dynamics", ""],
+    [*CHECK, "--w0", "1,0;0,1"],
+    [*SIMULATE, "--steps", "0"],
+    [*SIMULATE, "--steps", "-5"],
+    [*SIMULATE, "--steps", "1.5"],
+    [*SIMULATE, "--steps", "many"],
+    [*SIMULATE, "--out", "run.xyz"],
+    ["simulate", "--signal", "4,1", "--omega", "1e-3", "--eta", "0.01", "--seed", "-1"],
+    ["simulate", "--signal", "4,1", "--omega", "1e-3", "--eta", "0.01", "--seed", "x"],
+    ["simulate", "--signal", "4,1", "--omega", "1e-3", "--eta", "0.01", "--width", "1000000000000"],
+    ["simulate", "--signal", "4,1", "--w0", "1,2;2,1", "--eta", "0.01", "--dynamics", "gd"],
+    [*TABLE, "--paper"],
+    [*TABLE, "--edition", "repaired"],
+    ["verify"],
+    ["check", "--frequency", "3"],
+    ["check", "extra", *CHECK[1:]],
+    ["check", "--mu"],
+]
+
+
+def name_of(arguments):
+    return " ".join(repr(part) if not part.strip() else part for part in arguments)[:90]
+
+
+def assert_refused(arguments, capsys):
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("swingby: ")
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("arguments", WRONG, ids=map(name_of, WRONG))
+def test_wrong_input_is_one_line_and_exit_two(arguments, capsys):
+    assert_refused(arguments, capsys)
+
+
+def test_the_table_of_wrong_inputs_is_long():
+    assert len(WRONG) >= 40
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        "1,0,0;0,1,0",
+        "1,0,0;0,1,0;0,0,1",
+        "1",
+        "1,2;3,1",
+        "1,0;0",
+        "0,0;0,0",
+        "nan,0;0,1",
+        "inf,0;0,1",
+        "1,0;0,one",
+        "",
+        ";",
+        "1e308,1e308;1e308,1e308",
+        "1e400,0;0,1",
+        "missing.npy",
+        "missing.json",
+        "missing.csv",
+        "no such thing",
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "predict", "simulate", "table"])
+def test_a_wrong_matrix_is_refused_by_every_command(command, matrix, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert_refused([command, "--signal", "4,1", "--eta", "0.01", "--w0", matrix], capsys)
+
+
+@pytest.mark.parametrize("command", ["check", "predict"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("broken.npy", b"\x93NUMPY broken"),
+        ("empty.npy", b""),
+        ("pickled.npy", pickle.dumps([[1, 0], [0, 1]])),
+        ("text.npy", b"1,0\n0,1\n"),
+        ("broken.json", b"[[1, 0], [0"),
+        ("wrong.json", b'{"matrix": [[1, 0], [0, 1]]}'),
+        ("names.json", b'{"matrix": [[1, 0], [0, 1]], "scale": 1}'),
+        ("word.json", b'"W"'),
+        ("null.json", b"null"),
+        ("nan.json", b"[[NaN, 0], [0, 1]]"),
+        ("deep.json", b"[" * 100_000),
+        ("binary.json", b"\xff\xfe\x00"),
+        ("binary.csv", b"\xff\xfe\x00"),
+        ("empty.csv", b""),
+        ("ragged.csv", b"1,0\n0\n"),
+        ("words.csv", b"a,b\nb,a\n"),
+    ],
+)
+def test_a_wrong_matrix_file_is_refused(command, name, content, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert_refused([command, "--signal", "4,1", "--eta", "0.01", "--w0", str(path)], capsys)
+
+
+def test_a_pickled_array_is_never_unpickled(tmp_path, capsys):
+    path = tmp_path / "object.npy"
+    np.save(path, np.array([[object(), 1], [1, 2]], dtype=object), allow_pickle=True)
+    assert_refused(["predict", "--signal", "4,1", "--eta", "0.01", "--w0", str(path)], capsys)
+
+
+@pytest.mark.parametrize("diagonal", ["1e-3,0;0,1e-3", "1e-90,0;0,1e-90", "0.5,0;0,0.25"])
+def test_a_diagonal_matrix_is_judged_and_not_refused(diagonal, capsys):
+    # A zero entry of W(0) fails D.1: an answer, not an error.
+    assert run(["check", "--signal", "4,1", "--eta", "1e-4", "--w0", diagonal]) == 1
+    assert "zero entry" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("form", ["npy", "json", "scaled.json", "csv", "txt", "inline"])
+def test_every_form_of_the_same_matrix_gives_the_same_prediction(form, tmp_path, capsys):
+    W0 = [[0.002, 0.001], [0.001, 0.003]]
+    path = tmp_path / f"W0.{form}"
+    if form == "npy":
+        np.save(path, np.array(W0))
+    elif form == "json":
+        path.write_text(json.dumps(W0))
+    elif form == "scaled.json":
+        path.write_text(json.dumps({"matrix": [[2, 1], [1, 3]], "omega": "1e-3"}))
+    else:
+        path.write_text("0.002,0.001\n0.001,0.003\n")
+    given = "0.002,0.001;0.001,0.003" if form == "inline" else str(path)
+    assert run(["predict", "--signal", "4,1", "--eta", "0.01", "--json", "--w0", given]) == 0
+    times = json.loads(capsys.readouterr().out)["half_times"]
+    observed = simulate(SIMTask.from_signal([4, 1]), W0, 0.01).half_times
+    assert times == pytest.approx(observed.tolist(), abs=1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        CHECK,
+        [*CHECK, "--edition", "corrected"],
+        ["check", "--mu", "1,2", "--dim", "3", "--omega", "1e-3", "--eta", "0.01"],
+        PREDICT,
+        [*PREDICT[:3], "--w0", "1e-3,1e-3;1e-3,1e-3", "--eta", "0.01"],
+        ["predict", "--mu", "1,2", "--dim", "4", "--omega", "1e-3", "--eta", "0.01"],
+        SIMULATE,
+        [*SIMULATE, "--steps", "3"],
+        TABLE,
+        [*TABLE, "--steps", "3"],
+        ["table", "--signal", "4,1", "--w0", "1e-3,1e-3;1e-3,1e-3", "--eta", "0.01"],
+    ],
+    ids=name_of,
+)
+def test_json_has_no_nan_and_no_infinity(arguments, capsys):
+    def refuse(word):
+        raise AssertionError(word)
+
+    assert run([*arguments, "--json"]) in (0, 1)
+    captured = capsys.readouterr()
+    assert isinstance(json.loads(captured.out, parse_constant=refuse), dict)
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize("command", ["check", "predict"])
+def test_repeated_options_and_commas_are_the_same(command, capsys):
+    rest = ["--sigma", "0.1,0.2", "--omega", "1e-3", "--eta", "0.01"]
+    forms = [
+        ["--mu", "1", "--mu", "2", *rest],
+        ["--mu", "1,2", *rest],
+        ["--mu", " 1 , 2", "--sigma", "0.1", "--sigma", "0.2", *rest[2:]],
+    ]
+    printed = []
+    for form in forms:
+        run([command, *form])
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] == printed[2]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".md", ".tex", ".html", ".txt"])
+@pytest.mark.parametrize("arguments", [CHECK, PREDICT, TABLE], ids=["check", "predict", "table"])
+def test_out_writes_the_format_of_its_ending(arguments, suffix, tmp_path, capsys):
+    path = tmp_path / f"result{suffix}"
+    assert run([*arguments, "--out", str(path)]) == 0
+    text = path.read_text(encoding="utf-8")
+    marks = {".json": "{", ".md": "**", ".tex": r"\begin{tabular}", ".html": "<div>", ".txt": ""}
+    assert text.startswith(marks[suffix])
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".json"])
+def test_simulate_keeps_the_run(suffix, tmp_path, capsys):
+    path = tmp_path / f"run{suffix}"
+    assert run([*SIMULATE, "--out", str(path)]) == 0
+    assert path.stat().st_size > 100
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("suffix", [".png", ".csv"])
+def test_table_draws_and_writes(suffix, tmp_path):
+    path = tmp_path / f"table{suffix}"
+    assert run([*TABLE, "--out", str(path)]) == 0
+    assert path.stat().st_size > 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (CHECK, "missing/report.json"),
+        (CHECK, "report.xyz"),
+        (CHECK, "report"),
+        (PREDICT, "missing/report.md"),
+        (SIMULATE, "missing/run.npz"),
+        (SIMULATE, "missing/run.csv"),
+        (TABLE, "missing/table.png"),
+        (TABLE, "missing/table.csv"),
+        (TABLE, "table.xyz"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line(arguments, name, tmp_path, capsys):
+    assert_refused([*arguments, "--out", str(tmp_path / name)], capsys)
+
+
+def test_a_folder_cannot_be_written_as_a_file(tmp_path, capsys):
+    folder = tmp_path / "report.json"
+    folder.mkdir()
+    assert_refused([*CHECK, "--out", str(folder)], capsys)
+
+
+def test_a_warning_is_one_line_and_the_result_still_comes(capsys):
+    arguments = ["simulate", "--signal", "4,1", "--w0", "1e-3,2e-3;2e-3,1e-3", "--eta", "0.01"]
+    assert run([*arguments, "--steps", "5"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith("swingby: warning: W0 is not positive semidefinite")
+    assert captured.err.count("\n") == 1
+    assert captured.out
+
+
+#: Text of every kind, and text that is nearly a number.
+NUMBERS = st.sampled_from(
+    [
+        "1e-400",
+        "1e400",
+        "-0",
+        "+1",
+        "1_000",
+        "1/3",
+        "٣",
+        "1e-99999",
+        ".5",
+        "5.",
+        "4,1",
+        "1;2",
+        "1e5",
+    ]
+)
+ANY_TEXT = st.one_of(
+    st.text(max_size=12),
+    st.text(alphabet="0123456789.,;-+e/ ", max_size=10),
+    NUMBERS,
+    st.floats().map(repr),
+)
+
+
+def quiet_run(arguments):
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        code = run(arguments)
+    return code, out.getvalue(), err.getvalue()
+
+
+OPTIONS = {
+    "check": ["mu", "sigma", "signal", "eta", "omega", "beta", "w0", "dynamics", "edition", "rho"],
+    "predict": [
+        "mu",
+        "sigma",
+        "signal",
+        "eta",
+        "omega",
+        "beta",
+        "w0",
+        "dynamics",
+        "edition",
+        "width",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [(name, option) for name, given in OPTIONS.items() for option in given]
+)
+@given(ANY_TEXT)
+def test_any_text_for_any_option_ends_in_a_verdict_or_one_line(command, option, text):
+    given_options = {"mu": "1,2", "omega": "1e-3", "eta": "0.01"}
+    if option == "signal":
+        del given_options["mu"]
+    if option == "w0":
+        del given_options["omega"]
+    given_options[option] = text
+    arguments = [command, *(f"--{name}={value}" for name, value in given_options.items())]
+    code, out, err = quiet_run([*arguments, "--json"])
+    assert code in (0, 1, 2, 3)
+    if code == 2:
+        assert out == ""
+        assert err.startswith("swingby: ")
+        assert err.count("\n") == 1
+    else:
+        content = json.loads(out)
+        if command == "check":
+            assert content["verdict"] in ("holds", "fails", "undecided")
+            assert code == {"holds": 0, "fails": 1, "undecided": 3}[content["verdict"]]
+            verdicts = [entry["verdict"] for entry in content["assumptions"]]
+            assert set(verdicts) <= {"holds", "fails", "undecided"}
+            assert "nan" not in [entry["margin"] for entry in content["assumptions"]]
+
+
+@given(
+    st.lists(st.one_of(ANY_TEXT, st.sampled_from(["--mu", "--eta", "--json", "-h"])), max_size=4)
+)
+def test_any_arguments_at_all_end_in_an_exit_code(arguments):
+    code, _, err = quiet_run(["predict", *arguments])
+    assert code in (0, 2)
+    assert err.count("\n") <= 1
+
+
+@pytest.mark.parametrize("omega", ["0.5", "3", "1e9", "1e99999"])
+def test_predicted_steps_are_never_negative(omega):
+    code, out, _ = quiet_run(
+        ["predict", "--signal", "4,1", "--omega", omega, "--eta", "0.01", "--json"]
+    )
+    if code == 0:
+        # A start that is not small may have no prediction, but none before step 0.
+        times = json.loads(out)["half_times"]
+        assert all(time == "nan" or float(time) >= 0 for time in times)
+    else:
+        assert code == 2
+
+
+HEAVY = ("torch", "pandas", "sympy", "numba", "matplotlib", "scipy")
+
+
+def loaded_after(statement):
+    # -S would hide site-packages; a fresh interpreter without coverage hooks is enough.
+    program = f"import sys\n{statement}\nprint(*[m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout.split()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert loaded_after("import swingby") == []
+
+
+def test_refusing_wrong_input_loads_nothing_heavy():
+    statement = (
+        "from swingby.cli import run\nassert run(['predict', '--mu', 'x', '--eta', '1']) == 2"
+    )
+    assert loaded_after(statement) == []
+
+
+def test_a_prediction_loads_no_compiler_and_no_frames():
+    statement = (
+        "import swingby\n"
+        "task = swingby.SIMTask.from_signal([4, 1])\n"
+        "swingby.predict(task, [[2e-6, 1e-6], [1e-6, 2e-6]], eta=0.01).half_times"
+    )
+    assert not {"torch", "pandas", "numba", "matplotlib"} & set(loaded_after(statement))

@@ -1,0 +1,373 @@
+"""check: what a report says, against an independent transcription of D.1-D.5 in logarithms."""
+
+import json
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swingby.errors import InvalidInput, Undecided
+from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, all_hold
+from swingby.verify.check import check
+from swingby.verify.predict import predict
+
+FOUR_ONE = SIMTask.from_signal([4, 1])
+IDS = ("D.1", "D.2", "D.3", "D.4", "D.5")
+
+
+def violated(signal, log_omega, log_beta, eta, constants, power):
+    """Inequalities of D.1-D.5 that the constants break: floats, P and omega as logarithms.
+
+    Written from the paper's text, sharing no code with the package; D.5 is read with i the
+    concept of the larger signal.
+    """
+    a, d = sorted(map(float, signal), reverse=True), len(signal)
+    alpha, gamma, K, kappa, C = (float(constants[n]) for n in ("alpha", "gamma", "K", "kappa", "C"))
+    beta, log_P = float(mpmath.log(constants["beta"])), float(mpmath.log(constants["P"]))
+    tiny = 1e-9
+    phase = log_P + beta + log_omega
+    room = math.log(min(kappa - 1, 1 - 1 / math.sqrt(kappa)))
+    noise = room - power * log_P - math.log(K * gamma * d) - 2 * beta
+    broken = {
+        "(D.7)": not (alpha <= a[-1] + tiny and a[0] <= gamma * alpha + tiny),
+        "gamma > 1": not gamma > 1,
+        "beta > 1": not (beta > 0 and beta >= log_beta - tiny),
+        "D.2": not (eta <= 1 / (9 * K * gamma * alpha) and K >= 20),
+        "D.3": not phase <= math.log(0.4),
+        "(D.9)": not log_omega <= min(noise, -0.5 * (math.log(2) + beta)),
+        "kappa": not 1.1 < kappa <= 1 + K / (2 * C),
+        "P >= 2": not log_P >= math.log(2),
+        "C > 1": not C > 1,
+    }
+    for i in range(d):
+        for j in range(i + 1, d):
+            right = log_P / (10 * kappa**2 * -phase + log_P + beta)
+            broken[f"(D.10) {i}{j}"] = not (a[i] + a[j]) / (2 * a[i]) <= right
+            broken[f"gap {i}{j}"] = not a[i] - 3 * a[j] >= alpha / C
+    return [name for name, wrong in broken.items() if wrong]
+
+
+@given(
+    st.lists(st.floats(3.2, 12), max_size=3),
+    st.floats(0.05, 60),
+    st.floats(1, 20),
+    st.floats(0.001, 0.99),
+)
+def test_the_witness_satisfies_an_independent_transcription(ratios, decades, beta, share):
+    signal = np.cumprod([0.7, *ratios])
+    task = SIMTask.from_signal(signal)
+    eta = share / (180 * float(signal[-1]))
+    supremum = check(task, omega="1e-5", eta=eta, beta=beta).largest_omega
+    omega = mpmath.mpf(supremum) * mpmath.mpf(10) ** -decades
+    report = check(task, omega=omega, eta=eta, beta=beta)
+    assert report.holds
+    log_omega = float(mpmath.log(omega))
+    assert violated(signal, log_omega, math.log(beta), eta, report.constants, 1) == []
+
+
+def test_the_independent_transcription_notices_a_wrong_constant():
+    report = check(FOUR_ONE, omega="1e-80", eta="1e-4")
+    given = (FOUR_ONE.signal, -80 * math.log(10), 0.0, 1e-4)
+    assert violated(*given, report.constants, 1) == []
+    assert violated(*given, report.constants, 2) == ["(D.9)"]
+    for name, factor in (("P", 1e3), ("P", 1e-6), ("kappa", 0.99), ("gamma", 0.5), ("C", 200)):
+        wrong = dict(report.constants.items())
+        wrong[name] *= factor
+        assert violated(*given, wrong, 1) != []
+
+
+@pytest.mark.parametrize("edition", ["printed", "corrected"])
+@pytest.mark.parametrize(
+    ("signal", "omega", "eta", "beta"),
+    [
+        ((4, 1), "1e-80", "1e-4", 1),
+        ((4, 1), "1e-90", "1e-2", 3),
+        ((20, 5, 1), "1e-60", "1e-4", 2),
+        ((1, 16, 4), "1e-110", "1/9000", "3/2"),
+    ],
+)
+def test_margins_are_the_printed_inequalities_written_out(edition, signal, omega, eta, beta):
+    # D.2, D.3, (D.9) and (D.10) in mpmath, at the constants that the report says it tried.
+    report = check(SIMTask.from_signal(signal), omega=omega, eta=eta, beta=beta, edition=edition)
+    with mpmath.workdps(50):
+        c, small = report.tried, mpmath.mpf(omega)
+        step = mpmath.mpf(Fraction(eta).numerator) / Fraction(eta).denominator
+        power = 1 if edition == "printed" else 2
+        noise = min(c.kappa - 1, 1 - 1 / mpmath.sqrt(c.kappa)) / (
+            c.P**power * c.K * c.gamma * len(signal) * c.beta**2
+        )
+        right = mpmath.log(c.P) / (
+            10 * c.kappa**2 * mpmath.log(1 / (c.P * c.beta * small)) + mpmath.log(c.P * c.beta)
+        )
+        a = sorted(signal, reverse=True)
+        pairs = [(i, j) for i in a for j in a if i > j]
+        slack = {
+            "D.2": [1 / (9 * c.K * c.gamma * c.alpha) / step],
+            "D.3": [mpmath.mpf("0.4") / (c.P * small * c.beta)],
+            "D.4": [min(noise, 1 / mpmath.sqrt(2 * c.beta)) / small],
+            "D.5": [right / (mpmath.mpf(i + j) / (2 * i)) for i, j in pairs]
+            + [mpmath.mpf(i) / (3 * j) for i, j in pairs],
+        }
+        for label, sides in slack.items():
+            expected = float(min(mpmath.log10(side) for side in sides))
+            assert report[label].margin == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_a_report_has_its_five_results_in_the_order_of_the_paper():
+    report = check(FOUR_ONE, omega="1e-80", eta="1e-4")
+    assert tuple(result.id for result in report) == IDS
+    assert report["D.4"] is report.results[3]
+    assert report["D.4"].verdict == "holds"
+    assert report["D.4"].statement.id == "D.4"
+    assert (report.verdict, report.holds, report.failing) == ("holds", True, ())
+    assert (report.edition, report.dynamics, report.initial) == ("printed", "euler", None)
+    assert (report.omega, report.eta, report.beta) == (Fraction(1, 10**80), Fraction(1, 10**4), 1)
+    assert set(report.constants) == {"alpha", "gamma", "beta", "P", "K", "kappa", "C"}
+    assert float(report.constants.P) == float(report.constants["P"])
+
+
+def test_an_unknown_id_is_a_key_error_that_lists_the_known_ones():
+    report = check(FOUR_ONE, omega="1e-80", eta="1e-4")
+    with pytest.raises(KeyError, match=r"D\.6.*not an assumption.*D\.1.*D\.5"):
+        report["D.6"]
+    with pytest.raises(AttributeError, match="omega"):
+        _ = report.constants.omega
+
+
+@given(
+    st.sampled_from(["printed", "corrected"]),
+    st.lists(st.floats(0.1, 30), min_size=1, max_size=4),
+    st.integers(0, 300),
+    st.floats(1, 5),
+    st.integers(1, 6),
+)
+def test_the_sign_of_every_margin_is_its_verdict(edition, signal, exponent, beta, step):
+    report = check(
+        SIMTask.from_signal(signal),
+        omega=Fraction(1, 10**exponent),
+        eta=Fraction(1, 10**step),
+        beta=beta,
+        edition=edition,
+    )
+    for result in report:
+        assert result.verdict in ("holds", "fails")
+        assert not math.isnan(result.margin)
+        assert (result.margin >= 0) == (result.verdict == "holds")
+        assert result.reason
+    assert report.holds == all(result.verdict == "holds" for result in report)
+    assert (report.constants is not None) == report.holds
+    assert report.failing == tuple(r.id for r in report if r.verdict == "fails")
+    if not report.holds:
+        assert report.binding in report.failing
+    else:
+        assert report.binding in ("D.2", "D.4")
+
+
+def test_the_largest_omega_is_the_border():
+    # THEORY.md 2.5: 10^-74.85 for a = (4, 1).
+    border = check(FOUR_ONE, omega="1e-80", eta="1e-4").largest_omega
+    assert float(mpmath.log10(border)) == pytest.approx(-74.85, abs=5e-3)
+    assert check(FOUR_ONE, omega=border * mpmath.mpf("0.999999"), eta="1e-4").holds
+    above = check(FOUR_ONE, omega=border * mpmath.mpf("1.000001"), eta="1e-4")
+    assert (above.holds, above.failing, above.binding) == (False, ("D.4",), "D.4")
+    assert above.largest_omega == border
+    assert above.nearest[0] == border
+
+
+@pytest.mark.parametrize("beta", [1, 3, 50])
+def test_the_largest_omega_in_closed_form(beta):
+    # a = (4, 1): rho = 5/8, Q = 10 rho 1.1^2, D = log(20 * 4 * 2 / (1 - 1.1^-1/2)), and (D.9),
+    # (D.10) meet at log(1/omega) = [D (1 - rho + Q) + log(beta) (2 - rho + Q)] / (1 - rho).
+    rho, Q = 0.625, 7.5625
+    D = math.log(160 / (1 - 1.1**-0.5))
+    expected = (D * (1 - rho + Q) + math.log(beta) * (2 - rho + Q)) / (1 - rho)
+    found = check(FOUR_ONE, omega="1e-9", eta="1e-4", beta=beta).largest_omega
+    assert float(-mpmath.log(found)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_largest_eta_is_the_border():
+    # D.2 with K = 20 and gamma alpha = max a: 1/(180 * 4).
+    report = check(FOUR_ONE, omega="1e-80", eta="1/720")
+    assert report.holds
+    assert float(report.largest_eta) == pytest.approx(1 / 720, rel=1e-15)
+    above = check(FOUR_ONE, omega="1e-80", eta="1/719")
+    assert (above.failing, above.binding) == (("D.2",), "D.2")
+    # No omega helps while eta is too large, and the nearest pair says what would.
+    assert above.largest_omega is None
+    assert float(above.nearest[1]) == pytest.approx(1 / 720, rel=1e-15)
+    assert float(mpmath.log10(above.nearest[0])) == pytest.approx(-80, abs=1e-12)
+
+
+def test_the_text_of_a_failing_eta_names_the_largest_omega_and_not_the_given_one():
+    text = str(check(FOUR_ONE, omega="1e-80", eta="1/719"))
+    line = next(line for line in text.splitlines() if "argest omega" in line)
+    assert "1.4059e-75" in line
+
+
+def test_what_binds_inside_is_what_a_growing_number_breaks_first():
+    assert check(FOUR_ONE, omega="1e-80", eta="1e-4").binding == "D.2"
+    assert check(FOUR_ONE, omega="1e-75", eta="1e-4").binding == "D.4"
+
+
+@pytest.mark.parametrize("signal", [[3, 1], [1, 1], [9, 4, 1]])
+def test_signals_closer_than_a_factor_three_fail_D5_at_every_omega(signal):
+    report = check(SIMTask.from_signal(signal), omega="1e-9000", eta="1e-6")
+    assert report["D.5"].verdict == "fails"
+    assert report.binding == "D.5"
+    assert report.largest_omega is None
+    assert report.nearest is None
+    assert report.constants is None
+
+
+@pytest.mark.parametrize(
+    ("mu", "sigma"),
+    # The captions of Figs. 8, 9 and 10.
+    [
+        (["1", "1.5", "2.2"], ["0.05"] * 3),
+        (["1", "1.5", "2.2", "2.7"], ["0.05", "0.05", "0.05", "0.5"]),
+    ],
+)
+def test_the_settings_of_figures_8_and_9_fail_D5(mu, sigma):
+    report = check(SIMTask(mu, sigma), omega="1e-2", eta="0.01")
+    assert "D.5" in report.failing
+    assert report.binding == "D.5"
+    assert "3 a_j" in report["D.5"].reason
+
+
+def test_a_free_direction_fails_D1():
+    report = check(SIMTask([1, 4], 0, 3), omega="1e-90", eta="1e-5")
+    assert report["D.1"].verdict == "fails"
+    assert report["D.1"].margin == -math.inf
+    assert "a_3 = 0" in report["D.1"].reason
+    assert report.binding == "D.1"
+
+
+def test_the_corrected_edition_fails_D4_with_its_certificate():
+    # THEORY.md 2.6: with P^2 no omega satisfies D.1-D.5.
+    report = check(FOUR_ONE, omega="1e-80", eta="1e-4", edition="corrected")
+    assert report.failing == ("D.4",)
+    assert report.largest_omega is None
+    assert any("P^2" in note for note in report.notes)
+    assert not check(FOUR_ONE, omega="1e-80", eta="1e-4").notes
+
+
+def test_one_concept_holds_in_both_editions_and_P_squared_costs_a_factor_two():
+    # With d = 1, P = 2 and kappa -> 11: omega < (1 - 11^-1/2) / (2^n * 20 beta^2).
+    task = SIMTask.from_signal([3])
+    limits = []
+    for edition in ("printed", "corrected"):
+        report = check(task, omega="1e-3", eta="1e-4", edition=edition)
+        assert report.holds
+        limits.append(float(report.largest_omega))
+    assert limits[0] == pytest.approx((1 - 11**-0.5) / 40, rel=1e-14)
+    assert limits[0] / limits[1] == pytest.approx(2, rel=1e-14)
+
+
+def test_omega_and_beta_are_read_from_W0():
+    start = Scaled([[2, 1], [1, 3]], "1e-90")
+    report = check(FOUR_ONE, W0=start, eta="1e-4")
+    assert report.omega == Fraction(1, 10**90)
+    assert report.beta == 3
+    assert report.initial is not None
+    given = check(FOUR_ONE, omega="1e-90", beta=3, eta="1e-4")
+    assert [r.margin for r in report] == [r.margin for r in given]
+    assert [r.verdict for r in report] == [r.verdict for r in given]
+    assert float(report.constants.beta) >= 3
+
+
+def test_a_zero_entry_of_W0_fails_D1():
+    report = check(FOUR_ONE, W0=np.diag([1e-90, 1e-90]), eta="1e-4")
+    assert report["D.1"].verdict == "fails"
+    assert "zero entry" in report["D.1"].reason
+    assert report.binding == "D.1"
+
+
+def test_the_schedule_is_that_of_predict():
+    report = check(FOUR_ONE, omega="1e-80", eta="1e-4", dynamics="gd")
+    expected = predict(FOUR_ONE, omega="1e-80", eta="1e-4", dynamics="gd")
+    assert np.array_equal(report.schedule.half_times, expected.half_times)
+    start = Scaled([[2, 1], [1, 2]], "1e-90")
+    report = check(FOUR_ONE, W0=start, eta="1e-4")
+    assert np.array_equal(
+        report.schedule.half_times, predict(FOUR_ONE, start, eta="1e-4").half_times
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"omega": "1e-80"},
+        {"omega": "1e-10"},
+        {"omega": "1e-10000", "edition": "corrected"},
+        {"W0": [[0, 1e-3], [1e-3, 0.5]]},
+        {"W0": Scaled([[2, 1], [1, 2]], "1e-400")},
+    ],
+)
+def test_a_report_is_json_a_frame_latex_and_text(arguments):
+    report = check(FOUR_ONE, eta="1e-4", **arguments)
+    content = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert content["verdict"] == str(report.verdict)
+    assert [entry["id"] for entry in content["assumptions"]] == list(IDS)
+    assert content["binding"] == report.binding
+    assert (content["constants"] is None) == (report.constants is None)
+    frame = report.to_frame()
+    assert frame.columns.tolist() == ["id", "title", "verdict", "margin", "reason"]
+    assert frame["id"].tolist() == list(IDS)
+    latex = report.to_latex()
+    assert latex.startswith(r"\begin{tabular}")
+    assert latex.count(r"\\") == 6
+    for text in (str(report), latex, report._repr_html_()):
+        for label in IDS:
+            assert label in text
+        assert "nan" not in text
+    assert repr(report).startswith(f"<Report {report.edition}: {report.verdict}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"omega": None}, "omega must be given, or W0"),
+        ({"omega": 0}, "omega must be positive"),
+        ({"omega": -1e-3}, "omega must be positive"),
+        ({"omega": "nan"}, "omega must be a number"),
+        ({"omega": float("nan")}, "omega must be a finite number"),
+        ({"omega": float("inf")}, "omega must be a finite number"),
+        ({"omega": ""}, "omega must be a number"),
+        ({"omega": "small"}, "omega must be a number"),
+        ({"omega": True}, "omega must be a number"),
+        ({"omega": [1e-3]}, "omega must be a number"),
+        ({"omega": "1e-999999"}, "omega must have an exponent"),
+        ({"eta": None}, "eta must be given"),
+        ({"eta": 0}, "eta must be positive"),
+        ({"eta": -1}, "eta must be positive"),
+        ({"eta": "1/0"}, "eta must have a nonzero denominator"),
+        ({"beta": "1/2"}, "beta must be at least 1"),
+        ({"beta": 0}, "beta must be positive"),
+        ({"beta": "x"}, "beta must be a number"),
+        ({"edition": "final"}, "edition must be one of"),
+        ({"dynamics": "adam"}, "dynamics must be one of"),
+        ({"W0": np.eye(2)}, "omega must not be given together with W0"),
+        ({"omega": None, "W0": np.eye(3)}, "W0 must have shape"),
+        ({"omega": None, "W0": np.ones((2, 3))}, "W0 must be a square matrix"),
+        ({"omega": None, "W0": [[1, 2], [3, 1]]}, "W0 must be symmetric"),
+        ({"omega": None, "W0": [[1, np.nan], [np.nan, 1]]}, "W0 must be finite"),
+        ({"omega": None, "W0": np.zeros((2, 2))}, "W0 must not be zero"),
+        ({"omega": None, "W0": [[1, 2], [3]]}, "W0 must be a rectangular array"),
+        ({"omega": None, "W0": "file.npy"}, "W0 must be an array"),
+    ],
+)
+def test_wrong_input_is_named(arguments, named):
+    with pytest.raises(InvalidInput, match=named):
+        check(FOUR_ONE, **{"omega": "1e-3", "eta": "1e-3", **arguments})
+
+
+def test_an_undecided_report_refuses_to_be_true_or_false():
+    assert all_hold([Verdict.HOLDS, Verdict.UNDECIDED]) == "undecided"
+    with pytest.raises(Undecided):
+        bool(Verdict.UNDECIDED)
