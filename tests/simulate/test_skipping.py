@@ -49,7 +49,7 @@ def test_skipping_changes_no_event(omega: str, steps: int, dynamics: str) -> Non
         assert one[:3] == other[:3]
         assert one.suppressed == other.suppressed
         assert one.value == pytest.approx(other.value, rel=1e-9)
-    swings = [[point for point in run.extrema[:-1]] for run in (jumping, plain)]
+    swings = [list(run.extrema[:-1]) for run in (jumping, plain)]
     assert len(swings[0]) == len(swings[1])
     for left, right in zip(*swings, strict=True):
         # Between two stages the loss is constant in floats for many steps; the step at which

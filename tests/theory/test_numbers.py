@@ -76,7 +76,7 @@ def test_exact_keeps_what_was_given(given_value, expected):
     ],
 )
 def test_exact_refuses_by_name_and_value(bad):
-    with pytest.raises(InvalidInput, match="^eta must"):
+    with pytest.raises(InvalidInput, match=r"^eta must"):
         numbers.exact(bad, "eta")
 
 
