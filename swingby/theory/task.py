@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -99,7 +99,8 @@ class SIMTask:
             if centre <= 0:
                 raise InvalidInput(f"mu[{place}]", centre, "must be positive", "Sec. 2.1")
             numbers.within_float(centre, f"mu[{place}]", "Sec. 2.1")
-        shared = isinstance(sigma, str) or np.ndim(sigma) == 0
+        scalar_array = isinstance(sigma, np.ndarray) and sigma.ndim == 0
+        shared = scalar_array or isinstance(sigma, str) or not isinstance(sigma, Iterable)
         spreads = numbers.vector((sigma,) if shared else sigma, "sigma", "Sec. 2.1")
         if shared:
             spreads = spreads * len(centres)

@@ -89,6 +89,10 @@ def curve_events(stages: Stages) -> CurveEvents:
     if t.size < 3:
         return CurveEvents((), (), math.nan, stages.crossing)
     W = stages.evaluate(t)
+    finite = np.isfinite(_test_loss(stages, W)) & np.isfinite(W).all(axis=(1, 2))
+    if finite.sum() < 3:
+        return CurveEvents((), (), math.nan, stages.crossing)
+    t, W = t[finite], W[finite]
     concepts = [k for k in range(stages.task.dim) if stages.task.exact_signal[k] > 0]
     pairs = [
         pair
@@ -187,7 +191,8 @@ def _fall_to(t: Floats, values: Floats, level: float) -> float:
 
 def _test_loss(stages: Stages, W: Floats) -> Floats:
     point = stages.task.test_point
-    return np.asarray(((W @ point - point) ** 2).sum(axis=1) / 2)
+    with np.errstate(all="ignore"):
+        return np.asarray(((W @ point - point) ** 2).sum(axis=1) / 2)
 
 
 def _loss_turning(stages: Stages, t: Floats, W: Floats) -> tuple[tuple[float, str], ...]:

@@ -1,0 +1,87 @@
+"""Whatever is handed in, the answer is a result or an error that names the argument."""
+
+import json
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import swingby
+from swingby.errors import SwingbyError, SwingbyWarning
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**6), 10**6),
+    st.floats(),
+    st.fractions(max_denominator=10**6),
+    st.text(max_size=8),
+    st.sampled_from(["1e-400", "1e400", "nan", "-1", "0", "1/3", " 2 ", b"1", 1j, object]),
+)
+junk = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3), max_leaves=9)
+positive = st.one_of(
+    st.floats(1e-300, 1e300), st.sampled_from([0.01, "1e-6", "1e-400", Fraction(1, 7)])
+)
+
+
+def answered(call):
+    """The result, or None when the input was refused in words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", SwingbyWarning)
+        try:
+            return call()
+        except SwingbyError as error:
+            assert str(error)
+            assert "\n" not in str(error)
+            return None
+
+
+@given(junk, junk, junk)
+def test_tasks(mu, sigma, dim):
+    task = answered(lambda: swingby.SIMTask(mu, sigma, dim))
+    if task is not None:
+        assert np.isfinite(task.signal).all()
+        assert (task.signal[: task.s] > 0).all()
+
+
+@given(junk, junk, junk, st.sampled_from(["printed", "corrected", "repaired", "none", 3]))
+def test_checks(omega, eta, beta, edition):
+    task = swingby.SIMTask.from_signal([4, 1])
+    report = answered(lambda: swingby.check(task, omega, eta, beta, edition))
+    if report is not None:
+        assert str(report.verdict) in ("holds", "fails", "undecided")
+        assert not any(math.isnan(result.margin) for result in report)
+        json.dumps(report.to_dict(), allow_nan=False)
+        assert str(report)
+
+
+@given(junk, junk, st.sampled_from(["euler", "gd", "flow", "sgd", None]))
+def test_predictions_and_runs_of_junk(W0, eta, dynamics):
+    task = swingby.SIMTask.from_signal([4, 1])
+    answered(lambda: str(swingby.predict(task, W0, eta=eta, dynamics=dynamics)))
+    answered(lambda: str(swingby.simulate(task, W0, eta, 5, dynamics)))
+
+
+@given(
+    st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+    positive,
+    positive,
+    st.sampled_from(["euler", "gd", "flow"]),
+)
+def test_no_silent_nan_in_a_prediction(signal, seed, omega, eta, dynamics):
+    task = swingby.SIMTask.from_signal(signal)
+    W0 = answered(lambda: swingby.gaussian(task, omega, rng=seed))
+    if W0 is None:
+        return
+    schedule = answered(lambda: swingby.predict(task, W0, eta=eta, dynamics=dynamics))
+    if schedule is None:
+        return
+    missing = np.isnan(schedule.half_times)
+    assert (~missing | schedule.trapped | bool(schedule.warnings)).all()
+    assert str(schedule)
+    json.dumps(schedule.to_dict(), allow_nan=False)
