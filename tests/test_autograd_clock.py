@@ -25,8 +25,8 @@ def test_gradient_descent_on_the_loss_is_gd_at_twice_the_rate():
         (gradient,) = torch.autograd.grad(loss, U)
         with torch.no_grad():
             U -= rate * gradient
+    W = (U @ U.T).detach()
+    final = float(0.5 * ((W - identity) @ root).square().sum())
     run = simulate(task, start, eta=2 * rate, steps=steps, dynamics="gd")
-    assert np.abs(run.W[-1] - (U @ U.T).detach().numpy()).max() < 1e-12
-    assert run.train_loss[-1] == pytest.approx(
-        float(0.5 * ((U @ U.T - identity) @ root).square().sum()), rel=1e-10
-    )
+    assert np.abs(run.W[-1] - W.numpy()).max() < 1e-12
+    assert run.train_loss[-1] == pytest.approx(final, rel=1e-10)

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+#: A correction to log x below this leaves an error of about its square: one sweep is enough.
+SMALL_CORRECTION = 0.01
+#: Sweeps where it is larger; from there on the error of the finite step is the larger one.
+MOST_SWEEPS = 4
 #: Columns smaller than this are carried by the leading order alone.
 _SMALLEST_COLUMN = 1e-140
 
@@ -80,7 +84,9 @@ class Correction:
         )
 
 
-def correct(leading: Leading, stage_times: Floats, sweeps: int = 1, nodes: int = 8) -> Correction:
+def correct(
+    leading: Leading, stage_times: Floats, sweeps: int | None = None, nodes: int = 8
+) -> Correction:
     """Correct the leading order.
 
     Parameters
@@ -88,8 +94,8 @@ def correct(leading: Leading, stage_times: Floats, sweeps: int = 1, nodes: int =
     leading : Leading
     stage_times : ndarray of shape (d,)
         Leading stage times in steps; not finite for concepts that are not learned.
-    sweeps : int
-        Number of Picard sweeps.
+    sweeps : int, optional
+        Number of Picard sweeps. By default one, and four where the first one is not small.
     nodes : int
         Gauss-Legendre nodes per panel.
 
@@ -121,7 +127,9 @@ def correct(leading: Leading, stage_times: Floats, sweeps: int = 1, nodes: int =
     shift, factor = np.zeros((len(t), d)), np.ones((len(t), d, d))
     size = np.zeros(d)
     diagonal = np.arange(d)
-    for sweep in range(sweeps):
+    for sweep in range(MOST_SWEEPS if sweeps is None else sweeps):
+        if sweeps is None and sweep == 1 and size.max() < SMALL_CORRECTION:
+            break
         W, L = assemble(log_odds + shift, lower * factor)
         Z = np.linalg.solve(L, (W * (0.5 * difference)) @ L)
         speed = 2 * Z[:, diagonal, diagonal]

@@ -159,7 +159,12 @@ class Stages:
 
 
 def stage_law(
-    task: SIMTask, initial: Initial, eta: Fraction, dynamics: str, *, sweeps: int = 1
+    task: SIMTask,
+    initial: Initial,
+    eta: Fraction,
+    dynamics: str,
+    *,
+    sweeps: int | None = None,
 ) -> Stages:
     """The sharp stage-time law for a given W(0).
 
@@ -171,8 +176,9 @@ def stage_law(
     eta : Fraction
         Step size in the clock of (D.2).
     dynamics : {"euler", "gd", "flow"}
-    sweeps : int
-        Picard sweeps of the correction; 0 is the leading order alone.
+    sweeps : int, optional
+        Picard sweeps of the correction; 0 is the leading order alone. By default one, and four
+        where the first one is not small.
 
     Returns
     -------
@@ -184,7 +190,7 @@ def stage_law(
 
 
 def _stage_law(
-    task: SIMTask, initial: Initial, eta: Fraction, dynamics: str, sweeps: int
+    task: SIMTask, initial: Initial, eta: Fraction, dynamics: str, sweeps: int | None
 ) -> Stages:
     order = np.array(task.order)
     signal, step = task.signal[order], float(eta)
@@ -200,7 +206,7 @@ def _stage_law(
     above_half = np.log(np.maximum(np.diag(matrix), 1e-300)) + initial.log_scale >= -math.log(2)
     correction = None
     lost = np.zeros(len(signal), dtype=bool)
-    if sweeps and len(signal) > 1 and learned.any():
+    if sweeps != 0 and len(signal) > 1 and learned.any():
         correction = correct(leading, times, sweeps)
         lost = learned & ~np.isfinite(correction.crossing)
         times = np.where(np.isfinite(correction.crossing), correction.crossing, times)

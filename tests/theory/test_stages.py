@@ -22,7 +22,7 @@ from swingby.theory.task import SIMTask
 DYNAMICS = ("euler", "gd", "flow")
 
 
-def law(signal, W0, *, eta="1/100", dynamics="gd", sweeps=1):
+def law(signal, W0, *, eta="1/100", dynamics="gd", sweeps=None):
     task = signal if isinstance(signal, SIMTask) else SIMTask.from_signal(signal)
     return stage_law(task, initial_matrix(W0, task.dim), Fraction(eta), dynamics, sweeps=sweeps)
 
