@@ -1,4 +1,4 @@
-"""Sphinx settings. Nothing is fetched: no intersphinx, MathJax is loaded by the reader."""
+"""Sphinx settings. Nothing is fetched, by the build or by the pages: they open offline."""
 
 import re
 import sys
@@ -26,6 +26,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
     "numpydoc",
     "myst_parser",
 ]
@@ -46,6 +47,7 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"swingby {version}"
 html_show_sourcelink = False
+html_sidebars = {"**": []}
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,
