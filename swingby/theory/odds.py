@@ -13,7 +13,7 @@ of a; then :math:`(\log x_k)' = 2 a_k + 2 [L^{-1}\mathcal K L]_{kk}`. To leading
    x_k(t) = x_k(0)\, e^{g_{kk} t}, \qquad
    \ell_{jk}(t) = \ell_{jk}(0)\, e^{(g_{jk} - g_{kk}) t}
    \Big(\frac{1 + x_k(t)}{1 + x_k(0)}\Big)^{(1 - r)/4}
-   \Big(\frac{1 + x_j(t)}{1 + x_j(0)}\Big)^{(1 - 1/r)/4}, \quad r = a_j/a_k,
+   \Big(\frac{1 + x_j(t)}{1 + x_j(0)}\Big)^{(1 - 1/r)/4}, \quad r = g_{jj}/g_{kk},
 
 and always :math:`W = L (\mathrm{diag}(1/x) + L^\top L)^{-1} L^\top`. The entry curves of a single
 stage follow from it: :math:`w_{kk}` is logistic, a minor entry grows, peaks at
