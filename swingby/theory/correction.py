@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.theory.odds import Leading, assemble, logistic
+from swingby.theory.odds import Leading, assemble, logistic, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,7 +131,7 @@ def correct(
         if sweeps is None and sweep == 1 and size.max() < SMALL_CORRECTION:
             break
         W, L = assemble(log_odds + shift, lower * factor)
-        Z = np.linalg.solve(L, (W * (0.5 * difference)) @ L)
+        Z = solve(L, (W * (0.5 * difference)) @ L)
         speed = 2 * Z[:, diagonal, diagonal]
         if sweep == 0:
             total = integrate(np.abs(speed))

@@ -5,7 +5,7 @@ The odds matrix :math:`X = W (I - W)^{-1}` obeys, under the flow, **exactly**
 .. math:: \dot X = (A + \mathcal K) X + X (A + \mathcal K)^\top,
           \qquad \mathcal K = \tfrac12 (W A - A W) = -\mathcal K^\top .
 
-For diagonal W or equal signals :math:`\mathcal K = 0` and X grows linearly for ever. In general
+For diagonal W or equal signals :math:`\mathcal K = 0` and the equation is linear. In general
 write :math:`X = L\, \mathrm{diag}(x)\, L^\top` with L unit lower triangular in descending order
 of a; then :math:`(\log x_k)' = 2 a_k + 2 [L^{-1}\mathcal K L]_{kk}`. To leading order
 
@@ -22,6 +22,7 @@ stage follow from it: :math:`w_{kk}` is logistic, a minor entry grows, peaks at
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -157,4 +158,27 @@ def assemble(log_odds: Floats, lower: Floats) -> tuple[Floats, Floats]:
     system = transposed @ scaled
     diagonal = np.arange(d)
     system[:, diagonal, diagonal] += np.exp(-softplus(log_odds))
-    return scaled @ np.linalg.solve(system, transposed), L
+    return scaled @ solve(system, transposed), L
+
+
+def solve(systems: Floats, right: Floats) -> Floats:
+    """Solve a stack of linear systems; nan for one that is singular.
+
+    Singular systems come from numbers far outside the range of the law.
+
+    Parameters
+    ----------
+    systems, right : ndarray of shape (n, d, d)
+
+    Returns
+    -------
+    ndarray of shape (n, d, d)
+    """
+    try:
+        return np.asarray(np.linalg.solve(systems, right), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        found = np.full(right.shape, np.nan)
+        for place in range(len(systems)):
+            with contextlib.suppress(np.linalg.LinAlgError):
+                found[place] = np.linalg.solve(systems[place], right[place])
+        return found
