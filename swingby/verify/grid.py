@@ -92,6 +92,20 @@ class Grid:
             console.print(Text(line))
         return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 
+    def to_dict(self) -> dict[str, object]:
+        """Title, head, cells and lines as plain values.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "title": self.title,
+            "columns": [head for head, _ in self._heads],
+            "rows": [list(row) for row in self.rows],
+            "lines": [line for line in (*self.above, *self.below) if line],
+        }
+
     def to_markdown(self) -> str:
         """The table as GitHub Markdown.
 

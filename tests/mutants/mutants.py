@@ -251,7 +251,7 @@ MUTANTS = (
         '{"euler": 0.0, "gd": 0.0, "flow": 0.0}',
         (
             _STAGES
-            + "the_observed_step_lies_within_the_error_bar_in_99_of_100_stages[gd from 1e-2]",
+            + "the_observed_step_lies_within_the_error_bar_in_99_of_100_stages[euler from 1e-2]",
         ),
     ),
     Mutant(
@@ -527,14 +527,14 @@ MUTANTS = (
     ),
     Mutant(
         "failing assumptions exit with zero",
-        "cli.py",
+        "cli/commands.py",
         '"fails": 1',
         '"fails": 0',
         (_CLI + "the_exit_code_says_how_it_went[arguments1-1]",),
     ),
     Mutant(
         "arrays are unpickled",
-        "cli.py",
+        "cli/matrix_file.py",
         "allow_pickle=False",
         "allow_pickle=True",
         (_CLI + "a_wrong_matrix_file_is_refused",),

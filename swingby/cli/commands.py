@@ -1,0 +1,189 @@
+"""The commands: check, predict, simulate, table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swingby import __version__
+from swingby.cli.given import Given, json_text, shared_options, terminal_width, whole
+from swingby.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from swingby.verify.judgement import Report
+
+_VERDICT_CODES = {"holds": 0, "fails": 1, "undecided": 3}
+
+_width = click.option("--width", metavar="D'", help="Columns of a Gaussian U(0). Default d.")
+_steps = click.option("--steps", metavar="N", help="Default: until W no longer changes.")
+_seed = click.option("--seed", default="0", metavar="N", help="Of the Gaussian W(0) with --omega.")
+_windows = click.option(
+    "--edition", default="printed", metavar="NAME", help="Of the lemma windows: or corrected."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="swingby")
+def cli() -> None:
+    """Check assumptions, predict stages of learning, simulate, and compare.
+
+    \b
+    swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
+    swingby table --paper
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+
+
+@cli.command()
+@shared_options
+@click.option(
+    "--edition", default="printed", metavar="NAME", help="printed, corrected or repaired."
+)
+@click.option("--rho", default="0.1", metavar="X", help="repaired: pivots >= rho omega.")
+@click.option("--statements", is_flag=True, help="Print the assumptions themselves first.")
+def check(given: Given, edition: str, rho: str, statements: bool) -> int:
+    """Which assumptions hold, by what margin, and when stages are predicted."""
+    from swingby.verify.check import check as run_check
+    from swingby.verify.report import report_grid
+
+    report = run_check(
+        given.task(),
+        omega=given.omega,
+        eta=given.step_size(),
+        beta=given.beta,
+        edition=edition,
+        W0=given.matrix(),
+        rho=rho,
+        dynamics=given.dynamics,
+    )
+    if statements and not given.as_json and given.out is None:
+        for result in report:
+            click.echo(f"{result.statement}\n")
+    given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
+    return _VERDICT_CODES[str(report.verdict)]
+
+
+def _schedule_of(report: Report) -> dict[str, Any] | None:
+    """The schedule of a report; None for numbers that can be judged but not scheduled."""
+    try:
+        return report.schedule.to_dict()
+    except InvalidInput:
+        return None
+
+
+@cli.command()
+@shared_options
+@_width
+@_windows
+def predict(given: Given, width: str | None, edition: str) -> int:
+    """When every stage happens, from W(0) or from omega alone."""
+    from swingby.verify.predict import predict as run_predict
+    from swingby.verify.schedule_report import schedule_grid
+
+    schedule = run_predict(
+        given.task(),
+        given.matrix(),
+        eta=given.step_size(),
+        dynamics=given.dynamics,
+        omega=given.omega,
+        beta=given.beta,
+        width=whole(width, "width"),
+        edition=edition,
+    )
+    given.deliver(schedule_grid(schedule), schedule.to_dict())
+    return 0
+
+
+@cli.command()
+@shared_options
+@_steps
+@_seed
+@_width
+def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> int:
+    """Run the dynamics from W(0); --out FILE.npz or FILE.csv keeps the trajectory."""
+    from swingby.simulate.run import simulate as run_simulate
+    from swingby.verify.output import writable
+
+    task = given.task()
+    run = run_simulate(
+        task,
+        given.initial(task, seed, width),
+        eta=given.step_size(),
+        steps=whole(steps, "steps"),
+        dynamics=given.dynamics,
+    )
+    if given.out is None:
+        click.echo(json_text(run.to_dict()) if given.as_json else str(run))
+        return 0
+    with writable(given.out) as target:
+        if target.suffix == ".npz":
+            run.save(target)
+        elif target.suffix == ".csv":
+            run.to_frame().to_csv(target, index=False)
+        elif target.suffix == ".json":
+            target.write_text(json_text(run.to_dict()) + "\n", encoding="utf-8")
+        else:
+            raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
+    return 0
+
+
+@cli.command()
+@shared_options
+@click.option("--paper", is_flag=True, help="The paper's own settings; --out names a folder.")
+@_steps
+@_seed
+@_width
+@_windows
+def table(
+    given: Given, paper: bool, steps: str | None, seed: str, width: str | None, edition: str
+) -> int:
+    """Predicted against observed; --out FILE.png draws it, .csv, .parquet, .tex, .md write it."""
+    if paper:
+        return _paper(given)
+    from swingby.verify.compare import compare
+
+    task = given.task()
+    comparison = compare(
+        task,
+        given.initial(task, seed, width),
+        eta=given.step_size(),
+        dynamics=given.dynamics,
+        steps=whole(steps, "steps"),
+        edition=edition,
+    )
+    suffix = Path(given.out).suffix if given.out else ""
+    if given.out and suffix in (".png", ".pdf", ".svg"):
+        comparison.save_picture(given.out)
+    elif given.out and suffix == ".csv":
+        comparison.to_csv(given.out)
+    elif given.out and suffix == ".parquet":
+        comparison.to_parquet(given.out)
+    else:
+        given.deliver(comparison.to_grid(), comparison.to_dict())
+    return 0
+
+
+def _paper(given: Given) -> int:
+    """All settings of the paper, one after the other, then the tables over all of them."""
+    from swingby.verify import paper_report, paper_settings
+
+    for name in ("mu", "sigma", "signal", "dim", "omega", "w0", "eta"):
+        if getattr(given, name):
+            raise InvalidInput(name, getattr(given, name), "must not be given together with paper")
+    to_terminal = not given.as_json and given.out is None
+    comparisons = []
+    for comparison in paper_settings.paper_tables():
+        comparisons.append(comparison)
+        if to_terminal:
+            click.echo(comparison.to_grid().to_text(width=terminal_width(100)) + "\n")
+    grids = [paper_report.gaussian_grid(), paper_report.summary_grid(comparisons)]
+    if given.out is not None:
+        written = paper_report.write_folder(given.out, comparisons, grids)
+        click.echo(f"{written} files in {given.out}")
+    elif given.as_json:
+        settings = [comparison.to_dict() for comparison in comparisons]
+        click.echo(json_text({"settings": settings, "tables": [grid.to_dict() for grid in grids]}))
+    else:
+        click.echo("\n\n".join(grid.to_text(width=terminal_width(120)) for grid in grids))
+    return 0

@@ -1,0 +1,193 @@
+"""What every command is given: the options they share, and what is made of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swingby.cli.matrix_file import read_matrix
+from swingby.errors import MISSING, InvalidInput
+
+if TYPE_CHECKING:
+    from swingby.theory.task import SIMTask
+    from swingby.verify.grid import Grid
+
+_OPTIONS = (
+    click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
+    click.option("--sigma", multiple=True, metavar="X", help="Cluster spreads. Default 0."),
+    click.option("--signal", multiple=True, metavar="X", help="The signal a, instead of mu."),
+    click.option("--dim", metavar="D", help="Dimension d. Default: number of concepts."),
+    click.option("--eta", metavar="X", help="Step size in the clock of (D.2)."),
+    click.option("--omega", metavar="X", help="Scale of W(0), any size: 1e-400."),
+    click.option("--beta", metavar="X", default="1", help="|w_ij(0)| <= beta omega."),
+    click.option("--w0", metavar="FILE", help="W(0): a .json, .csv, .npy file, or '2,1;1,2'."),
+    click.option("--dynamics", default="euler", metavar="NAME", help="euler (D.2), gd or flow."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    click.option("--out", metavar="PATH", help="Write to a file; the ending gives the format."),
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The shared options as text, the way they were typed."""
+
+    mu: Sequence[str]
+    sigma: Sequence[str]
+    signal: Sequence[str]
+    dim: str | None
+    eta: str | None
+    omega: str | None
+    beta: str
+    w0: str | None
+    dynamics: str
+    as_json: bool
+    out: str | None
+
+    def task(self) -> SIMTask:
+        """The task that mu, sigma and dim, or signal, describe."""
+        from swingby.theory.task import SIMTask
+
+        if self.signal:
+            if self.mu or self.sigma or self.dim is not None:
+                shown = ",".join(self.signal)
+                raise InvalidInput("signal", shown, "must not be combined with mu, sigma, dim")
+            return SIMTask.from_signal(_split(self.signal))
+        if not self.mu:
+            raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
+        centres = _split(self.mu)
+        spreads = _split(self.sigma) if self.sigma else ["0"] * len(centres)
+        return SIMTask(centres, spreads, whole(self.dim, "dim"))
+
+    def matrix(self) -> Any:
+        """W(0) as given, or None."""
+        return None if self.w0 is None else read_matrix(self.w0)
+
+    def initial(self, task: SIMTask, seed: str, width: str | None) -> Any:
+        """W(0) as given, or a Gaussian draw of scale omega."""
+        from swingby.simulate.initialization import gaussian
+
+        if self.w0 is not None:
+            if self.omega is not None:
+                raise InvalidInput("omega", self.omega, "must not be given together with w0")
+            return self.matrix()
+        if self.omega is None:
+            raise InvalidInput("omega", MISSING, "must be given, or --w0")
+        return gaussian(task, self.omega, whole(width, "width"), rng=whole(seed, "seed", 0))
+
+    def step_size(self) -> str:
+        """Eta, which no command can do without."""
+        if self.eta is None:
+            raise InvalidInput("eta", MISSING, "must be given: --eta 0.01")
+        return self.eta
+
+    def deliver(self, grid: Grid, content: dict[str, Any]) -> None:
+        """Print a result, or write it in the format that the ending of --out names."""
+        from swingby.verify.output import writable
+
+        if self.out is None:
+            color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+            click.echo(
+                json_text(content)
+                if self.as_json
+                else grid.to_text(width=terminal_width(80), color=color)
+            )
+            return
+        makers: dict[str, Callable[[], str]] = {
+            ".json": lambda: json_text(content),
+            ".md": grid.to_markdown,
+            ".tex": grid.to_latex,
+            ".html": grid.to_html,
+            ".txt": grid.to_text,
+        }
+        maker = makers.get(Path(self.out).suffix)
+        if maker is None:
+            raise InvalidInput("out", self.out, f"must end in {', '.join(makers)}")
+        with writable(self.out) as target:
+            target.write_text(maker() + "\n", encoding="utf-8")
+
+
+def shared_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the shared options, gathered in a :class:`Given`.
+
+    Parameters
+    ----------
+    command : callable
+        Takes a Given first, then its own options by name.
+
+    Returns
+    -------
+    callable
+    """
+
+    @functools.wraps(command)
+    def gathered(**options: Any) -> int:
+        shared = {field.name: options.pop(field.name) for field in fields(Given)}
+        return command(Given(**shared), **options)
+
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return gathered
+
+
+def whole(text: str | None, name: str, least: int = 1) -> int | None:
+    """A whole number, or None for an option that was not given.
+
+    Parameters
+    ----------
+    text : str or None
+    name : str
+    least : int
+
+    Returns
+    -------
+    int or None
+
+    Raises
+    ------
+    InvalidInput
+    """
+    from swingby.theory import numbers
+
+    return None if text is None else numbers.whole(text, name, least)
+
+
+def json_text(content: Any) -> str:
+    """Strict JSON: no NaN, no infinity.
+
+    Parameters
+    ----------
+    content : object
+
+    Returns
+    -------
+    str
+    """
+    return json.dumps(content, indent=1, allow_nan=False)
+
+
+def terminal_width(least: int) -> int:
+    """Characters per line: the terminal's, between `least` and 140.
+
+    Parameters
+    ----------
+    least : int
+
+    Returns
+    -------
+    int
+    """
+    return max(least, min(140, shutil.get_terminal_size((120, 40)).columns))
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    """``--mu 1 --mu 2`` and ``--mu 1,2`` are the same."""
+    return [part.strip() for value in values for part in value.split(",")]
