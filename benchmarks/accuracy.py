@@ -45,8 +45,9 @@ def plain_law(task: SIMTask, W0: np.ndarray, eta: float, dynamics: str) -> np.nd
         wait = -np.log(M[k, k]) / growth[k, k]
         time += wait
         times[order[k]] = np.ceil(max(time, 0.0))
-        M *= np.exp(growth * wait)
-        M -= np.outer(M[:, k], M[k]) / M[k, k]
+        with np.errstate(all="ignore"):  # a trapped concept runs away
+            M *= np.exp(growth * wait)
+            M -= np.outer(M[:, k], M[k]) / M[k, k]
     return times
 
 

@@ -66,14 +66,17 @@ def summary_grid(comparisons: Sequence[Comparison]) -> Grid:
         title="Summary",
         columns=[
             "setting",
-            "assumptions that fail",
-            ">stages predicted / seen",
-            ">median error",
-            ">largest error",
+            "failing",
+            ">stages",
+            ">median",
+            ">largest",
             "outcome",
         ],
         rows=rows,
-        above=["Half-times: predicted before the run, observed to the step."],
+        above=[
+            "Assumptions that fail as printed; stages predicted within the run / observed; median "
+            "and largest error of the half-times, predicted before the run, observed to the step."
+        ],
     )
 
 
