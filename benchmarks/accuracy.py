@@ -76,7 +76,9 @@ def measure(cell: Cell, dynamics: str, runs: int, seed: int = 7) -> dict[str, fl
         initial = Initial(instance.W0, Fraction(1))
         stages = stage_law(task, initial, Fraction(instance.eta), dynamics)
         run = simulate(task, initial, Fraction(instance.eta), dynamics=dynamics, record="none")
-        lost = run.psd_lost is not None and not np.isfinite(run.half_times).all()
+        # Observed as trapped: a concept runs to minus infinity, even when its w_kk was carried
+        # past 1/2 by the others before.
+        lost = run.outcome in ("lost_psd", "diverged")
         trapped = bool(stages.trapped.any())
         trap_agree.append(lost == trapped)
         missed += lost and not trapped
