@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,6 +53,12 @@ class BatchRun:
     W: Floats
     last_step: Integers
     executed_steps: Integers
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Unpack as ``half_times, outcome, W = simulate_batch(...)``."""
+        yield self.half_times
+        yield self.outcome
+        yield self.W
 
     def __repr__(self) -> str:
         names, counts = np.unique(self.outcome, return_counts=True)

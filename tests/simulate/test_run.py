@@ -261,3 +261,10 @@ def test_initial_matrices_have_the_scale_asked_for() -> None:
     for wrong in (0, -1, "x", float("inf")):
         with pytest.raises(InvalidInput):
             gaussian(3, wrong)
+
+
+def test_a_batch_unpacks_into_half_times_outcomes_and_final_matrices():
+    half_times, outcome, W = simulate_batch([2.0, 1.0], 1e-3 * np.eye(2), [0.01, 0.02], 1000)
+    assert half_times.shape == (2, 2)
+    assert outcome.tolist() == ["converged", "converged"]
+    assert W.shape == (2, 2, 2)
