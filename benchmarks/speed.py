@@ -6,12 +6,14 @@ is the one least disturbed.
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -128,8 +130,14 @@ def table() -> Grid:
 
 
 def main() -> None:
-    """Print the table."""
-    print(table().to_text(width=150))
+    """Print the table, and write it as Markdown where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    grid = table()
+    print(grid.to_text(width=150))
+    if arguments.out is not None:
+        arguments.out.write_text(grid.to_markdown() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
