@@ -29,7 +29,15 @@ from swingby.theory.correction import Correction, correct
 from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Initial
 from swingby.theory.odds import Leading, assemble, logistic, softplus
-from swingby.theory.pivots import MOST_CANCELLATION, Pivots, stage_pivots
+from swingby.theory.pivots import Pivots, stage_pivots
+from swingby.theory.reliability import (
+    LARGEST_EIGENVALUE,
+    LARGEST_STEP,
+    blow_up_step,
+    drift_cancels,
+    error_bars,
+    range_warnings,
+)
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
@@ -39,16 +47,10 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry", bound=np.generic)
 
-#: Above this largest eigenvalue of W(0) the odds matrix is too near its pole.
-LARGEST_EIGENVALUE = 0.95
-#: Above this eta a_max the expansions in the step size mean nothing.
-LARGEST_STEP = 0.5
 #: log max|W(0)| above which there is no point in forming W(0) in floats.
 _LOG_LARGE = 30.0
 #: log max|W(0)| below which W and its odds are the same to rounding.
 _LOG_NEGLIGIBLE = -39.0
-#: Leading constant of the error bar, calibrated on random instances for 99 % coverage.
-_BAR = {"euler": 7.0, "gd": 7.0, "flow": 2.5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +218,7 @@ def _stage_law(
     )
     times[learned] = np.maximum(times + shift / np.where(rate > 0, rate, 1.0), 0.0)[learned]
     times[learned & above_half] = 0.0
-    error = _error_bars(pivots, correction, signal, step, rate, dynamics, learned)
+    error = error_bars(pivots, correction, signal, step, rate, dynamics, learned)
     error[lost | (learned & above_half)] = math.inf
     coarse = dynamics != "flow" and not h[0] <= LARGEST_STEP
     if eigenvalue >= LARGEST_EIGENVALUE or coarse:
@@ -224,9 +226,9 @@ def _stage_law(
     trapped = (signal > 0) & ~learned
     undecided = np.zeros(len(signal), dtype=bool)
     if dynamics == "euler":
-        undecided = (signal > 0) & _drift_cancels(sign, log, pivots, correction)
+        undecided = (signal > 0) & drift_cancels(sign, log, pivots, correction)
         error[undecided] = math.inf
-    blow_up = _blow_up(pivots, rate, trapped & ~undecided, dynamics)
+    blow_up = blow_up_step(pivots, rate, trapped & ~undecided, dynamics)
     times[learned & (times > blow_up)] = np.nan
     times[signal == 0] = math.inf
     return Stages(
@@ -238,7 +240,7 @@ def _stage_law(
         trapped=_unsort(trapped, order),
         undecided=_unsort(undecided, order),
         blow_up=blow_up,
-        warnings=_warnings(
+        warnings=range_warnings(
             task, order, pivots, trapped, undecided, error, eigenvalue, blow_up, coarse=coarse
         ),
         order=order,
@@ -268,117 +270,3 @@ def _log_odds(matrix: Floats, log_scale: float) -> tuple[Floats, Floats, float, 
             matrix = (odds + odds.T) / 2
     with np.errstate(divide="ignore"):
         return np.sign(matrix), np.log(np.abs(matrix)), log_scale, eigenvalue
-
-
-def _error_bars(
-    pivots: Pivots,
-    correction: Correction | None,
-    signal: Floats,
-    eta: float,
-    rate: Floats,
-    dynamics: str,
-    learned: NDArray[np.bool_],
-) -> Floats:
-    """Half-width in steps: size of the correction times the small parameters it is first in."""
-    size = np.zeros(len(signal)) if correction is None else correction.size
-    largest = float(size.max(initial=0.0))
-    h = 0.0 if dynamics == "flow" else eta * signal[0]
-    lost_digits = np.exp(np.minimum(pivots.cancellation, MOST_CANCELLATION))
-    drift = 0.25 * h * h * lost_digits if dynamics == "euler" else 0.0
-    cubic = 0.0 if dynamics == "flow" else 0.3 * rate**3
-    logit_error = (
-        _BAR[dynamics] * ((size + 0.15 * largest) * (largest + h) + drift)
-        + cubic
-        + 2e-5
-        + 2e-16 * lost_digits
-    )
-    error = np.full(len(signal), np.nan)
-    error[learned] = (logit_error / np.where(rate > 0, rate, 1.0))[learned]
-    error[learned & (logit_error > 1.0)] = math.inf
-    return error
-
-
-def _drift_cancels(
-    sign: Floats, log: Floats, pivots: Pivots, correction: Correction | None
-) -> NDArray[np.bool_]:
-    """Where a pivot is small against what the euler drift has taken from it.
-
-    The drift is known to about twice the size of the overlap of the stages: over 1,200 random
-    instances every wrong trap had |pivot| below 1.6 times that share of the drift.
-    """
-    half = np.diag(log) / 2
-    try:
-        root = np.linalg.cholesky(sign * np.exp(log - half[:, None] - half[None, :]))
-    except np.linalg.LinAlgError:
-        return np.zeros(len(half), dtype=bool)
-    undrifted = np.diag(root) ** 2
-    drifted = pivots.sign * np.exp(-pivots.cancellation)
-    overlap = 0.0 if correction is None else float(correction.size.max())
-    return np.asarray(np.abs(drifted) < (2 * overlap + 0.005) * np.abs(undrifted - drifted))
-
-
-def _blow_up(pivots: Pivots, rate: Floats, trapped: NDArray[np.bool_], dynamics: str) -> float:
-    """When a negative pivot reaches odds of -1; only euler lets a pivot turn negative."""
-    negative = trapped & (pivots.sign < 0)
-    if dynamics != "euler" or not negative.any():
-        return math.inf
-    return float(np.maximum(-pivots.log[negative] / rate[negative], 0.0).min())
-
-
-def _warnings(
-    task: SIMTask,
-    order: NDArray[np.int64],
-    pivots: Pivots,
-    trapped: NDArray[np.bool_],
-    undecided: NDArray[np.bool_],
-    error: Floats,
-    eigenvalue: float,
-    blow_up: float,
-    *,
-    coarse: bool,
-) -> tuple[str, ...]:
-    """Where the law is undecided or out of range, in words."""
-    exact = [task.exact_signal[k] for k in order]
-    found = []
-    if coarse:
-        found.append(
-            f"out of range: the law needs eta a_max below {LARGEST_STEP}, and steps this large "
-            "need not converge at all"
-        )
-    if eigenvalue >= LARGEST_EIGENVALUE:
-        found.append(
-            f"out of range: the largest eigenvalue of W(0) is {eigenvalue:.3g}, and the law needs "
-            f"it below {LARGEST_EIGENVALUE} (small initialization)"
-        )
-    for rank in range(1, len(order)):
-        if exact[rank] == exact[rank - 1] > 0:
-            found.append(
-                f"tie: concepts {order[rank - 1] + 1} and {order[rank] + 1} have equal signals; "
-                "which of them is first is undecided, times are for the user's order"
-            )
-    for rank, k in enumerate(order):
-        if undecided[rank]:
-            found.append(
-                f"undecided whether concept {k + 1} is trapped: the drift of the euler steps "
-                "cancels its pivot to within the error of the law"
-            )
-        elif trapped[rank] and pivots.sign[rank] == 0 and np.isfinite(pivots.log[rank]):
-            found.append(
-                f"concept {k + 1} is trapped to rounding: its pivot is "
-                f"{math.exp(-pivots.cancellation[rank]):.1g} of the terms it is formed from, so "
-                "W(0) has no resolvable component left for it"
-            )
-        elif trapped[rank]:
-            word = "negative" if pivots.sign[rank] < 0 else "zero"
-            found.append(f"concept {k + 1} is trapped: its pivot is {word}")
-        elif math.isinf(error[rank]) and eigenvalue < LARGEST_EIGENVALUE and not coarse:
-            found.append(
-                f"out of range for concept {k + 1}: stages overlap too much (W(0) too large, "
-                "signals too close, or w_kk(0) already above 1/2)"
-            )
-    if math.isfinite(blow_up):
-        found.append(
-            f"a negative pivot runs to minus infinity near step {blow_up:.0f}; "
-            "nothing is learned after that"
-        )
-    return tuple(found)

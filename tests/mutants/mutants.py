@@ -246,7 +246,7 @@ MUTANTS = (
     ),
     Mutant(
         "error bars that promise everything",
-        "theory/stages.py",
+        "theory/reliability.py",
         '{"euler": 7.0, "gd": 7.0, "flow": 2.5}',
         '{"euler": 0.0, "gd": 0.0, "flow": 0.0}',
         (
@@ -263,7 +263,7 @@ MUTANTS = (
     ),
     Mutant(
         "free directions tie",
-        "theory/stages.py",
+        "theory/reliability.py",
         "exact[rank] == exact[rank - 1] > 0",
         "exact[rank] == exact[rank - 1] >= 0",
         (_STAGES + "two_free_directions_are_not_a_tie",),
