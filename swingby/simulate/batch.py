@@ -29,7 +29,7 @@ from swingby.simulate.state import (
     make_state,
 )
 from swingby.theory import numbers
-from swingby.theory.growth import DYNAMICS
+from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import SYMMETRY_TOLERANCE, Initial
 
 
@@ -113,8 +113,7 @@ def simulate_batch(
     signals, matrices, rates, shape = _broadcast(signal, W0, eta)
     count = numbers.whole(steps, "steps", 1)
     threads = numbers.whole(workers, "workers", 1)
-    if dynamics not in DYNAMICS:
-        raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}")
+    require_dynamics(dynamics)
     total, d = signals.shape
     if dynamics != "euler":
         values = np.linalg.eigvalsh(matrices)

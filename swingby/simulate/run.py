@@ -37,7 +37,7 @@ from swingby.simulate.state import (
     make_state,
 )
 from swingby.theory import numbers
-from swingby.theory.growth import DYNAMICS
+from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask
 
@@ -122,8 +122,7 @@ def simulate(
     """
     rate = numbers.positive(eta, "eta", "(D.2)")
     step_size = numbers.within_float(rate, "eta", "(D.2)")
-    if dynamics not in DYNAMICS:
-        raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}")
+    require_dynamics(dynamics)
     if not isinstance(task, SIMTask):
         raise InvalidInput("task", task, "must be a SIMTask", "Sec. 2.1")
     initial = initial_matrix(W0, task.dim)

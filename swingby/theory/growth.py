@@ -18,6 +18,22 @@ if TYPE_CHECKING:
 DYNAMICS = ("euler", "gd", "flow")
 
 
+def require_dynamics(dynamics: object) -> None:
+    """Refuse what is not the name of a dynamics.
+
+    Parameters
+    ----------
+    dynamics : object
+
+    Raises
+    ------
+    InvalidInput
+        Unless it is one of ``euler``, ``gd`` and ``flow``.
+    """
+    if dynamics not in DYNAMICS:
+        raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
+
+
 def growth_rates(signal: NDArray[np.float64], eta: float, dynamics: str) -> NDArray[np.float64]:
     r"""Growth :math:`g_{ij}` of the logarithm of entry (i, j) per step while W is small.
 
@@ -52,11 +68,10 @@ def growth_rates(signal: NDArray[np.float64], eta: float, dynamics: str) -> NDAr
     array([[4. , 2.5],
            [2.5, 1. ]])
     """
+    require_dynamics(dynamics)
     if dynamics == "euler":
         return np.log1p(eta * (signal[:, None] + signal[None, :]))
     if dynamics == "gd":
         single = np.log1p(eta * signal)
         return single[:, None] + single[None, :]
-    if dynamics == "flow":
-        return eta * (signal[:, None] + signal[None, :])
-    raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
+    return eta * (signal[:, None] + signal[None, :])

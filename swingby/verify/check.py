@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
-from swingby.theory.growth import DYNAMICS
+from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask
 from swingby.verify.existential import judge_existential
@@ -79,8 +79,7 @@ def check(
     """
     if edition not in EDITIONS:
         raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
-    if dynamics not in DYNAMICS:
-        raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
+    require_dynamics(dynamics)
     if eta is None:
         raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
     step = numbers.positive(eta, "eta", "Assumption D.2")

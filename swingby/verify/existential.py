@@ -18,7 +18,7 @@ from swingby.theory import assumptions, balls, numbers
 from swingby.theory.initial import Initial
 from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, all_hold
+from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify import evaluation, feasibility
 from swingby.verify.feasibility import Constants, Problem
 from swingby.verify.judgement import Report, Result, Witness
@@ -121,16 +121,16 @@ def _judge(
         apart = [instance for instance in numeric if _is_gap(instance)]
         if not problem.separated and apart:
             numeric = apart
-        slacks = [(_slack(instance, problem), instance) for instance in numeric]
+        slacks = [(_slack(instance), instance) for instance in numeric]
         margin, worst = min(slacks, key=lambda pair: pair[0], default=(math.inf, None))
-        signs = [_verdict_of(instance, problem) for _, instance in slacks]
+        signs = [_verdict_of(instance) for _, instance in slacks]
         verdict = all_hold(signs)
         if statement.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
             verdict = Verdict.UNDECIDED
         reason = (
             "there is no pair of concepts to compare"
             if worst is None
-            else _explain(worst, constants, problem)
+            else _explain(worst, constants)
         )
     return Result(statement.id, statement.title, verdict, margin, reason, statement)
 
@@ -158,7 +158,7 @@ def _is_gap(instance: evaluation.Instance) -> bool:
     return assumptions.C in instance.condition.relation.free_symbols
 
 
-def _slack(instance: evaluation.Instance, problem: Problem) -> float:
+def _slack(instance: evaluation.Instance) -> float:
     if _is_gap(instance):
         # Some C > 1 fits exactly when a_i > 3 a_j; the constant chosen says nothing.
         small = 3 * instance.values[assumptions.a_j]
@@ -166,15 +166,14 @@ def _slack(instance: evaluation.Instance, problem: Problem) -> float:
     return instance.log10_slack()
 
 
-def _verdict_of(instance: evaluation.Instance, problem: Problem) -> Verdict:
+def _verdict_of(instance: evaluation.Instance) -> Verdict:
     if _is_gap(instance):
         separated = instance.values[assumptions.a_i] > 3 * instance.values[assumptions.a_j]
         return Verdict.HOLDS if separated else Verdict.FAILS
-    sign = instance.sign()
-    return Verdict.UNDECIDED if sign is None else Verdict.HOLDS if sign >= 0 else Verdict.FAILS
+    return from_sign(instance.sign())
 
 
-def _explain(worst: evaluation.Instance, constants: Constants, problem: Problem) -> str:
+def _explain(worst: evaluation.Instance, constants: Constants) -> str:
     """Both sides of the tightest inequality, in words."""
     where = f" at {worst.place}" if worst.place else ""
     if _is_gap(worst):
@@ -186,7 +185,7 @@ def _explain(worst: evaluation.Instance, constants: Constants, problem: Problem)
         )
     with flint.ctx.workprec(128):
         left, right = worst.sides()
-    holds = _verdict_of(worst, problem)
+    holds = _verdict_of(worst)
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[holds]
     label = worst.statement.id
     left_name, right_name = _SIDES[label]

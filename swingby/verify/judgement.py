@@ -174,14 +174,14 @@ class Report:
         )
 
     def __str__(self) -> str:
-        from swingby.verify.report import report_text
+        from swingby.verify.report import report_grid
 
-        return report_text(self)
+        return report_grid(self).to_text()
 
     def _repr_html_(self) -> str:
-        from swingby.verify.report import report_html
+        from swingby.verify.report import report_grid
 
-        return report_html(self)
+        return report_grid(self).to_html()
 
     def to_frame(self) -> Any:
         """One row per assumption: id, title, verdict, margin, reason.
@@ -249,6 +249,6 @@ class Report:
         -------
         str
         """
-        from swingby.verify.report import report_latex
+        from swingby.verify.report import report_grid
 
-        return report_latex(self)
+        return report_grid(self, with_schedule=False).to_latex()

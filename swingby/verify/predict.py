@@ -18,7 +18,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
-from swingby.theory.growth import DYNAMICS
+from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.stages import stage_law
 from swingby.theory.task import SIMTask
@@ -85,8 +85,7 @@ def predict(
     >>> schedule.half_times.round(1).tolist()
     [167.0, 674.0]
     """
-    if dynamics not in DYNAMICS:
-        raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
+    require_dynamics(dynamics)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
     step = numbers.positive(eta, "eta", "Assumption D.2")
@@ -140,8 +139,7 @@ def predict_gaussian(
     >>> times.mean.round(0).tolist()
     [1966.0, 850.0, 388.0]
     """
-    if dynamics not in DYNAMICS:
-        raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
+    require_dynamics(dynamics)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
     step = numbers.positive(eta, "eta", "Assumption D.2")
