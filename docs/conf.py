@@ -7,6 +7,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
+import make_ledger  # noqa: E402
 import make_statements  # noqa: E402
 
 import swingby  # noqa: E402
@@ -16,6 +17,7 @@ from swingby.simulate.run import simulate  # noqa: E402
 swingby.simulate = simulate
 
 make_statements.main(HERE / "generated")
+make_ledger.main(HERE / "generated")
 
 project = "swingby"
 author = "The swingby developers"
@@ -33,7 +35,13 @@ extensions = [
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_templates", "generated/statements.md", "Thumbs.db"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "generated/statements.md",
+    "generated/ledger.md",
+    "Thumbs.db",
+]
 templates_path = ["_templates"]
 
 autosummary_generate = True

@@ -25,6 +25,9 @@ _HOME = {
     "gaussian": "swingby.simulate.initialization",
     "Run": "swingby.simulate.result",
     "simulate_batch": "swingby.simulate.batch",
+    "audit": "swingby.verify.audit",
+    "Ledger": "swingby.verify.ledger",
+    "Record": "swingby.verify.ledger",
     "check": "swingby.verify.check",
     "Report": "swingby.verify.judgement",
     "predict": "swingby.verify.predict",
@@ -55,10 +58,12 @@ if TYPE_CHECKING:
     from swingby.theory.stages import Stages
     from swingby.theory.task import SIMTask
     from swingby.theory.verdict import Verdict
+    from swingby.verify.audit import audit
     from swingby.verify.check import check
     from swingby.verify.compare import compare
     from swingby.verify.comparison import Comparison
     from swingby.verify.judgement import Report
+    from swingby.verify.ledger import Ledger, Record
     from swingby.verify.paper_settings import paper_tables
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.schedule import Schedule

@@ -13,8 +13,11 @@ from collections.abc import Sequence
 
 import click
 
+from swingby.cli.audit_command import audit
 from swingby.cli.commands import cli
 from swingby.errors import SwingbyError, SwingbyWarning
+
+cli.add_command(audit)
 
 
 def _one_line(text: str) -> str:

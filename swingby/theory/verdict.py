@@ -52,6 +52,31 @@ class Verdict(StrEnum):
         return self.decided()
 
 
+class Finding(StrEnum):
+    """What is known about a claim.
+
+    *proved* and *refuted* are decided; *tested* says that a number of cases showed no violation.
+
+    Examples
+    --------
+    >>> Finding.REFUTED == "refuted", Finding.TESTED.is_decided
+    (True, False)
+    """
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    TESTED = "tested"
+    UNDECIDED = "undecided"
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the claim is settled either way."""
+        return self in (Finding.PROVED, Finding.REFUTED)
+
+    def __bool__(self) -> bool:
+        raise Undecided("a finding is a word, not True or False: compare it with 'proved'")
+
+
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict on a conjunction.
 

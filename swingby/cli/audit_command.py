@@ -1,0 +1,120 @@
+"""The command ``swingby audit``: the ledger of the proofs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swingby.cli.given import json_text, terminal_width
+from swingby.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from swingby.verify.ledger import Ledger
+
+
+@click.command()
+@click.option("--item", "items", multiple=True, metavar="ID", help="D.61, 'Lemma D.3'; repeatable.")
+@click.option("--no-trajectories", is_flag=True, help="Leave out the searches of minutes.")
+@click.option("--corrections", is_flag=True, help="What a corrected paper would say.")
+@click.option("--graph", metavar="FILE", help="Draw what rests on what: .png, .pdf, .svg.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
+@click.option("--no-cache", is_flag=True, help="Judge everything anew, keep nothing.")
+def audit(
+    items: tuple[str, ...],
+    no_trajectories: bool,
+    corrections: bool,
+    graph: str | None,
+    as_json: bool,
+    out: str | None,
+    no_cache: bool,
+) -> int:
+    """Judge the lines of the paper's proofs: proved, refuted, tested or undecided.
+
+    One --item prints all that is known about it, otherwise a line each. Exit code 0 whatever the
+    verdicts.
+    """
+    _refuse(corrections, graph, as_json, out)
+    from swingby.verify.audit import audit as run_audit
+
+    ledger = run_audit(list(items) or None, trajectories=not no_trajectories, cache=not no_cache)
+    if graph is not None:
+        from swingby.verify.dependency_graph import save_ledger_picture
+
+        save_ledger_picture(ledger, graph)
+    makers = _correction_makers(ledger) if corrections else _makers(ledger)
+    if out is not None:
+        from swingby.verify.output import writable
+
+        with writable(out) as target:
+            target.write_text(makers[Path(out).suffix]().rstrip("\n") + "\n", encoding="utf-8")
+    elif as_json:
+        click.echo(makers[".json"]())
+    elif graph is None:
+        click.echo(makers[""]())
+    return 0
+
+
+def _refuse(corrections: bool, graph: str | None, as_json: bool, out: str | None) -> None:
+    """Wrong endings are refused before minutes of work, not after."""
+    if graph is not None and Path(graph).suffix not in (".png", ".pdf", ".svg"):
+        raise InvalidInput("graph", graph, "must end in .png, .pdf or .svg")
+    endings = [".md", ".tex", ".json", ".txt", *([] if corrections else [".html", ".csv"])]
+    if out is not None and Path(out).suffix not in endings:
+        raise InvalidInput("out", out, f"must end in {', '.join(endings)}")
+    for path in (graph, out):
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            raise InvalidInput("out", path, "must be writable (No such file or directory)")
+    if out is not None and as_json:
+        raise InvalidInput("json", "out", "must not be given together with out")
+
+
+def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
+    from swingby.verify.audit_report import ledger_text
+    from swingby.verify.record_report import record_text
+
+    def shown() -> str:
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        width = terminal_width(80)
+        if len(ledger) == 1:
+            return record_text(ledger[0], width=width, color=color)
+        return ledger_text(ledger, width=width, color=color)
+
+    def plain() -> str:
+        return record_text(ledger[0]) if len(ledger) == 1 else ledger_text(ledger)
+
+    return {
+        "": shown,
+        ".txt": plain,
+        ".json": lambda: json_text(ledger.to_dict()),
+        ".md": ledger.to_markdown,
+        ".tex": ledger.to_latex,
+        ".html": ledger.to_html,
+        ".csv": lambda: str(ledger.to_frame().to_csv(index=False)),
+    }
+
+
+def _correction_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
+    from swingby.verify import corrections
+
+    def content() -> dict[str, Any]:
+        from dataclasses import asdict
+
+        from swingby.verify.ledger import AUDITED
+
+        listed = [asdict(one) for one in corrections.corrections(ledger)]
+        return {"text": AUDITED, "corrections": listed}
+
+    return {
+        "": lambda: corrections.corrections_text(ledger, width=terminal_width(80)),
+        ".txt": lambda: corrections.corrections_text(ledger),
+        ".json": lambda: json_text(content()),
+        ".md": lambda: corrections.corrections_markdown(ledger, level=1),
+        ".tex": lambda: corrections.corrections_latex(ledger),
+    }

@@ -1,0 +1,247 @@
+"""A line of a proof as an object: hypotheses, conclusion, quantifier, and its repair.
+
+A :class:`Claim` says what a text says, and nothing about whether it is true: verdicts are computed
+in :mod:`swingby.verify.prover`, from the objects here alone. What a person adds, and no machine
+decides, is the reading of an ambiguous line, the class of an error and the proposed repair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy
+
+#: What can break in a line, in the words of the summary.
+BREAKS = (
+    "typo",
+    "missing hypothesis",
+    "missing term",
+    "wrong constant",
+    "wrong power",
+    "wrong direction",
+    "wrong expression",
+    "contradiction with another line",
+)
+
+#: Fatal: cannot be used for what it is there for. Local: the statement around it survives with a
+#: change. Cosmetic: a reader corrects it in passing.
+SEVERITIES = ("fatal", "local", "cosmetic")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A hypothesis of a claim and where it comes from.
+
+    Parameters
+    ----------
+    relation : sympy relational
+    source : str
+        Id of the ledger's record that states it, such as ``"D.24"`` or ``"Assumption D.4"``, or
+        ``"induction"``, ``"case"``, ``"definition"``.
+    """
+
+    relation: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class MatrixIdentity:
+    """An identity between polynomials in matrices, valid in every dimension.
+
+    Parameters
+    ----------
+    left, right : sympy.Expr
+        Noncommutative, in the letters of :mod:`swingby.theory.derivations.matrices`.
+    trace : bool
+        Both sides stand inside a trace, where factors may be rotated and transposed.
+    """
+
+    left: Any
+    right: Any
+    trace: bool = False
+
+
+@dataclass(frozen=True)
+class MeanIdentity:
+    """An identity between expectations over the data or over a Gaussian U(0), entry by entry.
+
+    Parameters
+    ----------
+    left, right : sympy.Expr
+        Entry (p, q) in the letters of :mod:`swingby.theory.derivations.matrices`.
+    """
+
+    left: Any
+    right: Any
+
+
+@dataclass(frozen=True)
+class AlongTrajectory:
+    """A relation that is claimed of every trajectory inside D.1 to D.5.
+
+    For the indices named by `entries`, for every step t_0 at which `when` holds (t_0 = 0 if empty)
+    and every t >= t_0 up to `until` such that `during` holds at all steps from t_0 to t, `relation`
+    holds.
+
+    Parameters
+    ----------
+    relation : sympy relational or Tuple of them
+        In the letters of :mod:`swingby.theory.derivations.letters`: w_ij(0), w_ij(t_0), w_ij(t),
+        w_ij(t+1), w_ii(t), w_jj(t), N_ij(t), and t, t_0 in steps.
+    entries : {"all", "diagonal", "off-diagonal", "larger first"}
+        "larger first" are the pairs i != j with a_i > a_j.
+    when : tuple of relations
+        On w_ii(t_0) and w_ij(t_0).
+    during : tuple of relations
+        On w_ii(t) and w_ij(t).
+    until : sympy.Expr or None
+        Steps.
+    """
+
+    relation: Any
+    entries: str
+    when: tuple[Any, ...] = ()
+    during: tuple[Any, ...] = ()
+    until: Any = None
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What a person says about a line that the machine refutes.
+
+    Parameters
+    ----------
+    breaks : str
+        One of :data:`BREAKS`.
+    severity : str
+        One of :data:`SEVERITIES`.
+    explanation : str
+        One or two sentences.
+    """
+
+    breaks: str
+    severity: str
+    explanation: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement to be judged.
+
+    Parameters
+    ----------
+    id : str
+        ``"D.27"`` for a numbered display, ``"Lemma D.3"``, ``"Assumption D.4"``, or a few words
+        for what carries no number: ``"before D.29"``.
+    kind : {"definition", "assumption", "identity", "step", "corollary", "lemma", "theorem", \
+"observation"}
+    about : str
+        What the line says, in a few words.
+    conclusion : sympy relational, Tuple of them, MatrixIdentity, MeanIdentity or AlongTrajectory
+        A Tuple is a chain or a conjunction: all of them, in the order printed.
+    given : tuple of Given
+        What a proof may use.
+    where : tuple of (symbol, expression)
+        Definitions, substituted before anything is judged, in this order.
+    quantifier : {"for all", "exists"}
+        An assumption is judged by whether it can be met at all: "exists".
+    in_force : bool
+        Assumptions D.1 to D.5 of the printed edition hold around the line: a witness against it
+        has to satisfy all of them too.
+    indices : {"any", "diagonal", "off-diagonal", "larger first"}
+        Which entries (i, j) the line speaks of.
+    edition : {"printed", "corrected", "repaired"}
+    reference : str
+        Place in the text.
+    reading : str
+        How an ambiguity was read.
+    flaw : Flaw or None
+        Shown only where the verdict is *refuted*.
+    repair : Claim or None
+        The smallest change that makes the line true, or that an earlier repair makes necessary.
+    """
+
+    id: str
+    kind: str
+    about: str
+    conclusion: Any
+    given: tuple[Given, ...] = ()
+    where: tuple[tuple[Any, Any], ...] = ()
+    quantifier: str = "for all"
+    in_force: bool = False
+    indices: str = "any"
+    edition: str = "printed"
+    reference: str = ""
+    reading: str = ""
+    flaw: Flaw | None = None
+    repair: Claim | None = None
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        """The relations of the conclusion in their order; none for identities of other kinds."""
+        conclusion = self.conclusion
+        if isinstance(conclusion, AlongTrajectory):
+            conclusion = conclusion.relation
+        if isinstance(conclusion, sympy.And | sympy.Tuple):
+            return tuple(conclusion.args)
+        return (conclusion,) if isinstance(conclusion, sympy.Basic) else ()
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """Ids of the records that the hypotheses come from, without repetition."""
+        named = (given.source for given in self.given)
+        return tuple(dict.fromkeys(name for name in named if name not in INTERNAL_SOURCES))
+
+    def cite(self) -> tuple[Given, ...]:
+        """The relations of the conclusion as hypotheses of a later claim.
+
+        Returns
+        -------
+        tuple of Given
+        """
+        return tuple(Given(relation, self.id) for relation in self.conditions)
+
+    def but(self, **changes: Any) -> Claim:
+        """The same claim with some parts replaced: how a repair is written.
+
+        Parameters
+        ----------
+        **changes
+            Fields of Claim.
+
+        Returns
+        -------
+        Claim
+            In the corrected edition unless said otherwise, without flaw and repair.
+        """
+        return replace(
+            self,
+            **({"edition": "corrected", "flaw": None, "repair": None, "reading": ""} | changes),
+        )
+
+    def mended(self, **changes: Any) -> Claim:
+        """The claim with a repair attached, which differs from it in some fields.
+
+        Parameters
+        ----------
+        **changes
+            Fields of the repair that differ.
+
+        Returns
+        -------
+        Claim
+        """
+        return replace(self, repair=self.but(**changes))
+
+    def __iter__(self) -> Iterator[Claim]:
+        """The claim and its repairs, one after the other."""
+        claim: Claim | None = self
+        while claim is not None:
+            yield claim
+            claim = claim.repair
+
+
+#: Sources of hypotheses that are no records of the ledger.
+INTERNAL_SOURCES = frozenset({"induction", "case", "definition", "dynamics", "PSD"})

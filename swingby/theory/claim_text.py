@@ -1,0 +1,298 @@
+"""A claim as mathematics that a reader can check: on a terminal, and in LaTeX."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import sympy
+
+from swingby.theory.claim import AlongTrajectory, Claim, Given
+from swingby.theory.formula import formula, greek
+
+#: Which entries a claim speaks of.
+ENTRIES = {
+    "any": "",
+    "all": "for all i, j",
+    "diagonal": "for all i = j",
+    "off-diagonal": "for all i ≠ j",
+    "larger first": "for all i ≠ j with a_i > a_j",
+}
+
+_LATEX_ENTRIES = {
+    "any": "",
+    "all": r"\text{for all } i, j",
+    "diagonal": r"\text{for all } i = j",
+    "off-diagonal": r"\text{for all } i \ne j",
+    "larger first": r"\text{for all } i \ne j \text{ with } a_i > a_j",
+}
+
+_SOURCES = {
+    "induction": "induction hypothesis",
+    "PSD": "W positive semidefinite",
+    "dynamics": "the update",
+}
+
+IN_FORCE = "Assumptions D.1 to D.5 are in force."
+
+
+def source_text(source: str) -> str:
+    """Where a hypothesis comes from, as a reference.
+
+    Parameters
+    ----------
+    source : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> source_text("D.24"), source_text("Assumption D.4"), source_text("induction")
+    ('(D.24)', 'Assumption D.4', 'induction hypothesis')
+    """
+    if re.fullmatch(r"[A-Z\d]\.\d+", source):
+        return f"({source})"
+    return _SOURCES.get(source, source)
+
+
+def relations(conclusion: Any, *, latex: bool = False) -> list[str]:
+    """The relations of a conclusion, one per line.
+
+    Parameters
+    ----------
+    conclusion : sympy.Basic, AlongTrajectory, or an algebraic conclusion
+    latex : bool
+
+    Returns
+    -------
+    list of str
+    """
+    if isinstance(conclusion, AlongTrajectory):
+        return relations(conclusion.relation, latex=latex)
+    if isinstance(conclusion, sympy.Tuple | sympy.And | tuple):
+        parts = conclusion.args if isinstance(conclusion, sympy.Basic) else conclusion
+        return [formula(part, latex=latex) for part in parts]
+    if isinstance(conclusion, sympy.Basic):
+        return [formula(conclusion, latex=latex)]
+    from swingby.theory.derivations import conclusions
+
+    # Several conclusions in one display.
+    parts = getattr(conclusion, "parts", None) or (conclusion,)
+    if latex:
+        return [conclusions.to_latex(part) for part in parts]
+    return [_with_signs(conclusions.to_text(part)) for part in parts]
+
+
+def _with_signs(text: str) -> str:
+    """Plain text with the signs that :func:`formula` uses."""
+    for plain, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠")):
+        text = text.replace(plain, sign)
+    return greek(text)
+
+
+def statement_line(claim: Claim, *, latex: bool = False) -> str:
+    """The conclusion alone, on one line.
+
+    Parameters
+    ----------
+    claim : Claim
+    latex : bool
+
+    Returns
+    -------
+    str
+    """
+    return (r",\quad " if latex else ",  ").join(relations(claim.conclusion, latex=latex))
+
+
+def _definitions(claim: Claim, latex: bool) -> list[str]:
+    return [
+        f"{formula(left, latex=latex)} = {formula(right, latex=latex)}"
+        for left, right in claim.where
+    ]
+
+
+def _quantifier(claim: Claim, latex: bool) -> str:
+    """The head of the conclusion, without its colon."""
+    conclusion = claim.conclusion
+    along = isinstance(conclusion, AlongTrajectory)
+    entries = conclusion.entries if along else claim.indices
+    over = (_LATEX_ENTRIES if latex else ENTRIES).get(entries, entries)
+    if claim.quantifier == "exists":
+        head = r"\text{there are numbers with}" if latex else "there are numbers with"
+        return head + (("," + (r"\ " if latex else " ") + over) if over else "")
+    if not along:
+        return over
+    return _trajectory_head(conclusion, over, latex)
+
+
+def _trajectory_head(conclusion: AlongTrajectory, over: str, latex: bool) -> str:
+    def text(words: str) -> str:
+        return rf"\text{{{words}}}" if latex else words
+
+    def shown(parts: tuple[Any, ...]) -> str:
+        return text(" and ").join(formula(part, latex=latex) for part in parts)
+
+    pieces = [text("along every trajectory" + (" " if latex else "")), over]
+    if conclusion.when:
+        pieces.append(f"{text('every ')}t_0{text(' with ')}{shown(conclusion.when)}")
+        pieces.append(text("every ") + (r"t \ge t_0" if latex else "t ≥ t_0"))
+    else:
+        pieces.append(text("every ") + (r"t \ge 0" if latex else "t ≥ 0"))
+    if conclusion.until is not None:
+        sign = r"t \le " if latex else "t ≤ "
+        pieces.append(f"{text('up to ')}{sign}{formula(conclusion.until, latex=latex)}")
+    if conclusion.during:
+        pieces.append(f"{text('as long as ')}{shown(conclusion.during)}")
+    return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
+
+
+def to_text(claim: Claim) -> str:
+    """A claim for a terminal: hypotheses with their sources, definitions, conclusion.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    str
+        One relation per line.
+
+    Examples
+    --------
+    >>> from swingby.theory.derivations.suppression import D61
+    >>> print(to_text(D61))
+    given
+      w_ij(t) ≥ ω          case
+      a_i − 3 a_j ≥ α/C    Assumption D.5
+      C > 1                Assumption D.5
+    Assumptions D.1 to D.5 are in force.
+    for all i ≠ j with a_i > a_j
+      3 a_j w_ij(t)/5 − a_i w_ij(t)/5 ≤ −α ω/C
+    """
+    lines = []
+    if claim.given:
+        pairs = [
+            (_relation(given, latex=False), source_text(given.source)) for given in claim.given
+        ]
+        width = min(max(len(text) for text, _ in pairs), 56)
+        lines += ["given", *(f"  {text:<{width}}    {source}" for text, source in pairs)]
+    if claim.in_force:
+        lines.append(IN_FORCE)
+    if claim.where:
+        lines += ["where", *(f"  {text}" for text in _definitions(claim, latex=False))]
+    head = _quantifier(claim, latex=False)
+    alone = not (claim.given or claim.where or claim.in_force)
+    lines.append(head or ("always" if alone else "then"))
+    lines += [f"  {text}" for text in relations(claim.conclusion)]
+    return "\n".join(lines)
+
+
+def to_latex(claim: Claim) -> str:
+    """A claim as an ``aligned`` block of LaTeX, without delimiters.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    str
+    """
+    rows = []
+    for place, given in enumerate(claim.given):
+        head = r"\text{given}\quad" if place == 0 else ""
+        source = source_text(given.source).replace("_", r"\_").replace("^", r"\textasciicircum ")
+        rows.append(rf"{head} & {_relation(given, latex=True)} && \text{{{source}}}")
+    if claim.in_force:
+        rows.append(r"\text{in force}\quad & \text{Assumptions D.1 to D.5}")
+    for place, text in enumerate(_definitions(claim, latex=True)):
+        rows.append((r"\text{where}\quad" if place == 0 else "") + f" & {text}")
+    head = _quantifier(claim, latex=True)
+    if isinstance(claim.conclusion, AlongTrajectory):
+        rows += [f"& {head}", *(f"& {text}" for text in relations(claim.conclusion, latex=True))]
+        return _aligned(rows)
+    first = r"\text{then}\quad" if rows else ""
+    for place, text in enumerate(relations(claim.conclusion, latex=True)):
+        over = rf" && {head}" if place == 0 and head else ""
+        rows.append((first if place == 0 else "") + f" & {text}{over}")
+    return _aligned(rows)
+
+
+def _aligned(rows: list[str]) -> str:
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def _relation(given: Given, latex: bool) -> str:
+    relation = given.relation
+    if isinstance(relation, sympy.Basic):
+        return formula(relation, latex=latex)
+    return (r",\ " if latex else ", ").join(relations(relation, latex=latex))
+
+
+def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str, str]:
+    """What a repair changes, in one line each: as it stood and as it stands.
+
+    Parameters
+    ----------
+    claim, repair : Claim
+    latex : bool
+
+    Returns
+    -------
+    tuple of str
+        The relations of the conclusions that differ, else the definitions, else the hypotheses,
+        else the entries spoken of.
+    """
+    joint = r",\ " if latex else ", "
+    before, after = (relations(one.conclusion, latex=latex) for one in (claim, repair))
+    extra = _stronger(claim, repair, latex)
+    if before == after:
+        before, after = _definitions(claim, latex), _definitions(repair, latex)
+    if before != after:
+        old, new = _unshared(before, after, joint)
+        return old, new + (r"\ \text{ if } " if latex else "  if ") * bool(extra) + extra
+    before, after = ([_relation(given, latex) for given in one.given] for one in (claim, repair))
+    if before != after:
+        return _conditional(
+            *_unshared(before, after, joint), statement_line(claim, latex=latex), latex
+        )
+    names = _LATEX_ENTRIES if latex else ENTRIES
+    return names.get(claim.indices, ""), names.get(repair.indices, "")
+
+
+def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:
+    """Hypotheses that a repair adds to those of the text, corrected lines left aside."""
+    from swingby.theory.derivations import letters
+
+    texts = (getattr(letters, name) for name in dir(letters) if re.match(r"D\d(_|$)", name))
+    known = {given.relation for given in claim.given}
+    known |= {given.relation for group in texts for given in group}
+    added = (
+        _relation(given, latex)
+        for given in repair.given
+        if given.relation not in known
+        and (given.source in ("case", "definition") or given.source.startswith("Assumption"))
+    )
+    return (r",\ " if latex else ", ").join(added)
+
+
+def _unshared(before: list[str], after: list[str], joint: str) -> tuple[str, str]:
+    old = joint.join(text for text in before if text not in after)
+    new = joint.join(text for text in after if text not in before)
+    return old or "-", new or "-"
+
+
+def _conditional(old: str, new: str, statement: str, latex: bool) -> tuple[str, str]:
+    """A difference in hypotheses: the statement is the same, under other conditions."""
+    if latex:
+        shown = [rf"\text{{the same if }} {text}" for text in (old, new)]
+        nothing = r"\text{the same without the hypothesis } "
+    else:
+        shown = [f"the same if {text}" for text in (old, new)]
+        nothing = "the same without the hypothesis "
+    first = statement if old == "-" else shown[0].replace("the same ", "", 1)
+    return first, nothing + old if new == "-" else shown[1]

@@ -1,0 +1,1 @@
+"""The numbered displays of the paper as claims, section by section."""

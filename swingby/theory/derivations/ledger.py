@@ -1,0 +1,300 @@
+"""All claims in the order of the text, and one of them by its id.
+
+A numbered display stands at its number, sections in the order 2, 4, B, C, D, E. ``before D.29``
+stands directly before (D.29). What carries a name, such as ``Lemma D.3``, stands where the text
+states it (:data:`STATED_BEFORE`), and ``Lemma D.3 [2]``, a line of a proof the text does not give,
+where the proof would end. The proofs of the repaired edition (:data:`OWN`) come last, as their
+modules list them. Everything else keeps its place behind its predecessor in the module
+that defines it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from swingby.errors import InvalidInput
+from swingby.theory.claim import Claim
+from swingby.theory.derivations import (
+    after_initial_growth,
+    assumptions,
+    final_band,
+    initial_growth,
+    initial_lower_bound,
+    initialization,
+    loss,
+    main_text,
+    off_diagonal,
+    one_layer,
+    suppression,
+    trajectories,
+    two_layer,
+)
+from swingby.theory.derivations.repaired import g as repaired_g
+from swingby.theory.derivations.repaired import lemma_two
+from swingby.theory.derivations.repaired import r as repaired_r
+from swingby.theory.derivations.repaired import two as repaired_two
+
+#: Where the claims are; what shares a place in the text is ordered as here.
+_MODULES = (
+    main_text,
+    loss,
+    one_layer,
+    two_layer,
+    assumptions,
+    trajectories,
+    initial_growth,
+    initial_lower_bound,
+    lemma_two,
+    after_initial_growth,
+    final_band,
+    suppression,
+    off_diagonal,
+    initialization,
+    repaired_g,
+    repaired_two,
+    repaired_r,
+)
+
+#: Display before which the text states it; the second number orders what stands between the same
+#: two displays.
+STATED_BEFORE = {
+    "Theorem 4.1": ("4", 2, 0),
+    "Assumption D.1": ("D", 7, 0),
+    "Assumption D.2": ("D", 9, -4),
+    "Definition D.1": ("D", 9, -3),
+    "Assumption D.3": ("D", 9, -2),
+    "Assumption D.4": ("D", 9, -1),
+    "Assumption D.5": ("D", 10, 0),
+    "Assertion D.1": ("D", 11, -2),
+    "Corollary D.1": ("D", 11, -1),
+    "Lemma D.1": ("D", 11, 0),
+    "Lemma D.2": ("D", 23, 0),
+    "Lemma D.3": ("D", 35, 0),
+    "Lemma D.4": ("D", 36, 0),
+    "Lemma D.5": ("D", 47, 0),
+    "Corollary D.2": ("D", 55, -1),
+    "Lemma D.6": ("D", 55, 0),
+    "Lemma D.7": ("D", 57, 0),
+    "Lemma D.8": ("D", 73, 0),
+}
+
+#: Parts of the text: name, section, first and last display.
+PARTS = (
+    ("Main text", "2", 1, 99),
+    ("Main text", "4", 1, 99),
+    ("App. B", "B", 1, 99),
+    ("App. C.1", "C", 1, 13),
+    ("App. C.2", "C", 14, 99),
+    ("App. D", "D", 1, 6),
+    ("App. D.1", "D", 7, 10),
+    ("Lemma D.1", "D", 11, 22),
+    ("Lemma D.2", "D", 23, 34),
+    ("Lemma D.3", "D", 35, 35),
+    ("Lemma D.4", "D", 36, 46),
+    ("Lemma D.5", "D", 47, 54),
+    ("Lemma D.6", "D", 55, 56),
+    ("Lemma D.7", "D", 57, 72),
+    ("Lemma D.8", "D", 73, 99),
+    ("App. E", "E", 1, 99),
+)
+
+#: Theorems of the repaired edition: not the paper's.
+OWN = ("Theorem G", "Theorem two", "Theorem R")
+
+_DISPLAY = re.compile(r"([A-Z]|\d)\.(\d+)(?: .*)?")
+_BEFORE = re.compile(r"(before|after) ([A-Z]|\d)\.(\d+)(?: .*)?")
+_NAMED = re.compile(
+    r"((?:Theorem|Assumption|Definition|Assertion|Corollary|Lemma) [\dA-Z]\.\d+)(.*)"
+)
+_FROM_STATEMENT, _FROM_BEFORE, _AT, _AFTER = range(4)
+
+
+class Place(NamedTuple):
+    """A place in the text; places are compared part by part."""
+
+    section: str
+    number: int
+    level: int
+    order: int
+
+
+def order_key(id: str) -> Place | None:
+    """Place of an id in the text.
+
+    Parameters
+    ----------
+    id : str
+
+    Returns
+    -------
+    Place or None
+        None for an id that names no place, such as ``"T_1 (Lemma D.1)"``.
+
+    Examples
+    --------
+    >>> order_key("Lemma D.2") < order_key("before D.29") < order_key("D.29") < order_key("E.1")
+    True
+    """
+    if match := _BEFORE.fullmatch(id):
+        level = _FROM_BEFORE if match[1] == "before" else _AFTER
+        return Place(match[2], int(match[3]), level, 0)
+    if match := _DISPLAY.fullmatch(id):
+        return Place(match[1], int(match[2]), _AT, 0)
+    for number, name in enumerate(OWN):
+        if id == name or id.startswith(f"{name} "):
+            return Place("own", number, _AT, 0)
+    if (match := _NAMED.fullmatch(id)) and match[1] in STATED_BEFORE:
+        if match[2].startswith(" ["):
+            return _end_of_proof(match[1])
+        section, number, order = STATED_BEFORE[match[1]]
+        return Place(section, number, _FROM_STATEMENT, order)
+    return None
+
+
+def _end_of_proof(name: str) -> Place:
+    section, number, _ = STATED_BEFORE[name]
+    last = next((part[3] for part in PARTS if part[0] == name), number)
+    return Place(section, last, _AFTER, 1)
+
+
+def part_of(place: Place) -> str:
+    """Part of the text that a place belongs to: a section, or a lemma with its proof.
+
+    Parameters
+    ----------
+    place : Place
+
+    Returns
+    -------
+    str
+        One of the names in :data:`PARTS`.
+    """
+    if place.section == "own":
+        return OWN[place.number]
+    if place.section == "D" and place.number == 11 and place.order < 0:
+        return "App. D.1"
+    number = (
+        place.number - 1 if (place.level, place.order) == (_FROM_STATEMENT, -1) else place.number
+    )
+    for name, section, first, last in PARTS:
+        if section == place.section and first <= number <= last:
+            return name
+    return f"App. {place.section}" if place.section.isalpha() else "Main text"
+
+
+def in_order(modules: Sequence[Sequence[Claim]]) -> tuple[tuple[Place, Claim], ...]:
+    """Claims of several modules in the order of the text, with their places.
+
+    Parameters
+    ----------
+    modules : sequence of sequences of Claim
+
+    Returns
+    -------
+    tuple of (Place, Claim)
+
+    Raises
+    ------
+    ValueError
+        If two claims share an id, or no claim of a module has a place.
+    """
+    placed: list[tuple[Place, Claim]] = []
+    for group in modules:
+        here = min(place for claim in group if (place := order_key(claim.id)) is not None)
+        for claim in group:
+            here = order_key(claim.id) or _beside_its_lemma(claim.id, here)
+            placed.append((here, claim))
+    names = [claim.id for _, claim in placed]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"more than one claim is called {', '.join(twice)}")
+    return tuple(sorted(placed, key=lambda pair: (pair[0].section == "own", pair[0])))
+
+
+def _beside_its_lemma(id: str, before: Place) -> Place:
+    """Place of ``T_1 (Lemma D.3)``: behind its predecessor, if that belongs to the same lemma."""
+    match = re.search(r"\((Lemma [A-Z]\.\d+)\)$", id)
+    if not match or part_of(before) == match[1]:
+        return before
+    statement = order_key(match[1])
+    return before if statement is None else statement._replace(order=1)
+
+
+def placed_claims() -> tuple[tuple[Place, Claim], ...]:
+    """Every claim with its place, in the order of the text.
+
+    Returns
+    -------
+    tuple of (Place, Claim)
+    """
+    return in_order([module.CLAIMS for module in _MODULES])
+
+
+def claims() -> tuple[Claim, ...]:
+    """Every claim in the order of the text.
+
+    Returns
+    -------
+    tuple of Claim
+    """
+    return tuple(claim for _, claim in placed_claims())
+
+
+def by_id(text: str) -> Claim:
+    """The claim with an id, however it is written.
+
+    Parameters
+    ----------
+    text : str
+        ``"D.61"``, ``"(d.61)"``, ``"Lemma D.3"``, ``"before D.29"``. ``"D.4"`` is the display,
+        ``"Assumption D.4"`` the assumption.
+
+    Returns
+    -------
+    Claim
+
+    Raises
+    ------
+    InvalidInput
+        If no claim has that id; the closest ids are named.
+    """
+    known = {claim.id: claim for claim in claims()}
+    return known[find(text, list(known))]
+
+
+def find(text: str, ids: Sequence[str]) -> str:
+    """The id that is meant, among some.
+
+    Parameters
+    ----------
+    text : str
+    ids : sequence of str
+
+    Returns
+    -------
+    str
+        One of `ids`.
+
+    Raises
+    ------
+    InvalidInput
+        If none is meant; the closest are named.
+    """
+    known = {_plain(name): name for name in ids}
+    wanted = _plain(text)
+    if wanted in known:
+        return known[wanted]
+    close = difflib.get_close_matches(wanted, list(known), 4, 0.5)
+    near = ", ".join(known[name] for name in close)
+    hint = f" (close to it: {near})" if near else ", such as D.61, Lemma D.3 or Assumption D.4"
+    raise InvalidInput("item", text, f"must be the id of a line of the ledger{hint}")
+
+
+def _plain(id: str) -> str:
+    text = " ".join(str(id).split()).casefold()
+    text = re.sub(r"^(?:eq\.?|equation|display|line)\s*", "", text)
+    text = re.sub(r"\(([a-z\d]\.\d+)\)", r"\1", text)
+    return text.replace("≥", ">=")

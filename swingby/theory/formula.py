@@ -1,0 +1,287 @@
+"""Formulas as text and as LaTeX, with products in the order of the paper: constants, then state.
+
+sympy's printers sort factors by its own rules; here ``2 P γ α d β² ω²`` reads as printed. Sums put
+short terms before long ones and positive ones before negative ones.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "eta": "η",
+    "kappa": "κ",
+    "lambda": "λ",
+    "mu": "μ",
+    "omega": "ω",
+    "pi": "π",
+    "rho": "ρ",
+    "sigma": "σ",
+    "tau": "τ",
+    "xi": "ξ",
+}
+
+#: Order of letters in a product; what is not listed comes behind, sums before functions.
+LETTERS = (
+    *("P", "K", "C", "kappa", "eta", "gamma", "alpha", "d", "beta", "omega"),
+    *("a_i", "a_j", "a_k", "lambda", "t", "T"),
+)
+_STATE = ("G_ij(t)", "S_ij(t)", "N_ij(t)")
+
+_SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "!=": "≠"}
+_LATEX_SIGNS = {"<=": r"\le", ">=": r"\ge", "<": "<", ">": ">", "==": "=", "!=": r"\ne"}
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUM, _PRODUCT, _POWER = range(3)
+
+
+def formula(expression: Any, *, latex: bool = False) -> str:
+    """An expression or a relation on one line.
+
+    Parameters
+    ----------
+    expression : sympy.Basic
+        In scalar letters, or in the letters of :mod:`swingby.theory.derivations.matrices`.
+    latex : bool
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, le
+    >>> print(formula(le(eta * NOISE, ROOT_RATE * eta * (a_i + a_j))))
+    2 P η γ α d β² ω² ≤ (1 − κ^(−1/2)) η (a_i + a_j)
+    """
+    if isinstance(expression, sympy.Tuple | tuple):
+        return (r",\quad " if latex else ",  ").join(
+            formula(part, latex=latex) for part in expression
+        )
+    if isinstance(expression, sympy.core.relational.Relational):
+        sign = (_LATEX_SIGNS if latex else _SIGNS)[expression.rel_op]
+        left, right = (formula(side, latex=latex) for side in (expression.lhs, expression.rhs))
+        return f"{left} {sign} {right}"
+    if isinstance(expression, sympy.And | sympy.Or):
+        word = "and" if isinstance(expression, sympy.And) else "or"
+        joint = rf"\ \text{{{word}}}\ " if latex else f" {word} "
+        return joint.join(sorted(formula(part, latex=latex) for part in expression.args))
+    if _is_algebraic(expression):
+        from swingby.theory.derivations.printing import show
+
+        return show(expression, latex) if latex else greek(show(expression))
+    return _show(expression, latex, _SUM)
+
+
+def symbol_text(name: str, *, latex: bool = False) -> str:
+    """A letter such as ``w_ij(t+1)`` or ``kappa``.
+
+    Parameters
+    ----------
+    name : str
+    latex : bool
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> symbol_text("w_ij(t+1)", latex=True), symbol_text("kappa")
+    ('w_{i,j}(t+1)', 'κ')
+    """
+    if not latex:
+        name = name.replace("-", " − ") if name.startswith("(") else name
+        return greek(name)
+    text = re.sub(r"_([A-Za-z\d]+)", _index, name)
+    return re.sub(
+        r"[A-Za-z]+", lambda match: rf"\{match[0]}" if match[0] in GREEK else match[0], text
+    )
+
+
+def greek(text: str) -> str:
+    """Text with the names of Greek letters replaced by the letters.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return re.sub(r"[A-Za-z]+", lambda match: GREEK.get(match[0], match[0]), text)
+
+
+def _index(match: re.Match[str]) -> str:
+    index = match[1]
+    return f"_{{{index[0]},{index[1]}}}" if re.fullmatch(r"[i-l]{2}", index) else f"_{{{index}}}"
+
+
+def _is_algebraic(expression: Any) -> bool:
+    return (
+        not expression.is_commutative
+        or expression.has(sympy.Indexed, sympy.Sum)
+        or bool(expression.atoms(sympy.core.function.AppliedUndef))
+    )
+
+
+def _show(expression: Any, latex: bool, level: int) -> str:
+    if expression.is_Add:
+        return _wrap(_sum(expression, latex), level > _SUM, latex)
+    if expression.is_Mul or expression.is_Pow or expression.is_Rational:
+        text, is_product = _product(expression, latex)
+        return _wrap(text, is_product and level > _PRODUCT, latex)
+    if expression.is_Symbol:
+        return symbol_text(expression.name, latex=latex)
+    name = expression.func.__name__
+    inner = [_show(argument, latex, _SUM) for argument in expression.args]
+    if name == "Abs":
+        return rf"\left|{inner[0]}\right|" if latex else f"|{inner[0]}|"
+    if name in ("Min", "Max"):
+        joined = ", ".join(sorted(inner, key=lambda text: (len(text), text)))
+        word = name.lower()
+        return rf"\{word}\left\{{{joined}\right\}}" if latex else f"{word}{{{joined}}}"
+    if name in ("exp", "log"):
+        return rf"\{name}\left({inner[0]}\right)" if latex else f"{name}({inner[0]})"
+    return str(sympy.latex(expression) if latex else sympy.sstr(expression))
+
+
+def _wrap(text: str, brackets: bool, latex: bool) -> str:
+    if not brackets:
+        return text
+    return rf"\left({text}\right)" if latex else f"({text})"
+
+
+def _sum(expression: Any, latex: bool) -> str:
+    shown = []
+    terms = _flat(expression, sympy.Add)
+    # 1 + K/(2 C), but t + 1 and kappa - 1.
+    number_last = any(term.is_Symbol for term in terms)
+    for term in terms:
+        coefficient, factors = _factors(term)
+        text = _show(term, latex, _PRODUCT)
+        minus = "-" if latex else "−"
+        negative = coefficient < 0 and text.startswith(minus)
+        body = text.removeprefix(minus) if negative else text
+        size = len(factors) or (100 if number_last else 0)
+        rank = (negative, size, [_rank(*factor) for factor in _ordered(factors)], body)
+        shown.append((rank, negative, body))
+    text = ""
+    for _, negative, body in sorted(shown):
+        sign = ("-" if latex else "−") if negative else "+"
+        text += f" {sign} {body}" if text else (sign if negative else "") + body
+    return text
+
+
+def _flat(expression: Any, kind: Any) -> list[Any]:
+    if not isinstance(expression, kind):
+        return [expression]
+    return [part for argument in expression.args for part in _flat(argument, kind)]
+
+
+def _factors(expression: Any) -> tuple[Fraction, list[tuple[Any, Any]]]:
+    """Rational coefficient, and bases with their exponents."""
+    coefficient, powers = Fraction(1), []
+    for factor in _flat(expression, sympy.Mul):
+        if factor.is_Rational:
+            coefficient *= Fraction(int(factor.p), int(factor.q))
+        elif factor.is_Pow and factor.exp.is_Integer and factor.base.is_Mul:
+            inner, parts = _factors(factor.base)
+            if inner:
+                coefficient *= inner ** int(factor.exp)
+                powers += [(base, exponent * factor.exp) for base, exponent in parts]
+        elif factor.is_Add and factor is not expression and (content := _content(factor)) != 1:
+            coefficient *= content
+            terms = (term / sympy.Rational(content) for term in _flat(factor, sympy.Add))
+            powers.append((sympy.Add(*terms), sympy.Integer(1)))
+        elif factor.is_Pow:
+            powers.append((factor.base, factor.exp))
+        else:
+            powers.append((factor, sympy.Integer(1)))
+    return coefficient, powers
+
+
+def _content(total: Any) -> Fraction:
+    """What a sum is written with in front: 2 (kappa - 1), 2/5 (3 a_i + a_j)."""
+    numbers = [_factors(term)[0] for term in _flat(total, sympy.Add)]
+    same = {abs(number) for number in numbers}
+    if len(same) == 1:
+        return same.pop()
+    content = total.primitive()[0]
+    return Fraction(int(content.p), int(content.q)) if content.q != 1 else Fraction(1)
+
+
+def _rank(base: Any, exponent: Any) -> tuple[int, int, str]:
+    """Sums of constants, constants, sums, state, functions."""
+    if base.is_Symbol:
+        if base.name in LETTERS:
+            return 1, LETTERS.index(base.name), ""
+        is_term = base.name in _STATE
+        return 3, _STATE.index(base.name) if is_term else len(_STATE), str(base.name)
+    names = {symbol.name for symbol in base.free_symbols}
+    if base.is_Add:
+        has_state = not names <= set(LETTERS)
+        is_constant = names <= {"kappa", "K", "C", "lambda", "d"} and exponent.is_positive
+        return 0 if is_constant else 4 if has_state else 2, 0, str(base)
+    return 5, 0, str(base)
+
+
+def _ordered(factors: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    return sorted(factors, key=lambda factor: _rank(*factor))
+
+
+def _product(expression: Any, latex: bool) -> tuple[str, bool]:
+    """Text of a product, a power or a number, and whether it is more than one factor."""
+    coefficient, factors = _factors(expression)
+    sign = ("-" if latex else "−") if coefficient < 0 else ""
+    if not factors and coefficient.denominator in (5, 10, 20, 100):
+        return f"{sign}{float(abs(coefficient)):g}", bool(sign)
+    top = [str(abs(coefficient.numerator))] if abs(coefficient.numerator) != 1 else []
+    bottom = [str(coefficient.denominator)] if coefficient.denominator != 1 else []
+    for base, exponent in _ordered(factors):
+        is_root = exponent == -sympy.Rational(1, 2) and not base.is_Symbol
+        if is_root or (exponent.is_Integer and exponent < 0):
+            bottom.append(_power(base, -exponent, latex))
+        else:
+            top.append(_power(base, exponent, latex))
+    above = " ".join(top) or "1"
+    if not bottom:
+        return sign + above, bool(sign) or len(top) > 1
+    below = " ".join(bottom)
+    if latex:
+        return rf"{sign}\frac{{{_bare(top, above)}}}{{{_bare(bottom, below)}}}", True
+    return f"{sign}{above}/{_wrap(below, len(bottom) > 1, latex)}", True
+
+
+def _bare(factors: list[str], text: str) -> str:
+    """A single sum needs no brackets in a fraction of LaTeX."""
+    if len(factors) == 1 and (match := re.fullmatch(r"\\left\(([^()]*)\\right\)", text)):
+        return match[1]
+    return text
+
+
+def _power(base: Any, exponent: Any, latex: bool) -> str:
+    if exponent == sympy.Rational(1, 2):
+        inner = _show(base, latex, _SUM)
+        if latex:
+            return rf"\sqrt{{{inner}}}"
+        return f"√{inner}" if base.is_Symbol else f"√({inner})"
+    text = _show(base, latex, _POWER)
+    if exponent == 1:
+        return text
+    if base.is_Pow or base.func.__name__ in ("exp", "log"):
+        text = _wrap(text, True, latex)
+    shown = _show(exponent, latex, _SUM)
+    if latex:
+        flat = re.sub(r"^(-?)\\frac\{(.*)\}\{(.*)\}$", r"\1\2/\3", shown)
+        return f"{text}^{{{flat}}}"
+    if exponent.is_Integer and exponent > 0:
+        return text + shown.translate(_RAISED)
+    return f"{text}^({shown})"

@@ -1,0 +1,218 @@
+"""The audit: every line of the text judged, with what it rests on and what a repair changes."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.derivations import ledger as text
+from swingby.theory.verdict import Finding
+from swingby.verify import audit_cache
+from swingby.verify.downstream import downstream
+from swingby.verify.ledger import Ledger, Record
+from swingby.verify.prover.evidence import Judged
+from swingby.verify.prover.judge import NOT_RUN, judge
+
+if TYPE_CHECKING:
+    from swingby.verify.prover.trajectories.runs import Runs
+
+#: Called with the id just judged, how many are done, and how many there are.
+Progress = Callable[[str, int, int], Any]
+
+#: Method of a record whose prover stopped with an error: never a verdict, and never kept.
+FAILED = "the prover failed"
+
+_log = logging.getLogger("swingby.audit")
+
+
+def audit(
+    items: str | Sequence[str] | None = None,
+    *,
+    trajectories: bool = True,
+    cache: bool = True,
+    progress: Progress | bool | None = None,
+) -> Ledger:
+    """Judge the numbered lines of the paper's proofs.
+
+    Parameters
+    ----------
+    items : str or sequence of str, optional
+        Ids such as ``"D.61"`` or ``"Lemma D.3"``; all by default.
+    trajectories : bool
+        Also run the searches over trajectories, for the lemmas: minutes. Without them those
+        records are *undecided*, unless their verdicts are in the cache.
+    cache : bool
+        Use and keep verdicts in :func:`swingby.verify.audit_cache.folder`. A verdict is kept as
+        soon as it is there, so an interrupted audit goes on where it stopped.
+    progress : callable, bool, optional
+        Called with (id, done, total). By default a bar on a terminal and log lines of the logger
+        ``swingby.audit`` elsewhere; False for neither.
+
+    Returns
+    -------
+    Ledger
+
+    Raises
+    ------
+    InvalidInput
+        If an id is unknown; the closest are named.
+
+    Examples
+    --------
+    >>> import swingby
+    >>> record = swingby.audit("(D.61)", cache=False, progress=False)["D.61"]
+    >>> record.verdict.value, record.severity, record.repair.verdict.value
+    ('refuted', 'local', 'proved')
+    """
+    placed = text.placed_claims()
+    names = [claim.id for _, claim in placed]
+    if items is None:
+        wanted = names
+    else:
+        asked = {text.find(item, names) for item in ([items] if isinstance(items, str) else items)}
+        wanted = [name for name in names if name in asked]
+    session = Session({claim.id: claim for _, claim in placed}, trajectories, cache)
+    parts = {claim.id: text.part_of(place) for place, claim in placed}
+    records = []
+    with _reporting(progress, len(wanted)) as report:
+        for done, name in enumerate(wanted, start=1):
+            records.append(session.record(session.claims[name], parts[name]))
+            report(name, done, len(wanted))
+    return Ledger(records)
+
+
+class Session:
+    """Verdicts of one audit, each computed once.
+
+    Parameters
+    ----------
+    claims : dict from str to Claim
+        Every claim by id, in the order of the text.
+    trajectories, cache : bool
+        As in :func:`audit`.
+    """
+
+    def __init__(self, claims: dict[str, Claim], trajectories: bool, cache: bool) -> None:
+        self.claims = claims
+        self._trajectories = trajectories
+        self._cache = cache
+        self._known: dict[str, tuple[Judged, float]] = {}
+        self._runs: Runs | None = None
+
+    def judged(self, claim: Claim) -> Judged:
+        """The verdict on a claim, from memory, from the cache, or computed."""
+        return self._timed(claim)[0]
+
+    def _timed(self, claim: Claim) -> tuple[Judged, float]:
+        name = audit_cache.key(claim)
+        if name in self._known:
+            return self._known[name]
+        kept = audit_cache.load(claim) if self._cache else None
+        if kept is None:
+            if isinstance(claim.conclusion, AlongTrajectory) and not self._trajectories:
+                return NOT_RUN, 0.0
+            start = time.perf_counter()
+            try:
+                verdict = judge(claim, progress=_log.info, runs=self._runs_for(claim))
+            except Exception as error:
+                # One line on which a prover's own checks fail must not take the others with it.
+                reason = f"{type(error).__name__}: {error}"
+                _log.warning("the prover failed on %s (%s): %s", claim.id, claim.edition, reason)
+                _log.debug("where it failed", exc_info=True)
+                verdict = Judged(Finding.UNDECIDED, FAILED, tried=(reason,))
+            kept = verdict, round(time.perf_counter() - start, 3)
+            if self._cache and verdict.method != FAILED:
+                audit_cache.store(claim, *kept)
+        self._known[name] = kept
+        return kept
+
+    def _runs_for(self, claim: Claim) -> Runs | None:
+        """Trajectories already followed: claims about them share them."""
+        if self._runs is None and isinstance(claim.conclusion, AlongTrajectory):
+            from swingby.verify.prover.trajectories.runs import Runs
+
+            self._runs = Runs()
+        return self._runs
+
+    def is_refuted(self, id: str) -> bool:
+        """Whether a line of the text is refuted as printed; False for what is no line of it."""
+        claim = self.claims.get(id)
+        return claim is not None and self.judged(claim).verdict == Finding.REFUTED
+
+    def record(self, claim: Claim, part: str = "") -> Record:
+        """The record of a claim, with its repair, what it rests on, and what follows from it."""
+        judged, seconds = self._timed(claim)
+        refuted = judged.verdict == Finding.REFUTED
+        flaw = claim.flaw if refuted else None
+        return Record(
+            id=claim.id,
+            kind=claim.kind,
+            edition=claim.edition,
+            reference=claim.reference,
+            about=claim.about,
+            statement=claim,
+            verdict=judged.verdict,
+            method=judged.method,
+            evidence=judged.evidence,
+            witness=judged.witness,
+            cases=judged.cases,
+            tried=judged.tried,
+            parts=judged.parts,
+            breaks=flaw.breaks if flaw else "",
+            severity=flaw.severity if flaw else "",
+            explanation=flaw.explanation if flaw else "",
+            reading=claim.reading,
+            repair=None if claim.repair is None else self.record(claim.repair, part),
+            rests_on=claim.rests_on,
+            rests_on_refuted=tuple(one for one in claim.rests_on if self._uses_refuted(claim, one)),
+            downstream=downstream(claim, self) if refuted and claim.repair else (),
+            seconds=seconds,
+            part=part,
+        )
+
+    def _uses_refuted(self, claim: Claim, id: str) -> bool:
+        """Whether a claim uses a refuted line, and not only its corrected form."""
+        if not self.is_refuted(id):
+            return False
+        repair = self.claims[id].repair
+        if claim.edition == "printed" or repair is None:
+            return True
+        used = {given.relation for given in claim.given if given.source == id}
+        return not used <= set(repair.conditions)
+
+
+@contextlib.contextmanager
+def _reporting(progress: Progress | bool | None, total: int) -> Iterator[Progress]:
+    """What is called after every line: the caller's function, a bar, or the log."""
+    if callable(progress):
+        yield progress
+    elif progress is False:
+        yield lambda name, done, total: None
+    elif total > 1 and (progress or sys.stderr.isatty()):
+        with _bar(total) as report:
+            yield report
+    else:
+        yield lambda name, done, total: _log.info("%d of %d: %s", done, total, name)
+
+
+@contextlib.contextmanager
+def _bar(total: int) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("audit", total=total)
+        yield lambda name, done, total: bar.update(
+            task, completed=done, description=f"{name:<28.28}"
+        )

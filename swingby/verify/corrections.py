@@ -1,0 +1,247 @@
+"""What a corrected paper would say: every refuted line with a repair that stands, on two pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from swingby.theory.claim import SEVERITIES
+from swingby.theory.claim_text import difference, source_text
+from swingby.theory.verdict import Finding
+from swingby.verify.audit_document import latex_words, plain_markdown
+from swingby.verify.audit_report import header
+from swingby.verify.ledger import Ledger, Record
+from swingby.verify.record_report import evidence_words
+
+_STANDING = (Finding.PROVED, Finding.TESTED)
+
+_TITLES = {
+    "fatal": "Fatal: cannot be used for what it is there for",
+    "local": "Local: the statement around it survives with a change",
+    "cosmetic": "Cosmetic: a reader corrects it in passing",
+    "": "Not classed",
+}
+
+
+@dataclass(frozen=True)
+class Correction:
+    """One line of the list.
+
+    Parameters
+    ----------
+    id : str
+        As a reference, ``"(D.61)"``; several where the text says the same twice.
+    severity, breaks : str
+    printed, corrected : str
+        Text, one line each.
+    printed_latex, corrected_latex : str
+    against : str
+        Why the printed line is refuted, in a few words.
+    verdict, method : str
+        On the corrected line.
+    """
+
+    id: str
+    severity: str
+    breaks: str
+    printed: str
+    corrected: str
+    printed_latex: str
+    corrected_latex: str
+    against: str
+    verdict: str
+    method: str
+
+
+def corrections(ledger: Ledger) -> tuple[Correction, ...]:
+    """The refuted lines with a proved or tested repair, fatal ones first.
+
+    Parameters
+    ----------
+    ledger : Ledger
+
+    Returns
+    -------
+    tuple of Correction
+    """
+    found = []
+    for record in ledger:
+        repair = standing_repair(record)
+        if record.verdict != Finding.REFUTED or repair is None:
+            continue
+        pair = difference(record.statement, repair.statement)
+        latex = difference(record.statement, repair.statement, latex=True)
+        found.append(
+            Correction(
+                source_text(record.id),
+                record.severity,
+                record.breaks,
+                *pair,
+                *latex,
+                evidence_words(record),
+                str(repair.verdict),
+                repair.method,
+            )
+        )
+    order = [*SEVERITIES, ""]
+    return _merged(sorted(found, key=lambda one: order.index(one.severity)))
+
+
+def _merged(found: list[Correction]) -> tuple[Correction, ...]:
+    """Lines that say the same twice, such as a theorem and its display, as one."""
+    kept: dict[tuple[str, str], Correction] = {}
+    for one in found:
+        same = kept.get((one.printed, one.corrected))
+        kept[one.printed, one.corrected] = (
+            one if same is None else replace(same, id=f"{same.id}, {one.id}")
+        )
+    return tuple(kept.values())
+
+
+def standing_repair(record: Record) -> Record | None:
+    """The first repair of a record that is proved or tested.
+
+    Parameters
+    ----------
+    record : Record
+
+    Returns
+    -------
+    Record or None
+    """
+    repair = record.repair
+    while repair is not None and repair.verdict not in _STANDING:
+        repair = repair.repair
+    return repair
+
+
+def _remarks(ledger: Ledger) -> list[str]:
+    """What else has to change, and what has no correction."""
+    carried = [
+        source_text(record.id)
+        for record in ledger
+        if record.verdict in _STANDING and standing_repair(record) is not None
+    ]
+    bare = [
+        source_text(record.id)
+        for record in ledger
+        if record.verdict == Finding.REFUTED and standing_repair(record) is None
+    ]
+    lines = []
+    if carried:
+        lines.append(
+            f"Lines that carry a correction on, right as they are printed: {', '.join(carried)}."
+        )
+    if bare:
+        lines.append(f"Refuted, without a correction that stands: {', '.join(bare)}.")
+    return lines
+
+
+def _grouped(ledger: Ledger) -> list[tuple[str, list[Correction]]]:
+    listed = corrections(ledger)
+    groups = [(name, [one for one in listed if one.severity == name]) for name in _TITLES]
+    return [(_TITLES[name], group) for name, group in groups if group]
+
+
+def corrections_text(ledger: Ledger, *, width: int = 100) -> str:
+    """The corrections for a terminal.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    width : int
+
+    Returns
+    -------
+    str
+    """
+    import textwrap
+
+    def line(text: str) -> list[str]:
+        return textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="        ")
+
+    lines = ["What a corrected paper would say", header()]
+    for name, group in _grouped(ledger):
+        lines += ["", f"{name} ({len(group)})"]
+        for one in group:
+            lines.append(f"  {one.id}  {one.breaks}")
+            lines += line(f"printed    {one.printed}")
+            lines += line(f"corrected  {one.corrected}")
+            lines += line(f"because    {one.against}; corrected form {one.verdict}")
+    if not corrections(ledger):
+        lines += ["", "Nothing to correct among these lines."]
+    for text in _remarks(ledger):
+        lines += ["", *textwrap.wrap(text, width)]
+    return "\n".join(lines)
+
+
+def corrections_markdown(ledger: Ledger, *, level: int = 2) -> str:
+    """The corrections as Markdown.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    level : int
+        Of the topmost heading.
+
+    Returns
+    -------
+    str
+    """
+    parts = ["#" * level + " What a corrected paper would say", header()]
+    for name, group in _grouped(ledger):
+        rows = [
+            "| line | what breaks | printed | corrected | evidence |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for one in group:
+            cells = [
+                plain_markdown(one.id),
+                one.breaks,
+                f"${_cell(one.printed_latex)}$",
+                f"${_cell(one.corrected_latex)}$",
+                plain_markdown(f"{one.against}; corrected form {one.verdict}"),
+            ]
+            rows.append(f"| {' | '.join(cells)} |")
+        parts += [f"**{name}** ({len(group)})", "\n".join(rows)]
+    if len(parts) == 2:
+        parts.append("Nothing to correct among these lines.")
+    return "\n\n".join([*parts, *(plain_markdown(text) for text in _remarks(ledger))])
+
+
+def _cell(latex: str) -> str:
+    """A bar would end the cell of a table."""
+    latex = latex.replace(r"\|", r"\Vert ")
+    return (
+        latex.replace(r"\left|", r"\left\lvert ")
+        .replace(r"\right|", r"\right\rvert ")
+        .replace("|", r"\vert ")
+    )
+
+
+def corrections_latex(ledger: Ledger) -> str:
+    """The corrections as LaTeX; needs booktabs, amsmath and amssymb.
+
+    Parameters
+    ----------
+    ledger : Ledger
+
+    Returns
+    -------
+    str
+    """
+    lines = ["% needs amsmath, amssymb", r"\section*{What a corrected paper would say}"]
+    lines += [latex_words(header()), ""]
+    for name, group in _grouped(ledger):
+        lines += [
+            rf"\paragraph{{{latex_words(name)}}}",
+            r"\begin{itemize}\setlength\itemsep{0pt}\footnotesize",
+        ]
+        for one in group:
+            lines.append(
+                rf"\item[{latex_words(one.id)}] {latex_words(one.breaks)}: "
+                rf"$ {one.printed_latex} $ $\longrightarrow$ $ {one.corrected_latex} $ "
+                rf"({latex_words(one.against)}; corrected form {one.verdict})"
+            )
+        lines.append(r"\end{itemize}")
+    lines += [latex_words(text) + "\n" for text in _remarks(ledger)]
+    return "\n".join(lines)

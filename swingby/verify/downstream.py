@@ -1,0 +1,130 @@
+"""What a repair does to the lines that use the repaired one: computed, line by line.
+
+Where a line cites a refuted one, the hypotheses that it takes from there are replaced by what the
+repair proves, and the line is judged again: claims about numbers only, which take seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol
+
+from swingby.theory import assumptions
+from swingby.theory.claim import AlongTrajectory, Claim, Given
+from swingby.theory.verdict import Finding
+from swingby.verify.prover.evidence import Judged
+from swingby.verify.prover.judge import is_scalar
+
+_FOLLOWS = {Finding.PROVED: "follows", Finding.TESTED: "holds in every case tested"}
+
+
+class Judges(Protocol):
+    """What knows all claims and judges one."""
+
+    claims: dict[str, Claim]
+
+    def judged(self, claim: Claim) -> Judged:
+        """The verdict on a claim."""
+
+
+def downstream(refuted: Claim, session: Judges) -> tuple[tuple[str, str], ...]:
+    """What becomes of the lines that cite a refuted one once it is repaired.
+
+    Parameters
+    ----------
+    refuted : Claim
+        With a repair.
+    session : Judges
+
+    Returns
+    -------
+    tuple of (str, str)
+        Id and sentence, in the order of the text; only claims about numbers, and only where the
+        repair speaks of the same letters.
+    """
+    names = list(session.claims)
+    here = names.index(refuted.id) if refuted.id in session.claims else -1
+    found = []
+    for name in names[here + 1 :]:
+        claim = session.claims[name]
+        if refuted.id in claim.rests_on and (sentence := _after(claim, refuted, session)):
+            found.append((name, sentence))
+    return tuple(found)
+
+
+def _after(claim: Claim, refuted: Claim, session: Judges) -> str:
+    changed = with_repaired(claim, refuted)
+    if changed is None or not is_scalar(claim) or claim.quantifier != "for all":
+        return ""
+    own = session.judged(claim).verdict
+    verdict = session.judged(changed).verdict
+    if own == Finding.REFUTED:
+        return f"refuted on its own account; {_corrected(claim, refuted, session)}"
+    if verdict in _FOLLOWS:
+        return f"still {_FOLLOWS[verdict]}"
+    if verdict == Finding.REFUTED:
+        return f"no longer follows; {_corrected(claim, refuted, session)}"
+    return f"undecided; {_corrected(claim, refuted, session)}"
+
+
+def _corrected(claim: Claim, refuted: Claim, session: Judges) -> str:
+    repair = claim.repair
+    if repair is None:
+        return "it has no corrected form"
+    # A repair that cites the line already cites its corrected form, or one derived from it.
+    verdict = session.judged(repair).verdict
+    if verdict != Finding.PROVED and (changed := with_repaired(repair, refuted)) is not None:
+        verdict = session.judged(changed).verdict
+    if verdict in _FOLLOWS:
+        return f"{_FOLLOWS[verdict]} in its corrected form"
+    return f"its corrected form is {verdict}"
+
+
+def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
+    """A claim with what it takes from a refuted line replaced by what the repair says.
+
+    Parameters
+    ----------
+    claim, refuted : Claim
+
+    Returns
+    -------
+    Claim or None
+        None if the repair speaks of letters that the claim does not know.
+
+    Examples
+    --------
+    >>> from swingby.theory.derivations.suppression import D61, D63
+    >>> with_repaired(D63, D61).given[3].relation.rhs
+    -alpha*omega/(5*C)
+    """
+    repair = refuted.repair
+    if repair is None or not repair.conditions:
+        return None
+    defined = {left for left, _ in claim.where}
+    where = tuple(pair for pair in repair.where if pair[0] not in defined)
+    known = _letters(claim) | {left for left, _ in where} | _CONSTANTS
+    new = (*repair.conditions, *(right for _, right in where))
+    if any(not hasattr(part, "free_symbols") or part.free_symbols - known for part in new):
+        return None
+    given: list[Given] = []
+    replaced = False
+    for hypothesis in claim.given:
+        if hypothesis.source != refuted.id:
+            given.append(hypothesis)
+        elif not replaced:
+            given += [Given(relation, refuted.id) for relation in repair.conditions]
+            replaced = True
+    return replace(claim, given=tuple(given), where=(*where, *claim.where), flaw=None, repair=None)
+
+
+_CONSTANTS = {*assumptions.CONSTANTS, assumptions.omega, assumptions.eta, assumptions.d}
+
+
+def _letters(claim: Claim) -> set[Any]:
+    conclusion = claim.conclusion
+    if isinstance(conclusion, AlongTrajectory):
+        conclusion = conclusion.relation
+    parts = [conclusion, *(given.relation for given in claim.given)]
+    parts += [side for pair in claim.where for side in pair]
+    return {letter for part in parts for letter in getattr(part, "free_symbols", ())}

@@ -1,0 +1,215 @@
+"""What an audit is: one record per line of the text, with its verdict and what it rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from swingby.theory.verdict import Finding
+from swingby.verify.output import writable
+from swingby.verify.record import Record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["AUDITED", "COLUMNS", "Ledger", "Record"]
+
+#: The text that the ledger is about.
+AUDITED = "the anonymous ICLR submission of arXiv 2410.08309; later versions may differ"
+
+COLUMNS = (
+    "id",
+    "part",
+    "kind",
+    "about",
+    "verdict",
+    "method",
+    "witness",
+    "breaks",
+    "severity",
+    "repair",
+    "rests_on",
+    "rests_on_refuted",
+    "reference",
+    "seconds",
+)
+
+
+class Ledger(Sequence[Record]):
+    """The records of an audit in the order of the text; it does not change.
+
+    Parameters
+    ----------
+    records : sequence of Record
+
+    Examples
+    --------
+    >>> import swingby
+    >>> ledger = swingby.audit("D.60", cache=False, progress=False)
+    >>> ledger["D.60"].verdict.value
+    'proved'
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = tuple(records)
+
+    @overload
+    def __getitem__(self, place: int | str) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> Ledger: ...
+    def __getitem__(self, place: int | str | slice) -> Record | Ledger:
+        if isinstance(place, slice):
+            return Ledger(self._records[place])
+        if isinstance(place, int):
+            return self._records[place]
+        from swingby.theory.derivations.ledger import find
+
+        names = [record.id for record in self._records]
+        return self._records[names.index(find(place, names))]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self._records == other._records
+
+    def __hash__(self) -> int:
+        return hash(tuple(record.id for record in self._records))
+
+    def counts(self) -> dict[str, int]:
+        """How many records have each verdict.
+
+        Returns
+        -------
+        dict
+            Keys proved, refuted, tested, undecided, in this order, also where none has it.
+        """
+        return {str(one): sum(record.verdict == one for record in self) for one in Finding}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
+        return f"<Ledger: {len(self)} lines; {shown or 'none'}>"
+
+    def __str__(self) -> str:
+        from swingby.verify.audit_report import ledger_text
+
+        return ledger_text(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_frame(self) -> Any:
+        """One row per record; ``repair`` is the verdict on the repaired line.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns :data:`COLUMNS`; ids and constants joined by commas.
+        """
+        import pandas
+
+        def cell(record: Record, name: str) -> Any:
+            value = getattr(record, name)
+            if name == "witness":
+                return (
+                    "" if value is None else ", ".join(f"{k}={v}" for k, v in value.values.items())
+                )
+            if name == "repair":
+                return "" if value is None else str(value.verdict)
+            if isinstance(value, tuple):
+                return ", ".join(value)
+            return str(value) if name == "verdict" else value
+
+        rows = [[cell(record, name) for name in COLUMNS] for record in self]
+        return pandas.DataFrame(rows, columns=list(COLUMNS))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "text": AUDITED,
+            "counts": self.counts(),
+            "records": [record.to_dict() for record in self],
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """The ledger as JSON.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write; without it the text is returned.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        InvalidInput
+            If the path cannot be written.
+        """
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+        if path is None:
+            return text
+        with writable(path) as target:
+            target.write_text(text + "\n", encoding="utf-8")
+        return None
+
+    def to_markdown(self) -> str:
+        """Summary, and every record, as Markdown with mathematics between dollars.
+
+        Returns
+        -------
+        str
+        """
+        from swingby.verify.audit_document import ledger_markdown
+
+        return ledger_markdown(self)
+
+    def to_latex(self) -> str:
+        """The table of records as LaTeX (booktabs, longtable, amsmath, amssymb).
+
+        Returns
+        -------
+        str
+        """
+        from swingby.verify.audit_document import ledger_latex
+
+        return ledger_latex(self)
+
+    def to_html(self) -> str:
+        """The ledger as an HTML fragment.
+
+        Returns
+        -------
+        str
+        """
+        from swingby.verify.audit_document import ledger_html
+
+        return ledger_html(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Lines and lemmas by verdict, with arrows to what they rest on.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from swingby.verify.dependency_graph import plot_ledger
+
+        return plot_ledger(self, ax)

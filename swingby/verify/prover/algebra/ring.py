@@ -1,0 +1,148 @@
+"""Exact polynomials in the entries of matrices, and small integers at which one does not vanish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+#: Values that a witness may have, in the order in which they are tried.
+SMALL = (0, 1, 2, -1, 3)
+
+#: Letters that are positive wherever they occur.
+POSITIVE = ("a_", "eta", "tau", "mu_", "sigma_", "r_", "t")
+
+Number = Callable[[str], Any]
+Constant = Callable[[int, int], Any]
+
+
+def polynomials(write: Callable[[Number, Constant], list[Any]]) -> list[Any]:
+    """The polynomials that a computation gives, in a ring with exactly the letters it asks for.
+
+    Parameters
+    ----------
+    write : callable
+        Gets a function from names to letters (``"1/eta"`` is the inverse of ``"eta"``) and one
+        from numerator and denominator to constants; returns ring elements.
+
+    Returns
+    -------
+    list of flint.fmpq_mpoly
+        With the relation of each letter and its inverse applied, all in one ring.
+
+    Examples
+    --------
+    >>> polynomials(lambda number, constant: [number("x") * number("1/x") - constant(1, 1)])
+    [0]
+    """
+    ordered = letter_names(write)
+    # flint takes any names, but prints and parses only simple ones
+    context = flint.fmpq_mpoly_ctx.get([f"v{place}" for place in range(len(ordered))], "degrevlex")
+    letters = dict(zip(ordered, context.gens(), strict=True))
+    found = write(
+        letters.__getitem__,
+        lambda top, bottom: context.constant(flint.fmpq(top, bottom)),
+    )
+    relations = [letters[name] * letters[name[2:]] - 1 for name in ordered if name.startswith("1/")]
+    return [_cancelled(context.constant(0) + item, relations) for item in found]
+
+
+def letter_names(write: Callable[[Number, Constant], list[Any]]) -> list[str]:
+    """The names that :func:`polynomials` gives its letters, in the order of the ring.
+
+    Parameters
+    ----------
+    write : callable
+
+    Returns
+    -------
+    list of str
+    """
+    names: set[str] = set()
+
+    def note(name: str) -> Fraction:
+        names.add(name)
+        return Fraction(1)
+
+    write(note, Fraction)
+    return sorted(names | {name[2:] for name in names if name.startswith("1/")}) or ["x"]
+
+
+def _cancelled(polynomial: Any, relations: list[Any]) -> Any:
+    # the leading terms have no common letter, so one division after the other is complete
+    for relation in relations:
+        polynomial = divmod(polynomial, relation)[1]
+    return polynomial
+
+
+def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | None:
+    """Small integers at which a polynomial does not vanish, as many zeros as possible.
+
+    Parameters
+    ----------
+    polynomial : flint.fmpq_mpoly
+        Not zero.
+    names : list of str
+        Of its letters; an inverse follows its letter, and ``exp(-a t)`` is 1, as at t = 0.
+
+    Returns
+    -------
+    dict from str to Fraction, or None
+        None where none of the small integers will do.
+
+    Examples
+    --------
+    >>> context = flint.fmpq_mpoly_ctx.get(["x", "y"], "lex")
+    >>> x, y = context.gens()
+    >>> {name: int(value) for name, value in nonzero_point(x * y - x, ["x", "y"]).items()}
+    {'x': 1, 'y': 0}
+    """
+    called = polynomial.context().names()
+    values: dict[str, Fraction] = {}
+    for place, name in enumerate(names):
+        if name.startswith("1/"):
+            continue
+        inverse = names.index(f"1/{name}") if f"1/{name}" in names else None
+        for value in _candidates(name, inverse is not None):
+            swap = {place: flint.fmpq(value)}
+            if inverse is not None:
+                swap[inverse] = 1 / flint.fmpq(value)
+            reduced = polynomial.subs({called[at]: number for at, number in swap.items()})
+            if reduced != 0:
+                polynomial = reduced
+                values[name] = Fraction(value)
+                break
+        else:
+            return None
+    return values
+
+
+def _candidates(name: str, invertible: bool) -> tuple[int, ...]:
+    if name.startswith("exp("):
+        return (1,)
+    if name.startswith(POSITIVE):
+        return (1, 2, 3)
+    return SMALL[1:] if invertible else SMALL
+
+
+def value_at(polynomial: Any, names: list[str], values: dict[str, Fraction]) -> Fraction:
+    """A polynomial at a rational point.
+
+    Parameters
+    ----------
+    polynomial : flint.fmpq_mpoly
+    names : list of str
+    values : dict from str to Fraction
+
+    Returns
+    -------
+    Fraction
+    """
+    point = []
+    for name in names:
+        value = 1 / values[name[2:]] if name.startswith("1/") else values[name]
+        point.append(flint.fmpq(value.numerator, value.denominator))
+    result = polynomial(*point)
+    return Fraction(int(result.p), int(result.q))

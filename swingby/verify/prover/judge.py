@@ -1,0 +1,88 @@
+"""One verdict for any claim: which prover a conclusion goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import sympy
+
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.verdict import Finding
+from swingby.verify.prover.evidence import Judged
+
+if TYPE_CHECKING:
+    from swingby.verify.prover.trajectories.runs import Runs
+
+#: The verdict where trajectories were left out.
+NOT_RUN = Judged(
+    Finding.UNDECIDED,
+    "not run",
+    tried=("claims about whole trajectories were left out of this audit",),
+)
+
+
+def judge(
+    claim: Claim,
+    *,
+    trajectories: bool = True,
+    progress: Callable[[str], None] | None = None,
+    runs: Runs | None = None,
+) -> Judged:
+    """The verdict on a claim, its repair left aside.
+
+    Parameters
+    ----------
+    claim : Claim
+    trajectories : bool
+        Run the searches over trajectories; without them such claims are *undecided*.
+    progress : callable, optional
+        Called with one line of text per stage of a search over trajectories.
+    runs : Runs, optional
+        Trajectories followed for an earlier claim, to be used again.
+
+    Returns
+    -------
+    Judged
+    """
+    if isinstance(claim.conclusion, AlongTrajectory):
+        if not trajectories:
+            return NOT_RUN
+        from swingby.verify.prover.trajectories.judge import judge_trajectories
+
+        return judge_trajectories([claim], progress=progress, runs=runs)[claim.id]
+    if is_scalar(claim):
+        from swingby.verify.prover.scalar.dispatch import judge_scalar
+
+        return judge_scalar(claim)
+    from swingby.verify.prover.algebra.dispatch import judge_algebra
+    from swingby.verify.prover.repaired.flow import judge_flow
+
+    judged = judge_algebra(claim) or judge_flow(claim)
+    if judged is None:
+        return Judged(
+            Finding.UNDECIDED,
+            "no prover",
+            tried=(f"no prover takes a {type(claim.conclusion).__name__}",),
+        )
+    return judged
+
+
+def is_scalar(claim: Claim) -> bool:
+    """Whether a claim is about numbers alone: relations between commuting expressions.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    bool
+    """
+    conclusion = claim.conclusion
+    parts = conclusion.args if isinstance(conclusion, sympy.Tuple | sympy.And) else (conclusion,)
+    return all(
+        isinstance(part, sympy.core.relational.Relational)
+        and all(side.is_commutative for side in part.args)
+        for part in parts
+    )

@@ -1,0 +1,281 @@
+"""The prover of what :mod:`swingby.theory.derivations.repaired.conclusions` can say.
+
+Identities are decided twice: symbolically, as rational functions of the entries, and at random
+rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
+which is exact because no step adds powers of different exponents. An identity between traces of
+blocks is decided on words, hence in every dimension, and at random rational matrices. Inequalities
+on an interval are decided by bisection in ball arithmetic. What is left to a reader is at most
+*tested*.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+import sympy
+
+from swingby.theory import balls
+from swingby.theory.claim import Claim
+from swingby.theory.derivations.repaired.conclusions import (
+    A_1,
+    A_2,
+    BlockTrace,
+    ByHand,
+    EntryFormula,
+    FlowIdentity,
+    OnInterval,
+    X,
+    X_inverse,
+    Y,
+    Y_transposed,
+    along_flow,
+)
+from swingby.theory.verdict import Finding
+from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.repaired.by_hand import TESTS, try_step
+
+#: Random points or matrices of the second method.
+POINTS = 20
+#: Halvings of an interval before an inequality on it is given up.
+MOST_HALVINGS = 24
+
+_TRANSPOSED = {Y: Y_transposed, Y_transposed: Y}
+
+
+def judge_flow(claim: Claim, *, instances: int = 200, seed: int = 0) -> Judged | None:
+    """The verdict on a claim of the repaired edition that is no plain inequality.
+
+    Parameters
+    ----------
+    claim : Claim
+    instances : int
+        Random instances for what only a person can read.
+    seed : int
+
+    Returns
+    -------
+    Judged or None
+        None where the conclusion is none of this module's.
+
+    Examples
+    --------
+    >>> from swingby.theory.derivations.repaired.two import IDENTITIES
+    >>> str(judge_flow(IDENTITIES[0]).verdict)
+    'proved'
+    """
+    conclusion, rng = claim.conclusion, np.random.default_rng(seed)
+    if isinstance(conclusion, FlowIdentity):
+        cases = [(d, along_flow(left, d), right) for d, left, right in conclusion.cases]
+        return _identities(cases, rng)
+    if isinstance(conclusion, EntryFormula):
+        return _identities(list(conclusion.cases), rng)
+    if isinstance(conclusion, BlockTrace):
+        return _trace(conclusion, rng)
+    if isinstance(conclusion, OnInterval):
+        return _interval(conclusion)
+    if isinstance(conclusion, ByHand):
+        return _by_hand(conclusion, instances, rng)
+    return None
+
+
+def _identities(cases: list[tuple[int, Any, Any]], rng: np.random.Generator) -> Judged:
+    sizes = sorted({d for d, _, _ in cases})
+    within = f"d = {sizes[0]}" if len(sizes) == 1 else f"d = {sizes[0]} to {sizes[-1]}"
+    for d, left, right in cases:
+        difference = _with_letters(left - right)
+        witness = _nonzero_point(difference, left, right, rng)
+        if witness is not None:
+            return Judged(Finding.REFUTED, f"exact rationals, d = {d}", witness=witness)
+        numerator = sympy.fraction(sympy.together(difference))[0]
+        if sympy.expand(numerator) != 0:
+            return Judged(
+                Finding.UNDECIDED,
+                "no prover",
+                tried=(f"expansion in sympy, d = {d}", f"{POINTS} rational points: no difference"),
+            )
+    return Judged(
+        Finding.PROVED,
+        f"sympy, entrywise {within}; rational points agree",
+        (
+            f"{len(cases)} identities: the numerator of the difference expands to 0",
+            f"{POINTS} random rational points each: the difference is 0",
+        ),
+    )
+
+
+def _with_letters(expression: Any) -> Any:
+    """An expression in which w^e, with e no number, is a letter times a power of w.
+
+    The symbolic part e of all such exponents of one base must be the same up to integers.
+    """
+    split = expression.replace(
+        lambda part: part.is_Pow and not part.exp.is_number,
+        lambda part: sympy.expand_power_exp(part.base ** sympy.expand(part.exp)),
+    )
+    powers = {part for part in split.atoms(sympy.Pow) if not part.exp.is_Integer}
+    return split.xreplace({part: sympy.Dummy(positive=True) for part in powers})
+
+
+def _nonzero_point(
+    difference: Any, left: Any, right: Any, rng: np.random.Generator
+) -> Witness | None:
+    """A rational point at which the difference is not 0."""
+    letters = sorted(difference.free_symbols, key=str)
+    for _ in range(POINTS):
+        values = {
+            letter: sympy.Rational(int(rng.integers(1, 50)), int(rng.integers(50, 100)))
+            for letter in letters
+        }
+        found = difference.xreplace(values)
+        if found.is_finite is not False and found != 0:
+            sides = [str(side.xreplace(values)) for side in (left, right)]
+            return Witness(
+                {str(letter): str(value) for letter, value in values.items()},
+                "left = right",
+                sides[0],
+                sides[1],
+                ("exact rationals",),
+            )
+    return None
+
+
+def _words(expression: Any) -> dict[tuple[Any, ...], Any]:
+    """The words of a trace, up to X X^-1 = 1, rotation and transposition."""
+    total: dict[tuple[Any, ...], Any] = {}
+    for term in sympy.Add.make_args(sympy.expand(expression)):
+        coefficient, factors = term.args_cnc()
+        word: list[Any] = []
+        for factor in factors:
+            base, power = factor.as_base_exp()
+            word += [base] * int(power)
+        key = _class(tuple(word))
+        total[key] = total.get(key, 0) + sympy.Mul(*coefficient)
+    return {word: value for word, value in total.items() if value != 0}
+
+
+def _class(word: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The first of all rotations and transpositions of a word, after cancelling."""
+    while len(word) > 1:
+        for place in range(len(word)):
+            turned = word[place:] + word[:place]
+            if {turned[0], turned[1]} == {X, X_inverse}:
+                word = turned[2:]
+                break
+        else:
+            break
+    flipped = tuple(_TRANSPOSED.get(letter, letter) for letter in reversed(word))
+    turns = [
+        candidate[place:] + candidate[:place]
+        for candidate in (word, flipped)
+        for place in range(max(1, len(word)))
+    ]
+    return min(turns, key=lambda letters: [str(letter) for letter in letters])
+
+
+def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
+    difference = conclusion.left - conclusion.right
+    for size, rest in ((1, 1), (2, 1), (2, 2), (3, 2)):
+        blocks = _random_blocks(size, rest, rng)
+        sides = [_evaluate(side, blocks) for side in (conclusion.left, conclusion.right)]
+        if sides[0] != sides[1]:
+            values = {str(letter): str(block.tolist()) for letter, block in blocks.items()}
+            witness = Witness(
+                values, "left = right", str(sides[0]), str(sides[1]), ("exact rationals",)
+            )
+            return Judged(Finding.REFUTED, "rational matrices", witness=witness)
+    if _words(difference):
+        return Judged(
+            Finding.UNDECIDED, "no prover", tried=("words under the trace", "rational matrices")
+        )
+    return Judged(
+        Finding.PROVED,
+        "words under the trace, every dimension; rational matrices agree",
+        ("all words cancel after X X^-1 = 1, rotation and transposition",),
+    )
+
+
+def _random_blocks(size: int, rest: int, rng: np.random.Generator) -> dict[Any, Any]:
+    def entry(low: int = -9) -> Any:
+        return sympy.Rational(int(rng.integers(low, 10)), int(rng.integers(1, 10)))
+
+    root = sympy.Matrix(size, size, lambda i, j: entry())
+    block = root * root.T + sympy.eye(size)
+    column = sympy.Matrix(size, rest, lambda i, j: entry())
+    return {
+        A_1: sympy.diag(*(entry(1) for _ in range(size))),
+        A_2: sympy.diag(*(entry(1) for _ in range(rest))),
+        X: block,
+        X_inverse: block.inv(),
+        Y: column,
+        Y_transposed: column.T,
+    }
+
+
+def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
+    """The trace of a polynomial in the blocks."""
+    total = sympy.Integer(0)
+    for term in sympy.Add.make_args(sympy.expand(expression)):
+        coefficient, factors = term.args_cnc()
+        product = None
+        for factor in factors:
+            base, power = factor.as_base_exp()
+            for _ in range(int(power)):
+                product = blocks[base] if product is None else product * blocks[base]
+        total += sympy.Mul(*coefficient) * (1 if product is None else product.trace())
+    return total
+
+
+def _interval(conclusion: OnInterval) -> Judged:
+    small, large = conclusion.relation.args
+    strict = conclusion.relation.rel_op == "<"
+    ends = [Fraction(int(end.p), int(end.q)) for end in (conclusion.low, conclusion.high)]
+    with flint.ctx.workprec(128):
+        open_pieces, pieces = [(ends[0], ends[1], 0)], 0
+        while open_pieces:
+            low, high, depth = open_pieces.pop()
+            middle, half = (low + high) / 2, (high - low) / 2
+            around = balls.ball(middle) + balls.ball(half) * flint.arb(0, 1)
+            room = balls.evaluate(large - small, {conclusion.letter: around})
+            if room > 0 or (not strict and room >= 0):
+                pieces += 1
+                continue
+            at = balls.evaluate(large - small, {conclusion.letter: balls.ball(middle)})
+            if at < 0 or (strict and at <= 0):
+                sides = [
+                    balls.evaluate(side, {conclusion.letter: balls.ball(middle)}).str(30)
+                    for side in (small, large)
+                ]
+                witness = Witness(
+                    {str(conclusion.letter): str(middle)},
+                    str(conclusion.relation),
+                    sides[0],
+                    sides[1],
+                    ("balls of 128 bits",),
+                )
+                return Judged(Finding.REFUTED, "balls", witness=witness)
+            if depth == MOST_HALVINGS:
+                return Judged(
+                    Finding.UNDECIDED, "no prover", tried=(f"balls near {float(middle):.6g}",)
+                )
+            open_pieces += [(low, middle, depth + 1), (middle, high, depth + 1)]
+    return Judged(
+        Finding.PROVED,
+        "balls over the whole interval",
+        (f"{pieces} balls of 128 bits cover [{ends[0]}, {ends[1]}]",),
+    )
+
+
+def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:
+    derived = "derived by hand; read by a person"
+    if conclusion.test not in TESTS:
+        return Judged(Finding.UNDECIDED, "by hand", tried=(derived,))
+    found = try_step(conclusion.test, instances, rng)
+    evidence = (derived, conclusion.why, f"smallest slack {found.slack:.3g}")
+    if found.witness is not None:
+        return Judged(
+            Finding.REFUTED, "random instances", evidence, found.witness, cases=found.cases
+        )
+    return Judged(Finding.TESTED, "by hand; random instances", evidence, cases=found.cases)

@@ -1,0 +1,263 @@
+"""Random instances inside the hypotheses of the repaired theorems, with what is promised for them.
+
+An instance is a signal, (beta, rho), an omega and an initial matrix W(0) with
+w_ii(0) <= beta omega and pivots of at least rho omega. A good part of them sits at an edge of
+these conditions, or at omega_0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from swingby.simulate.state import Floats
+from swingby.theory import theorem_r, theorem_r_search, theorem_two
+from swingby.theory.theorem_r import Setting, Witness
+
+#: The level at which a concept counts as learned.
+LEVEL = float(theorem_two.LEVEL)
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Initial matrices under one signal, and a theorem's promises for each of them.
+
+    Parameters
+    ----------
+    signal : ndarray of shape (d,)
+        Descending, per unit of eta times steps.
+    eta : float
+    starts : ndarray of shape (n, d, d)
+        W(0).
+    log_peaks : ndarray of shape (n, d, d)
+        Natural logarithm of the bounds on w_ij(t); inf where nothing is promised.
+    reach : ndarray of shape (n, d)
+        Eta times steps by which each w_ii has reached the level.
+    keeps : bool
+        Whether w_ii is promised to stay above the level from then on.
+    text : str
+        The numbers, for a witness.
+    beta, rho, log_omega : float
+        nan where the theorem does not name them.
+    setting : Setting or None
+    witness : theorem_r.Witness or None
+        Of Theorem R, certified at omega.
+    """
+
+    signal: Floats
+    eta: float
+    starts: Floats
+    log_peaks: Floats
+    reach: Floats
+    keeps: bool
+    text: str
+    beta: float = math.nan
+    rho: float = math.nan
+    log_omega: float = math.nan
+    setting: Setting | None = None
+    witness: Witness | None = None
+
+
+def initial_matrices(
+    d: int, beta: float, rho: float, count: int, rng: np.random.Generator
+) -> Floats:
+    """Draw positive definite matrices with w_ii in [rho, beta] and pivots of at least rho.
+
+    About half of the w_ii sit at an end of their range, about half of the pivots at rho.
+
+    Parameters
+    ----------
+    d : int
+    beta, rho : float
+    count : int
+    rng : numpy Generator
+
+    Returns
+    -------
+    ndarray of shape (count, d, d)
+    """
+    spread = math.log(beta / rho)
+    place = rng.choice([0.0, 1.0, math.nan], p=[0.15, 0.4, 0.45], size=(count, d))
+    place = np.where(np.isnan(place), rng.uniform(0, 1, (count, d)), place)
+    diagonal = np.clip(rho * np.exp(spread * place), rho, beta)
+    depth = np.where(rng.random((count, d)) < 0.5, 1.0, rng.uniform(0, 1, (count, d)))
+    pivots = diagonal * (rho / diagonal) ** depth
+    pivots[:, 0] = diagonal[:, 0]
+    L = np.zeros((count, d, d))
+    L[:, range(d), range(d)] = 1.0
+    for i in range(1, d):
+        row = rng.standard_normal((count, i))
+        axis = np.eye(i)[rng.integers(i, size=count)] * rng.choice([-1.0, 1.0], size=(count, 1))
+        row = np.where(rng.random((count, 1)) < 0.4, axis, row)
+        row /= np.linalg.norm(row, axis=1, keepdims=True)
+        missing = np.sqrt(np.maximum(diagonal[:, i] - pivots[:, i], 0.0))
+        L[:, i, :i] = row * missing[:, None] / np.sqrt(pivots[:, :i])
+    W = (L * pivots[:, None, :]) @ L.swapaxes(1, 2)
+    return np.asarray((W + W.swapaxes(1, 2)) / 2)
+
+
+def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
+    """Draw trials of the theorem on two concepts, omega <= omega_0 (40% at omega_0).
+
+    Parameters
+    ----------
+    count : int
+    rng : numpy Generator
+    dynamics : {"flow", "gd"}
+    effective : bool
+        The form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta, and
+        peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
+
+    Returns
+    -------
+    Trials
+    """
+    beta, rho = _spread(rng)
+    signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
+    eta = _eta(rng, dynamics)
+    edges = Fraction(beta), Fraction(rho)
+    (own_1, own_2), (a_1, a_2) = _signals(signal, eta, effective)
+    limit = min(
+        theorem_two.log_omega_0(own_1, own_2, *edges), theorem_two.log_omega_0(a_1, a_2, *edges)
+    )
+    L = limit - _depth(rng)
+    peaks = np.full((2, 2), theorem_two.log_peak(a_1, a_2, *edges, L))
+    times = np.array(theorem_two.time_bounds(a_1, a_2, *edges, L))
+    peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
+    return _trials(signal, eta, beta, rho, float(L), peaks, times, count, rng)
+
+
+def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
+    """Draw trials of the theorem on distinct concepts, d = 2 to 4.
+
+    Parameters
+    ----------
+    count, rng, dynamics, effective
+        As in :func:`draw_two`.
+
+    Returns
+    -------
+    Trials
+    """
+    beta, rho = _spread(rng)
+    d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
+    most = {2: 8.0, 3: 4.0, 4: 2.7}[d]
+    ratios = np.exp(-rng.uniform(math.log(1.25), math.log(most), d - 1))
+    signal = np.concatenate([[1.0], np.cumprod(ratios)])
+    eta = _eta(rng, dynamics)
+    stated, promised = _signals(signal, eta, effective)
+    setting = Setting(promised, Fraction(beta), Fraction(rho))
+    certified = theorem_r_search.search(setting)
+    limit = certified.log_omega_0
+    if effective:
+        plain = Setting(stated, setting.beta, setting.rho)
+        limit = min(limit, theorem_r_search.search(plain).log_omega_0)
+    L = limit - _depth(rng)
+    witness = theorem_r_search.find_witness(setting, L)
+    if witness is None:
+        witness = theorem_r_search.scaled(setting, L, certified)
+    peaks = np.array([[float(value) for value in row] for row in witness.log_peaks])
+    times = np.array(theorem_r.time_bounds(setting, L, witness))
+    peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
+    drawn = _trials(signal, eta, beta, rho, float(L), peaks, times, count, rng)
+    return replace(drawn, setting=setting, witness=witness)
+
+
+def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
+    """Draw trials of the theorem on convergence: W(0) of any size, close signals included.
+
+    Parameters
+    ----------
+    count, rng, dynamics, effective
+        As in :func:`draw_two`.
+
+    Returns
+    -------
+    Trials
+    """
+    d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
+    signal = np.sort(rng.uniform(0.2, 1.0, d))[::-1]
+    if rng.random() < 0.2:
+        signal = np.full(d, signal[0])
+    signal = signal / signal[0]
+    eta = _eta(rng, dynamics)
+    size = math.exp(rng.uniform(math.log(1e-8), math.log(2.0)))
+    starts = size * initial_matrices(d, 1.0, math.exp(-rng.uniform(0.1, 5)), count, rng)
+    diagonal = np.diagonal(starts, axis1=1, axis2=2)
+    log_det = np.linalg.slogdet(starts)[1] - np.log(diagonal).sum(axis=1)
+    promised = np.log1p(eta * signal) / eta if effective else signal
+    below = diagonal < LEVEL
+    start = np.log(np.where(below, diagonal / np.where(below, 1 - diagonal, 1.0), 1.0))
+    rise = math.log(LEVEL / (1 - LEVEL)) - start + np.maximum(-log_det, 0)[:, None] / (1 - LEVEL)
+    reach = np.where(below, rise / (2 * promised), 0.0)
+    text = f"a = {signal.tolist()}, eta = {eta!r}"
+    return Trials(signal, eta, starts, np.full_like(starts, np.inf), reach, False, text)
+
+
+DRAWS: dict[str, Callable[[int, np.random.Generator, str, bool], Trials]] = {
+    "Theorem two": draw_two,
+    "Theorem R": draw_r,
+    "Theorem G": draw_g,
+}
+
+
+def _spread(rng: np.random.Generator) -> tuple[float, float]:
+    beta = math.exp(rng.uniform(0, 1.5))
+    return beta, beta * math.exp(-rng.uniform(0.02, 4))
+
+
+def _eta(rng: np.random.Generator, dynamics: str) -> float:
+    """Eta a_1; under the flow eta only says where the solution is looked at."""
+    return 0.1 if dynamics == "flow" else math.exp(rng.uniform(math.log(0.005), math.log(0.05)))
+
+
+def _depth(rng: np.random.Generator) -> Fraction:
+    """How far log omega lies below log omega_0: in 40% of the draws not at all."""
+    return Fraction(0 if rng.random() < 0.4 else rng.uniform(0, 6))
+
+
+def _signals(
+    signal: Floats, eta: float, effective: bool
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """The signal, and the one that the promises are made for, exactly."""
+    promised = np.log1p(eta * signal) / eta if effective else signal
+    return tuple(map(Fraction, signal.tolist())), tuple(map(Fraction, promised.tolist()))
+
+
+def _trials(
+    signal: Floats,
+    eta: float,
+    beta: float,
+    rho: float,
+    log_omega: float,
+    log_peaks: Floats,
+    reach: Floats,
+    count: int,
+    rng: np.random.Generator,
+) -> Trials:
+    d = len(signal)
+    starts = math.exp(log_omega) * initial_matrices(d, beta, rho, count, rng)
+    bounds = np.full((d, d), np.inf)
+    for i, j in combinations(range(d), 2):
+        bounds[i, j] = log_peaks[i, j]
+    text = (
+        f"a = {signal.tolist()}, eta = {eta!r}, beta = {beta!r}, rho = {rho!r}, "
+        f"log omega = {log_omega!r}"
+    )
+    return Trials(
+        signal,
+        eta,
+        starts,
+        np.broadcast_to(bounds, (count, d, d)),
+        np.broadcast_to(reach, (count, d)),
+        True,
+        text,
+        beta,
+        rho,
+        log_omega,
+    )

@@ -1,0 +1,1 @@
+"""Relations between numbers: certificates, z3, boxes in ball arithmetic, exact counterexamples."""

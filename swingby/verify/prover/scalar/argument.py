@@ -1,0 +1,254 @@
+"""Strategies that prove a sequent: expansion, certificates, boxes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy
+
+from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes
+from swingby.verify.prover.scalar.cases import eliminate_equations, recognise_signs, relax, split
+from swingby.verify.prover.scalar.certificate import Certificate, find, with_negated_goal
+from swingby.verify.prover.scalar.laurent import PolynomialProblem
+from swingby.verify.prover.scalar.naming import name_factors, name_logarithms
+from swingby.verify.prover.scalar.polynomial_form import polynomial_problem
+from swingby.verify.prover.scalar.relation import Relation, Sequent
+from swingby.verify.prover.scalar.smt import opinion
+from swingby.verify.prover.scalar.translation import Translator, Untranslatable
+from swingby.verify.prover.scalar.translation_check import check_translation, identity_at_points
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a strategy came back with.
+
+    Parameters
+    ----------
+    proved : bool
+    method : str
+    evidence : tuple of str
+    tried : tuple of str
+        What did not work.
+    candidates : tuple of dict
+        Points at which the goal may fail.
+    """
+
+    proved: bool
+    method: str = ""
+    evidence: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+    candidates: tuple[dict[str, Any], ...] = ()
+
+
+def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
+    """An equation whose two sides expand to the same.
+
+    Parameters
+    ----------
+    sequent : Sequent
+    rng : int
+        Seed of the points of the second check.
+
+    Returns
+    -------
+    Attempt
+    """
+    if sequent.goal.kind != "==":
+        return Attempt(False)
+    sequent = eliminate_equations(sequent)
+    goal = sequent.goal
+    try:
+        translator = Translator([goal.small, goal.large])
+        difference = translator.quotient(goal.difference)
+    except Untranslatable as reason:
+        return Attempt(False, tried=(f"expansion: {reason}",))
+    if difference.numerator:
+        return Attempt(False, tried=("expansion: the sides differ",))
+    count = identity_at_points(sequent, rng=rng)
+    names = ", ".join(atom.name for atom in translator.atoms)
+    lines = (f"left - right = 0 after expansion in {names}", f"no difference at {count} points")
+    return Attempt(True, "exact expansion", lines)
+
+
+def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attempt:
+    """A positivity certificate for every case of Abs, Max and Min.
+
+    Parameters
+    ----------
+    sequent : Sequent
+    rng : int
+        Seed of the points at which the translation is checked.
+    effort : int
+        0 to 3.
+
+    Returns
+    -------
+    Attempt
+    """
+    goal = sequent.goal
+    if goal.kind == "==":
+        halves = [
+            replace(goal, kind="<="),
+            Relation(goal.large, goal.small, "<=", goal.label),
+        ]
+        attempts = [
+            by_certificate(replace(sequent, goal=half), rng, effort=effort) for half in halves
+        ]
+        return _together(attempts)
+    sizes = [f for f in sympy.Mul.make_args(goal.small) if isinstance(f, sympy.Abs)]
+    if len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
+        factor, inside = goal.small / sizes[0], sizes[0].args[0]
+        ends = [replace(goal, small=factor * end) for end in (inside, -inside)]
+        attempt = _together(
+            [by_certificate(replace(sequent, goal=end), rng, effort=effort) for end in ends]
+        )
+        if attempt.proved or not inside.is_Symbol:
+            return attempt
+    prepared = recognise_signs(eliminate_equations(sequent))
+    relaxed, exact = relax(prepared)
+    if relaxed != prepared:
+        attempt = _certify(recognise_signs(relaxed), rng, effort if exact else min(effort, 1))
+        if attempt.proved or exact:
+            return attempt
+    cases = split(prepared)
+    if cases is None:
+        return Attempt(False, tried=("too many cases",))
+    attempts = []
+    for case in cases:
+        attempt = _certify(case, rng, effort)
+        if not attempt.proved:
+            return attempt
+        if len(cases) > 1:
+            conditions = ", ".join(str(r) for r in case.given if r.label == "case")
+            lines = (f"case {conditions}:", *attempt.evidence)
+            attempt = replace(attempt, evidence=lines)
+        attempts.append(attempt)
+    return _together(attempts)
+
+
+def _together(attempts: list[Attempt]) -> Attempt:
+    if not all(attempt.proved for attempt in attempts):
+        return next(attempt for attempt in attempts if not attempt.proved)
+    methods = {attempt.method for attempt in attempts}
+    method = min(methods, key=lambda name: "agrees" in name)
+    return Attempt(True, method, tuple(line for a in attempts for line in a.evidence))
+
+
+def _certify(case: Sequent, rng: int, effort: int) -> Attempt:
+    """First without the hypotheses with log, where the conclusion has no exp and no log."""
+    flat = tuple(r for r in case.given if not r.difference.has(sympy.log))
+    if _is_curved(case.goal) or flat == case.given:
+        return _combine(case, rng, effort)
+    first = _combine(replace(case, given=flat), rng, effort)
+    # A model of fewer hypotheses is still only a candidate: it is checked against all of them.
+    second = first if first.proved else _combine(case, rng, min(effort, 0))
+    return second if second.proved else replace(first, tried=(*first.tried, *second.tried))
+
+
+def _is_curved(relation: Relation) -> bool:
+    return bool(relation.difference.has(sympy.exp, sympy.log))
+
+
+def _combine(case: Sequent, rng: int, effort: int) -> Attempt:
+    curved = any(map(_is_curved, case.relations))
+    problems, tried = _problems([("polynomials", case, False), ("logarithms", case, True)], curved)
+    # Letters for factors and for logarithms take time to find: only where nothing simple works.
+    named = grouped = case
+    for level in range(effort + 1):
+        for form, sequent, problem in problems:
+            if level > 1 and (sequent is grouped != case or named not in (case, sequent)):
+                continue
+            accepted = _search(sequent, problem, form, level, rng)
+            if accepted is not None:
+                return accepted
+        if level == 0 < effort:
+            grouped = name_logarithms(case) if curved else case
+            forms = [("grouped logarithms", grouped, True)] * (grouped != case)
+            named = name_factors(case)
+            if named != case:
+                forms += [("products", named, False), ("logarithms of products", named, True)]
+            more, failed = _problems(forms, curved)
+            tried += failed
+            for form, sequent, problem in more:
+                accepted = _search(sequent, problem, form, level, rng)
+                if accepted is not None:
+                    return accepted
+            problems += more
+    candidates: list[dict[str, Any]] = []
+    for form, _, problem in problems:
+        tried.append(f"certificate in {form}: none found")
+        if effort > 1 and form == "polynomials":
+            answer, point = opinion(problem)
+            tried.append(f"z3 in {form}: {answer}" + (", no proof by itself" * (answer == "unsat")))
+            if point:
+                candidates.append(point)
+    return Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
+
+
+def _problems(
+    forms: list[tuple[str, Sequent, bool]], curved: bool
+) -> tuple[list[tuple[str, Sequent, PolynomialProblem]], list[str]]:
+    """The polynomial problems of some forms of a sequent, and why there is none of the others."""
+    problems, failed = [], []
+    for form, sequent, logarithmic in forms:
+        if logarithmic and not curved:
+            continue
+        try:
+            problem = polynomial_problem(sequent, logarithmic=logarithmic)
+        except (Untranslatable, ValueError) as reason:
+            failed.append(f"{form}: {reason}")
+        else:
+            problems.append((form, sequent, problem))
+    return problems, failed
+
+
+def _search(
+    sequent: Sequent, problem: PolynomialProblem, form: str, level: int, rng: int
+) -> Attempt | None:
+    turned = level == 1 and form != "logarithms of products"
+    for option in [problem, with_negated_goal(problem)] if turned else [problem]:
+        certificate = find(option, effort=level, least=level)
+        if certificate is not None:
+            return _accepted(sequent, problem, certificate, form, rng)
+    return None
+
+
+def _accepted(
+    case: Sequent, problem: PolynomialProblem, certificate: Certificate, form: str, rng: int
+) -> Attempt:
+    points = check_translation(case, problem, rng=rng)
+    answer, _ = opinion(certificate.problem, certificate.used, timeout=1500)
+    if answer == "sat":
+        raise RuntimeError(f"z3 contradicts a certificate of {case.goal}: {certificate}")
+    lines = ["" if form == "polynomials" else f"in {form}:"]
+    lines = [f"{lines[0]} {certificate}".strip()]
+    lines += [f"uses {label}" for label in certificate.used if label]
+    lines.append(f"translation compared at {points} points")
+    agrees = "z3 agrees" if answer == "unsat" else "checked twice"
+    return Attempt(True, f"certificate, {agrees}", tuple(lines))
+
+
+def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
+    """Boxes, for one or two letters.
+
+    Parameters
+    ----------
+    sequent : Sequent
+    rng : int
+        Not used: the boxes are deterministic.
+
+    Returns
+    -------
+    Attempt
+    """
+    cases = split(recognise_signs(eliminate_equations(sequent)))
+    if cases is None:
+        return Attempt(False, tried=("too many cases",))
+    lines: list[str] = []
+    for case in cases:
+        proved, report = prove_on_boxes(case)
+        if not proved:
+            return Attempt(False, tried=(f"boxes: {report.corner}",))
+        lines += [*report.steps, f"{report.boxes} boxes in balls of 128 bits"]
+    return Attempt(True, "boxes in ball arithmetic", tuple(lines))

@@ -1,0 +1,262 @@
+"""Columns of the linear program behind a positivity certificate.
+
+A column is a product of constraints times a monomial that is never negative. Columns are made
+on demand: a constraint product is shifted so that one of its terms meets a wanted monomial.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from swingby.verify.prover.scalar.laurent import (
+    ONE,
+    Monomial,
+    Polynomial,
+    PolynomialProblem,
+    is_nonnegative,
+    is_positive,
+    multiply,
+    product,
+    shift,
+)
+
+#: The linear programs stay below this many columns.
+MOST_COLUMNS = 6_000
+
+#: Products of constraints with more terms than this are not used.
+MOST_TERMS = 40
+
+#: Exponents are digits of this many bits in a monomial's code.
+_BITS = 12
+
+#: For each effort: rounds with single constraints, then the largest product in a last round,
+#: and the share of a product's terms that have to be wanted already.
+EFFORTS = ((2, 1, 1.0), (3, 2, 0.75), (3, 2, 0.5), (3, 3, 0.6))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A certainly nonnegative polynomial: a product of constraints times a monomial.
+
+    Parameters
+    ----------
+    factors : tuple of int
+        Places of the constraints.
+    monomial : Monomial
+    polynomial : Polynomial
+    strict : bool
+        It is certainly positive.
+    free : bool
+        It is zero, so that it may have any coefficient.
+    """
+
+    factors: tuple[int, ...]
+    monomial: Monomial
+    polynomial: Polynomial
+    strict: bool
+    free: bool
+
+
+def column(
+    problem: PolynomialProblem,
+    factors: tuple[int, ...],
+    monomial: Monomial,
+    multiplied: Polynomial | None = None,
+) -> Column | None:
+    """One column, computed from its parts.
+
+    Parameters
+    ----------
+    problem : PolynomialProblem
+    factors : tuple of int
+    monomial : Monomial
+    multiplied : Polynomial, optional
+        The product of the factors, where it is known already.
+
+    Returns
+    -------
+    Column or None
+        None if the monomial may be negative or undefined.
+    """
+    constraints = [problem.constraints[place] for place in factors]
+    free = any(constraint.kind == "==" for constraint in constraints)
+    defined = all(
+        exponent > 0 or problem.atoms[atom].sign == "positive" for atom, exponent in monomial
+    )
+    if not (defined if free else is_nonnegative(monomial, problem.atoms)):
+        return None
+    strict = (
+        not free
+        and is_positive(monomial, problem.atoms)
+        and all(constraint.kind == ">" for constraint in constraints)
+    )
+    base = multiplied or product(constraint.polynomial for constraint in constraints)
+    return Column(factors, monomial, shift(base, monomial), strict, free)
+
+
+class Workshop:
+    """Makes the columns of one problem without repeating any.
+
+    Monomials are handled as whole numbers whose digits are exponents, so that a product of
+    monomials is a sum.
+
+    Parameters
+    ----------
+    problem : PolynomialProblem
+    """
+
+    def __init__(self, problem: PolynomialProblem) -> None:
+        self.problem = problem
+        self.columns: list[Column] = []
+        self._seen: set[tuple[tuple[int, ...], int]] = set()
+        self._monomials: dict[int, Monomial] = {}
+        self._products: dict[tuple[int, ...], Polynomial] = {(): dict(ONE)}
+
+    def grow(self, wanted: set[Monomial], largest: int, share: float) -> None:
+        """Add the columns that meet wanted monomials.
+
+        Parameters
+        ----------
+        wanted : set of Monomial
+        largest : int
+            Products of up to this many constraints; 0 for monomials alone.
+        share : float
+            Products of two or more are taken only if at least this share of their terms is
+            wanted.
+        """
+        targets = sorted(map(code_of, wanted))
+        for factors in self._shapes(largest):
+            base = self._product(factors)
+            if len(base) > MOST_TERMS:
+                continue
+            terms = list(map(code_of, base))
+            hits = Counter(target - term for target in targets for term in terms)
+            least = share * len(terms) if len(factors) > 1 else 1
+            for code, count in hits.items():
+                if count < least or (factors, code) in self._seen:
+                    continue
+                self._seen.add((factors, code))
+                if code not in self._monomials:
+                    self._monomials[code] = monomial_of(code)
+                made = column(self.problem, factors, self._monomials[code], base)
+                if made is not None:
+                    self.columns.append(made)
+                if len(self.columns) >= MOST_COLUMNS:
+                    return
+
+    def monomials(self) -> set[Monomial]:
+        """All monomials of all columns."""
+        return {term for made in self.columns for term in made.polynomial}
+
+    def _shapes(self, largest: int) -> Iterator[tuple[int, ...]]:
+        places = range(len(self.problem.constraints))
+        for count in range(largest + 1):
+            yield from itertools.combinations_with_replacement(places, count)
+
+    def _product(self, factors: tuple[int, ...]) -> Polynomial:
+        if factors not in self._products:
+            last = self.problem.constraints[factors[-1]].polynomial
+            self._products[factors] = multiply(self._product(factors[:-1]), last)
+        return self._products[factors]
+
+
+def code_of(monomial: Monomial) -> int:
+    """A monomial as a whole number: a product of monomials is a sum of codes.
+
+    Parameters
+    ----------
+    monomial : Monomial
+
+    Returns
+    -------
+    int
+    """
+    return sum(exponent << (_BITS * atom) for atom, exponent in monomial)
+
+
+def monomial_of(code: int) -> Monomial:
+    """The monomial with a code.
+
+    Parameters
+    ----------
+    code : int
+
+    Returns
+    -------
+    Monomial
+    """
+    half, atom, found = 1 << (_BITS - 1), 0, []
+    while code:
+        digit = (code + half) % (2 * half) - half
+        if digit:
+            found.append((atom, digit))
+        code = (code - digit) >> _BITS
+        atom += 1
+    return tuple(found)
+
+
+def columns_of(problem: PolynomialProblem, effort: int) -> list[Column]:
+    """Columns that may take part in a certificate.
+
+    Parameters
+    ----------
+    problem : PolynomialProblem
+    effort : int
+        Place in :data:`EFFORTS`.
+
+    Returns
+    -------
+    list of Column
+    """
+    rounds, largest, share = EFFORTS[effort]
+    workshop = Workshop(problem)
+    wanted = set(problem.goal.polynomial)
+    if not wanted:
+        for constraint in problem.constraints:
+            wanted |= set(constraint.polynomial)
+    for _ in range(rounds):
+        workshop.grow(wanted, 1, share)
+        found = workshop.monomials() | wanted
+        if len(found) > 600 or found == wanted:
+            break
+        wanted = found
+    if largest > 1:
+        workshop.grow(wanted, largest, share)
+    workshop.grow(workshop.monomials(), 0, share)
+    return useful(workshop.columns, set(problem.goal.polynomial))
+
+
+def useful(columns: list[Column], fixed: set[Monomial]) -> list[Column]:
+    """Columns without a term that nothing else could cancel.
+
+    Parameters
+    ----------
+    columns : list of Column
+    fixed : set of Monomial
+        Terms of the goal.
+
+    Returns
+    -------
+    list of Column
+    """
+    signed = [
+        [(term, value.numerator > 0) for term, value in made.polynomial.items()] for made in columns
+    ]
+    alive = list(range(len(columns)))
+    while True:
+        up: set[Monomial] = set(fixed)
+        down: set[Monomial] = set(fixed)
+        for place in alive:
+            for term, rises in signed[place]:
+                if rises or columns[place].free:
+                    up.add(term)
+                if not rises or columns[place].free:
+                    down.add(term)
+        both = up & down
+        kept = [place for place in alive if all(term in both for term, _ in signed[place])]
+        if len(kept) == len(alive):
+            return [columns[place] for place in kept]
+        alive = kept

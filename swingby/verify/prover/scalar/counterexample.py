@@ -1,0 +1,229 @@
+"""Counterexamples: found by search, shrunk to round numbers, checked twice.
+
+A point counts only if every hypothesis certainly holds there and the conclusion certainly fails:
+exactly where the sides are rational, otherwise in balls at rising precision. A second evaluation
+has to agree: balls for exact ones, mpmath with 60 digits for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+
+from swingby.verify.prover.evidence import Witness
+from swingby.verify.prover.scalar.edges import Condition, condition
+from swingby.verify.prover.scalar.exact_value import compiled, decide
+from swingby.verify.prover.scalar.feasible_constants import (
+    admissible,
+    entry_conditions,
+    settings,
+)
+from swingby.verify.prover.scalar.relation import Relation, Sequent
+from swingby.verify.prover.scalar.rounding import compact, may_be, rounder
+from swingby.verify.prover.scalar.sampling import LEVELS, draw, in_order
+from swingby.verify.prover.scalar.second_evaluation import balls_agree, mpmath_agrees
+
+#: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them.
+QUICK = (8, 6, 120)
+LONG = (60, 40, 3000)
+
+PRECISIONS = (128, 512, 2048)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where a counterexample is looked for.
+
+    Parameters
+    ----------
+    sequent : Sequent
+    in_force : bool
+        Points have to satisfy Assumptions D.1 to D.5.
+    indices : str
+        Which entries the line speaks of.
+    """
+
+    sequent: Sequent
+    in_force: bool = False
+    indices: str = "any"
+
+    @property
+    def given(self) -> tuple[Relation, ...]:
+        """The hypotheses, with (D.8) where it is in force."""
+        extra = entry_conditions(frozenset(self.sequent.symbols)) if self.in_force else ()
+        return self.sequent.given + extra
+
+    def refutes(self, point: Mapping[str, Any]) -> bool:
+        """Whether all hypotheses certainly hold at a point and the conclusion certainly fails.
+
+        Parameters
+        ----------
+        point : mapping from str to flint.fmpq
+
+        Returns
+        -------
+        bool
+        """
+        return _refutes(tuple(map(condition, self.given)), condition(self.sequent.goal), point)
+
+
+def _refutes(given: tuple[Condition, ...], goal: Condition, point: Mapping[str, Any]) -> bool:
+    if decide(goal.margin, goal.relation.kind, point, PRECISIONS) is not False:
+        return False
+    return all(decide(c.margin, c.relation.kind, point, PRECISIONS) is True for c in given)
+
+
+def counterexample(
+    search: Search, *, effort: tuple[int, int, int] = QUICK, rng: int = 0
+) -> Witness | None:
+    """A point at which a sequent fails.
+
+    Parameters
+    ----------
+    search : Search
+    effort : tuple of int
+        :data:`QUICK` or :data:`LONG`.
+    rng : int
+        Seed.
+
+    Returns
+    -------
+    Witness or None
+        None if the search found none, which proves nothing.
+    """
+    generator = np.random.default_rng(rng)
+    letters = {letter.name: letter for letter in search.sequent.symbols}
+    given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)
+    count = 0
+    for start, draws in _starts(search, effort):
+        fixed = set(start) & set(letters) if search.in_force else set()
+        names = in_order(frozenset(letters) - start.keys())
+        seen = set()
+        for _ in range(draws if names else 1):
+            # Every other point has all entries of W on one level.
+            count += 1
+            level = (count // 2) % LEVELS if count % 2 else None
+            point = draw(names, letters, start, given, goal, generator, level)
+            if point is None:
+                continue
+            key = tuple(sorted((name, str(point[name])) for name in names)) if names else ()
+            if key in seen:
+                continue
+            seen.add(key)
+            if not _fits(point, search.indices) or not _refutes(given, goal, point):
+                continue
+            point = _shrink(search, given, goal, point, letters, fixed)
+            witness = _witness(search, point)
+            if witness is not None:
+                return witness
+    return None
+
+
+def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
+    """A proposed point, such as a model of z3, as a witness, if it is one.
+
+    Parameters
+    ----------
+    search : Search
+    point : mapping from str to flint.fmpq
+
+    Returns
+    -------
+    Witness or None
+    """
+    if search.in_force or not _fits(point, search.indices):
+        return None
+    for letter in search.sequent.symbols:
+        value = point.get(letter.name)
+        if value is None or (letter.is_positive and value <= 0):
+            return None
+        if letter.is_nonnegative and value < 0:
+            return None
+    return _witness(search, dict(point)) if search.refutes(point) else None
+
+
+def _starts(search: Search, effort: tuple[int, int, int]) -> Iterator[tuple[dict[str, Any], int]]:
+    if not search.in_force:
+        yield {}, effort[2]
+        return
+    for count, setting in enumerate(settings()):
+        if count >= effort[0]:
+            return
+        for point in setting.points(search.indices):
+            yield point, effort[1]
+
+
+def _fits(point: Mapping[str, Any], indices: str) -> bool:
+    if "a_i" in point and "a_j" in point:
+        return admissible(point["a_i"], point["a_j"], indices)
+    return True
+
+
+def _shrink(
+    search: Search,
+    given: tuple[Condition, ...],
+    goal: Condition,
+    point: dict[str, Any],
+    letters: Mapping[str, Any],
+    fixed: set[str],
+) -> dict[str, Any]:
+    """The point with rounder values, as long as it stays a counterexample."""
+    for name in in_order(frozenset(letters)):
+        if name in fixed:
+            continue
+        others = [point[other] for other in fixed]
+        for value in rounder(point[name], letters[name], others):
+            # Letters with one value stay together: a bound is often attained.
+            same = [other for other in letters if other not in fixed and other != name]
+            tied = {other: value for other in same if point[other] == point[name]}
+            candidate = {**point, name: value}
+            if tied and all(may_be(value, letters[other]) for other in tied):
+                together = {**candidate, **tied}
+                if _fits(together, search.indices) and _refutes(given, goal, together):
+                    point = together
+                    break
+            if _fits(candidate, search.indices) and _refutes(given, goal, candidate):
+                point = candidate
+                break
+    return point
+
+
+def _witness(search: Search, point: Mapping[str, Any]) -> Witness | None:
+    goal = search.sequent.goal
+    if not search.refutes(point):
+        return None
+    with flint.ctx.workprec(256):
+        sides = [compiled(side)(point) for side in (goal.small, goal.large)]
+    exact = not any(isinstance(side, flint.arb) for side in sides)
+    if exact:
+        first, second, agrees = (
+            "exact rationals",
+            "balls of 256 bits",
+            balls_agree(goal, point, sides),
+        )
+    else:
+        first, second = "balls of 128 to 2048 bits", "mpmath with 60 digits"
+        agrees = mpmath_agrees(search.given, goal, point)
+    if not agrees:
+        raise RuntimeError(f"two evaluations disagree on {goal} at {dict(point)}")
+    return Witness(
+        values={name: compact(point[name]) for name in in_order(frozenset(point))},
+        relation=str(goal),
+        left=_shown(sides[0]),
+        right=_shown(sides[1]),
+        checked=(first, second),
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, flint.arb):
+        return str(value.str(20, radius=False))
+    text = compact(value)
+    if len(text) <= 60:
+        return text
+    with flint.ctx.workprec(128):
+        return str(flint.arb(value).str(20, radius=False))

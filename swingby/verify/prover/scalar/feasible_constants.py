@@ -1,0 +1,234 @@
+"""Exact sets of numbers and constants that satisfy every one of Assumptions D.1 to D.5.
+
+A witness against a line that stands under D.1 to D.5 has to satisfy them all. The sets come
+from simple ones to extreme ones; each is checked against the statements of
+:mod:`swingby.theory.assumptions` before it is used, in exact arithmetic or balls.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from swingby.theory import assumptions as text
+from swingby.verify.prover.scalar.exact_value import decide, margin_of
+from swingby.verify.prover.scalar.relation import Relation, relation_from
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Numbers and constants inside D.1 to D.5.
+
+    Parameters
+    ----------
+    signal : tuple of flint.fmpq
+        a, length d.
+    values : dict from str to flint.fmpq
+        alpha, gamma, beta, P, K, kappa, C, omega, eta, d.
+    """
+
+    signal: tuple[Any, ...]
+    values: dict[str, Any]
+
+    def points(self, indices: str) -> Iterator[dict[str, Any]]:
+        """The values together with a_i, a_j (and a_k = a_j) for the entries a line speaks of.
+
+        Parameters
+        ----------
+        indices : {"any", "diagonal", "off-diagonal", "larger first"}
+
+        Yields
+        ------
+        dict from str to flint.fmpq
+        """
+        for i, j in itertools.product(self.signal, repeat=2):
+            if admissible(i, j, indices):
+                yield self.values | {"a_i": i, "a_j": j, "a_k": j}
+
+
+def admissible(a_i: Any, a_j: Any, indices: str) -> bool:
+    """Whether a line with these indices speaks of an entry with these signals.
+
+    Parameters
+    ----------
+    a_i, a_j : flint.fmpq
+    indices : {"any", "diagonal", "off-diagonal", "larger first"}
+
+    Returns
+    -------
+    bool
+    """
+    allowed: dict[str, bool] = {
+        "any": True,
+        "diagonal": a_i == a_j,
+        "off-diagonal": a_i != a_j,
+        "larger first": a_i > a_j,
+    }
+    return allowed[indices]
+
+
+#: signal, K, kappa, C (None: K / (2 (kappa - 1))), alpha over the smallest signal, beta,
+#: and how many powers of ten omega stays below the largest.
+_SHAPES: tuple[tuple[tuple[str, ...], str, str, str | None, str, str, int], ...] = (
+    (("4", "1"), "20", "121/100", "2", "1", "2", 1),
+    (("4", "1"), "20", "121/100", "2", "1", "11/10", 20),
+    (("2", "1/2"), "20", "121/100", "2", "1", "2", 1),
+    (("4", "1"), "20", "144/100", "2", "1/2", "2", 1),
+    (("4", "1"), "20", "121/100", None, "1", "2", 1),
+    (("gap", "1"), "20", "121/100", None, "1", "2", 1),
+    (("gap", "1"), "20", "121/100", "2", "1", "2", 1),
+    (("16", "4", "1"), "20", "121/100", "2", "1", "2", 1),
+    (("gap", "1/2"), "20", "144/100", None, "1", "101/100", 1),
+    (("1/4", "1/16"), "40", "4", "4", "1", "10", 1),
+    (("gap", "1"), "20", "9", None, "1", "2", 1),
+    (("100", "1"), "20", "121/100", "11/10", "1", "2", 5),
+    (("gap", "1/100"), "20", "1225/1089", None, "1", "101/100", 1),
+    (("gap", "100"), "100", "4", None, "1/10", "2", 1),
+    (("4", "1"), "20", "9", None, "1", "2", 1),
+    (("4", "1"), "20", "121/100", "2", "1", "10000", 3),
+    (("4", "1"), "100", "121/4", "11/10", "1", "1001/1000", 1),
+    (("gap", "1"), "100", "36", None, "1", "101/100", 1),
+)
+
+
+def settings() -> Iterator[Setting]:
+    """Sets that satisfy all of D.1 to D.5, simple ones first.
+
+    Yields
+    ------
+    Setting
+        With P at the upper end of D.4 and eta at the upper end of D.2; then with a round P and
+        a small eta.
+    """
+    conditions = _conditions()
+    for loose in (False, True):
+        for shape in _SHAPES:
+            setting = _build(*shape, loose=loose)
+            if setting is not None and satisfies(setting, conditions):
+                yield setting
+
+
+def _build(
+    signal: tuple[str, ...],
+    K: str,
+    kappa: str,
+    C: str | None,
+    share: str,
+    beta: str,
+    margin: int,
+    *,
+    loose: bool,
+) -> Setting | None:
+    k, strength, b = Fraction(kappa), Fraction(K), Fraction(beta)
+    c = strength / (2 * (k - 1)) if C is None else Fraction(C)
+    alpha = Fraction(signal[-1]) * Fraction(share)
+    rates = [
+        3 * Fraction(signal[place + 1]) + alpha / c if entry == "gap" else Fraction(entry)
+        for place, entry in enumerate(signal)
+    ]
+    gamma = max(rates) / alpha
+    d = Fraction(len(rates))
+    root = Fraction(math.isqrt(k.numerator), math.isqrt(k.denominator))
+    bound = (1 - 1 / root) / (strength * gamma * d * b**2)
+    digits = _digits(rates, float(k), float(b), -math.log(float(bound))) + margin
+    digits = 10 * math.ceil(digits / 10) if digits < 1000 else 1000 * math.ceil(digits / 1000)
+    digits += 10 if loose and digits < 1000 else 0
+    omega = flint.fmpq(1, flint.fmpz(10) ** digits)
+    P = flint.fmpq(bound.numerator, bound.denominator) / omega
+    eta = 1 / (9 * strength * gamma * alpha)
+    if loose:
+        P = flint.fmpq(flint.fmpz(10) ** (digits + math.floor(math.log10(bound))))
+        eta /= 100
+    plain = {
+        "alpha": alpha,
+        "gamma": gamma,
+        "beta": b,
+        "K": strength,
+        "kappa": k,
+        "C": c,
+        "eta": eta,
+        "d": d,
+    }
+    values = {name: flint.fmpq(x.numerator, x.denominator) for name, x in plain.items()}
+    values |= {"P": P, "omega": omega}
+    return Setting(tuple(flint.fmpq(x.numerator, x.denominator) for x in rates), values)
+
+
+def _digits(rates: list[Fraction], kappa: float, beta: float, distance: float) -> int:
+    """Powers of ten that omega has to stay below for P to exist, from feasibility's F(kappa)."""
+    ordered = sorted(map(float, rates), reverse=True)
+    q = max(small / large for large, small in itertools.pairwise(ordered))
+    rho = (1 + q) / 2
+    Q = 10 * rho * kappa**2
+    b = math.log(beta)
+    # distance already holds 2 b.
+    least = ((distance - 2 * b) * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
+    return math.ceil(max(least, 10) / math.log(10))
+
+
+def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) -> bool:
+    """Whether every condition certainly holds, at every choice of its indices.
+
+    Parameters
+    ----------
+    setting : Setting
+    conditions : tuple of (str, Relation)
+        What the indices range over, and the inequality.
+
+    Returns
+    -------
+    bool
+    """
+    for over, relation in conditions:
+        margin = margin_of(relation)
+        if over == "concept":
+            points = [setting.values | {"a_k": a} for a in setting.signal]
+        elif over == "pair":
+            points = [
+                setting.values | {"a_i": i, "a_j": j}
+                for i, j in itertools.product(setting.signal, repeat=2)
+                if i > j
+            ]
+        else:
+            points = [setting.values]
+        if not all(decide(margin, relation.kind, point) for point in points):
+            return False
+    return True
+
+
+def _conditions() -> tuple[tuple[str, Relation], ...]:
+    """D.1 to D.5 as printed, but for the entries of W(0), which are a witness's own."""
+    return tuple(
+        (condition.over, relation_from(condition.relation, statement.id))
+        for statement in text.PRINTED
+        for condition in statement.conditions
+        if condition.over != "entry"
+    )
+
+
+def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
+    """(D.8) for the entries of W(0) among some letters.
+
+    Parameters
+    ----------
+    letters : frozenset of sympy.Symbol
+
+    Returns
+    -------
+    tuple of Relation
+    """
+    import sympy
+
+    found = []
+    for letter in sorted(letters, key=str):
+        if letter.name in ("w_ij(0)", "w_ii(0)", "w_jj(0)"):
+            size = sympy.Abs(letter)
+            found.append(Relation(text.omega, size, "<=", "Assumption D.1"))
+            found.append(Relation(size, text.beta * text.omega, "<=", "Assumption D.1"))
+    return tuple(found)

@@ -1,0 +1,281 @@
+"""Laurent polynomials over the rationals, and problems made of them.
+
+An exponent may be negative where the atom is positive. Nothing here rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+#: Exponents as (atom, exponent), sorted by atom, without zeros.
+Monomial = tuple[tuple[int, int], ...]
+Polynomial = dict[Monomial, Fraction]
+
+ONE: Polynomial = {(): Fraction(1)}
+
+
+@dataclass(frozen=True)
+class Atom:
+    """An unknown of a polynomial problem.
+
+    Parameters
+    ----------
+    name : str
+    sign : {"positive", "nonnegative", "real"}
+    meaning : sympy.Expr
+        What it stands for, in the letters of the claim.
+    """
+
+    name: str
+    sign: str
+    meaning: Any
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``polynomial >= 0``, ``> 0`` or ``= 0``.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+    kind : {">=", ">", "=="}
+    label : str
+    """
+
+    polynomial: Polynomial
+    kind: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class PolynomialProblem:
+    """Whether constraints on atoms imply ``goal >= 0`` (or ``> 0``, or ``= 0``).
+
+    Parameters
+    ----------
+    atoms : tuple of Atom
+    constraints : tuple of Constraint
+    goal : Constraint
+    """
+
+    atoms: tuple[Atom, ...]
+    constraints: tuple[Constraint, ...]
+    goal: Constraint
+
+
+def constant(value: Fraction | int) -> Polynomial:
+    """A constant polynomial.
+
+    Parameters
+    ----------
+    value : Fraction or int
+
+    Returns
+    -------
+    Polynomial
+    """
+    return {(): Fraction(value)} if value else {}
+
+
+def power_of(atom: int, exponent: int = 1) -> Polynomial:
+    """One atom to some power.
+
+    Parameters
+    ----------
+    atom, exponent : int
+
+    Returns
+    -------
+    Polynomial
+    """
+    return {((atom, exponent),): Fraction(1)} if exponent else dict(ONE)
+
+
+def times(first: Monomial, second: Monomial) -> Monomial:
+    """The product of two monomials.
+
+    Parameters
+    ----------
+    first, second : Monomial
+
+    Returns
+    -------
+    Monomial
+    """
+    if not first or not second:
+        return first or second
+    exponents = dict(first)
+    for atom, exponent in second:
+        exponents[atom] = exponents.get(atom, 0) + exponent
+    return tuple(sorted((atom, exponent) for atom, exponent in exponents.items() if exponent))
+
+
+def inverse(monomial: Monomial) -> Monomial:
+    """One over a monomial.
+
+    Parameters
+    ----------
+    monomial : Monomial
+
+    Returns
+    -------
+    Monomial
+    """
+    return tuple((atom, -exponent) for atom, exponent in monomial)
+
+
+def add(first: Polynomial, second: Polynomial, factor: Fraction | int = 1) -> Polynomial:
+    """``first + factor second``.
+
+    Parameters
+    ----------
+    first, second : Polynomial
+    factor : Fraction or int
+
+    Returns
+    -------
+    Polynomial
+    """
+    total = dict(first)
+    for monomial, coefficient in second.items():
+        value = total.get(monomial, Fraction(0)) + coefficient * factor
+        if value:
+            total[monomial] = value
+        else:
+            total.pop(monomial, None)
+    return total
+
+
+def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
+    """The product of two polynomials.
+
+    Parameters
+    ----------
+    first, second : Polynomial
+
+    Returns
+    -------
+    Polynomial
+    """
+    total: Polynomial = {}
+    for one, left in first.items():
+        for other, right in second.items():
+            monomial = times(one, other)
+            value = total.get(monomial, Fraction(0)) + left * right
+            if value:
+                total[monomial] = value
+            else:
+                total.pop(monomial, None)
+    return total
+
+
+def product(factors: Iterable[Polynomial]) -> Polynomial:
+    """The product of some polynomials.
+
+    Parameters
+    ----------
+    factors : iterable of Polynomial
+
+    Returns
+    -------
+    Polynomial
+    """
+    result = dict(ONE)
+    for factor in factors:
+        result = multiply(result, factor)
+    return result
+
+
+def shift(polynomial: Polynomial, monomial: Monomial) -> Polynomial:
+    """A polynomial times a monomial.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+    monomial : Monomial
+
+    Returns
+    -------
+    Polynomial
+    """
+    return {times(term, monomial): value for term, value in polynomial.items()}
+
+
+def is_nonnegative(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
+    """Whether a monomial is defined and never negative.
+
+    Parameters
+    ----------
+    monomial : Monomial
+    atoms : tuple of Atom
+
+    Returns
+    -------
+    bool
+    """
+    for atom, exponent in monomial:
+        sign = atoms[atom].sign
+        if sign == "nonnegative" and exponent < 0:
+            return False
+        if sign == "real" and (exponent < 0 or exponent % 2):
+            return False
+    return True
+
+
+def is_positive(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
+    """Whether a monomial is a product of powers of positive atoms.
+
+    Parameters
+    ----------
+    monomial : Monomial
+    atoms : tuple of Atom
+
+    Returns
+    -------
+    bool
+    """
+    return all(atoms[atom].sign == "positive" for atom, _ in monomial)
+
+
+def surely_positive(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> bool:
+    """Whether every term is nonnegative and one of them is positive.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+    atoms : tuple of Atom
+
+    Returns
+    -------
+    bool
+    """
+    return all(
+        value > 0 and is_nonnegative(term, atoms) for term, value in polynomial.items()
+    ) and any(is_positive(term, atoms) for term in polynomial)
+
+
+def text_of(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
+    """A polynomial as one line of plain mathematics.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+    atoms : tuple of Atom
+
+    Returns
+    -------
+    str
+    """
+    pieces: list[str] = []
+    for term, value in polynomial.items():
+        letters = "*".join(
+            atoms[atom].name + (f"^{exponent}" if exponent != 1 else "") for atom, exponent in term
+        )
+        size = abs(value)
+        body = str(size) if not letters else letters if size == 1 else f"{size}*{letters}"
+        sign = "-" if value < 0 else "+"
+        pieces.append(f"{sign} {body}" if pieces else ("-" if value < 0 else "") + body)
+    return " ".join(pieces) or "0"

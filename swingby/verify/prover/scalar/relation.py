@@ -1,0 +1,162 @@
+"""A relation and a sequent: what is assumed and what is to follow.
+
+sympy evaluates its relationals whenever they are rebuilt; these ones stay as they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy
+
+from swingby.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Relation:
+    """``small <= large``, ``small < large`` or ``small == large``.
+
+    Parameters
+    ----------
+    small, large : sympy.Expr
+    kind : {"<=", "<", "=="}
+    label : str
+        Where it comes from; not part of what it says.
+    """
+
+    small: Any
+    large: Any
+    kind: str
+    label: str = field(default="", compare=False)
+
+    @property
+    def difference(self) -> Any:
+        """``large - small``: not negative where the relation holds."""
+        return self.large - self.small
+
+    @property
+    def symbols(self) -> frozenset[Any]:
+        """The letters on both sides."""
+        return frozenset(self.small.free_symbols | self.large.free_symbols)
+
+    def negation(self) -> Relation:
+        """What holds where this inequality fails.
+
+        Returns
+        -------
+        Relation
+        """
+        if self.kind == "==":
+            raise ValueError("the negation of an equation is no inequality")
+        kind = "<" if self.kind == "<=" else "<="
+        return Relation(self.large, self.small, kind, f"not {self.label}".strip())
+
+    def substitute(self, values: Mapping[Any, Any]) -> Relation:
+        """The same relation with some letters replaced.
+
+        Parameters
+        ----------
+        values : mapping from sympy.Symbol to sympy.Expr
+
+        Returns
+        -------
+        Relation
+        """
+        mapping = dict(values)
+        return replace(self, small=self.small.xreplace(mapping), large=self.large.xreplace(mapping))
+
+    def __str__(self) -> str:
+        sign = "=" if self.kind == "==" else self.kind
+        return f"{plain(self.small)} {sign} {plain(self.large)}"
+
+
+@dataclass(frozen=True)
+class Sequent:
+    """For all values of the letters: if all of `given`, then `goal`.
+
+    Parameters
+    ----------
+    given : tuple of Relation
+    goal : Relation
+    """
+
+    given: tuple[Relation, ...]
+    goal: Relation
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The hypotheses and the goal."""
+        return (*self.given, self.goal)
+
+    @property
+    def symbols(self) -> tuple[Any, ...]:
+        """All letters, by name."""
+        found = frozenset().union(*(relation.symbols for relation in self.relations))
+        return tuple(sorted(found, key=str))
+
+    def substitute(self, values: Mapping[Any, Any]) -> Sequent:
+        """The sequent with some letters replaced.
+
+        Parameters
+        ----------
+        values : mapping from sympy.Symbol to sympy.Expr
+
+        Returns
+        -------
+        Sequent
+        """
+        return Sequent(
+            tuple(relation.substitute(values) for relation in self.given),
+            self.goal.substitute(values),
+        )
+
+
+#: A goal that nothing but a contradiction among the hypotheses proves.
+FALSUM = Relation(sympy.Integer(0), sympy.Integer(0), "<", "contradiction")
+
+
+def relation_from(relational: Any, label: str = "") -> Relation:
+    """A relational of sympy, turned so that the smaller side comes first.
+
+    Parameters
+    ----------
+    relational : sympy Le, Lt, Ge, Gt or Eq
+    label : str
+
+    Returns
+    -------
+    Relation
+
+    Raises
+    ------
+    InvalidInput
+        If it is anything else, such as a relation that sympy has already decided.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x")
+    >>> str(relation_from(sympy.Ge(x, 2)))
+    '2 <= x'
+    """
+    operator = getattr(relational, "rel_op", None)
+    if operator in ("<=", "<", "=="):
+        return Relation(relational.lhs, relational.rhs, operator, label)
+    if operator in (">=", ">"):
+        return Relation(relational.rhs, relational.lhs, operator.replace(">", "<"), label)
+    raise InvalidInput("relation", relational, "must be one of <=, <, >=, >, =")
+
+
+def plain(expression: Any) -> str:
+    """An expression as one line of plain mathematics.
+
+    Parameters
+    ----------
+    expression : sympy.Expr
+
+    Returns
+    -------
+    str
+    """
+    return str(sympy.sstr(expression)).replace("**", "^")

@@ -1,0 +1,211 @@
+"""Points that satisfy the hypotheses of a sequent, one letter after the other.
+
+The range of a letter is read off the relations in which it is the only letter left; corners of
+the range come first, because that is where tight inequalities break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import flint
+import numpy as np
+
+from swingby.verify.prover.scalar.edges import Condition, edge_of
+
+#: The order in which letters get values; others follow by name.
+ORDER = (
+    "alpha", "gamma", "C", "K", "kappa", "d", "beta", "P", "a_j", "a_i", "a_k", "omega", "eta",
+    "lambda", "x", "t_0", "t", "T",
+)  # fmt: skip
+
+#: Simple values by letter, for letters that are not fixed by Assumptions D.1 to D.5.
+SIMPLE: dict[str, tuple[str, ...]] = {
+    "kappa": ("121/100", "4", "36/25", "9", "25/16", "100", "1", "10201/10000"),
+    "K": ("20", "100", "21"),
+    "d": ("2", "1", "3", "5"),
+    "P": ("2", "4", "100", "1"),
+    "t": ("0", "1", "10", "1000"),
+    "t_0": ("0", "1", "10"),
+    "T": ("0", "1", "10"),
+    "lambda": ("1/2", "4/5", "1/10"),
+}
+_USUAL = ("1", "2", "1/2", "3", "10", "1/10", "4", "100", "1/100", "1/1000")
+
+#: Sizes of entries of W at which lines break: those of W(0), of the boundary, of the end.
+LEVELS = 6
+
+#: Letters that count steps or dimensions.
+WHOLE = frozenset({"t", "t_0", "T", "d"})
+
+
+def in_order(names: frozenset[str]) -> list[str]:
+    """Letters in the order in which they get values.
+
+    Parameters
+    ----------
+    names : frozenset of str
+
+    Returns
+    -------
+    list of str
+    """
+    late = {"w_ij(0)": 1, "w_ii(0)": 1, "w_ij(t_0)": 2, "w_ii(t_0)": 2, "w_ij(t)": 3, "w_ii(t)": 3}
+
+    def place(name: str) -> tuple[int, int, str]:
+        if name in ORDER:
+            return (0, ORDER.index(name), name)
+        return (1, late.get(name, 5 if "t+1" in name else 4), name)
+
+    return sorted(names, key=place)
+
+
+def candidates(
+    name: str,
+    letter: Any,
+    point: Mapping[str, Any],
+    given: Sequence[Condition],
+    goal: Condition,
+) -> list[Any]:
+    """Values worth trying for a letter, corners of its range first.
+
+    Parameters
+    ----------
+    name : str
+    letter : sympy.Symbol
+        For its sign.
+    point : mapping from str to flint.fmpq
+        Letters that have a value.
+    given : sequence of Condition
+    goal : Condition
+
+    Returns
+    -------
+    list of flint.fmpq
+    """
+    open_letter = {name}
+    lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
+    lower_strict, upper_strict = bool(letter.is_positive), False
+    for found in given:
+        if found.letters - point.keys() != open_letter:
+            continue
+        strict = found.relation.kind == "<"
+        for value, side in _edges(found, name, letter, point):
+            if found.relation.kind == "==":
+                return [value]
+            if side > 0 and (lower is None or value > lower or (value == lower and strict)):
+                lower, lower_strict = value, strict
+            if side < 0 and (upper is None or value < upper or (value == upper and strict)):
+                upper, upper_strict = value, strict
+    values: list[Any] = []
+    if goal.letters - point.keys() == open_letter:
+        edge = edge_of(goal, name, point)
+        if edge is not None:
+            value, side = edge
+            step = abs(value) / 100 or flint.fmpq(1, 100)
+            values += [value] if goal.relation.kind == "<" else []
+            values += [value - side * step, value - side * step / 1000, value * 2, value / 2]
+    if upper is not None:
+        size = abs(upper) or flint.fmpq(1)
+        values += [upper] if not upper_strict else []
+        values += [lower] if lower is not None and lower < 0 and not lower_strict else []
+        values += [upper - size / 1000, upper / 2]
+    if lower is not None:
+        size = abs(lower) or flint.fmpq(1)
+        values += [lower] if not lower_strict else []
+        if lower or letter.is_real:
+            values += [lower + size / 1000, lower * 2]
+    if lower is not None and upper is not None:
+        values.append((lower + upper) / 2)
+    simple = [_number(text) for text in SIMPLE.get(name, _USUAL)]
+    if not letter.is_nonnegative:
+        simple += [flint.fmpq(0), *(-value for value in simple)]
+    elif not letter.is_positive:
+        simple.insert(0, flint.fmpq(0))
+    simple = [*levels(name, point), *simple]
+    values = [*simple[:1], *values, *simple[1:]] if name in SIMPLE else [*values, *simple]
+    return [
+        value
+        for value in dict.fromkeys(values)
+        if (lower is None or value > lower or (value == lower and not lower_strict))
+        and (upper is None or value < upper or (value == upper and not upper_strict))
+        and (name not in WHOLE or value.q == 1)
+    ]
+
+
+def _edges(
+    found: Condition, name: str, letter: Any, point: Mapping[str, Any]
+) -> list[tuple[Any, int]]:
+    """The edges seen from positive and from negative values: Abs has two."""
+    edges = [edge_of(found, name, point)]
+    if not letter.is_nonnegative:
+        edges.append(edge_of(found, name, point, ("negative",)))
+    return [edge for edge in edges if edge is not None]
+
+
+def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
+    """The :data:`LEVELS` sizes that an entry of W takes in the proofs.
+
+    Parameters
+    ----------
+    name : str
+    point : mapping from str to flint.fmpq
+        Values of omega, beta and P, if they have any yet.
+
+    Returns
+    -------
+    list of flint.fmpq
+        omega, omega/1000, P beta omega, beta omega, 1/2 and 1; none for other letters.
+    """
+    if not name.startswith("w_") or not {"omega", "beta", "P"} <= point.keys():
+        return []
+    omega, upper = point["omega"], point["beta"] * point["omega"]
+    return [omega, omega / 1000, point["P"] * upper, upper, flint.fmpq(1, 2), flint.fmpq(1)]
+
+
+def _number(text: str) -> Any:
+    over, _, under = text.partition("/")
+    return flint.fmpq(int(over), int(under or 1))
+
+
+def draw(
+    names: Sequence[str],
+    letters: Mapping[str, Any],
+    start: Mapping[str, Any],
+    given: Sequence[Condition],
+    goal: Condition,
+    generator: np.random.Generator,
+    level: int | None = None,
+) -> dict[str, Any] | None:
+    """One point, or None where a letter has no value left.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Letters without a value, in order.
+    letters : mapping from str to sympy.Symbol
+    start : mapping from str to flint.fmpq
+    given : sequence of Condition
+    goal : Condition
+    generator : numpy.random.Generator
+    level : int, optional
+        Place of the size that all entries of W take where they may.
+
+    Returns
+    -------
+    dict from str to flint.fmpq or None
+    """
+    point = dict(start)
+    for name in names:
+        values = candidates(name, letters[name], point, given, goal)
+        if not values:
+            return None
+        wanted = levels(name, point)[level : level + 1] if level is not None else []
+        if wanted and wanted[0] in values:
+            point[name] = wanted[0]
+            continue
+        # Early candidates are corners: prefer them.
+        place = min(int(generator.exponential(2.0)), len(values) - 1)
+        point[name] = values[place]
+    return point

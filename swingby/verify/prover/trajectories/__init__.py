@@ -1,0 +1,1 @@
+"""Claims about whole trajectories: candidates, runs in balls, and where a claim fails."""

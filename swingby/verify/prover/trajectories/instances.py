@@ -1,0 +1,271 @@
+"""Instances inside D.1 to D.5 on which claims about trajectories are looked at, simplest first.
+
+All numbers are exact rationals. Every instance carries explicit values of the constants that D.1 to
+D.5 ask for, and :meth:`TrajectoryInstance.is_admissible` confirms all inequalities with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from swingby.theory import assumptions as text
+from swingby.theory import numbers
+from swingby.verify import evaluation, feasibility
+from swingby.verify.feasibility import Constants, Problem
+from swingby.verify.prover.trajectories.ball_run import BallState, follow
+
+Matrix = tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
+class TrajectoryInstance:
+    """Everything that fixes a trajectory, and the constants of D.1 to D.5 that go with it.
+
+    Parameters
+    ----------
+    name : str
+        What is special about it, in a few words.
+    signal : tuple of Fraction
+        Descending.
+    omega, eta : Fraction
+    matrix : tuple of tuple of Fraction
+        W(0) is ``omega * matrix``; symmetric and positive semidefinite, every entry at least 1.
+    constants : Constants
+    steps : int
+        How far it is followed in balls.
+    bits : int
+        Working precision at which its balls stay narrow.
+    dynamics : tuple of str
+        Where it is worth following.
+    shape : str
+        W(0) as a formula, where its entries are too long to read.
+    """
+
+    name: str
+    signal: tuple[Fraction, ...]
+    omega: Fraction
+    eta: Fraction
+    matrix: Matrix
+    constants: Constants
+    steps: int = 0
+    bits: int = 256
+    dynamics: tuple[str, ...] = ("euler", "gd")
+    shape: str = ""
+
+    @property
+    def d(self) -> int:
+        """Dimension."""
+        return len(self.signal)
+
+    @property
+    def W0(self) -> Matrix:
+        """W(0), exact."""
+        return tuple(tuple(self.omega * entry for entry in row) for row in self.matrix)
+
+    @property
+    def problem(self) -> Problem:
+        """The numbers of the feasibility question."""
+        sizes = [abs(entry) for row in self.matrix for entry in row]
+        return Problem(
+            self.signal, self.omega * min(sizes), self.eta, max(sizes) / min(sizes), has_zero=False
+        )
+
+    @property
+    def pivot_share(self) -> Fraction:
+        """The smallest pi_k(0)/w_kk(0)."""
+        return pivot_share(self.matrix)
+
+    def is_admissible(self) -> bool:
+        """Whether D.1 to D.5 as printed certainly hold, and W(0) is positive semidefinite."""
+        problem, constants = self.problem, self.constants
+        if not is_semidefinite(self.matrix) or list(self.signal) != sorted(
+            self.signal, reverse=True
+        ):
+            return False
+        numbers_hold = evaluation.confirms(text.PRINTED, problem, constants)
+        shared = {text.omega: problem.omega, text.beta: constants.beta}
+        entries = (
+            evaluation.Instance(
+                text.D1, condition, "", shared | {text.w_ij: entry}, constants.log10_P
+            ).sign()
+            for condition in text.D1.conditions
+            if condition.over == "entry"
+            for row in self.W0
+            for entry in row
+        )
+        return numbers_hold and all(sign in (0, 1) for sign in entries)
+
+    def follow(self, dynamics: str, steps: int | None = None) -> Iterator[BallState]:
+        """Its trajectory in balls, at the current working precision.
+
+        Parameters
+        ----------
+        dynamics : {"euler", "gd"}
+        steps : int, optional
+            By default :attr:`steps`.
+
+        Returns
+        -------
+        iterator of BallState
+        """
+        last = self.steps if steps is None else steps
+        return follow(self.signal, self.W0, self.eta, dynamics, last)
+
+    def values(self) -> dict[str, str]:
+        """All numbers that are needed to run it again, exact."""
+        shown = {
+            "a": ", ".join(map(str, self.signal)),
+            "omega": _scale(self.omega),
+            "eta": str(self.eta),
+        }
+        if self.shape:
+            shown["W(0)"] = self.shape
+        else:
+            for i, row in enumerate(self.matrix, 1):
+                for j, entry in enumerate(row[:i], 1):
+                    shown[f"w_{i}{j}(0)/omega"] = str(entry)
+        for name in ("alpha", "gamma", "beta", "K", "kappa", "C"):
+            shown[name] = str(getattr(self.constants, name))
+        return shown | {"log10 P": str(self.constants.log10_P)}
+
+    def __str__(self) -> str:
+        signal = ", ".join(map(str, self.signal))
+        return f"{self.name}: a = ({signal}), omega = {_scale(self.omega)}, eta = {self.eta}"
+
+
+def eliminate(matrix: Matrix) -> Iterator[tuple[Fraction, ...]]:
+    """The rows that elimination without exchange pivots on, exactly.
+
+    Parameters
+    ----------
+    matrix : tuple of tuple of Fraction
+        Symmetric.
+
+    Yields
+    ------
+    tuple of Fraction
+        Row k of what the earlier rows leave; a row with a zero pivot eliminates nothing.
+    """
+    rows = [list(row) for row in matrix]
+    for k in range(len(rows)):
+        row = tuple(rows[k])
+        yield row
+        for i in range(k + 1, len(rows)):
+            share = rows[i][k] / row[k] if row[k] else Fraction(0)
+            rows[i] = [entry - share * row[j] for j, entry in enumerate(rows[i])]
+
+
+def is_semidefinite(matrix: Matrix) -> bool:
+    """Whether a matrix is U U^T for some U: no negative pivot, and a zero row at a zero pivot."""
+    return all(
+        row[k] > 0 or (row[k] == 0 and not any(row[k:])) for k, row in enumerate(eliminate(matrix))
+    )
+
+
+def pivot_share(matrix: Matrix) -> Fraction:
+    """The smallest pivot in units of its diagonal entry."""
+    return min(row[k] / matrix[k][k] for k, row in enumerate(eliminate(matrix)))
+
+
+def instance(
+    name: str, signal: Any, matrix: Any, omega: Any, eta: Any, **others: Any
+) -> TrajectoryInstance:
+    """An instance with round constants that witness D.1 to D.5.
+
+    Parameters
+    ----------
+    name : str
+    signal : sequence of numbers
+    matrix : sequence of sequences of numbers
+        W(0)/omega.
+    omega, eta : number or text
+    **others
+        steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
+
+    Returns
+    -------
+    TrajectoryInstance
+
+    Raises
+    ------
+    ArithmeticError
+        If omega or eta is too large for D.1 to D.5.
+    """
+    draft = TrajectoryInstance(
+        name,
+        tuple(Fraction(a) for a in signal),
+        numbers.exact(omega, "omega"),
+        numbers.exact(eta, "eta"),
+        tuple(tuple(Fraction(entry) for entry in row) for row in matrix),
+        Constants(*(Fraction(1),) * 7),
+        **others,
+    )
+    problem = draft.problem
+    holds = feasibility.omega_verdict(problem) == "holds"
+    if not holds or problem.eta > feasibility.largest_eta(problem):
+        raise ArithmeticError(f"no constants satisfy D.1 to D.5 for {name}")
+    constants = feasibility.witness(problem)
+    rounded = replace(draft, constants=replace(constants, beta=_rounded_up(constants.beta)))
+    return rounded if rounded.is_admissible() else replace(draft, constants=constants)
+
+
+def _rounded_up(number: Fraction) -> Fraction:
+    """The next hundredth: beta only has to be large enough."""
+    return Fraction(math.ceil(number * 100), 100)
+
+
+#: The second row of the delayed instance, W(0) = omega (1 1^T + v v^T) with v = (0, eps, 1). When
+#: concept 1 is learned it leaves a trace in the row of concept 2; this eps cancels it to 21 digits,
+#: so that concept 3 is learned first, and concept 2 later out of the same direction.
+DELAY = -Fraction(327436527254687025626, 10**121)
+
+
+def candidates() -> Iterator[TrajectoryInstance]:
+    """The structured instances, simplest first.
+
+    Yields
+    ------
+    TrajectoryInstance
+    """
+    yield instance("rank one", (4, 1), [[1, 1], [1, 1]], "1e-80", "1/1000", steps=110_000, bits=512)
+    yield instance("full rank", (4, 1), [[2, 1], [1, 2]], "1e-90", "1/2000", steps=220_000)
+    yield instance(
+        "full rank, signals far apart", (100, 1), [[1, 1], [1, 2]], "1e-80", "1/40000", steps=50_000
+    )
+    yield instance(
+        "full rank, one small entry",
+        (100, 10, 1),
+        [[2, 4, 4], [4, 24, 1], [4, 1, 24]],
+        "1e-110",
+        "1/60000",
+        steps=80_000,
+    )
+    # Under (D.2) w_12 grows faster than sqrt(w_11 w_22), by a share of eta a_1 log(1/omega).
+    yield instance(
+        "full rank, many steps",
+        (4, 1),
+        [[2, 1], [1, 2]],
+        "1e-500",
+        "1/720",
+        steps=440_000,
+        dynamics=("euler",),
+    )
+    yield instance(
+        "rank two, concept 2 delayed",
+        (10, "3.1", 1),
+        [[1, 1, 1], [1, 1 + DELAY**2, 1 + DELAY], [1, 1 + DELAY, 2]],
+        "1e-112",
+        "1/1800",
+        steps=256_000,
+        bits=1024,
+        dynamics=("gd",),
+        shape="omega (1 1^T + v v^T), v = (0, eps, 1), eps = -327436527254687025626/10^121",
+    )
+
+
+def _scale(number: Fraction) -> str:
+    return numbers.scientific(number) if number < Fraction(1, 10**6) else str(number)

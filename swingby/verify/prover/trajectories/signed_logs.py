@@ -1,0 +1,218 @@
+"""Real numbers as sign and logarithm, in arrays, and sympy expressions evaluated on them.
+
+Entries of W reach from 1e-140 to beyond the float range within one run, and a relation is wanted at
+tens of thousands of steps at once. Rounding is that of floats in the logarithm, about 1e-13 in
+relative size: a comparison that is closer than that is not one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.theory import numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SignedLog:
+    """The numbers ``sign * exp(log)``, entry by entry.
+
+    Parameters
+    ----------
+    sign : ndarray
+        -1, 0 or 1.
+    log : ndarray
+        Natural logarithm of the size; -inf where the sign is 0.
+    """
+
+    sign: Floats
+    log: Floats
+
+    def __getitem__(self, key: Any) -> SignedLog:
+        return SignedLog(self.sign[key], self.log[key])
+
+    def __neg__(self) -> SignedLog:
+        return SignedLog(-self.sign, self.log)
+
+    def __mul__(self, other: SignedLog) -> SignedLog:
+        sign = self.sign * other.sign
+        return SignedLog(sign, np.where(sign == 0, -np.inf, self.log + other.log))
+
+    def __add__(self, other: SignedLog) -> SignedLog:
+        largest = np.maximum(self.log, other.log)
+        shift = np.where(np.isfinite(largest), largest, 0.0)
+        total = self.sign * np.exp(self.log - shift) + other.sign * np.exp(other.log - shift)
+        with np.errstate(divide="ignore"):
+            return SignedLog(np.sign(total), np.log(np.abs(total)) + shift)
+
+    def order(self, lowest: float) -> Floats:
+        """A float that is larger where the number is larger.
+
+        Parameters
+        ----------
+        lowest : float
+            At most every finite logarithm.
+
+        Returns
+        -------
+        ndarray
+        """
+        return np.where(
+            self.sign == 0, 0.0, self.sign * (np.maximum(self.log, lowest) - lowest + 1)
+        )
+
+    def floats(self) -> Floats:
+        """The numbers as floats; infinite beyond their range."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.sign * np.exp(self.log), dtype=np.float64)
+
+
+def from_floats(values: Any) -> SignedLog:
+    """Floats as sign and logarithm.
+
+    Parameters
+    ----------
+    values : array_like
+
+    Returns
+    -------
+    SignedLog
+    """
+    array = np.asarray(values, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return SignedLog(np.sign(array), np.log(np.abs(array)))
+
+
+def from_fraction(value: Fraction | int) -> SignedLog:
+    """An exact rational of any size as sign and logarithm.
+
+    Parameters
+    ----------
+    value : Fraction or int
+
+    Returns
+    -------
+    SignedLog
+    """
+    exact = Fraction(value)
+    if not exact:
+        return from_floats(0.0)
+    sign = 1.0 if exact > 0 else -1.0
+    return SignedLog(np.asarray(sign), np.asarray(float(numbers.log_of(abs(exact)))))
+
+
+def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
+    """A sympy expression, at all entries of its letters at once.
+
+    Parameters
+    ----------
+    expression : sympy.Expr
+    values : mapping from the name of a letter to SignedLog
+        Arrays that broadcast against each other.
+
+    Returns
+    -------
+    SignedLog
+
+    Raises
+    ------
+    KeyError
+        If a letter has no value.
+    TypeError
+        If the expression has a function that no statement uses.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> x = sympy.Symbol("x")
+    >>> float(evaluate(sympy.exp(x) - 3, {"x": from_floats(2.0)}).floats().round(6))
+    4.389056
+    """
+    if expression.is_Symbol:
+        return values[str(expression)]
+    if expression.is_Rational:
+        return from_fraction(Fraction(int(expression.p), int(expression.q)))
+    arguments = [evaluate(argument, values) for argument in expression.args]
+    name = expression.func.__name__
+    first = arguments[0]
+    if name == "Add":
+        return math_fold(arguments, SignedLog.__add__)
+    if name == "Mul":
+        return math_fold(arguments, SignedLog.__mul__)
+    if name == "Pow":
+        return _power(first, expression.args[1])
+    if name == "exp":
+        exponent = first.floats()
+        return SignedLog(np.ones_like(exponent), exponent)
+    if name == "log":
+        return from_floats(np.where(first.sign > 0, first.log, np.nan))
+    if name == "Abs":
+        return SignedLog(np.abs(first.sign), first.log)
+    if name in ("Min", "Max"):
+        return math_fold(arguments, _smaller if name == "Min" else _larger)
+    raise TypeError(f"no evaluation of {name} on logarithms")
+
+
+def excess(small: SignedLog, large: SignedLog) -> Floats:
+    """How far ``small <= large`` is from being true: above 0 where it is violated.
+
+    Parameters
+    ----------
+    small, large : SignedLog
+
+    Returns
+    -------
+    ndarray
+        The logarithm of the ratio of the two sides where both have one sign, else plus or minus
+        infinity; nan where a side is not a number.
+    """
+    small_sign, large_sign = np.broadcast_arrays(small.sign, large.sign)
+    small_log, large_log = np.broadcast_arrays(small.log, large.log)
+    with np.errstate(invalid="ignore"):
+        ratio = small_sign * (small_log - large_log)
+    apart = np.where(small_sign > large_sign, np.inf, -np.inf)
+    found = np.where((small_sign == large_sign) & (small_sign != 0), ratio, apart)
+    return np.where(np.isnan(small_sign) | np.isnan(large_sign), np.nan, found)
+
+
+def math_fold(arguments: list[SignedLog], combine: Any) -> SignedLog:
+    """Combine some numbers from left to right."""
+    result = arguments[0]
+    for argument in arguments[1:]:
+        result = combine(result, argument)
+    return result
+
+
+def _power(base: SignedLog, exponent: Any) -> SignedLog:
+    if not exponent.is_Rational:
+        raise TypeError("only rational powers are evaluated on logarithms")
+    power = float(exponent)
+    if exponent.is_Integer:
+        sign = base.sign ** (2 if int(exponent) % 2 == 0 else 1)
+    else:
+        sign = np.where(base.sign >= 0, base.sign, math.nan)
+    return SignedLog(sign, base.log * power)
+
+
+def _choose(first: SignedLog, second: SignedLog, where: Any) -> SignedLog:
+    return SignedLog(
+        np.where(where, first.sign, second.sign), np.where(where, first.log, second.log)
+    )
+
+
+def _smaller(first: SignedLog, second: SignedLog) -> SignedLog:
+    return _choose(first, second, excess(first, second) <= 0)
+
+
+def _larger(first: SignedLog, second: SignedLog) -> SignedLog:
+    return _choose(first, second, excess(first, second) > 0)

@@ -1,0 +1,111 @@
+"""``swingby audit``: exit codes, formats, and one line for wrong input."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from swingby.cli import run
+from swingby.verify.ledger import AUDITED
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_one_item_prints_all_about_it(capsys):
+    assert run(["audit", "--item", "(d.61)"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("(D.61), proof of Lemma D.7: refuted\n")
+    assert AUDITED in captured.out
+    assert "Counterexample:" in captured.out
+    assert captured.err == ""
+
+
+def test_several_items_print_a_line_each(capsys):
+    assert run(["audit", "--item", "D.60", "--item", "D.61", "--no-trajectories"]) == 0
+    out = capsys.readouterr().out
+    assert "Ledger of the proofs" in out
+    assert "1 proved, 1 refuted" in out
+
+
+def test_json_on_standard_output(capsys):
+    assert run(["audit", "--item", "D.60", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert [record["id"] for record in content["records"]] == ["D.60"]
+
+
+@pytest.mark.parametrize("ending", ["md", "tex", "json", "html", "csv", "txt"])
+def test_every_ending_writes_its_format(ending, workplace, capsys):
+    assert run(["audit", "--item", "D.60", "--out", f"ledger.{ending}"]) == 0
+    text = (workplace / f"ledger.{ending}").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == ""
+    if ending == "json":
+        assert json.loads(text)["counts"]["proved"] == 1
+    elif ending == "csv":
+        assert next(csv.DictReader(io.StringIO(text)))["id"] == "D.60"
+    else:
+        assert AUDITED.split(";")[0] in text
+
+
+@pytest.mark.parametrize("ending", ["md", "tex", "json", "txt"])
+def test_corrections_in_every_format(ending, workplace, capsys):
+    assert run(["audit", "--item", "D.61", "--corrections", "--out", f"list.{ending}"]) == 0
+    assert "D.61" in (workplace / f"list.{ending}").read_text(encoding="utf-8")
+
+
+def test_corrections_on_the_terminal(capsys):
+    assert run(["audit", "--item", "D.61", "--corrections"]) == 0
+    assert "−α ω/(5 C)" in capsys.readouterr().out
+
+
+def test_the_graph_is_written(workplace, capsys):
+    assert run(["audit", "--item", "D.60", "--item", "D.61", "--graph", "graph.png"]) == 0
+    assert (workplace / "graph.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out == ""
+
+
+def test_no_cache_keeps_nothing(workplace, capsys):
+    assert run(["audit", "--item", "D.60", "--no-cache"]) == 0
+    assert not (workplace / "cache").exists()
+    assert run(["audit", "--item", "D.60"]) == 0
+    assert list((workplace / "cache" / "swingby" / "ledger").glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--item", "D.99"],
+        ["--item", ""],
+        ["--out", "ledger.xyz"],
+        ["--out", "no/such/folder/ledger.md"],
+        ["--graph", "graph.gif"],
+        ["--graph", "no/such/folder/graph.png"],
+        ["--corrections", "--out", "list.csv"],
+        ["--json", "--out", "ledger.json"],
+        ["--unknown"],
+        ["surplus"],
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_two(arguments, capsys):
+    assert run(["audit", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("swingby: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_interrupting_is_exit_code_130(monkeypatch, capsys):
+    from swingby.verify import audit
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(audit, "audit", interrupt)
+    assert run(["audit"]) == 130
+    assert capsys.readouterr().err.endswith("swingby: interrupted\n")

@@ -1,0 +1,134 @@
+"""The lines of Sec. 4 and App. B to E that are algebra: verdicts, repairs, form, second roads."""
+
+import numpy as np
+import pytest
+import sympy
+
+import swingby
+from swingby.theory import dynamics
+from swingby.theory.claim import BREAKS, INTERNAL_SOURCES, SEVERITIES
+from swingby.theory.derivations import initialization, loss, main_text, one_layer, two_layer
+from swingby.theory.derivations.conclusions import key, to_latex, to_text
+from swingby.theory.derivations.matrices import A as data_matrix
+from swingby.theory.derivations.matrices import I, W, Wt
+from swingby.verify.prover.algebra.dispatch import judge_algebra
+
+CLAIMS = (
+    *main_text.CLAIMS,
+    *loss.CLAIMS,
+    *one_layer.CLAIMS,
+    *two_layer.CLAIMS,
+    *initialization.CLAIMS,
+)
+LINES = [line for claim in CLAIMS for line in claim]
+ALGEBRA = [line for line in LINES if not isinstance(line.conclusion, sympy.Basic)]
+
+# by hand, from the text: everything else is right as printed
+WRONG = {"2.1", "Theorem 4.1", "4.2", "4.3", "B.2", "C.2", "C.5", "C.13", "C.20", "C.21", "D.1"}
+WRONG |= {"D.2"}
+
+
+def name(line):
+    return f"{line.id} {line.edition}"
+
+
+@pytest.mark.parametrize("line", ALGEBRA, ids=name)
+def test_verdicts_of_lines_and_repairs(line):
+    printed = line.edition == "printed"
+    expected = "refuted" if printed and line.id in WRONG else "proved"
+    judged = judge_algebra(line)
+    assert judged.verdict == expected
+    assert (judged.witness is not None) == (expected == "refuted")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=name)
+def test_a_flaw_comes_with_a_repair(claim):
+    assert (claim.flaw is not None) == (claim.id in WRONG | {"after 4.2 (iii)"})
+    if claim.flaw is not None:
+        assert claim.flaw.breaks in BREAKS
+        assert claim.flaw.severity in SEVERITIES
+        assert claim.repair is not None
+        assert claim.repair.flaw is None
+    assert claim.edition == "printed"
+    assert claim.reference
+
+
+def test_every_display_is_there_in_the_order_of_the_text():
+    numbered = [claim.id for claim in (*loss.CLAIMS, *one_layer.CLAIMS)]
+    assert numbered == [f"C.{number}" for number in range(1, 22)]
+    assert [claim.id for claim in two_layer.CLAIMS] == [f"D.{number}" for number in range(1, 7)]
+    ids = [claim.id for claim in CLAIMS]
+    assert len(set(ids)) == len(ids)
+    named = {source for line in LINES for source in (given.source for given in line.given)}
+    assert named <= set(ids) | INTERNAL_SOURCES
+
+
+@pytest.mark.parametrize("line", ALGEBRA, ids=name)
+def test_text_latex_and_key(line):
+    text, latex = to_text(line.conclusion), to_latex(line.conclusion)
+    assert text.count("(") == text.count(")")
+    assert latex.count("{") == latex.count("}")
+    assert latex.count(r"\left") == latex.count(r"\right")
+    assert " at 0x" not in key(line.conclusion)
+
+
+def test_keys_tell_lines_apart():
+    pairs = {}
+    for line in ALGEBRA:
+        pairs.setdefault(key(line.conclusion), set()).add(to_text(line.conclusion))
+    assert all(len(texts) == 1 for texts in pairs.values())
+    changed = two_layer.D2.conclusion, two_layer.D2.repair.conclusion
+    assert key(changed[0]) != key(changed[1])
+
+
+def test_noise_sum_of_the_theorem_against_the_matrix_exponential():
+    """Second implementation: dW/dt = -(W - I) A row by row, through the exponential of -A t."""
+    task = swingby.SIMTask(mu=[2.0, 1.0], sigma=[0.5, 0.0], dim=3)
+    rng = np.random.default_rng(5)
+    W0, z, time = rng.standard_normal((3, 3)), rng.standard_normal(3), 0.7
+    a = np.array([4 / 2 + 0.25, 1 / 2, 0.0])
+    decay = np.exp(-a * time)
+    Wt_ = decay * W0 + np.diag((1 - decay) * (a > 0))
+    growth = np.where(a > 0, 1 - decay, 0) * z
+    every = growth + (decay * W0) @ z
+    printed = growth + (decay * W0)[:, :2] @ z[:2]
+    output = swingby.one_layer_output(task, W0, time=[time], z=z)[0]
+    assert output == pytest.approx(Wt_ @ z)
+    assert output == pytest.approx(every)
+    assert abs(output - printed).max() > 1e-3
+
+
+def test_the_two_maps_of_the_package_are_the_two_lines():
+    """(D.2) as printed is the Euler step; (D.1) repaired, at half the rate, is the gd step."""
+    A, W_matrix, eta = dynamics.symbols(2)
+    values = {
+        symbol: sympy.Rational(number + 1, 7)
+        for number, symbol in enumerate(sorted((A + W_matrix).free_symbols, key=str))
+    }
+    eye = sympy.eye(2)
+
+    def numeric(expression):
+        names = {"I": eye, "W": W_matrix, "W^T": W_matrix.T, "A": A}
+        if expression.is_Add:
+            return sum((numeric(term) for term in expression.args), sympy.zeros(2))
+        if expression.is_Mul:
+            scalars, factors = expression.args_cnc()
+            result = eye * sympy.Mul(*scalars)
+            for factor in factors:
+                result = result * numeric(factor)
+            return result
+        if expression.is_Pow:
+            return numeric(expression.base) ** expression.exp
+        return names[expression.name]
+
+    assert {I.name, W.name, Wt.name, data_matrix.name} == {"I", "W", "W^T", "A"}
+    drift = numeric(two_layer.D2.conclusion.right)
+    euler = dynamics.step("euler", A, W_matrix, eta)
+    assert (euler - W_matrix - eta * drift).subs(values).expand() == sympy.zeros(2)
+    # U+ = U - (eta/2) grad L, so that W+ = W + (eta/2) (first order) + (eta/2)^2 grad L grad L^T
+    slope = (W_matrix - eye) * A + A * (W_matrix - eye)
+    half = eta / 2
+    step = W_matrix + half * numeric(two_layer.D2.repair.conclusion.right)
+    step += half**2 * slope * W_matrix * slope
+    gd = dynamics.step("gd", A, W_matrix, eta)
+    assert (gd - step).subs(values).expand() == sympy.zeros(2)

@@ -1,0 +1,128 @@
+"""Trajectories in balls against rationals, mpmath and the float kernels."""
+
+from fractions import Fraction
+
+import flint
+import mpmath
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.simulate.run import simulate
+from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
+from swingby.verify.prover.trajectories.ball_run import follow
+
+SIGNAL = {
+    1: (Fraction(3),),
+    2: (Fraction(4), Fraction(1)),
+    3: (Fraction(16), Fraction(4), Fraction(1)),
+    4: (Fraction(27), Fraction(9), Fraction(3), Fraction(1)),
+}
+
+
+def start(d, scale):
+    return [
+        [scale * (1 + (3 if i == j else 0) - Fraction(i + j, 7)) for j in range(d)]
+        for i in range(d)
+    ]
+
+
+def literal_step(a, W, eta, dynamics):
+    """(D.2), or (I + eta B) W (I + eta B), written as matrix products over any numbers."""
+    d = range(len(a))
+
+    def product(X, Y):
+        return [[sum(X[i][k] * Y[k][j] for k in d) for j in d] for i in d]
+
+    B = [[(a[i] if i == j else 0) - (a[i] + a[j]) * W[i][j] / 2 for j in d] for i in d]
+    if dynamics == "gd":
+        M = [[eta * B[i][j] + (i == j) for j in d] for i in d]
+        return product(product(M, W), M)
+    BW, WB = product(B, W), product(W, B)
+    return [[W[i][j] + eta * (BW[i][j] + WB[i][j]) for j in d] for i in d]
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+@pytest.mark.parametrize("scale", [Fraction(1, 10), Fraction(1, 5), Fraction(1, 10**40)])
+def test_the_balls_contain_the_exact_rationals(dynamics, d, scale):
+    # Four steps of the literal formula in exact rationals, entries below and above 1/2.
+    eta, W = Fraction(1, 50), start(d, scale)
+    with flint.ctx.workprec(200):
+        for state in follow(SIGNAL[d], W, eta, dynamics, 4):
+            if state.step:
+                W = literal_step(SIGNAL[d], W, eta, dynamics)
+            for i in range(d):
+                for j in range(d):
+                    error = state.W[i][j] - flint.fmpq(W[i][j].numerator, W[i][j].denominator)
+                    assert error.contains(0)
+                    assert state.W[i][j].rel_accuracy_bits() > 150
+                assert (state.rest[i] + state.W[i][i] - 1).contains(0)
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_a_long_run_agrees_with_mpmath(dynamics):
+    # The literal formula with 60 digits, through the stage of concept 1 and far beyond.
+    eta, W0 = Fraction(1, 720), start(2, Fraction(1, 10**20))
+    with flint.ctx.workprec(256):
+        *_, last = follow(SIGNAL[2], W0, eta, dynamics, 9000)
+        found = [last.W[0][0].str(25, radius=False), last.W[0][1].str(25, radius=False)]
+        assert last.W[0][1].rel_accuracy_bits() > 100
+    with mpmath.workdps(60):
+        numbers = [mpmath.mpf(int(a)) for a in SIGNAL[2]]
+        W = [[mpmath.mpf(w.numerator) / w.denominator for w in row] for row in W0]
+        step = mpmath.mpf(1) / 720
+        for _ in range(9000):
+            W = literal_step(numbers, W, step, dynamics)
+        assert abs(mpmath.mpf(found[0]) / W[0][0] - 1) < mpmath.mpf(10) ** -24
+        assert abs(mpmath.mpf(found[1]) / W[0][1] - 1) < mpmath.mpf(10) ** -24
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_three_stages_agree_with_the_float_kernels(dynamics):
+    W0 = [[2, 1, 1], [1, 2, 1], [1, 1, 2]]
+    omega, eta, steps = Fraction(1, 10**30), Fraction(1, 2880), 110_000
+    run = simulate(
+        SIMTask.from_signal(SIGNAL[3]), Scaled(W0, omega), eta, steps, dynamics, record=10_000
+    )
+    exact = [[omega * entry for entry in row] for row in W0]
+    with flint.ctx.workprec(256):
+        for state in follow(SIGNAL[3], exact, eta, dynamics, steps):
+            if state.step % 10_000 == 0:
+                balls = [[float(entry) for entry in row] for row in state.W]
+                floats = run.W[run.steps == state.step][0]
+                np.testing.assert_allclose(np.diag(balls), np.diag(floats), rtol=1e-8)
+                np.testing.assert_allclose(balls, floats, rtol=1e-6, atol=1e-12)
+
+
+def test_balls_stay_narrow_at_the_fixed_point():
+    # Without x = 1 - w_ii the radius would grow by exp(6 a_1 eta) in every step.
+    start_value = [[Fraction(1, 10)]]
+    with flint.ctx.workprec(128):
+        *_, last = follow(SIGNAL[1], start_value, Fraction(1, 100), "euler", 5000)
+        assert last.is_sound
+        assert last.W[0][0].rel_accuracy_bits() > 100
+        assert float(last.rest[0]) < 1e-100
+
+
+def test_a_diverging_run_ends():
+    # w' = w + 2 eta a w (1 - w) from w = -1 runs to minus infinity.
+    with flint.ctx.workprec(128):
+        *_, last = follow(SIGNAL[1], [[Fraction(-1)]], Fraction(1, 10), "euler", 10_000)
+    assert last.step < 100
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(InvalidInput, match="W0"):
+        next(
+            follow(
+                SIGNAL[2],
+                [[Fraction(1), Fraction(2)], [Fraction(1), Fraction(1)]],
+                Fraction(1),
+                "gd",
+                1,
+            )
+        )
+    with pytest.raises(InvalidInput, match="dynamics"):
+        next(follow(SIGNAL[1], [[Fraction(1)]], Fraction(1), "flow", 1))

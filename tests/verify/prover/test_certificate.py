@@ -1,0 +1,233 @@
+"""Certificates: found where an identity exists, and refused when anything in them is changed."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from swingby.theory.derivations.letters import K, a_i, a_j, alpha, eta, kappa, t, w
+from swingby.verify.prover.scalar.cases import normal, recognise_signs, relax
+from swingby.verify.prover.scalar.certificate import Certificate, find, verify, with_negated_goal
+from swingby.verify.prover.scalar.columns import column
+from swingby.verify.prover.scalar.laurent import (
+    Atom,
+    Constraint,
+    PolynomialProblem,
+    add,
+    multiply,
+    power_of,
+    text_of,
+)
+from swingby.verify.prover.scalar.naming import name_logarithms
+from swingby.verify.prover.scalar.polynomial_form import polynomial_problem
+from swingby.verify.prover.scalar.relation import Relation, Sequent
+from swingby.verify.prover.scalar.smt import opinion
+from swingby.verify.prover.scalar.translation import Translator, Untranslatable
+from swingby.verify.prover.scalar.translation_check import check_translation
+
+
+def problem(goal, *given):
+    return polynomial_problem(Sequent(tuple(given), goal))
+
+
+def below(small, large, kind="<="):
+    return Relation(sympy.sympify(small), sympy.sympify(large), kind)
+
+
+F = sympy.Rational(1001, 1000)
+EASY = problem(below(alpha**2, a_i * a_j), below(alpha, a_i), below(alpha, a_j))
+
+
+def test_a_product_of_hypotheses_is_found_and_names_what_it_uses():
+    """a_i a_j - alpha^2 = a_i (a_j - alpha) + alpha (a_i - alpha)."""
+    certificate = find(EASY)
+    assert verify(certificate)
+    assert set(certificate.used) == {"alpha <= a_i", "alpha <= a_j"}
+    assert str(certificate).endswith(">= 0")
+
+
+def test_nothing_is_found_for_a_false_goal():
+    false = problem(below(2 * alpha**2, a_i * a_j), below(alpha, a_i), below(alpha, a_j))
+    assert find(false) is None
+    assert find(with_negated_goal(false), effort=1) is None
+
+
+def test_a_changed_coefficient_is_refused():
+    certificate = find(EASY)
+    for place in range(len(certificate.pieces)):
+        pieces = list(certificate.pieces)
+        coefficient, piece = pieces[place]
+        pieces[place] = (coefficient + Fraction(1, 10**12), piece)
+        assert not verify(Certificate(EASY, tuple(pieces)))
+
+
+def test_a_missing_piece_is_refused():
+    certificate = find(EASY)
+    assert not verify(Certificate(EASY, certificate.pieces[1:]))
+
+
+def test_a_negative_coefficient_is_refused_even_in_a_true_identity():
+    """-1 = (-1) * 1 is an identity, and no proof of -1 >= 0."""
+    absurd = replace(EASY, goal=Constraint({(): Fraction(-1)}, ">="))
+    pieces = ((Fraction(-1), column(absurd, (), ())),)
+    assert not verify(Certificate(absurd, pieces))
+
+
+def test_a_column_is_rebuilt_from_its_parts():
+    """A column that lies about its polynomial is of no use."""
+    absurd = replace(EASY, goal=Constraint({(): Fraction(-1)}, ">="))
+    honest = column(absurd, (), ())
+    lying = replace(honest, polynomial={(): Fraction(-1)})
+    assert not verify(Certificate(absurd, ((Fraction(1), lying),)))
+
+
+def test_a_strict_goal_needs_a_strict_piece():
+    """x >= 0 does not give x > 0, but x > 0 does."""
+    atoms = (Atom("x", "real", sympy.Symbol("x")),)
+    x = power_of(0)
+    for kind, provable in ((">=", False), (">", True)):
+        found = find(PolynomialProblem(atoms, (Constraint(x, kind),), Constraint(x, ">")))
+        assert (found is not None) is provable
+
+
+@pytest.mark.parametrize(("sign", "defined"), [("positive", True), ("real", False)])
+def test_only_positive_atoms_have_odd_or_negative_powers(sign, defined):
+    atoms = (Atom("x", sign, sympy.Symbol("x")),)
+    task = PolynomialProblem(atoms, (), Constraint(power_of(0), ">="))
+    for exponent in (1, -1):
+        assert (column(task, (), ((0, exponent),)) is not None) is defined
+    assert column(task, (), ((0, 2),)) is not None
+
+
+def test_a_contradiction_among_the_hypotheses_is_found():
+    task = problem(below(0, 0, "<"), below(alpha, a_i, "<"), below(a_i, alpha))
+    assert find(task) is not None
+
+
+def test_an_equation_may_have_any_coefficient():
+    """From w = alpha - a_i follows a_i <= alpha - w and the reverse."""
+    equation = Relation(w, alpha - a_i, "==")
+    assert find(problem(below(a_i, alpha - w), equation)) is not None
+    assert find(problem(below(alpha - w, a_i), equation)) is not None
+
+
+def test_roots_become_powers_of_one_atom():
+    """sqrt(kappa) - 1 <= kappa - 1 from kappa > 11/10."""
+    task = problem(below(sympy.sqrt(kappa), kappa), below(sympy.Rational(11, 10), kappa, "<"))
+    assert text_of(task.goal.polynomial, task.atoms) == "kappa^(1/2)^2 - kappa^(1/2)"
+    assert find(task) is not None
+
+
+def test_exponents_that_are_multiples_share_an_atom():
+    """exp(3 x) - exp(x) exp(2 x) = 0 with x = eta t a_i."""
+    x = eta * t * a_i
+    left, right = sympy.exp(3 * x, evaluate=False), sympy.exp(x) * sympy.exp(2 * x)
+    translator = Translator([left, right])
+    difference = add(translator.quotient(left).numerator, translator.quotient(right).numerator, -1)
+    assert not difference
+
+
+def test_a_denominator_of_unknown_sign_is_not_cleared():
+    with pytest.raises(Untranslatable, match="no certain sign"):
+        problem(below(0, 1 / (a_i - a_j)))
+    assert find(problem(below(0, 1 / (a_i - a_j)), below(a_j, a_i, "<"))) is not None
+
+
+def test_a_hypothesis_with_a_denominator_of_unknown_sign_is_left_out():
+    task = problem(below(0, alpha), below(1, alpha / (a_i - a_j)))
+    assert not any("a_i - a_j" in constraint.label for constraint in task.constraints)
+
+
+def test_the_inverse_of_an_exponential_keeps_its_number():
+    """exp(-y) at y = log(4/(5 a)) is 5 a/4, not a; below, a - 1 + y > 0 would be false at a = 1."""
+    y = sympy.log(4 / (5 * alpha))
+    sequent = Sequent((), below(sympy.exp(y, evaluate=False), 1 / alpha))
+    task = polynomial_problem(sequent)
+    (fact,) = [c for c in task.constraints if c.label.startswith("exp(-y) >= 1 - y")]
+    place = [atom.name for atom in task.atoms].index("alpha")
+    assert fact.polynomial[((place, 1),)] == Fraction(5, 4)
+    assert check_translation(sequent, task) > 0
+
+
+def test_a_chain_of_hypotheses_of_two_terms_is_found():
+    """K w >= 2 alpha over seven steps, each by another letter; two rounds of columns do not do."""
+    names = sympy.symbols("p q r s u", positive=True)
+    letters = (alpha, *names, w)
+    steps = [below(low, high) for low, high in itertools.pairwise(letters)]
+    positive = below(0, w, "<")
+    sequent = recognise_signs(Sequent((*steps, below(2, K), positive), below(2 * alpha, K * w)))
+    task = polynomial_problem(sequent)
+    assert find(task, effort=0) is None
+    certificate = find(task, effort=1, least=1)
+    assert verify(certificate)
+    assert len(certificate.used) == 7
+    worse = polynomial_problem(replace(sequent, goal=below(F * 2 * alpha, K * sequent.goal.large)))
+    assert find(worse, effort=1, least=1) is None
+
+
+def test_absolute_values_are_relaxed_without_cases():
+    """abs(w) <= K gives both ends; with abs(w) elsewhere, a letter stays in its place."""
+    size = sympy.Abs(w)
+    relaxed, exact = relax(Sequent((below(size, K),), below(-K, w)))
+    assert exact
+    assert {str(relation) for relation in relaxed.given} == {"w_ij(t) <= K", "-w_ij(t) <= K"}
+    relaxed, exact = relax(Sequent((below(size, K),), below(size, 2 * K)))
+    assert not exact
+    assert "Abs(w_ij(t)) <= K" in {str(relation) for relation in relaxed.given}
+    assert not any(side.has(sympy.Abs) for r in relaxed.relations for side in (r.small, r.large))
+
+
+def test_an_equation_with_an_absolute_value_is_not_two_equations():
+    """Of abs(w) = K follows w <= K, and neither w = K nor K <= 0."""
+    given = (Relation(sympy.Abs(w), K, "=="),)
+    for goal, true in ((below(w, K), True), (below(K, w), False), (below(K, 0), False)):
+        relaxed, _ = relax(Sequent(given, goal))
+        assert (find(polynomial_problem(relaxed), effort=1) is not None) is true
+
+
+def test_maxima_and_minima_are_relaxed_in_one_direction_only():
+    """Max(w, K) is at least w, and not at most w."""
+    highest, lowest = sympy.Max(w, K), sympy.Min(w, K)
+    for small, large, true in (
+        (w, highest, True),
+        (highest, w, False),
+        (lowest, w, True),
+        (w, lowest, False),
+    ):
+        relaxed, exact = relax(Sequent((), below(small, large)))
+        assert not exact
+        assert (find(polynomial_problem(relaxed), effort=1) is not None) is true
+
+
+def test_logarithms_of_certain_sign_become_letters():
+    """Log(alpha/K) <= 0 where alpha <= K; its sign is unknown otherwise."""
+    goal = below(sympy.log(alpha / K) * a_i, a_i)
+    grouped = name_logarithms(Sequent((below(alpha, K),), goal))
+    assert str(grouped.goal) == "-(-log(alpha/K))*a_i <= a_i"
+    assert grouped.given[-1].kind == "=="
+    assert name_logarithms(Sequent((), goal)) == Sequent((), goal)
+
+
+def test_unevaluated_expressions_are_built_anew():
+    goal = below(alpha, sympy.Mul(K, sympy.exp(sympy.log(a_i), evaluate=False), evaluate=False))
+    assert normal(Sequent((), goal)).goal == below(alpha, K * a_i)
+
+
+def test_the_translation_is_checked_at_points():
+    """A goal with another sign is caught."""
+    sequent = Sequent((below(20, K),), below(alpha / K, alpha))
+    task = polynomial_problem(sequent)
+    assert check_translation(sequent, task) > 0
+    wrong = multiply(task.goal.polynomial, {(): Fraction(-1)})
+    with pytest.raises(RuntimeError, match="is wrong at"):
+        check_translation(sequent, replace(task, goal=Constraint(wrong, ">=")))
+
+
+def test_z3_has_the_same_opinion_where_it_is_installed():
+    pytest.importorskip("z3")
+    assert opinion(EASY)[0] == "unsat"
+    answer, point = opinion(problem(below(a_i, alpha)))
+    assert answer == "sat"
+    assert point["a_i"] > point["alpha"]

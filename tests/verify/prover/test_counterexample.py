@@ -1,0 +1,218 @@
+"""Witnesses: rechecked from their printed values, inside the assumptions where they have to be."""
+
+import itertools
+from fractions import Fraction
+
+import flint
+import mpmath
+import pytest
+import sympy
+
+from swingby.theory.derivations.letters import (
+    K,
+    P,
+    a_i,
+    a_j,
+    alpha,
+    beta,
+    d,
+    gamma,
+    kappa,
+    omega,
+    w,
+    w_start,
+    x,
+)
+from swingby.verify.prover.scalar.counterexample import LONG, Search, confirm, counterexample
+from swingby.verify.prover.scalar.edges import condition, edge_of
+from swingby.verify.prover.scalar.exact_value import compiled, decide, holds, margin_of
+from swingby.verify.prover.scalar.feasible_constants import _conditions, satisfies, settings
+from swingby.verify.prover.scalar.relation import Relation, Sequent
+from swingby.verify.prover.scalar.rounding import compact
+from swingby.verify.prover.scalar.sampling import LEVELS, candidates, levels
+from swingby.verify.prover.scalar.second_evaluation import balls_agree, contains
+
+
+def number(text):
+    """A printed value such as 1/7040*10^90 as a Fraction."""
+    body, _, exponent = text.partition("10^")
+    factor = Fraction(body.rstrip("*") or "1")
+    return factor * Fraction(10) ** int(exponent or 0)
+
+
+def below(small, large, kind="<="):
+    return Relation(sympy.sympify(small), sympy.sympify(large), kind)
+
+
+ALL = list(settings())
+
+
+def test_every_set_of_constants_satisfies_every_assumption():
+    """By plain arithmetic of Fractions; (D.10) is left to the next test."""
+    assert len(ALL) > 25
+    for setting in ALL:
+        v = {name: Fraction(int(x.p), int(x.q)) for name, x in setting.values.items()}
+        signal = [Fraction(int(a.p), int(a.q)) for a in setting.signal]
+        assert v["gamma"] > 1 < v["beta"]
+        assert all(v["alpha"] <= a <= v["gamma"] * v["alpha"] for a in signal)
+        assert v["K"] >= 20
+        assert 9 * v["eta"] * v["K"] * v["gamma"] * v["alpha"] <= 1
+        assert v["P"] * v["omega"] * v["beta"] <= Fraction(2, 5)
+        assert v["P"] >= 2
+        assert v["kappa"] > Fraction(11, 10)
+        assert v["kappa"] <= 1 + v["K"] / (2 * v["C"])
+        noise = v["omega"] * v["P"] * v["K"] * v["gamma"] * len(signal) * v["beta"] ** 2
+        assert noise < 1
+        assert (1 - noise) ** 2 * v["kappa"] >= 1  # 1 - kappa^(-1/2) >= noise
+        assert v["C"] > 1
+        larger = sorted(signal, reverse=True)
+        assert all(a - 3 * b >= v["alpha"] / v["C"] for a, b in itertools.pairwise(larger))
+
+
+def test_every_set_satisfies_d10_in_60_digits():
+    """By mpmath, for every pair of signals."""
+    with mpmath.workdps(60):
+        for setting in ALL:
+            v = {n: mpmath.mpf(int(x.p)) / mpmath.mpf(int(x.q)) for n, x in setting.values.items()}
+            scale = v["P"] * v["beta"] * v["omega"]
+            below = 10 * v["kappa"] ** 2 * mpmath.log(1 / scale) + mpmath.log(v["P"] * v["beta"])
+            rates = [mpmath.mpf(int(a.p)) / int(a.q) for a in setting.signal]
+            for i, j in itertools.combinations(sorted(rates, reverse=True), 2):
+                assert (i + j) / (2 * i) <= mpmath.log(v["P"]) / below
+
+
+def test_some_sets_are_tight():
+    """D.4 with equality, C at its largest and a_i - 3 a_j at its smallest, in one of them."""
+
+    def tight(setting):
+        v = setting.values
+        gap = setting.signal[0] - 3 * setting.signal[1] == v["alpha"] / v["C"]
+        return gap and v["kappa"] == 1 + v["K"] / (2 * v["C"])
+
+    assert any(map(tight, ALL))
+
+
+@pytest.mark.parametrize("name", ["P", "omega", "eta", "K", "kappa", "C", "gamma"])
+def test_a_spoiled_set_is_refused(name):
+    setting = ALL[4]
+    factor = flint.fmpq(1, 100) if name in ("kappa", "C", "gamma", "K") else flint.fmpq(10) ** 60
+    wrong = type(setting)(setting.signal, {**setting.values, name: setting.values[name] * factor})
+    assert satisfies(setting, _conditions())
+    assert not satisfies(wrong, _conditions())
+
+
+def test_the_last_bound_of_d47_fails_only_at_extreme_constants():
+    small = (kappa - 1) ** 2 * alpha / (K**2 * gamma * d * beta**2)
+    found = counterexample(
+        Search(Sequent((), below(small, a_i / K)), True, "diagonal"), effort=LONG
+    )
+    values = {name: number(text) for name, text in found.values.items()}
+    assert values["kappa"] > 20
+    assert values["omega"] < Fraction(1, 10**30000)
+    left = (values["kappa"] - 1) ** 2 * values["alpha"]
+    right = values["a_i"] * values["K"] * values["gamma"] * values["d"] * values["beta"] ** 2
+    assert left > right
+    assert len(found.values["omega"]) < 12
+
+
+def test_a_witness_is_exact_and_round():
+    """w > omega fails at w = omega only."""
+    found = counterexample(Search(Sequent((below(omega, w),), below(omega, w, "<"))))
+    assert found.values == {"omega": "1", "w_ij(t)": "1"}
+    assert found.checked == ("exact rationals", "balls of 256 bits")
+
+
+def test_a_ball_contains_a_rational_exactly_or_not():
+    """The ball of radius 1/1024 around 341/1024, which arb rounds up by far less than that."""
+    ball = flint.arb(flint.arb(341) / 1024, flint.arb(1) / 1024)
+    for number, inside in ((flint.fmpq(340, 1024), True), (flint.fmpq(343, 1024), False)):
+        assert contains(ball, number) is inside
+    assert not contains(flint.arb("nan"), flint.fmpq(0))
+
+
+def test_a_product_of_large_and_small_constants_agrees_with_itself():
+    """A ball of it has a smaller radius than the rounded exact value, and contains it all the same.
+
+    P of 97 digits and omega = 10^-100, of which neither is a binary fraction.
+    """
+    P_value, omega_value = flint.fmpq(15625, 11) * flint.fmpq(10) ** 93, flint.fmpq(10) ** -100
+    point = {"P": P_value, "omega": omega_value, "beta": flint.fmpq(2)}
+    goal = below(sympy.Rational(2, 5), P * omega * beta)
+    exact = [flint.fmpq(2, 5), flint.fmpq(1, 3520)]
+    assert balls_agree(goal, point, exact)
+    assert not balls_agree(goal, point, [exact[0], exact[1] * (1 + flint.fmpq(1, 2**200))])
+
+
+def test_both_ends_of_an_absolute_value_are_offered():
+    letter, size = sympy.Symbol("n", real=True), flint.fmpq(7)
+    given = [condition(below(sympy.Abs(letter), K))]
+    goal = condition(below(letter, K))
+    offered = candidates("n", letter, {"K": size}, given, goal)
+    assert {size, -size} <= set(offered)
+    assert max(offered) == size
+    assert min(offered) == -size
+
+
+def test_entries_are_offered_the_levels_of_the_proofs():
+    point = {"omega": flint.fmpq(1, 1000), "beta": flint.fmpq(2), "P": flint.fmpq(50)}
+    offered = levels("w_ij(t)", point)
+    inverses = [1000, 10**6, 10, 500, 2, 1]
+    assert offered == [flint.fmpq(1, inverse) for inverse in inverses]
+    assert len(offered) == LEVELS
+    assert levels("N_ij(t)", point) == []
+
+
+def test_transcendental_witnesses_are_checked_by_mpmath():
+    found = counterexample(Search(Sequent((), below(sympy.exp(x), 1 + 2 * x))))
+    assert found.checked[1] == "mpmath with 60 digits"
+
+
+@pytest.mark.parametrize(
+    ("indices", "comparison"),
+    [("diagonal", "=="), ("larger first", ">"), ("off-diagonal", "!=")],
+)
+@pytest.mark.parametrize("in_force", [True, False])
+def test_witnesses_respect_the_indices(indices, comparison, in_force):
+    found = counterexample(Search(Sequent((), below(a_i + a_j, alpha)), in_force, indices))
+    i, j = number(found.values["a_i"]), number(found.values["a_j"])
+    assert {"==": i == j, ">": i > j, "!=": i != j}[comparison]
+
+
+def test_nothing_is_found_against_what_d8_says():
+    search = Search(Sequent((), below(w_start, beta * omega)), True)
+    assert counterexample(search) is None
+
+
+def test_proposed_points_are_checked():
+    search = Search(Sequent((below(omega, w),), below(w, 2 * omega)))
+    good = {"omega": flint.fmpq(1), "w_ij(t)": flint.fmpq(3)}
+    assert confirm(search, good) is not None
+    assert confirm(search, {**good, "w_ij(t)": flint.fmpq(2)}) is None
+    assert confirm(search, {**good, "omega": flint.fmpq(-1)}) is None
+
+
+def test_edges_of_a_relation_in_its_last_letter():
+    """P omega beta <= 2/5 is an upper bound on P; 1/P <= 1/7 a lower one."""
+    point = {"omega": flint.fmpq(1, 10), "beta": flint.fmpq(2)}
+    upper = condition(below(P * omega * beta, sympy.Rational(2, 5)))
+    assert edge_of(upper, "P", point) == (flint.fmpq(2), -1)
+    assert edge_of(condition(below(1 / P, sympy.Rational(1, 7))), "P", {}) == (flint.fmpq(7), 1)
+
+
+def test_values_stay_exact_where_they_are_rational():
+    root = compiled(1 - kappa ** sympy.Rational(-1, 2))
+    assert root({"kappa": flint.fmpq(121, 100)}) == flint.fmpq(1, 11)
+    assert isinstance(root({"kappa": flint.fmpq(2)}), flint.arb)
+    assert compiled(sympy.exp(x))({"x": flint.fmpq(0)}) == 1
+
+
+def test_undefined_and_undecided_relations_do_not_hold():
+    assert decide(margin_of(below(0, 1 / x)), "<=", {"x": flint.fmpq(0)}) is None
+    assert holds(flint.arb(0, 1), "<=") is None
+    assert decide(margin_of(below(0, sympy.log(x))), "<=", {"x": flint.fmpq(-1)}) is None
+
+
+def test_numbers_are_printed_compactly():
+    values = [flint.fmpq(1, 720), flint.fmpq(1, flint.fmpz(10) ** 34000), flint.fmpq(3)]
+    assert [compact(value) for value in values] == ["1/720", "10^-34000", "3"]
+    assert compact(flint.fmpq(flint.fmpz(10) ** 90, 7)) == "1/7*10^90"

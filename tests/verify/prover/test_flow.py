@@ -1,0 +1,128 @@
+"""The prover of derivatives along the flow, traces of blocks and inequalities on an interval."""
+
+from dataclasses import replace
+
+import pytest
+import sympy
+
+from swingby.theory import dynamics
+from swingby.theory.claim import Claim
+from swingby.theory.derivations.letters import le, lt
+from swingby.theory.derivations.repaired import conclusions
+from swingby.theory.derivations.repaired.r_identities import scaled_cases
+from swingby.verify.prover.repaired import by_hand
+from swingby.verify.prover.repaired.by_hand import TESTS
+from swingby.verify.prover.repaired.flow import judge_flow
+
+R = sympy.Symbol("r", positive=True)
+X, A_1, Y = conclusions.X, conclusions.A_1, conclusions.Y
+
+
+def judged(conclusion, **more):
+    return judge_flow(Claim("a claim", "step", "", conclusion, edition="repaired"), **more)
+
+
+def test_diagonal_entry_is_logistic_for_one_concept():
+    A, W, _ = dynamics.symbols(1)
+    a, w = A[0, 0], W[0, 0]
+    found = judged(conclusions.FlowIdentity(((1, w, 2 * a * w * (1 - w)),)))
+    assert found.verdict == "proved"
+    assert found.method == "sympy, entrywise d = 1; rational points agree"
+
+
+def test_wrong_derivative_is_refuted_with_exact_rationals():
+    A, W, _ = dynamics.symbols(2)
+    a, w = A[0, 0], W[0, 0]
+    found = judged(conclusions.FlowIdentity(((2, w, 2 * a * w * (1 - w)),)))
+    assert found.verdict == "refuted"
+    values = {
+        sympy.Symbol(name): sympy.Rational(text) for name, text in found.witness.values.items()
+    }
+    # What is missing is -(a_1 + a_2) w_12^2.
+    missing = (values[sympy.Symbol("a_1")] + values[sympy.Symbol("a_2")]) * values[
+        sympy.Symbol("w_12")
+    ] ** 2
+    assert sympy.Rational(found.witness.right) - sympy.Rational(found.witness.left) == missing
+
+
+def test_powers_with_a_symbolic_exponent_keep_their_exponent():
+    (d, quantity, derivative), *_ = scaled_cases()
+    assert judged(conclusions.FlowIdentity(((d, quantity, derivative),))).verdict == "proved"
+    _, W, _ = dynamics.symbols(d)
+    off = conclusions.FlowIdentity(((d, quantity * W[0, 0], derivative * W[0, 0]),))
+    assert judged(off).verdict == "refuted"
+
+
+def test_every_case_of_a_family_is_looked_at():
+    good, *rest = scaled_cases()
+    bad = (rest[0][0], rest[0][1], 2 * rest[0][2])
+    assert judged(conclusions.FlowIdentity((good, bad))).verdict == "refuted"
+
+
+def test_trace_identity_in_every_dimension_and_its_refutation():
+    inverse, flipped = conclusions.X_inverse, conclusions.Y_transposed
+    turned = conclusions.BlockTrace(X * A_1 * inverse + Y * flipped * X, A_1 + X * Y * flipped)
+    found = judged(turned)
+    assert found.verdict == "proved"
+    assert "every dimension" in found.method
+    # True for numbers, false for matrices: A X A X against A A X X.
+    false = judged(conclusions.BlockTrace(A_1 * X * A_1 * X, A_1**2 * X**2))
+    assert false.verdict == "refuted"
+    assert set(false.witness.values) == {"A_1", "A_2", "X", "X^-1", "Y", "Y^T"}
+
+
+def test_interval_by_balls():
+    third = sympy.Rational(1, 3)
+    inside = conclusions.OnInterval(le(R * (1 - R), third), R, sympy.Integer(0), sympy.Integer(1))
+    assert judged(inside).verdict == "proved"
+    tight = replace(inside, relation=lt(R * (1 - R), sympy.Rational(6, 25)))
+    found = judged(tight)
+    assert found.verdict == "refuted"
+    value = sympy.Rational(found.witness.values["r"])
+    assert value * (1 - value) >= sympy.Rational(6, 25)
+
+
+def test_interval_that_touches_the_bound_is_undecided():
+    # Equality at r = 1/3, which no ball around it can exclude.
+    touching = lt(-((R - sympy.Rational(1, 3)) ** 2), 0)
+    found = judged(conclusions.OnInterval(touching, R, sympy.Integer(0), sympy.Integer(1)))
+    assert found.verdict == "undecided"
+
+
+def test_what_is_left_to_a_reader_is_never_proved():
+    alone = judged(conclusions.ByHand("it follows", "by reading"))
+    assert (alone.verdict, alone.tried) == ("undecided", ("derived by hand; read by a person",))
+    known = judged(conclusions.ByHand("it follows", "by reading", "Theorem G: det"), instances=10)
+    assert (known.verdict, known.cases) == ("tested", 10)
+
+
+def test_a_step_that_fails_its_test_is_refuted(monkeypatch):
+    monkeypatch.setitem(TESTS, "Theorem G: det", lambda trials, rng: 0 * trials.reach[:, 0] - 1e-3)
+    found = judged(conclusions.ByHand("it follows", "by reading", "Theorem G: det"), instances=10)
+    assert found.verdict == "refuted"
+    assert float(found.witness.left) == -1e-3
+
+
+def test_other_conclusions_are_left_alone():
+    assert judged(le(R, 1)) is None
+
+
+@pytest.mark.parametrize("name", sorted(by_hand.TESTS))
+def test_every_numerical_test_runs(name):
+    import numpy as np
+
+    found = by_hand.try_step(name, 3, np.random.default_rng(1))
+    assert found.cases == 3
+    assert found.witness is None
+
+
+def test_conclusions_as_text():
+    A, W, _ = dynamics.symbols(2)
+    identity = conclusions.FlowIdentity(((2, W[0, 0], A[0, 0]), (3, W[0, 0], A[0, 0])))
+    assert identity.to_text() == "d/dt [w_11] = a_1  (d = 2 to 3, 2 cases like this)"
+    assert r"\frac{d}{dt}" in identity.to_latex()
+    assert identity.key() != replace(identity, cases=identity.cases[:1]).key()
+    inside = conclusions.OnInterval(lt(R, 2), R, sympy.Integer(0), sympy.Integer(1))
+    assert inside.to_text() == "r < 2 for r in [0, 1]"
+    words = conclusions.ByHand("w_ii < 1", "it is")
+    assert (words.to_text(), words.to_latex()) == ("w_ii < 1", r"\text{w\_ii $<$ 1}")

@@ -1,0 +1,196 @@
+"""The prover of matrix identities: known identities, wrong ones, and changed lines of the text."""
+
+from fractions import Fraction
+
+import flint
+import pytest
+import sympy
+
+from swingby.theory.claim import Claim, MatrixIdentity
+from swingby.theory.derivations import loss, main_text, one_layer, two_layer
+from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
+from swingby.theory.derivations.matrices import (
+    A,
+    I,
+    U,
+    Ut,
+    W,
+    Wt,
+    a,
+    d,
+    delta,
+    direction,
+    directiont,
+    i,
+    j,
+    k,
+    over_samples,
+    rest,
+    root,
+    squared_norm,
+    transpose,
+    w,
+    x,
+    xt,
+)
+from swingby.verify.prover.algebra import matrix, words
+from swingby.verify.prover.algebra.entries import product
+from swingby.verify.prover.algebra.matrix import judge_matrix
+
+SYMMETRIC = ((Wt, W),)
+
+
+def judged(conclusion, where=()):
+    return judge_matrix(Claim("test", "identity", "", conclusion, where=where))
+
+
+TRUE = [
+    MatrixIdentity((W + I) ** 2, W**2 + 2 * W + I),
+    MatrixIdentity(W * A, A * W, trace=True),
+    MatrixIdentity(A * W * A, A * Wt * A, trace=True),
+    MatrixIdentity(squared_norm(W * A), W * A * A * Wt, trace=True),
+    MatrixIdentity(root * W * root, A * W, trace=True),
+    MatrixIdentity(over_samples(xt * W * x), over_samples(x * xt) * W, trace=True),
+    MatrixIdentity(transpose(U * Ut * A), A * U * Ut),
+]
+
+# text-book identities that fail: noncommuting factors, a transpose, a sign, a missing square
+FALSE = [
+    (MatrixIdentity(A * W, W * A), 2),
+    (MatrixIdentity(W * Wt, Wt * W), 2),
+    (MatrixIdentity(A * W * W * Wt, A * W * Wt * W, trace=True), 2),
+    (MatrixIdentity((W + I) ** 2, W**2 + I), 1),
+    (MatrixIdentity(W - I, I - W), 1),
+    (MatrixIdentity(over_samples(x * xt), x * xt), 1),
+    (MatrixIdentity(squared_norm(W), W * W, trace=True), 2),
+]
+
+
+@pytest.mark.parametrize("conclusion", TRUE)
+def test_known_identities_are_proved(conclusion):
+    assert judged(conclusion).verdict == "proved"
+
+
+@pytest.mark.parametrize(("conclusion", "size"), FALSE)
+def test_wrong_identities_have_a_witness_of_least_size(conclusion, size):
+    result = judged(conclusion)
+    assert result.verdict == "refuted"
+    assert result.witness.values["d"] == str(size)
+    assert result.witness.left != result.witness.right
+    assert len(result.witness.checked) == 2
+
+
+def test_commutativity_needs_d_2(monkeypatch):
+    """At d = 1 every product commutes: the argument in words must then withhold the proof."""
+    monkeypatch.setattr(matrix, "PROOF_SIZES", (1,))
+    assert judged(MatrixIdentity(A * W, W * A)).verdict == "undecided"
+
+
+def test_a_wrong_argument_in_words_proves_nothing(monkeypatch):
+    monkeypatch.setattr(words, "same", lambda *_: True)
+    assert judged(MatrixIdentity(W * Wt, Wt * W)).verdict == "refuted"
+    monkeypatch.setattr(matrix, "nonzero_point", lambda *_: None)
+    assert judged(MatrixIdentity(W * Wt, Wt * W)).verdict == "undecided"
+
+
+def test_a_disagreeing_second_evaluation_is_no_witness(monkeypatch):
+    monkeypatch.setattr(matrix, "second_evaluation", lambda *_: (Fraction(0), Fraction(0)))
+    assert judged(MatrixIdentity(W, 2 * W)).verdict == "undecided"
+
+
+def test_shapes_that_do_not_fit_are_not_judged():
+    assert judged(MatrixIdentity(U * A, U * A + W)).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("form", "verdict"),
+    [
+        ((W - I) * A, "proved"),
+        (A * (W - I), "refuted"),
+        (2 * (W - I) * A, "refuted"),
+        ((W + I) * A, "refuted"),
+    ],
+)
+def test_gradient_of_the_loss(form, verdict):
+    """The gradient of |(W - I) A^(1/2)|^2 / 2 is (W - I) A, from matrix calculus."""
+    result = judged(GradientIdentity(squared_norm((W - I) * root) / 2, W, form))
+    assert result.verdict == verdict
+
+
+def test_gradient_of_a_cubic_trace():
+    """The gradient of Tr W^3 is 3 (W^T)^2."""
+    assert judged(GradientIdentity(W**3, W, 3 * Wt**2)).verdict == "proved"
+    assert judged(GradientIdentity(W**3, W, 3 * W**2)).verdict == "refuted"
+
+
+def test_derivative_moves_the_transpose_along():
+    found = words.derivative(words.polynomial(W * Wt), W, direction)
+    assert found == words.polynomial(direction * Wt + W * directiont)
+
+
+TURN = w[i, k] * a[k] * w[k, j]
+FIRST, SECOND = w[i, i] * a[i] * w[i, j], w[i, j] * a[j] * w[j, j]
+
+ENTRIES_TRUE = [
+    EntryIdentity(W * W, sympy.Sum(w[i, k] * w[k, j], (k, 1, d))),
+    EntryIdentity(W * A * W, FIRST + (1 - delta(i, j)) * SECOND + rest(TURN, k)),
+    EntryIdentity(A, delta(i, j) * a[i]),
+    EntryIdentity(W * A, w[i, j] * a[j]),
+]
+
+ENTRIES_FALSE = [
+    EntryIdentity(W * W, sympy.Sum(w[i, k] * w[k, j], (k, 1, d)) + w[i, j]),
+    # the summand k = i = j counted twice
+    EntryIdentity(W * A * W, FIRST + SECOND + rest(TURN, k)),
+    EntryIdentity(W * A, w[i, j] * a[i]),
+    EntryIdentity(W * W, rest(w[i, k] * w[k, j], k)),
+]
+
+
+@pytest.mark.parametrize("conclusion", ENTRIES_TRUE)
+def test_entries_of_products(conclusion):
+    """Entry (i, j) of a product, by the definition of the product."""
+    assert judged(conclusion, SYMMETRIC).verdict == "proved"
+
+
+@pytest.mark.parametrize("conclusion", ENTRIES_FALSE)
+def test_wrong_entries_are_refuted(conclusion):
+    assert judged(conclusion, SYMMETRIC).verdict == "refuted"
+
+
+LINES = [
+    line
+    for module in (main_text, loss, one_layer, two_layer)
+    for claim in module.CLAIMS
+    for line in claim
+    if isinstance(line.conclusion, MatrixIdentity | EntryIdentity)
+]
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.id} {line.edition}")
+def test_no_line_survives_a_doubled_side(line):
+    """Twice a side that is not zero is never equal to what the side was equal to."""
+    if judge_matrix(line).verdict == "proved":
+        conclusion = line.conclusion
+        changed = type(conclusion)(
+            conclusion.left,
+            2 * conclusion.right,
+            *([conclusion.trace] if isinstance(conclusion, MatrixIdentity) else []),
+        )
+        assert judge_matrix(line.but(conclusion=changed)).verdict == "refuted"
+
+
+def test_products_by_rows_agree_with_flint():
+    """Second implementation: rational matrices of flint."""
+    left = [
+        [Fraction(1, 2), Fraction(-3)],
+        [Fraction(5), Fraction(7, 3)],
+        [Fraction(0), Fraction(1)],
+    ]
+    right = [[Fraction(2), Fraction(1, 7)], [Fraction(-1), Fraction(4)]]
+
+    def rational(rows):
+        items = [flint.fmpq(item.numerator, item.denominator) for row in rows for item in row]
+        return flint.fmpq_mat(len(rows), len(rows[0]), items)
+
+    assert rational(product(left, right)) == rational(left) * rational(right)

@@ -1,0 +1,139 @@
+"""The prover of expectations: moments of Gaussians, of the mixture, and changed lines."""
+
+import math
+
+import numpy as np
+import pytest
+import sympy
+
+from swingby.theory.claim import Claim, MeanIdentity
+from swingby.theory.derivations import initialization, loss, main_text
+from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
+from swingby.theory.derivations.matrices import (
+    cluster,
+    d,
+    d_prime,
+    delta,
+    i,
+    inside,
+    j,
+    k,
+    mean,
+    mu,
+    p,
+    q,
+    s,
+    sigma,
+    tau,
+    u,
+    x_entry,
+    xi,
+)
+from swingby.verify.prover.algebra.mean import judge_mean
+from swingby.verify.prover.algebra.pattern import raw_moment
+
+
+def verdict(conclusion):
+    return judge_mean(Claim("test", "identity", "", conclusion)).verdict
+
+
+def test_raw_moments():
+    """E x^m = sum over pairings; for standard Gaussians (m - 1)!! (closed form)."""
+    for order in range(0, 9, 2):
+        assert raw_moment(order, 0, 1) == math.prod(range(1, order, 2))
+        assert raw_moment(order + 1, 0, 1) == 0
+    # E x^3 = m^3 + 3 m v, E x^4 = m^4 + 6 m^2 v + 3 v^2
+    assert raw_moment(3, 2, 5) == 8 + 30
+    assert raw_moment(4, 2, 5) == 16 + 6 * 4 * 5 + 3 * 25
+
+
+GRAM = sympy.Sum(u[i, k] * u[j, k], (k, 1, d_prime))
+
+TRUE = [
+    MeanIdentity(mean(xi[p] ** 2 * xi[q] ** 2), 1 + 2 * delta(p, q)),
+    MeanIdentity(mean(xi[p] ** 3 * xi[q]), 3 * delta(p, q)),
+    MeanIdentity(mean(delta(cluster, p)), inside(p) / s),
+    MeanIdentity(mean(x_entry[p]), inside(p) * mu[p] / s),
+    MeanIdentity(
+        mean(x_entry[p] ** 4),
+        inside(p) * (mu[p] ** 4 / s + 6 * mu[p] ** 2 * sigma[p] ** 2 / s + 3 * sigma[p] ** 4),
+    ),
+    MeanIdentity(
+        mean(sympy.Sum(u[i, k] ** 2 * u[j, k] ** 2, (k, 1, d_prime))),
+        d_prime * tau**4 * (1 + 2 * delta(i, j)),
+    ),
+]
+
+FALSE = [
+    MeanIdentity(mean(xi[p] ** 2 * xi[q] ** 2), 1 + delta(p, q)),
+    MeanIdentity(mean(delta(cluster, p)), inside(p)),
+    MeanIdentity(mean(x_entry[p] * x_entry[q]), delta(p, q) * (sigma[p] ** 2 + mu[p] ** 2)),
+    MeanIdentity(mean(x_entry[p] * x_entry[q]), delta(p, q) * (sigma[p] ** 2 + mu[p] ** 2 / s**2)),
+    MeanIdentity(mean(x_entry[p] * x_entry[q]), sigma[p] ** 2 + mu[p] ** 2 / s),
+    MeanIdentity(mean(GRAM), d_prime * tau**2),
+    MeanIdentity(mean(GRAM), delta(i, j) * d_prime * tau),
+    MeanIdentity(mean(GRAM), delta(i, j) * d * tau**2),
+]
+
+
+@pytest.mark.parametrize("conclusion", TRUE)
+def test_known_means_are_proved(conclusion):
+    assert verdict(conclusion) == "proved"
+
+
+@pytest.mark.parametrize("conclusion", FALSE)
+def test_wrong_means_are_refuted(conclusion):
+    judged = judge_mean(Claim("test", "identity", "", conclusion))
+    assert judged.verdict == "refuted"
+    assert judged.witness.left != judged.witness.right
+    assert len(judged.witness.checked) == 2
+
+
+def test_a_product_of_means_is_not_taken_for_a_mean():
+    """E[xi_p]^2 = 0, while E[xi_p^2] = 1."""
+    assert verdict(MeanIdentity(mean(xi[p]) ** 2, sympy.Integer(1))) != "proved"
+
+
+LINES = [
+    line
+    for claim in (*loss.CLAIMS, main_text.SIGNAL, initialization.E1)
+    for line in claim
+    if isinstance(line.conclusion, MeanIdentity)
+]
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.id} {line.edition}")
+def test_no_line_survives_a_doubled_side(line):
+    if judge_mean(line).verdict == "proved":
+        changed = MeanIdentity(line.conclusion.left, 2 * line.conclusion.right)
+        assert judge_mean(line.but(conclusion=changed)).verdict == "refuted"
+
+
+def test_the_law_of_a_sample_needs_its_spread():
+    right = loss.C7.conclusion
+    assert verdict(right) == "proved"
+    wrong = SameDistribution(right.representation, right.location, delta(p, q) * sigma[p])
+    assert verdict(wrong) == "refuted"
+    square = mu[p] * delta(cluster, p) + sigma[p] * (xi[p] ** 2 - 1)
+    assert verdict(SameDistribution(square, right.location, 2 * right.covariance)) != "proved"
+
+
+def test_the_variance_of_the_data_matrix():
+    """Second implementation: the variance of A over many draws of the data."""
+    right = loss.C8.conclusion
+    assert verdict(right) == "proved"
+    assert verdict(EmpiricalLimit(right.sample, right.limit, 2 * right.constant)) != "proved"
+    rng = np.random.default_rng(3)
+    centres, spread, draws, number = np.array([1.0, 2.0]), np.array([0.5, 0.7]), 40_000, 2
+    samples = np.zeros((draws, 2, number, 2))
+    for group in range(2):
+        samples[:, group, :, group] = centres[group]
+    samples += spread * rng.standard_normal(samples.shape)
+    A = np.einsum("rgkp,rgkq->rpq", samples, samples) / (2 * number)
+    for row in range(2):
+        for column in range(2):
+            swap = {mu[p]: centres[row], mu[q]: centres[column], s: 2}
+            swap |= {sigma[p]: spread[row], sigma[q]: spread[column]}
+            swap |= {delta(p, q): int(row == column)}
+            constant = float(right.constant.xreplace(swap))
+            assert A[:, row, column].var() == pytest.approx(constant / number, rel=0.05)

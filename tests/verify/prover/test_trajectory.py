@@ -1,0 +1,249 @@
+"""Claims about trajectories: the scan against all pairs, verdicts, and what makes them change."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+import sympy
+
+from swingby.errors import InvalidInput
+from swingby.simulate.run import simulate
+from swingby.theory.assumptions import K, P
+from swingby.theory.claim import AlongTrajectory
+from swingby.theory.derivations import letters as the
+from swingby.theory.derivations import trajectories as claims
+from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
+from swingby.verify.prover.trajectories import instances, signed_logs
+from swingby.verify.prover.trajectories.confirmation import confirm, meets
+from swingby.verify.prover.trajectories.judge import judge_trajectories, judge_trajectory
+from swingby.verify.prover.trajectories.random_instances import random_instance
+from swingby.verify.prover.trajectories.runs import Runs, ball_run, float_run
+from swingby.verify.prover.trajectories.signed_logs import from_floats
+from swingby.verify.prover.trajectories.violation import Recorded, Violation, scan
+
+RANK_ONE, FULL_RANK, FAR_APART, ONE_SMALL, MANY_STEPS, DELAYED = instances.candidates()
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return Runs()
+
+
+def with_relation(claim, relation):
+    return replace(claim, conclusion=replace(claim.conclusion, relation=relation))
+
+
+def test_every_structured_instance_satisfies_the_assumptions():
+    for instance in instances.candidates():
+        assert instance.is_admissible(), instance.name
+    assert [len(one.signal) for one in instances.candidates()] == [2, 2, 2, 3, 2, 3]
+    # Outside: eta above 1/(180 max a), and a W(0) with an entry below omega in size.
+    assert not replace(RANK_ONE, eta=Fraction(1, 719)).is_admissible()
+    spoiled = ((Fraction(1), Fraction(1)), (Fraction(1), Fraction(10**9)))
+    assert not replace(RANK_ONE, matrix=spoiled).is_admissible()
+    with pytest.raises(ArithmeticError, match="no constants"):
+        instances.instance("too large", (4, 1), [[1, 1], [1, 1]], "1e-70", "1/1000")
+
+
+def test_pivots_and_semidefiniteness():
+    # Pivots of [[2, 1], [1, 2]] are 2 and 3/2; a zero pivot needs a zero row.
+    assert FULL_RANK.pivot_share == Fraction(3, 4)
+    assert RANK_ONE.pivot_share == 0
+    assert DELAYED.pivot_share == 0
+    semidefinite = instances.is_semidefinite
+    assert semidefinite(DELAYED.matrix)
+    assert not semidefinite(((Fraction(0), Fraction(1)), (Fraction(1), Fraction(0))))
+    assert not semidefinite(((Fraction(1), Fraction(2)), (Fraction(2), Fraction(1))))
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+@pytest.mark.parametrize("degenerate", [False, True])
+def test_random_instances_lie_inside_the_assumptions(d, degenerate):
+    drawn = random_instance(np.random.default_rng(d), d, degenerate=degenerate)
+    assert drawn.is_admissible()
+    assert (drawn.pivot_share < Fraction(1, 10)) is degenerate
+    assert meets(claims.LEMMA_5.repair, drawn) is not degenerate
+    assert meets(claims.LEMMA_5, drawn)
+
+
+def test_signed_logarithms_agree_with_floats():
+    # The same expression by numpy on ordinary numbers, with either sign of x.
+    x, y = sympy.symbols("x y", real=True)
+    expression = sympy.Max(sympy.Abs(x) * sympy.exp(y) - 3 * x**3, x / y) + sympy.log(y) ** 2
+    values = {"x": np.array([-2.0, -0.1, 0.3, 5.0]), "y": np.array([0.2, 3.0, 1.5, 0.7])}
+    found = signed_logs.evaluate(expression, {k: from_floats(v) for k, v in values.items()})
+    X, Y = values["x"], values["y"]
+    expected = np.maximum(np.abs(X) * np.exp(Y) - 3 * X**3, X / Y) + np.log(Y) ** 2
+    np.testing.assert_allclose(found.floats(), expected, rtol=1e-12)
+
+
+def all_pairs(claim, instance, recorded, lam=None):
+    """Whether some pair of steps breaks a claim with one relation: every pair, in floats."""
+    W, steps, conclusion = recorded.W.floats(), recorded.steps, claim.conclusion
+    fixed = {"eta": instance.eta, "omega": instance.omega, "K": instance.constants.K}
+    fixed |= {"kappa": instance.constants.kappa, "lambda": lam}
+    fixed = {name: float(value) for name, value in fixed.items() if value is not None}
+    fixed["P"] = 10.0 ** float(instance.constants.log10_P)
+    fixed["beta"] = float(instance.constants.beta)
+
+    def holds(relation, **entries):
+        values = {symbol: (fixed | entries)[str(symbol)] for symbol in relation.free_symbols}
+        left, right = float(relation.lhs.subs(values)), float(relation.rhs.subs(values))
+        more = left - right if relation.rel_op in (">", ">=") else right - left
+        return more >= -1e-12
+
+    pairs = [(0, 0), (1, 1)] if conclusion.entries == "diagonal" else [(0, 1)]
+    for i, j in pairs:
+        for start in range(len(steps)):
+            anchor = {"w_ij(t_0)": W[start, i, j], "w_ii(t_0)": W[start, i, i]}
+            anchor |= {"t_0": float(steps[start]), "a_i": float(instance.signal[i])}
+            if not all(holds(one, **anchor) for one in conclusion.when):
+                continue
+            for step in range(start, len(steps)):
+                now = {"w_ij(t)": W[step, i, j], "w_ii(t)": W[step, i, i], "t": float(steps[step])}
+                if not all(holds(one, **now) for one in conclusion.during):
+                    break
+                if not holds(conclusion.relation, **anchor, **now):
+                    return True
+    return False
+
+
+@pytest.mark.parametrize("claim", [claims.D36, claims.LEMMA_6, claims.D57])
+def test_the_tightest_anchor_finds_what_all_pairs_find(claim):
+    # Smooth random paths of W; about half of them break each claim.
+    rng = np.random.default_rng(5)
+    low = 0.8 if claim is claims.LEMMA_6 else 0.05
+    instance = replace(FULL_RANK, omega=Fraction(1, 100))
+    instance = replace(instance, constants=replace(instance.constants, log10_P=Fraction(1)))
+    found = set()
+    for _ in range(24):
+        W = low + np.abs(np.cumsum(rng.normal(0.04, 0.04, size=(14, 2, 2)), axis=0))
+        W = (W + W.transpose(0, 2, 1)) / 2
+        recorded = Recorded(np.arange(14) * 20, from_floats(W))
+        seen = scan(claim, instance, recorded) is not None
+        values = (Fraction(1, 2), Fraction(9, 10)) if claim is claims.D36 else (None,)
+        assert seen == any(all_pairs(claim, instance, recorded, lam) for lam in values)
+        found.add(seen)
+    assert found == {True, False}
+
+
+def test_an_anchor_on_the_side_of_time_t_is_refused():
+    mixed = AlongTrajectory(the.le(the.w * the.w_anchor, 1), "all")
+    recorded = Recorded(np.arange(2), from_floats(np.ones((2, 2, 2))))
+    with pytest.raises(TypeError, match="one side"):
+        scan(replace(claims.LEMMA_6, conclusion=mixed), FULL_RANK, recorded)
+
+
+def test_the_power_of_P_decides_corollary_one(runs):
+    # The same trajectory breaks the printed bound at the peak of w_12 and keeps the one with P^2.
+    for dynamics in ("euler", "gd"):
+        recorded = float_run(FULL_RANK, dynamics)
+        assert scan(claims.COROLLARY_1, FULL_RANK, recorded) is not None
+        raised = with_relation(claims.COROLLARY_1, the.le(sympy.Abs(the.N), the.NOISE * P))
+        assert scan(raised, FULL_RANK, recorded) is None
+
+
+def test_the_constant_of_lemma_five_decides_it():
+    recorded = float_run(FULL_RANK, "gd")
+    assert scan(claims.LEMMA_5, FULL_RANK, recorded) is None
+    halved = with_relation(claims.LEMMA_5, the.le(the.v, (1 + 2 / K) / 2))
+    found = scan(halved, FULL_RANK, recorded)
+    assert found is not None
+    assert found.i == found.j
+    # A clear violation is preferred to the first one: a factor of two is never reached here.
+    assert found.excess == pytest.approx(np.log(1 / 0.55), rel=1e-3)
+
+
+def test_until_ends_the_promise():
+    # Lemma D.3 fails after its T_1 already for a diagonal entry that has come to rest.
+    recorded = float_run(FULL_RANK, "gd")
+    assert scan(claims.D35, FULL_RANK, recorded) is None
+    unlimited = replace(claims.D35, conclusion=replace(claims.D35.conclusion, until=None))
+    assert scan(unlimited, FULL_RANK, recorded) is not None
+
+
+def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
+    judged = judge_trajectories([claims.LEMMA_5], runs=RankOne())["Lemma D.5"]
+    assert judged.verdict == "refuted"
+    assert judged.parts["gd"].verdict == "undecided"
+    part = judged.parts["euler"]
+    values = part.witness.values
+    assert values["omega"] == "1e-80"
+    assert len(part.witness.checked) == 3
+    # The float kernels, from the numbers of the witness alone.
+    signal = [Fraction(a) for a in values["a"].split(", ")]
+    entries = {name: float(Fraction(value)) for name, value in values.items() if "/omega" in name}
+    matrix = [[entries[f"w_{max(i, j)}{min(i, j)}(0)/omega"] for j in (1, 2)] for i in (1, 2)]
+    run = simulate(
+        SIMTask.from_signal(signal),
+        Scaled(matrix, values["omega"]),
+        values["eta"],
+        steps=int(values["t"]),
+        record="none",
+    )
+    i = int(values["i"]) - 1
+    assert run.W[-1, i, i] < 0
+    assert run.W[-1, i, i] == pytest.approx(float(part.witness.left), rel=1e-6)
+    assert float(part.witness.right) == 0
+
+
+class RankOne(Runs):
+    """Runs of one instance, and none at random: what is not refuted stays undecided."""
+
+    candidates = (RANK_ONE,)
+    random = ()
+
+
+def test_full_rank_alone_does_not_keep_euler_semidefinite(runs):
+    # D.1 to D.5 and pivots of 3/4: with omega = 1e-500 there are too many steps for (D.2).
+    claim = replace(claims.LEMMA_5, given=claims.NOT_DEGENERATE)
+    assert meets(claim, MANY_STEPS)
+    assert not meets(claims.LEMMA_5.repair, MANY_STEPS)
+    found = ball_run(replace(MANY_STEPS, steps=120_000), "euler")
+    violation = scan(claim, MANY_STEPS, found.recorded)
+    with flint.ctx.workprec(found.bits):
+        sides = confirm(claim, violation, MANY_STEPS, found.states)
+    assert sides.left.startswith("-")
+    assert sides.right == "0"
+
+
+def test_lemma_one_fails_for_a_well_conditioned_start(runs):
+    # w_23(0) = omega, but w_23 - w_12 w_13 / w_11 = -7 omega takes over under both maps.
+    assert ONE_SMALL.pivot_share > Fraction(1, 2)
+    found = ball_run(replace(ONE_SMALL, steps=80_000), "gd")
+    violation = scan(claims.D11, ONE_SMALL, found.recorded)
+    assert (violation.i, violation.j) == (1, 2)
+    assert scan(claims.D11.repair, ONE_SMALL, found.recorded) is None
+    with flint.ctx.workprec(found.bits):
+        assert confirm(claims.D11, violation, ONE_SMALL, found.states) is not None
+        # What holds is not confirmed as broken, whatever a scan says.
+        start = Violation(violation.relation, 1, 2, 0, 50, 1.0, None)
+        assert confirm(claims.D11, start, ONE_SMALL, found.states) is None
+        # A hypothesis that the instance does not meet takes the witness away.
+        more = claims.given("case", the.ge(claims.pivot_share, sympy.Rational(3, 5)))
+        assert confirm(replace(claims.D11, given=more), violation, ONE_SMALL, found.states) is None
+
+
+def test_what_is_not_searched_is_undecided():
+    judged = judge_trajectory(claims.LEMMA_1, search=False)
+    assert judged.verdict == "undecided"
+    assert judged.tried == ("searches over trajectories were not run",)
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(InvalidInput, match="ids"):
+        judge_trajectories([claims.D11, claims.D11], search=False)
+    with pytest.raises(InvalidInput, match="trajectories"):
+        judge_trajectory(replace(claims.D11, conclusion=the.le(the.t, 1)))
+
+
+def test_the_claims_are_the_lemmas():
+    ids = {claim.id for claim in claims.CLAIMS}
+    assert {f"Lemma D.{k}" for k in range(1, 9)} <= ids
+    assert {"Assertion D.1", "Corollary D.1", "Corollary D.2"} <= ids
+    assert {"D.11", "D.23", "D.35", "D.36", "D.57"} <= ids
+    for claim in claims.CLAIMS:
+        assert claim.flaw is None or claim.repair is not None

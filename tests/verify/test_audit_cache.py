@@ -1,0 +1,160 @@
+"""Verdicts on disk: used when everything is the same, computed again otherwise, never an error."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from swingby.theory.claim import Flaw
+from swingby.theory.derivations import ledger as text
+from swingby.theory.derivations.letters import le, w
+from swingby.theory.derivations.suppression import D61, D62
+from swingby.theory.verdict import Finding
+from swingby.verify import audit_cache
+from swingby.verify.prover.evidence import Judged, Witness
+
+WITNESS = Witness({"P": "2"}, "P <= 1", "2", "1", ("exact rationals",))
+JUDGED = Judged(
+    Finding.REFUTED,
+    "a rational point",
+    ("line",),
+    WITNESS,
+    3,
+    ("other",),
+    {"gd": Judged(Finding.PROVED, "certificate")},
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def kept():
+    return audit_cache.folder() / f"{audit_cache.key(D61)}.json"
+
+
+def test_what_is_stored_comes_back():
+    assert audit_cache.load(D61) is None
+    assert audit_cache.store(D61, JUDGED, 1.5)
+    assert audit_cache.load(D61) == (JUDGED, 1.5)
+    assert audit_cache.load(D62) is None
+    assert [path.name for path in audit_cache.folder().iterdir()] == [kept().name]
+
+
+def test_the_folder_follows_the_environment(home, monkeypatch):
+    assert audit_cache.folder() == home / "swingby" / "ledger"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(home))
+    assert audit_cache.folder() == home / ".cache" / "swingby" / "ledger"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_text("", encoding="utf-8"),
+        lambda path: path.write_text("{}", encoding="utf-8"),
+        lambda path: path.write_text("[1, 2]", encoding="utf-8"),
+        lambda path: path.write_bytes(b"\x80\x04\x95\xff\x00"),
+        lambda path: path.write_text("[" * 100_000, encoding="utf-8"),
+        lambda path: edit(path, lambda one: one["judged"].update(verdict="proved")),
+        lambda path: edit(path, lambda one: one["judged"]["parts"]["gd"].update(method="x")),
+        lambda path: edit(path, lambda one: one.update(seconds=9.0)),
+        lambda path: edit(path, lambda one: one.update(format=0)),
+        lambda path: edit(path, lambda one: one.update(key="0" * 64)),
+        lambda path: edit(path, lambda one: one.pop("judged")),
+        lambda path: (path.unlink(), path.mkdir()),
+    ],
+)
+def test_a_damaged_or_edited_file_is_ignored(damage):
+    audit_cache.store(D61, JUDGED, 1.0)
+    damage(kept())
+    assert audit_cache.load(D61) is None
+
+
+def edit(path, change):
+    content = json.loads(path.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_a_file_of_another_statement_is_ignored():
+    audit_cache.store(D62, JUDGED, 1.0)
+    other = audit_cache.folder() / f"{audit_cache.key(D62)}.json"
+    other.rename(kept())
+    assert audit_cache.load(D61) is None
+
+
+def test_an_unwritable_folder_is_no_error(home, monkeypatch):
+    (home / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "file"))
+    assert audit_cache.store(D61, JUDGED, 1.0) is False
+    assert audit_cache.load(D61) is None
+
+
+def test_no_half_written_file_is_left_when_replacing_fails(monkeypatch):
+    def fail(self, target):
+        raise PermissionError("no")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    assert audit_cache.store(D61, JUDGED, 1.0) is False
+    assert list(audit_cache.folder().iterdir()) == []
+
+
+def test_words_do_not_change_the_key_and_everything_judged_does():
+    name = audit_cache.key(D61)
+    words = {"about": "x", "reading": "y", "reference": "z", "repair": None}
+    assert audit_cache.key(replace(D61, flaw=Flaw("typo", "local", ""), **words)) == name
+    for change in (
+        {"conclusion": le(w, 1)},
+        {"given": D61.given[1:]},
+        {"where": ((w, w + 1),)},
+        {"quantifier": "exists"},
+        {"in_force": False},
+        {"indices": "any"},
+        {"edition": "corrected"},
+        {"id": "D.62"},
+    ):
+        assert audit_cache.key(replace(D61, **change)) != name, change
+
+
+def test_keys_tell_all_statements_apart():
+    claims = [version for claim in text.claims() for version in claim]
+    contents = {audit_cache.content(version) for version in claims}
+    assert len(contents) == len(claims)
+
+
+def test_keys_are_the_same_in_every_session():
+    code = (
+        "from swingby.verify import audit_cache; from swingby.theory.derivations import ledger;"
+        "import hashlib; print(hashlib.sha256('\\n'.join(audit_cache.content(version) "
+        "for claim in ledger.claims() for version in claim).encode()).hexdigest())"
+    )
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(shown) == 1
+
+
+def test_the_code_behind_a_verdict_is_part_of_the_key(monkeypatch):
+    name = audit_cache.key(D61)
+    monkeypatch.setattr(audit_cache, "code_hash", lambda: "other")
+    assert audit_cache.key(D61) != name
+
+
+def test_the_version_of_a_library_is_part_of_the_key(monkeypatch):
+    name = audit_cache.key(D61)
+    monkeypatch.setattr(audit_cache, "_versions", lambda: ("sympy 0",))
+    assert audit_cache.key(D61) != name

@@ -1,0 +1,324 @@
+"""The order of the text, how claims read, and the outputs of a ledger."""
+
+import json
+import re
+
+import pytest
+import sympy
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.theory.claim import AlongTrajectory, Claim, Flaw
+from swingby.theory.claim_text import difference, to_latex, to_text
+from swingby.theory.derivations import ledger as text
+from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, le, w
+from swingby.theory.derivations.suppression import D61
+from swingby.theory.formula import formula, symbol_text
+from swingby.theory.verdict import Finding
+from swingby.verify.audit_document import anchors
+from swingby.verify.corrections import (
+    corrections,
+    corrections_latex,
+    corrections_markdown,
+    corrections_text,
+)
+from swingby.verify.dependency_graph import save_ledger_picture
+from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
+from swingby.verify.prover.evidence import Judged, Witness
+
+WITNESS = Witness({"a_i": "7/2", "omega": "1e-80"}, "a_i <= omega", "7/2", "1e-80", ("exact",))
+
+
+def record_of(claim, verdict="proved", **more):
+    flaw = claim.flaw if verdict == "refuted" else None
+    given = {
+        "id": claim.id,
+        "kind": claim.kind,
+        "edition": claim.edition,
+        "reference": claim.reference,
+        "about": claim.about,
+        "statement": claim,
+        "verdict": Finding(verdict),
+        "method": "by a rule",
+        "evidence": ("0 = 0",),
+        "witness": WITNESS if verdict == "refuted" else None,
+        "cases": 0,
+        "tried": (),
+        "parts": {},
+        "breaks": flaw.breaks if flaw else "",
+        "severity": flaw.severity if flaw else "",
+        "explanation": flaw.explanation if flaw else "",
+        "reading": claim.reading,
+        "repair": None if claim.repair is None else record_of(claim.repair),
+        "rests_on": claim.rests_on,
+        "rests_on_refuted": (),
+        "downstream": (),
+        "seconds": 0.0,
+        "part": "Lemma D.7",
+    }
+    return Record(**(given | more))
+
+
+@pytest.fixture
+def ledger():
+    one = record_of(D61, "refuted", downstream=(("D.63", "still follows"),))
+    plain = Claim("D.62", "step", "a | b_c", le(w, 1), D61.cite())
+    return Ledger([one, record_of(plain, "tested", rests_on_refuted=("D.61",), cases=7)])
+
+
+def test_ids_stand_where_the_text_has_them():
+    """Read off the text: D.1 to D.5 before Assertion D.1, each lemma before its proof."""
+    order = [
+        "2.1", "4.1", "before 4.3", "4.3", "B.2", "C.1", "C.21", "D.1", "Assumption D.1", "D.7",
+        "Assumption D.2", "Definition D.1", "Assumption D.3", "Assumption D.4", "D.9",
+        "Assumption D.5", "D.10", "Assertion D.1", "Corollary D.1", "Lemma D.1", "D.11",
+        "before D.12", "D.12", "D.22", "Lemma D.2", "D.23", "before D.29", "D.29", "D.34",
+        "Lemma D.2 [1]", "Lemma D.3", "D.35", "Lemma D.4", "D.36", "Lemma D.5", "before D.47",
+        "D.47", "Corollary D.2", "Lemma D.6", "D.55", "Lemma D.7", "D.57", "Lemma D.8", "D.73",
+        "E.1", "Theorem G",
+    ]  # fmt: skip
+    claims = [Claim(name, "step", "", le(w, 1)) for name in order]
+    placed = text.in_order([claims[::-1]])
+    assert [claim.id for _, claim in placed] == order
+
+
+def test_what_has_no_place_stays_behind_its_predecessor():
+    names = ["D.22", "T_1 (Lemma D.1)", "D.23", "D.34", "T_1^(i) (Lemma D.3)"]
+    placed = text.in_order([[Claim(name, "step", "", le(w, 1)) for name in names]])
+    assert [claim.id for _, claim in placed] == names
+    assert [text.part_of(place) for place, _ in placed] == [
+        "Lemma D.1", "Lemma D.1", "Lemma D.2", "Lemma D.2", "Lemma D.3",
+    ]  # fmt: skip
+
+
+def test_two_claims_cannot_share_an_id():
+    claim = Claim("D.1", "step", "", le(w, 1))
+    with pytest.raises(ValueError, match=r"more than one claim is called D\.1"):
+        text.in_order([[claim], [claim]])
+
+
+def test_every_claim_of_the_package_has_a_part_and_every_source_an_id_or_a_name():
+    placed = text.placed_claims()
+    parts = {name for name, *_ in text.PARTS} | set(text.OWN)
+    assert {text.part_of(place) for place, _ in placed} <= parts
+    places = [place for place, claim in placed if claim.edition == "printed"]
+    assert places == sorted(places)
+    pattern = re.compile(r"[A-Z\d]\.\d+|.* .*|\w+'?")
+    assert all(pattern.fullmatch(name) for _, claim in placed for name in claim.rests_on)
+
+
+@pytest.mark.parametrize("written", ["D.61", "(D.61)", "d.61", " (d.61) ", "eq. (D.61)"])
+def test_an_id_is_found_however_it_is_written(written):
+    assert text.by_id(written) is D61
+
+
+def test_a_number_is_the_display_and_a_name_the_statement():
+    assert text.by_id("D.4").id == "D.4"
+    assert text.by_id("assumption d.4").kind == "assumption"
+    assert text.by_id("Before D.29").id == "before D.29"
+    with pytest.raises(InvalidInput, match="close to it: "):
+        text.by_id("D.611")
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        (
+            le(eta * NOISE, ROOT_RATE * eta * (a_i + a_j)),
+            "2 P η γ α d β² ω² ≤ (1 − κ^(−1/2)) η (a_i + a_j)",
+        ),
+        (-(w**2) / 2, "−w_ij(t)²/2"),
+        ((a_i + a_j) ** -2, "1/(a_i + a_j)²"),
+        (sympy.sqrt(a_i) / (a_i * a_j), "a_i^(−1/2)/a_j"),
+        (sympy.exp(w) ** 2 * a_i, "a_i exp(2 w_ij(t))"),
+        (2 * (a_i - 1), "2 a_i − 2"),
+        (eta * 2 * (a_i - 1), "2 η (a_i − 1)"),
+        (sympy.Rational(4, 5), "0.8"),
+        (sympy.Max(w, a_i), "max{a_i, w_ij(t)}"),
+    ],
+)
+def test_formulas_read_as_printed(expression, shown):
+    assert formula(expression) == shown
+
+
+def test_formulas_evaluate_to_what_they_show():
+    """Read back as Python, a shown formula has the value of the expression it shows."""
+    values = {"a_i": 3.0, "a_j": 5.0, "η": 0.25, "K": 20.0}
+    K = sympy.Symbol("K", positive=True)
+    for expression in (
+        (a_i - 3 * a_j) / (2 * K * eta) - eta * a_i**2 * (a_i + a_j) / 7,
+        1 / (9 * K * a_i) + (a_i / a_j) ** 2,
+        -(a_i + 1) * (a_j - 2) / K**3,
+    ):
+        shown = formula(expression).replace("−", "-").replace("²", "**2").replace("³", "**3")
+        shown = re.sub(r"(?<=[\w)]) (?=[\w(])", "*", shown)
+        number = expression.subs({a_i: 3, a_j: 5, eta: sympy.Rational(1, 4), K: 20})
+        assert eval(shown, {}, values) == pytest.approx(float(number), rel=1e-12)
+
+
+def test_letters():
+    assert symbol_text("w_ij(t+1)", latex=True) == "w_{i,j}(t+1)"
+    assert symbol_text("w_ii(t_0)", latex=True) == "w_{i,i}(t_{0})"
+    assert symbol_text("kappa") == "κ"
+
+
+def test_a_claim_names_hypotheses_sources_entries_and_what_is_in_force():
+    shown = to_text(D61)
+    for piece in ("given", "Assumption D.5", "D.1 to D.5 are in force", "i ≠ j with a_i > a_j"):
+        assert piece in shown
+    assert shown.splitlines()[-1] == "  3 a_j w_ij(t)/5 − a_i w_ij(t)/5 ≤ −α ω/C"
+    latex = to_latex(D61)
+    assert latex.count("{") == latex.count("}")
+    assert r"\text{Assumption D.5}" in latex
+
+
+def test_a_claim_along_trajectories_says_from_when_and_until_when():
+    along = AlongTrajectory(le(w, 1), "off-diagonal", (le(a_i, w),), (le(w, a_j),), 1 / eta)
+    shown = to_text(Claim("Lemma D.1", "lemma", "", along))
+    assert shown.splitlines()[0] == (
+        "along every trajectory, for all i ≠ j, every t_0 with a_i ≤ w_ij(t), every t ≥ t_0, "
+        "up to t ≤ 1/η, as long as w_ij(t) ≤ a_j"
+    )
+
+
+def test_every_claim_of_the_package_can_be_shown_and_repairs_differ_from_it():
+    for claim in text.claims():
+        for version in claim:
+            assert to_text(version)
+            latex = to_latex(version)
+            assert latex.count(r"\left") == latex.count(r"\right")
+        if claim.repair is not None:
+            old, new = difference(claim, claim.repair)
+            assert old != new, claim.id
+
+
+def test_a_ledger_is_an_immutable_sequence(ledger):
+    assert len(ledger) == 2
+    assert [record.id for record in ledger] == ["D.61", "D.62"]
+    assert ledger["(d.62)"] is ledger[1]
+    assert isinstance(ledger[:1], Ledger)
+    assert ledger.counts() == {"proved": 0, "refuted": 1, "tested": 1, "undecided": 0}
+    assert repr(ledger) == "<Ledger: 2 lines; 1 refuted, 1 tested>"
+    assert repr(ledger[0]) == "<Record D.61: refuted, repaired: proved>"
+    with pytest.raises(InvalidInput):
+        ledger["D.1"]
+    with pytest.raises(TypeError):
+        ledger[0] = ledger[1]
+
+
+def test_the_frame_has_a_row_per_record(ledger):
+    frame = ledger.to_frame()
+    assert list(frame.columns) == list(COLUMNS)
+    assert frame["verdict"].tolist() == ["refuted", "tested"]
+    assert frame["witness"].tolist() == ["a_i=7/2, omega=1e-80", ""]
+    assert frame["repair"].tolist() == ["proved", ""]
+    assert frame["rests_on_refuted"].tolist() == ["", "D.61"]
+
+
+def test_json_is_strict_and_complete(ledger, tmp_path):
+    content = json.loads(ledger.to_json())
+    assert content == ledger.to_dict()
+    assert content["text"] == AUDITED
+    first = content["records"][0]
+    assert first["witness"]["values"] == WITNESS.values
+    assert first["repair"]["verdict"] == "proved"
+    assert first["downstream"] == [{"id": "D.63", "verdict": "still follows"}]
+    assert ledger.to_json(tmp_path / "ledger.json") is None
+    assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == content
+    with pytest.raises(InvalidInput, match="must be writable"):
+        ledger.to_json(tmp_path / "no" / "ledger.json")
+
+
+@pytest.mark.parametrize("make", [str, Ledger.to_markdown, Ledger.to_latex, Ledger.to_html])
+def test_every_output_names_the_text_and_every_line(ledger, make):
+    shown = make(ledger)
+    assert re.sub(r"\s+", " ", AUDITED) in re.sub(r"\s+", " ", shown)
+    for name in ("D.61", "D.62", "refuted", "tested", "wrong constant", "local"):
+        assert name in shown
+
+
+def test_outputs_survive_their_own_markup(ledger):
+    assert r"a \| b\_c" in ledger.to_markdown()
+    assert r"a | b\_c" in ledger.to_latex()
+    table = [line for line in ledger.to_markdown().splitlines() if line.startswith("| [")]
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 6 for line in table)
+    hostile = Ledger([record_of(Claim("D.1", "step", "<script>", le(w, 1)))])
+    assert "<script>" not in hostile.to_html()
+    assert "<script>" not in hostile._repr_html_()
+
+
+def test_links_of_the_markdown_lead_to_its_headings(ledger):
+    shown = ledger.to_markdown()
+    headings = re.findall(r"^## (.+)$", shown, re.MULTILINE)
+    made = anchors(name.replace("\\", "") for name in headings)
+    assert set(made.values()) == set(re.findall(r"\]\(#([^)]+)\)", shown))
+
+
+def test_equal_anchors_are_told_apart_as_on_the_pages():
+    assert anchors(["D.4", "R [1.1]", "R [11]"]) == {
+        "D.4": "d4",
+        "R [1.1]": "r-11",
+        "R [11]": "r-11-1",
+    }
+
+
+def test_a_record_shows_all_that_is_known(ledger):
+    shown = str(ledger["D.61"])
+    for piece in (
+        "a_i = 7/2,  ω = 1e-80",
+        "left  = 7/2",
+        "What breaks: wrong constant (local).",
+        "corrected: 3 a_j w_ij(t)/5 − a_i w_ij(t)/5 ≤ −α ω/(5 C)",
+        "(D.63): still follows",
+        AUDITED,
+    ):
+        assert piece in shown
+    assert "Rests on (D.61), refuted." in str(ledger["D.62"])
+    assert "Cases: 7." in str(ledger["D.62"])
+
+
+def test_parts_of_a_verdict_are_shown(ledger):
+    part = Judged(Finding.REFUTED, "a run", witness=WITNESS)
+    shown = str(record_of(D61, "refuted", parts={"euler": part}))
+    assert "euler: refuted, by a run." in shown
+
+
+def test_colour_only_where_asked(ledger):
+    from swingby.verify.audit_report import ledger_text
+
+    assert "\x1b[" in ledger_text(ledger, color=True)
+    assert "\x1b[" not in str(ledger)
+
+
+def test_corrections_list_refuted_lines_with_a_repair_that_stands(ledger):
+    (one,) = corrections(ledger)
+    assert (one.id, one.severity, one.verdict) == ("(D.61)", "local", "proved")
+    for make in (corrections_text, corrections_markdown, corrections_latex):
+        assert "D.61" in make(ledger)
+        assert "Nothing to correct" in make(ledger[1:]) or make is corrections_latex
+
+
+def test_a_repair_that_does_not_stand_is_no_correction():
+    claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).mended(
+        conclusion=le(w, 2)
+    )
+    bad = record_of(claim, "refuted", repair=record_of(claim.repair, "refuted"))
+    assert corrections(Ledger([bad])) == ()
+    assert "without a correction that stands: (D.9)" in corrections_text(Ledger([bad]))
+
+
+def test_the_picture_has_a_sign_per_line_and_an_arrow_per_use(ledger, tmp_path):
+    from matplotlib.patches import FancyArrowPatch
+
+    ax = ledger.plot()
+    arrows = [one for one in ax.patches if isinstance(one, FancyArrowPatch)]
+    assert len(arrows) == 1
+    texts = {one.get_text() for one in ax.texts}
+    assert {"D.61", "D.62", "R", "T", "Lemma D.7"} <= texts
+    assert "R: refuted (1)" in {one.get_text() for one in ax.get_legend().get_texts()}
+    again = swingby.verify.plots.new_figure(14, 9).add_subplot()
+    assert ledger.plot(again) is again
+    save_ledger_picture(ledger, tmp_path / "graph.png")
+    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(InvalidInput, match="must end in"):
+        save_ledger_picture(ledger, tmp_path / "graph.gif")

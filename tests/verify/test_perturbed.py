@@ -1,0 +1,105 @@
+"""Statements a little stronger than what is true: none of them is proved, and most are refuted.
+
+A tight line L <= R no longer holds once a thousandth of R is taken away from it; which lines are
+tight is known by hand: equality is reached at some point that the hypotheses allow. An identity
+no longer holds with one side changed by a thousandth. A line whose sides are reversed contradicts
+the line itself.
+"""
+
+from dataclasses import replace
+
+import pytest
+import sympy
+
+from swingby.theory.assumptions import beta
+from swingby.theory.derivations import ledger as text
+from swingby.verify.prover.judge import is_scalar
+from swingby.verify.prover.scalar.dispatch import judge_scalar
+
+#: Proved as printed, and tight. "part 2" is the second relation of a chain.
+PRINTED = """
+D.14; D.16; D.18; D.19; D.21; D.25; D.26; D.27; D.29; D.30; D.31; D.32; D.33; D.34; T_1^(i) (Lemma
+D.3); D.37; D.37 part 2; D.38; D.39; D.40; D.42; D.43; D.44; D.45; D.49; D.50; D.51; D.52; D.53
+part 3; D.54; D.54 part 2; D.55; D.55 part 2; D.56; D.56 part 2; D.58; D.59; D.60; D.62; D.65;
+D.66; D.67; D.69; D.70; D.73; D.74; D.77; D.78; D.82; Lemma D.2 [1]; Lemma D.2 [4]; Lemma D.2 [6]
+"""
+
+#: Proved as repaired, and tight.
+REPAIRED = """
+D.12; D.13; D.14; D.15; D.16; D.21; T_1 (Lemma D.1); D.25; before D.29; T_1 (Lemma D.2); before
+D.37 (semidefinite); D.39; D.46; D.47; D.48; D.50; D.51; D.61; D.72; t_0 (Lemma D.8); t* (Lemma
+D.8); D.75; D.76; D.79
+"""
+
+CLAIMS = {claim.id: claim for _, claim in text.placed_claims() if is_scalar(claim)}
+
+
+def entries(names, repaired):
+    for entry in names.replace("\n", " ").split(";"):
+        name, _, part = entry.strip().partition(" part ")
+        claim = CLAIMS[name]
+        yield pytest.param(
+            claim.repair if repaired else claim,
+            int(part or 1) - 1,
+            id=f"{entry.strip()}{', repaired' if repaired else ''}",
+        )
+
+
+CASES = [*entries(PRINTED, repaired=False), *entries(REPAIRED, repaired=True)]
+
+
+def tightened(relation):
+    """The relation with a thousandth of its larger side, or of its right side, taken away."""
+    left, right = relation.lhs, relation.rhs
+    if isinstance(relation, sympy.Eq):
+        return relation.func(left, right * sympy.Rational(1000, 1001), evaluate=False)
+    if relation.rel_op in ("<=", "<"):
+        return relation.func(left, right - sympy.Abs(right) / 1000, evaluate=False)
+    return relation.func(left - sympy.Abs(left) / 1000, right, evaluate=False)
+
+
+def reversed_(relation):
+    """What the relation excludes."""
+    opposite = {"<=": sympy.Gt, "<": sympy.Ge, ">=": sympy.Lt, ">": sympy.Le, "==": sympy.Ne}
+    return opposite[relation.rel_op](relation.lhs, relation.rhs, evaluate=False)
+
+
+def test_the_list_is_long():
+    assert len(CASES) >= 70
+
+
+@pytest.mark.parametrize(("claim", "part"), CASES)
+def test_a_thousandth_too_strong_is_refuted(claim, part):
+    changed = replace(claim, conclusion=tightened(claim.conditions[part]))
+    assert judge_scalar(changed).verdict == "refuted"
+
+
+@pytest.mark.parametrize(("claim", "part"), CASES)
+def test_the_opposite_is_never_proved(claim, part):
+    relation = claim.conditions[part]
+    if isinstance(relation, sympy.Eq):
+        pytest.skip("the opposite of an identity is no relation of the ledger")
+    changed = replace(claim, conclusion=reversed_(relation))
+    assert judge_scalar(changed).verdict != "proved"
+
+
+@pytest.mark.parametrize(
+    ("name", "repaired"),
+    [
+        ("D.12", True),
+        ("D.13", True),
+        ("D.24", True),
+        ("D.25", False),
+        ("D.25", True),
+        ("D.39", False),
+        ("D.39", True),
+        ("D.65", False),
+    ],
+)
+def test_a_dropped_power_of_beta_is_never_proved(name, repaired):
+    """The noise bound with beta for beta^2, in the conclusion alone: too small, as beta > 1."""
+    claim = CLAIMS[name].repair if repaired else CLAIMS[name]
+    relation = claim.conditions[0]
+    assert relation.has(beta**2)
+    changed = replace(claim, conclusion=relation.xreplace({beta**2: beta}))
+    assert judge_scalar(changed).verdict == "refuted"

@@ -1,0 +1,72 @@
+"""Every line of the paper that is about numbers or matrices, against a verdict reached by hand.
+
+The expected verdicts come from reading the text with pencil and paper, line by line; the reasons
+are in the `flaw` of each claim. Claims about whole trajectories are in prover/test_trajectory.py.
+"""
+
+import pytest
+
+from swingby.theory.claim import AlongTrajectory
+from swingby.theory.derivations import ledger as text
+from swingby.verify.prover.judge import judge
+
+REFUTED = """
+2.1; Theorem 4.1; 4.2; after 4.2 (iii); 4.3; B.2; C.2; C.5; C.13; C.20; C.21; D.1; D.2;
+Assumption D.5; D.10; Corollary D.1 (its sum);
+before D.12; D.12; D.13; D.15; D.17; D.20; T_1 (Lemma D.1);
+D.24; before D.29; T_1 (Lemma D.2);
+before D.37 (semidefinite); D.46; before D.47; D.47; D.48;
+D.61; D.72;
+t_0 (Lemma D.8); t* (Lemma D.8); D.76
+"""
+AS_REFUTED = {name.strip() for name in REFUTED.split(";")}
+
+LINES = [
+    claim
+    for _, claim in text.placed_claims()
+    if claim.edition != "repaired" and not isinstance(claim.conclusion, AlongTrajectory)
+]
+IDS = [claim.id for claim in LINES]
+
+
+def test_the_list_names_lines_of_the_ledger():
+    assert set(IDS) > AS_REFUTED
+
+
+def test_all_numbered_displays_are_there():
+    everything = {claim.id for _, claim in text.placed_claims()}
+    numbered = {
+        *(f"4.{number}" for number in (1, 2, 3)),
+        *("B.2", "E.1", "Theorem 4.1", "Definition D.1", "Assertion D.1"),
+        *(f"C.{number}" for number in range(1, 22)),
+        *(f"D.{number}" for number in range(1, 83)),
+        *(f"Assumption D.{number}" for number in range(1, 6)),
+        *(f"Lemma D.{number}" for number in range(1, 9)),
+        *("Corollary D.1", "Corollary D.2", "before D.29"),
+        *("T_1 (Lemma D.1)", "T_1 (Lemma D.2)", "t_0 (Lemma D.8)", "t* (Lemma D.8)"),
+    }
+    assert numbered <= everything
+    assert len(everything) >= 115
+
+
+@pytest.mark.parametrize("line", LINES, ids=IDS)
+def test_verdict(line):
+    expected = "refuted" if line.id in AS_REFUTED else "proved"
+    judged = judge(line)
+    assert judged.verdict == expected, judged
+    if expected == "refuted":
+        assert line.flaw is not None
+        assert judged.witness is not None or line.quantifier == "exists"
+
+
+@pytest.mark.parametrize(
+    "line", [one for one in LINES if one.repair], ids=[one.id for one in LINES if one.repair]
+)
+def test_verdict_on_the_repair(line):
+    assert judge(line.repair).verdict == "proved"
+
+
+@pytest.mark.parametrize("line", LINES, ids=IDS)
+def test_a_refuted_line_has_a_repair_and_only_a_refuted_line_a_flaw(line):
+    assert (line.flaw is not None) == (line.id in AS_REFUTED)
+    assert line.repair is not None or line.id not in AS_REFUTED
