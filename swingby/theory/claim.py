@@ -39,7 +39,7 @@ class Given:
     relation : sympy relational
     source : str
         Id of the ledger's record that states it, such as ``"D.24"`` or ``"Assumption D.4"``, or
-        ``"induction"``, ``"case"``, ``"definition"``.
+        ``"induction"``, ``"hypothesis"`` (of the lemma), ``"case"``, ``"definition"``.
     """
 
     relation: Any
@@ -244,4 +244,4 @@ class Claim:
 
 
 #: Sources of hypotheses that are no records of the ledger.
-INTERNAL_SOURCES = frozenset({"induction", "case", "definition", "dynamics", "PSD"})
+INTERNAL_SOURCES = frozenset({"induction", "hypothesis", "case", "definition", "dynamics", "PSD"})

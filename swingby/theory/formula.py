@@ -262,9 +262,15 @@ def _product(expression: Any, latex: bool) -> tuple[str, bool]:
 
 def _bare(factors: list[str], text: str) -> str:
     """A single sum needs no brackets in a fraction of LaTeX."""
-    if len(factors) == 1 and (match := re.fullmatch(r"\\left\(([^()]*)\\right\)", text)):
-        return match[1]
-    return text
+    opening, closing = r"\left(", r"\right)"
+    if len(factors) != 1 or not (text.startswith(opening) and text.endswith(closing)):
+        return text
+    depth = 0
+    for found in re.finditer(r"\\left|\\right", text):
+        depth += 1 if found[0] == r"\left" else -1
+        if not depth and found.end() < len(text) - 1:
+            return text
+    return text[len(opening) : -len(closing)]
 
 
 def _power(base: Any, exponent: Any, latex: bool) -> str:

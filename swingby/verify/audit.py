@@ -176,11 +176,16 @@ class Session:
         )
 
     def _uses_refuted(self, claim: Claim, id: str) -> bool:
-        """Whether a claim uses a refuted line, and not only its corrected form."""
+        """Whether a claim uses a refuted line, and not what its corrected form says as well.
+
+        Assumption D.5 read by value says the same of a pair as D.5 read by index; t_0 with another
+        value is another t_0.
+        """
         if not self.is_refuted(id):
             return False
-        repair = self.claims[id].repair
-        if claim.edition == "printed" or repair is None:
+        cited = self.claims[id]
+        repair = cited.repair
+        if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
         used = {given.relation for given in claim.given if given.source == id}
         return not used <= set(repair.conditions)

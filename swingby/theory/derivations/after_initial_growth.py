@@ -43,7 +43,7 @@ _decay = kappa ** sympy.Rational(-1, 2)
 
 #: 1 - lambda as one positive letter: exponents stay monomials.
 REST = sympy.Symbol("(1-lambda)", positive=True)
-REST_RANGE = given("Lemma D.4", gt(REST, 1 / K), lt(REST, 1))
+REST_RANGE = given("hypothesis", gt(REST, 1 / K), lt(REST, 1))
 
 #: (D.4), (D.5) and one step of (D.2) at i = j.
 DIAGONAL_G = (G, v * (a_i + a_i))
@@ -53,8 +53,8 @@ DIAGONAL_STEP = (v_next, v + eta * (G - S - N))
 _READ_J = "The index j is not bound in Lemma D.4; read as i."
 _grown = v_anchor * _exp(2 * eta * t * a_i * REST / kappa)
 _induction = given("induction", ge(v, _grown))
-_left_phase = given("Lemma D.4", ge(v_anchor, P * beta * omega))
-_below = given("Lemma D.4", lt(v, 1 - REST))
+_left_phase = given("hypothesis", ge(v_anchor, P * beta * omega))
+_below = given("hypothesis", lt(v, 1 - REST))
 _signals = tuple(
     Given(hypothesis.relation, hypothesis.source)
     for hypothesis in the.D1_SIGNAL

@@ -28,8 +28,8 @@ def _met(id: str, about: str, *relations: Any) -> Claim:
         in_force=True,
         indices="larger first",
         reference=_PLACE,
-        reading="The question is whether some numbers satisfy it with all of D.1 to D.5, where D.5 is "
-        "read by value.",
+        reading="The question is whether some numbers satisfy it with all of D.1 to D.5, where "
+        "D.5 is read by value.",
     )
 
 
