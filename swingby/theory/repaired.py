@@ -126,7 +126,7 @@ def largest_omega(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -
     --------
     >>> found = largest_omega((Fraction(1), Fraction(4)), Fraction(2), Fraction(1, 10))
     >>> mpmath.nstr(found, 4)
-    '0.0396'
+    '0.08256'
     """
     if not _admissible(signal, beta, rho):
         return None

@@ -61,7 +61,7 @@ def admitted(
     --------
     >>> found = admitted([4, 1])
     >>> {name: limit and mpmath.nstr(limit, 3) for name, limit in found.largest.items()}
-    {'printed': '9.4e-83', 'corrected': None, 'repaired': '0.0396'}
+    {'printed': '9.41e-83', 'corrected': None, 'repaired': '0.0826'}
     """
     exact = tuple(numbers.exact(value, "signal") for value in signal)
     task = SIMTask.from_signal(list(exact))

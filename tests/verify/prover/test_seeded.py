@@ -1,0 +1,117 @@
+"""What no other test would notice: second opinions that are not asked, evidence that is too thin.
+
+Each test stands for one seeded bug of ``tests/mutants``. Expected: a verdict needs every one of its
+legs, so that taking one away leaves the line undecided.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import flint
+import pytest
+import sympy
+
+import swingby
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.derivations.letters import a_i, alpha, ge, given, gt, le, t, v, v_start
+from swingby.theory.verdict import Finding
+from swingby.verify import audit_cache
+from swingby.verify.corrections import corrections
+from swingby.verify.ledger import Ledger
+from swingby.verify.prover.scalar import argument
+from swingby.verify.prover.scalar.relation import Relation, Sequent
+from swingby.verify.prover.trajectories import judge
+from swingby.verify.prover.trajectories.confirmation import confirm
+from swingby.verify.prover.trajectories.instances import candidates
+from swingby.verify.prover.trajectories.runs import Runs, ball_run
+from swingby.verify.prover.trajectories.violation import Violation
+
+FULL_RANK = replace(tuple(candidates())[1], steps=3)
+
+
+class Short(Runs):
+    """Three steps of one instance, and none at random: what is not refuted stays undecided."""
+
+    candidates = (FULL_RANK,)
+    random = ()
+
+
+def diagonal(relation, **more):
+    return Claim("a line", "lemma", "", AlongTrajectory(relation, "diagonal"), **more)
+
+
+#: w_ii grows from the first step on, and by less than a factor of 2.
+SHRINKS = diagonal(le(v, v_start))
+
+
+def test_z3_alone_proves_nothing(monkeypatch):
+    """2 alpha <= a_i is false for a_i = alpha, whatever z3 says."""
+    monkeypatch.setattr(argument, "opinion", lambda *_, **__: ("unsat", {}))
+    sequent = Sequent((Relation(alpha, a_i, "<="),), Relation(2 * alpha, a_i, "<="))
+    attempt = argument.by_certificate(sequent)
+    assert not attempt.proved
+    assert any("no proof by itself" in line for line in attempt.tried)
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
+    """W(0) in place of every later state of the second run: it shows no violation."""
+    found = judge.judge_trajectories([SHRINKS], runs=Short())["a line"].parts[dynamics]
+    assert found.verdict == "refuted"
+    states_at = judge.states_at
+
+    def standing_still(instance, rule, bits, steps):
+        return dict.fromkeys(steps, states_at(instance, rule, bits, {0})[0])
+
+    monkeypatch.setattr(judge, "states_at", standing_still)
+    found = judge.judge_trajectories([SHRINKS], runs=Short())["a line"].parts[dynamics]
+    assert found.verdict == "undecided"
+
+
+def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
+    """Of w_ii(t) <= w_ii(0), w_ii(t) <= w_ii(t) and w_ii(t) <= 1 only the first is broken."""
+    run = ball_run(FULL_RANK, "euler")
+    with flint.ctx.workprec(run.bits):
+
+        def confirmed(claim):
+            relation = claim.conclusion.relation
+            seen = Violation(relation, 0, 0, 0, 2, 1.0, None)
+            return confirm(claim, seen, FULL_RANK, run.states)
+
+        assert confirmed(SHRINKS) is not None
+        assert confirmed(diagonal(le(v, v))) is None
+        assert confirmed(diagonal(le(v, 1))) is None
+        assert confirmed(replace(SHRINKS, given=given("case", ge(alpha, 2 * a_i)))) is None
+        until = replace(SHRINKS.conclusion, until=sympy.Integer(1))
+        assert confirmed(replace(SHRINKS, conclusion=until)) is None
+        during = replace(SHRINKS.conclusion, during=(gt(1, t),))
+        assert confirmed(replace(SHRINKS, conclusion=during)) is None
+
+
+def test_an_undecided_repair_is_no_correction():
+    record = swingby.audit("D.61", cache=False, progress=False)["D.61"]
+    assert len(corrections(Ledger([record]))) == 1
+    for verdict, count in (("tested", 1), ("undecided", 0), ("refuted", 0)):
+        repair = replace(record.repair, verdict=Finding(verdict))
+        assert len(corrections(Ledger([replace(record, repair=repair)]))) == count
+
+
+def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):
+    """Every file below verify/prover, and what the witnesses and balls come from."""
+    read, read_bytes = set(), Path.read_bytes
+
+    def noted(path):
+        read.add(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    audit_cache.code_hash.__wrapped__()
+    root = Path(swingby.__file__).parent
+    sources = {
+        path
+        for path in (root / "verify" / "prover").rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    assert len(sources) > 40
+    assert sources <= read
+    assert {root / "theory" / name for name in ("balls.py", "claim.py", "assumptions.py")} <= read
