@@ -166,7 +166,8 @@ def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega
     """
     if not balls.ball(2 * beta).log() + balls.ball(log_omega) <= 0:
         return False
-    return bool(constants(a1, a2, beta, rho, log_omega).E1 <= balls.ball(LARGEST_E1))
+    found, limit = constants(a1, a2, beta, rho, log_omega).E1, balls.ball(LARGEST_E1)
+    return bool(found <= limit)
 
 
 def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fraction:

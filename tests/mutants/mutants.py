@@ -43,6 +43,20 @@ _PREDICT = "verify/test_predict.py::test_"
 _COMPARE = "verify/test_compare.py::test_"
 _CLI = "test_cli.py::test_"
 _KERNELS = "simulate/test_kernels.py::test_"
+_SCALAR_PROVER = "verify/prover/test_scalar.py::test_"
+_CERTIFICATE = "verify/prover/test_certificate.py::test_"
+_COUNTEREXAMPLE = "verify/prover/test_counterexample.py::test_"
+_BOXES = "verify/prover/test_branch_and_bound.py::test_"
+_MATRIX = "verify/prover/test_matrix.py::test_"
+_MEAN = "verify/prover/test_mean.py::test_"
+_TRAJECTORY = "verify/prover/test_trajectory.py::test_"
+_BALL_RUN = "verify/prover/test_ball_run.py::test_"
+_SEEDED = "verify/prover/test_seeded.py::test_"
+_FLOW_PROVER = "verify/prover/test_flow.py::test_"
+_AUDIT = "verify/test_audit.py::test_"
+_CACHE = "verify/test_audit_cache.py::test_"
+_LEDGER = "verify/test_ledger.py::test_"
+_VERDICTS = "verify/test_verdicts.py::test_"
 
 MUTANTS = (
     # growth rates
@@ -568,5 +582,284 @@ MUTANTS = (
         "pivot <= 0 for",
         "pivot < 0 for",
         ("simulate/test_run.py::test_missing_concepts_are_decided_exactly",),
+    ),
+    # the prover of inequalities
+    Mutant(
+        "a certificate may use a negative factor",
+        "verify/prover/scalar/certificate.py",
+        "if again is None or (coefficient <= 0 and not again.free):",
+        "if again is None:",
+        (_CERTIFICATE + "a_negative_coefficient_is_refused_even_in_a_true_identity",),
+    ),
+    Mutant(
+        "a strict goal needs nothing strict",
+        "verify/prover/scalar/certificate.py",
+        'if problem.goal.kind == ">" and not any(piece.strict for _, piece in rebuilt):',
+        'if problem.goal.kind == ">" and not rebuilt:',
+        (_CERTIFICATE + "a_strict_goal_needs_a_strict_piece",),
+    ),
+    Mutant(
+        "z3 alone counts as a proof",
+        "verify/prover/scalar/argument.py",
+        "answer, point = opinion(problem)\n",
+        "answer, point = opinion(problem)\n            if answer == 'unsat':\n"
+        "                return Attempt(True, 'z3')\n",
+        (_SEEDED + "z3_alone_proves_nothing",),
+    ),
+    Mutant(
+        "at most becomes less than among the hypotheses",
+        "verify/prover/scalar/polynomial_form.py",
+        'KINDS = {"<=": ">=",',
+        'KINDS = {"<=": ">",',
+        (_SCALAR_PROVER + "a_chain_reports_each_relation",),
+    ),
+    Mutant(
+        "the inverse of an exponential forgets its number",
+        "verify/prover/scalar/polynomial_form.py",
+        "{inverse(monomial): 1 / coefficient}",
+        "{inverse(monomial): coefficient}",
+        (_CERTIFICATE + "the_inverse_of_an_exponential_keeps_its_number",),
+    ),
+    Mutant(
+        "an equation of an absolute value is two equations",
+        "verify/prover/scalar/cases.py",
+        'if size and relation.small == piece and relation.kind != "=="',
+        "if size and relation.small == piece",
+        (_CERTIFICATE + "an_equation_with_an_absolute_value_is_not_two_equations",),
+    ),
+    Mutant(
+        "a witness need not satisfy the hypotheses",
+        "verify/prover/scalar/counterexample.py",
+        "is True for c in given)",
+        "is not None for c in given)",
+        (_SEEDED + "a_point_outside_the_hypotheses_is_no_witness",),
+    ),
+    Mutant(
+        "a witness need not satisfy D.5",
+        "verify/prover/scalar/feasible_constants.py",
+        "for statement in text.PRINTED\n",
+        "for statement in text.PRINTED[:-1]\n",
+        (_COUNTEREXAMPLE + "a_spoiled_set_is_refused[C]",),
+    ),
+    Mutant(
+        "a ball contains every rational",
+        "verify/prover/scalar/second_evaluation.py",
+        "return bool(abs(number - _dyadic(ball.mid())) <= _dyadic(ball.rad()))",
+        "return bool(abs(number - _dyadic(ball.mid())) >= 0)",
+        (_COUNTEREXAMPLE + "a_ball_contains_a_rational_exactly_or_not",),
+    ),
+    Mutant(
+        "the verdict on an existence claim is not turned",
+        "verify/prover/scalar/dispatch.py",
+        "{Finding.PROVED: Finding.REFUTED, Finding.REFUTED: Finding.PROVED}",
+        "{Finding.PROVED: Finding.PROVED}",
+        (_SCALAR_PROVER + "an_existence_claim_is_refuted_by_its_negation",),
+    ),
+    Mutant(
+        "a box that touches zero proves a strict goal",
+        "verify/prover/scalar/branch_and_bound.py",
+        "    if low > 0 or (not strict and low >= 0):\n        return True\n    if high",
+        "    if low >= 0:\n        return True\n    if high",
+        (_SEEDED + "a_box_whose_edge_touches_zero_proves_no_strict_goal",),
+    ),
+    Mutant(
+        "convex functions are least at the edges",
+        "verify/prover/scalar/branch_and_bound.py",
+        "balled)[1] <= 0:",
+        "balled)[0] >= 0:",
+        (_BOXES + "a_touching_point_inside_is_left_open",),
+    ),
+    Mutant(
+        "a strict goal becomes a weak one",
+        "verify/prover/scalar/polynomial_form.py",
+        '"<": ">",',
+        '"<": ">=",',
+        (_SCALAR_PROVER + "spoiled_lines_are_never_proved[D.34, strict]",),
+    ),
+    Mutant(
+        "the second evaluation skips the hypotheses",
+        "verify/prover/scalar/second_evaluation.py",
+        "for relation in (*given, goal):",
+        "for relation in (goal,):",
+        (_SEEDED + "a_point_outside_the_hypotheses_is_no_witness",),
+    ),
+    Mutant(
+        "zero is positive on a box",
+        "verify/prover/scalar/branch_and_bound.py",
+        "return not strict",
+        "return True",
+        (_BOXES + "strict_goals_are_not_proved_by_touching",),
+    ),
+    # the provers of matrix identities and means
+    Mutant(
+        "words under a trace are not rotated",
+        "verify/prover/algebra/words.py",
+        "for turn in range(len(word))",
+        "for turn in range(min(1, len(word)))",
+        (_MATRIX + "known_identities_are_proved[conclusion1]",),
+    ),
+    Mutant(
+        "equal at small sizes is equal in every dimension",
+        "verify/prover/algebra/matrix.py",
+        "    if general:\n",
+        "    if general or failing is None:\n",
+        (_MATRIX + "commutativity_needs_d_2",),
+    ),
+    Mutant(
+        "the fourth Gaussian moment is 1",
+        "verify/prover/algebra/pattern.py",
+        "math.comb(order, 2 * pairs) * math.prod(range(1, 2 * pairs, 2))",
+        "math.comb(order, 2 * pairs)",
+        (_MEAN + "raw_moments",),
+    ),
+    Mutant(
+        "the entries of U have the variance tau",
+        "verify/prover/algebra/moments.py",
+        "(zero, scale * scale)",
+        "(zero, scale)",
+        (_MEAN + "known_means_are_proved[conclusion5]",),
+    ),
+    # claims along trajectories, and the repaired edition
+    Mutant(
+        "gd in balls forgets eta^2 B W B",
+        "verify/prover/trajectories/ball_run.py",
+        '_Euler(signal, eta) if dynamics == "euler" else _GradientDescent(signal, eta)',
+        "_Euler(signal, eta)",
+        (_BALL_RUN + "the_balls_contain_the_exact_rationals[scale0-1-gd]",),
+    ),
+    Mutant(
+        "one ball run is enough for a violation",
+        "verify/prover/trajectories/judge.py",
+        "sides = confirm(claim, violation, run.instance, again)",
+        "sides = first[name]",
+        (_SEEDED + "a_violation_needs_the_second_ball_run[gd]",),
+    ),
+    Mutant(
+        "a violation need not satisfy the hypotheses",
+        "verify/prover/trajectories/confirmation.py",
+        "if not _all_hold([given.relation for given in claim.given], fixed):",
+        "if not fixed:",
+        (_SEEDED + "a_violation_needs_the_hypotheses_and_disjoint_balls",),
+    ),
+    Mutant(
+        "balls that overlap count as a violation",
+        "verify/prover/trajectories/confirmation.py",
+        "if not small > large:",
+        "if small < large:",
+        (_SEEDED + "a_violation_needs_the_hypotheses_and_disjoint_balls",),
+    ),
+    Mutant(
+        "the first anchor for the tightest",
+        "verify/prover/trajectories/violation.py",
+        "np.where(at >= 0, at + start, -1)",
+        "np.where(at >= 0, start + np.argmax(begins[start:end]), -1)",
+        (_TRAJECTORY + "the_tightest_anchor_finds_what_all_pairs_find[claim2]",),
+    ),
+    Mutant(
+        "an interval is judged at its midpoint",
+        "verify/prover/repaired/flow.py",
+        "around = balls.ball(middle) + balls.ball(half) * flint.arb(0, 1)",
+        "around = balls.ball(middle) + balls.ball(half) * 0",
+        (_FLOW_PROVER + "interval_that_touches_the_bound_is_undecided",),
+    ),
+    # the audit: what is kept, and what follows from a repair
+    Mutant(
+        "the error of a prover is kept",
+        "verify/audit.py",
+        "if self._cache and verdict.method != FAILED:",
+        "if self._cache:",
+        (_AUDIT + "a_prover_that_fails_gives_no_verdict_and_leaves_nothing_behind",),
+    ),
+    Mutant(
+        "the key of a verdict forgets the provers",
+        "verify/audit_cache.py",
+        "[content(claim), code_hash(), *_versions()]",
+        "[content(claim), *_versions()]",
+        (_CACHE + "the_code_behind_a_verdict_is_part_of_the_key",),
+    ),
+    Mutant(
+        "the key of a verdict covers the outer modules only",
+        "verify/audit_cache.py",
+        "        waiting += [root / relative for relative in _imported(seen[name])]\n",
+        "",
+        (_SEEDED + "the_key_of_a_verdict_covers_every_module_of_the_provers",),
+    ),
+    Mutant(
+        "an edited file of the cache is used",
+        "verify/audit_cache.py",
+        'if kept["check"] != _check(name, kept["judged"], kept["seconds"]):',
+        'if not kept["check"]:',
+        (_CACHE + "a_damaged_or_edited_file_is_ignored",),
+    ),
+    Mutant(
+        "the repair is not put in downstream",
+        "verify/downstream.py",
+        "given += [Given(relation, refuted.id) for relation in repair.conditions]",
+        "given.append(hypothesis)",
+        (_AUDIT + "downstream_is_judged_with_the_repaired_hypothesis",),
+    ),
+    Mutant(
+        "undecided repairs are corrections",
+        "verify/corrections.py",
+        "_STANDING = (Finding.PROVED, Finding.TESTED)",
+        "_STANDING = (Finding.PROVED, Finding.TESTED, Finding.UNDECIDED)",
+        (_SEEDED + "an_undecided_repair_is_no_correction",),
+    ),
+    # the lines of the text, and how they read
+    Mutant(
+        "the printed D.61 has its one fifth",
+        "theory/derivations/suppression.py",
+        "le(_collected, -omega * alpha / C),",
+        "le(_collected, -omega * alpha / (5 * C)),",
+        (_VERDICTS + "verdict[D.61]",),
+    ),
+    Mutant(
+        "the bound of the noise loses beta^2",
+        "theory/derivations/letters.py",
+        "NOISE = 2 * P * gamma * alpha * d * beta**2 * omega**2",
+        "NOISE = 2 * P * gamma * alpha * d * omega**2",
+        ("verify/test_perturbed.py::test_a_dropped_power_of_beta_is_never_proved[D.65-False]",),
+    ),
+    Mutant(
+        "the mended line before D.29 allows negative x",
+        "theory/derivations/initial_lower_bound.py",
+        "lt(x, sympy.Rational(1, 10)), ge(x, 0)",
+        "lt(x, sympy.Rational(1, 10))",
+        (_VERDICTS + "verdict_on_the_repair[before D.29]",),
+    ),
+    Mutant(
+        "P beta omega is squared too",
+        "theory/derivations/squared.py",
+        "if d in bases:",
+        "if P in bases:",
+        ("verify/test_corrected_chain.py::test_only_P_beside_d_is_squared",),
+    ),
+    Mutant(
+        "two claims share an id",
+        "theory/derivations/ledger.py",
+        "    if twice:\n",
+        "    if len(twice) > 1:\n",
+        (_LEDGER + "two_claims_cannot_share_an_id",),
+    ),
+    Mutant(
+        "a lemma stands behind its proof",
+        "theory/derivations/ledger.py",
+        '"Lemma D.7": ("D", 57, 0)',
+        '"Lemma D.7": ("D", 73, 0)',
+        (_LEDGER + "ids_stand_where_the_text_has_them",),
+    ),
+    Mutant(
+        "a denominator needs no brackets",
+        "theory/formula.py",
+        "_wrap(below, len(bottom) > 1, latex)",
+        "_wrap(below, len(bottom) > 9, latex)",
+        (_LEDGER + "formulas_evaluate_to_what_they_show",),
+    ),
+    Mutant(
+        "the assumptions in force go unsaid",
+        "theory/claim_text.py",
+        "    if claim.in_force:\n        lines",
+        "    if claim.in_force is None:\n        lines",
+        (_LEDGER + "a_claim_names_hypotheses_sources_entries_and_what_is_in_force",),
     ),
 )

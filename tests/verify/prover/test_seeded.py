@@ -13,13 +13,15 @@ import sympy
 
 import swingby
 from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.derivations.letters import a_i, alpha, ge, given, gt, le, t, v, v_start
+from swingby.theory.derivations.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.corrections import corrections
 from swingby.verify.ledger import Ledger
-from swingby.verify.prover.scalar import argument
+from swingby.verify.prover.scalar import argument, counterexample
+from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes
 from swingby.verify.prover.scalar.relation import Relation, Sequent
+from swingby.verify.prover.scalar.second_evaluation import mpmath_agrees
 from swingby.verify.prover.trajectories import judge
 from swingby.verify.prover.trajectories.confirmation import confirm
 from swingby.verify.prover.trajectories.instances import candidates
@@ -53,6 +55,24 @@ def test_z3_alone_proves_nothing(monkeypatch):
     assert any("no proof by itself" in line for line in attempt.tried)
 
 
+def test_a_point_outside_the_hypotheses_is_no_witness():
+    """Both evaluations have to see that w = 3 breaks w <= 1, not only that it breaks w <= 2."""
+    hypothesis, goal = (Relation(w, sympy.Integer(bound), "<=") for bound in (1, 2))
+    point = {"w_ij(t)": flint.fmpq(3)}
+    assert counterexample.Search(Sequent((), goal)).refutes(point)
+    assert not counterexample.Search(Sequent((hypothesis,), goal)).refutes(point)
+    assert mpmath_agrees((), goal, point)
+    assert not mpmath_agrees((hypothesis,), goal, point)
+
+
+def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
+    """On [0, 1], x >= 0 and not x > 0."""
+    zero, one = sympy.Integer(0), sympy.Integer(1)
+    box = (Relation(zero, x, "<="), Relation(x, one, "<="))
+    assert prove_on_boxes(Sequent(box, Relation(zero, x, "<=")))[0]
+    assert not prove_on_boxes(Sequent(box, Relation(zero, x, "<")))[0]
+
+
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
     """W(0) in place of every later state of the second run: it shows no violation."""
@@ -75,14 +95,14 @@ def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
 
         def confirmed(claim):
             relation = claim.conclusion.relation
-            seen = Violation(relation, 0, 0, 0, 2, 1.0, None)
+            seen = Violation(relation, 0, 0, 0, 1, 1.0, None)
             return confirm(claim, seen, FULL_RANK, run.states)
 
         assert confirmed(SHRINKS) is not None
         assert confirmed(diagonal(le(v, v))) is None
         assert confirmed(diagonal(le(v, 1))) is None
         assert confirmed(replace(SHRINKS, given=given("case", ge(alpha, 2 * a_i)))) is None
-        until = replace(SHRINKS.conclusion, until=sympy.Integer(1))
+        until = replace(SHRINKS.conclusion, until=sympy.Rational(1, 2))
         assert confirmed(replace(SHRINKS, conclusion=until)) is None
         during = replace(SHRINKS.conclusion, during=(gt(1, t),))
         assert confirmed(replace(SHRINKS, conclusion=during)) is None
@@ -108,9 +128,7 @@ def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):
     audit_cache.code_hash.__wrapped__()
     root = Path(swingby.__file__).parent
     sources = {
-        path
-        for path in (root / "verify" / "prover").rglob("*.py")
-        if path.name != "__init__.py"
+        path for path in (root / "verify" / "prover").rglob("*.py") if path.name != "__init__.py"
     }
     assert len(sources) > 40
     assert sources <= read
