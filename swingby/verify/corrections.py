@@ -234,14 +234,16 @@ def corrections_latex(ledger: Ledger) -> str:
     for name, group in _grouped(ledger):
         lines += [
             rf"\paragraph{{{latex_words(name)}}}",
-            r"\begin{itemize}\setlength\itemsep{0pt}\footnotesize",
+            # Formulas of a line and a half are not rare: ragged, with a hanging indent.
+            r"\begin{list}{}{\leftmargin=1em \itemindent=-1em \itemsep=0pt \parsep=1pt}"
+            r"\footnotesize\raggedright",
         ]
         for one in group:
             lines.append(
-                rf"\item[{latex_words(one.id)}] {latex_words(one.breaks)}: "
+                rf"\item \textbf{{{latex_words(one.id)}}} {latex_words(one.breaks)}: "
                 rf"$ {one.printed_latex} $ $\longrightarrow$ $ {one.corrected_latex} $ "
                 rf"({latex_words(one.against)}; corrected form {one.verdict})"
             )
-        lines.append(r"\end{itemize}")
+        lines.append(r"\end{list}")
     lines += [latex_words(text) + "\n" for text in _remarks(ledger)]
     return "\n".join(lines)
