@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text
+from swingby.theory.derivations.letters import ASSUMPTIONS
+from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_document import latex_words, plain_markdown
 from swingby.verify.audit_report import header
@@ -131,9 +133,24 @@ def _remarks(ledger: Ledger) -> list[str]:
         lines.append(
             f"Lines that carry a correction on, right as they are printed: {', '.join(carried)}."
         )
+    asked = _asked_of_assumptions(ledger)
+    if asked:
+        lines.append(f"To follow in their corrected form, lines ask of the assumptions: {asked}.")
     if bare:
         lines.append(f"Refuted, without a correction that stands: {', '.join(bare)}.")
     return lines
+
+
+def _asked_of_assumptions(ledger: Ledger) -> str:
+    """What standing repairs cite from an assumption that the assumption does not say as printed."""
+    printed = {known.relation for known in ASSUMPTIONS}
+    return "; ".join(
+        f"{Condition(known.relation)} ({known.source}, for {source_text(record.id)})"
+        for record in ledger
+        if (repair := standing_repair(record)) is not None
+        for known in repair.statement.given
+        if known.source.startswith("Assumption") and known.relation not in printed
+    )
 
 
 def _grouped(ledger: Ledger) -> list[tuple[str, list[Correction]]]:
@@ -236,7 +253,7 @@ def corrections_latex(ledger: Ledger) -> str:
             rf"\paragraph{{{latex_words(name)}}}",
             # Formulas of a line and a half are not rare: ragged, with a hanging indent.
             r"\begin{list}{}{\leftmargin=1em \itemindent=-1em \itemsep=0pt \parsep=1pt}"
-            r"\footnotesize\raggedright",
+            r"\scriptsize\raggedright",
         ]
         for one in group:
             lines.append(

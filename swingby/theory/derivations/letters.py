@@ -103,3 +103,18 @@ D5_RATIO = given(
     ),
 )
 D5_GAP = given("Assumption D.5", ge(a_i - 3 * a_j, alpha / C), gt(C, 1))
+
+#: D.1 to D.5 as printed, in the forms that the proofs use.
+ASSUMPTIONS = (
+    *D1_SIGNAL,
+    *D1_ENTRY,
+    *D1_DIAGONAL,
+    *D2,
+    *D3,
+    *D4_ROOT,
+    *D4_KAPPA,
+    *D4_RANGE,
+    *D4_C,
+    *D5_RATIO,
+    *D5_GAP,
+)
