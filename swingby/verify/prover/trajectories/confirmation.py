@@ -21,7 +21,7 @@ from swingby.verify.prover.trajectories.violation import (
 )
 
 #: Digits of a number in a witness.
-DIGITS = 20
+DIGITS = 50
 
 
 @dataclass(frozen=True)

@@ -182,8 +182,8 @@ def _confirm_all(
             (
                 str(run.instance),
                 f"entry ({violation.i + 1}, {violation.j + 1}) at step {violation.step}, "
-                f"eta t = {float(run.instance.eta * violation.step):.6g}: {sides.left} against "
-                f"{sides.right}",
+                f"eta t = {float(run.instance.eta * violation.step):.6g}: {_short(sides.left)} "
+                f"against {_short(sides.right)}",
             ),
             shown,
         )
@@ -224,3 +224,7 @@ def _confirm_random(
     if again is None:
         return None
     return _confirm_all({claim.id: (claim, again)}, run, runs).get(claim.id)
+
+
+def _short(digits: str) -> str:
+    return str(flint.arb(digits).str(6, radius=False))
