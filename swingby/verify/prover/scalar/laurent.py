@@ -271,11 +271,23 @@ def text_of(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
     """
     pieces: list[str] = []
     for term, value in polynomial.items():
-        letters = "*".join(
-            atoms[atom].name + (f"^{exponent}" if exponent != 1 else "") for atom, exponent in term
-        )
+        top = [_power(atoms[atom].name, exponent) for atom, exponent in term if exponent > 0]
+        bottom = [_power(atoms[atom].name, -exponent) for atom, exponent in term if exponent < 0]
         size = abs(value)
-        body = str(size) if not letters else letters if size == 1 else f"{size}*{letters}"
+        body = "*".join([*([str(size)] if size != 1 or not top else []), *top])
+        if bottom:
+            below = "*".join(bottom)
+            body += f"/({below})" if len(bottom) > 1 else f"/{below}"
         sign = "-" if value < 0 else "+"
         pieces.append(f"{sign} {body}" if pieces else ("-" if value < 0 else "") + body)
     return " ".join(pieces) or "0"
+
+
+def _power(name: str, exponent: int) -> str:
+    """A power of a letter, where the letter may itself be the root of another."""
+    base, power = name, Fraction(exponent)
+    if name.endswith("^(1/2)"):
+        base, power = name.removesuffix("^(1/2)"), Fraction(exponent, 2)
+    if power == 1:
+        return base
+    return f"{base}^{power}" if power.denominator == 1 else f"{base}^({power})"
