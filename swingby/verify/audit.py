@@ -76,17 +76,17 @@ def audit(
     else:
         asked = {text.find(item, names) for item in ([items] if isinstance(items, str) else items)}
         wanted = [name for name in names if name in asked]
-    session = Session({claim.id: claim for _, claim in placed}, trajectories, cache)
+    judgements = Judgements({claim.id: claim for _, claim in placed}, trajectories, cache)
     parts = {claim.id: text.part_of(place) for place, claim in placed}
     records = []
     with _reporting(progress, len(wanted)) as report:
         for done, name in enumerate(wanted, start=1):
-            records.append(session.record(session.claims[name], parts[name]))
+            records.append(judgements.record(judgements.claims[name], parts[name]))
             report(name, done, len(wanted))
     return Ledger(records)
 
 
-class Session:
+class Judgements:
     """Verdicts of one audit, each computed once.
 
     Parameters

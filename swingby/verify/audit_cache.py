@@ -45,7 +45,7 @@ def folder() -> Path:
 
 
 def content(part: Any) -> str:
-    """A text that is equal for equal statements, the same in every session.
+    """A text that is equal for equal statements, the same in every process.
 
     Parameters
     ----------

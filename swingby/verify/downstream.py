@@ -27,14 +27,14 @@ class Judges(Protocol):
         """The verdict on a claim."""
 
 
-def downstream(refuted: Claim, session: Judges) -> tuple[tuple[str, str], ...]:
+def downstream(refuted: Claim, judges: Judges) -> tuple[tuple[str, str], ...]:
     """What becomes of the lines that cite a refuted one once it is repaired.
 
     Parameters
     ----------
     refuted : Claim
         With a repair.
-    session : Judges
+    judges : Judges
 
     Returns
     -------
@@ -42,39 +42,39 @@ def downstream(refuted: Claim, session: Judges) -> tuple[tuple[str, str], ...]:
         Id and sentence, in the order of the text; only claims about numbers, and only where the
         repair speaks of the same letters.
     """
-    names = list(session.claims)
-    here = names.index(refuted.id) if refuted.id in session.claims else -1
+    names = list(judges.claims)
+    here = names.index(refuted.id) if refuted.id in judges.claims else -1
     found = []
     for name in names[here + 1 :]:
-        claim = session.claims[name]
-        if refuted.id in claim.rests_on and (sentence := _after(claim, refuted, session)):
+        claim = judges.claims[name]
+        if refuted.id in claim.rests_on and (sentence := _after(claim, refuted, judges)):
             found.append((name, sentence))
     return tuple(found)
 
 
-def _after(claim: Claim, refuted: Claim, session: Judges) -> str:
+def _after(claim: Claim, refuted: Claim, judges: Judges) -> str:
     changed = with_repaired(claim, refuted)
     if changed is None or not is_scalar(claim) or claim.quantifier != "for all":
         return ""
-    own = session.judged(claim).verdict
-    verdict = session.judged(changed).verdict
+    own = judges.judged(claim).verdict
+    verdict = judges.judged(changed).verdict
     if own == Finding.REFUTED:
-        return f"refuted on its own account; {_corrected(claim, refuted, session)}"
+        return f"refuted on its own account; {_corrected(claim, refuted, judges)}"
     if verdict in _FOLLOWS:
         return f"still {_FOLLOWS[verdict]}"
     if verdict == Finding.REFUTED:
-        return f"no longer follows; {_corrected(claim, refuted, session)}"
-    return f"undecided; {_corrected(claim, refuted, session)}"
+        return f"no longer follows; {_corrected(claim, refuted, judges)}"
+    return f"undecided; {_corrected(claim, refuted, judges)}"
 
 
-def _corrected(claim: Claim, refuted: Claim, session: Judges) -> str:
+def _corrected(claim: Claim, refuted: Claim, judges: Judges) -> str:
     repair = claim.repair
     if repair is None:
         return "it has no corrected form"
     # A repair that cites the line already cites its corrected form, or one derived from it.
-    verdict = session.judged(repair).verdict
+    verdict = judges.judged(repair).verdict
     if verdict != Finding.PROVED and (changed := with_repaired(repair, refuted)) is not None:
-        verdict = session.judged(changed).verdict
+        verdict = judges.judged(changed).verdict
     if verdict in _FOLLOWS:
         return f"{_FOLLOWS[verdict]} in its corrected form"
     return f"its corrected form is {verdict}"

@@ -129,7 +129,7 @@ def test_keys_tell_all_statements_apart():
     assert len(contents) == len(claims)
 
 
-def test_keys_are_the_same_in_every_session():
+def test_keys_are_the_same_in_every_process():
     code = (
         "from swingby.verify import audit_cache; from swingby.theory.derivations import ledger;"
         "import hashlib; print(hashlib.sha256('\\n'.join(audit_cache.content(version) "
