@@ -201,7 +201,7 @@ def _verdict_markdown(record: Record) -> list[str]:
 
 
 def ledger_latex(ledger: Ledger) -> str:
-    """The table of records; needs booktabs, longtable, amsmath and amssymb.
+    """The table of records; needs array, booktabs, longtable, amsmath and amssymb.
 
     Parameters
     ----------
@@ -211,7 +211,8 @@ def ledger_latex(ledger: Ledger) -> str:
     -------
     str
     """
-    layout = r"@{}p{0.13\linewidth}p{0.08\linewidth}p{0.54\linewidth}p{0.16\linewidth}@{}"
+    ragged = r">{\raggedright\arraybackslash}p{%s\linewidth}"
+    layout = "@{}" + "".join(ragged % width for width in ("0.13", "0.08", "0.54", "0.16")) + "@{}"
     heads = r"line & verdict & statement & what breaks; repair \\"
     rows = []
     for part, group in groupby(ledger, key=lambda record: record.part):
@@ -230,7 +231,7 @@ def ledger_latex(ledger: Ledger) -> str:
     lines = [latex_words(header()), "", *(latex_words(line) for line in summary_lines(ledger)), ""]
     return "\n".join(
         [
-            "% needs booktabs, longtable, amsmath, amssymb",
+            "% needs array, booktabs, longtable, amsmath, amssymb",
             *lines,
             r"{\footnotesize\sloppy",
             rf"\begin{{longtable}}{{{layout}}}",
