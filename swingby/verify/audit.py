@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations import ledger as text
+from swingby.theory.derivations.lookup import find
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.downstream import downstream
@@ -74,7 +75,7 @@ def audit(
     if items is None:
         wanted = names
     else:
-        asked = {text.find(item, names) for item in ([items] if isinstance(items, str) else items)}
+        asked = {find(item, names) for item in ([items] if isinstance(items, str) else items)}
         wanted = [name for name in names if name in asked]
     judgements = Judgements({claim.id: claim for _, claim in placed}, trajectories, cache)
     parts = {claim.id: text.part_of(place) for place, claim in placed}

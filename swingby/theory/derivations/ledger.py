@@ -10,12 +10,10 @@ that defines it.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from swingby.errors import InvalidInput
 from swingby.theory.claim import Claim
 from swingby.theory.derivations import (
     after_initial_growth,
@@ -32,6 +30,7 @@ from swingby.theory.derivations import (
     trajectories,
     two_layer,
 )
+from swingby.theory.derivations.lookup import find
 from swingby.theory.derivations.repaired import g as repaired_g
 from swingby.theory.derivations.repaired import lemma_two
 from swingby.theory.derivations.repaired import r as repaired_r
@@ -263,38 +262,3 @@ def by_id(text: str) -> Claim:
     """
     known = {claim.id: claim for claim in claims()}
     return known[find(text, list(known))]
-
-
-def find(text: str, ids: Sequence[str]) -> str:
-    """The id that is meant, among some.
-
-    Parameters
-    ----------
-    text : str
-    ids : sequence of str
-
-    Returns
-    -------
-    str
-        One of `ids`.
-
-    Raises
-    ------
-    InvalidInput
-        If none is meant; the closest are named.
-    """
-    known = {_plain(name): name for name in ids}
-    wanted = _plain(text)
-    if wanted in known:
-        return known[wanted]
-    close = difflib.get_close_matches(wanted, list(known), 4, 0.5)
-    near = ", ".join(known[name] for name in close)
-    hint = f" (close to it: {near})" if near else ", such as D.61, Lemma D.3 or Assumption D.4"
-    raise InvalidInput("item", text, f"must be the id of a line of the ledger{hint}")
-
-
-def _plain(id: str) -> str:
-    text = " ".join(str(id).split()).casefold()
-    text = re.sub(r"^(?:eq\.?|equation|display|line)\s*", "", text)
-    text = re.sub(r"\(([a-z\d]\.\d+)\)", r"\1", text)
-    return text.replace("≥", ">=")
