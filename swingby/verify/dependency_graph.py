@@ -10,10 +10,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swingby.errors import InvalidInput
 from swingby.verify.ledger import AUDITED, Ledger, Record
-from swingby.verify.output import writable
-from swingby.verify.plots import new_figure, styled
+from swingby.verify.plots import new_figure, save_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -285,7 +283,4 @@ def save_ledger_picture(ledger: Ledger, path: str | Path) -> None:
     InvalidInput
         If the path cannot be written or has another ending.
     """
-    if Path(path).suffix not in (".png", ".pdf", ".svg"):
-        raise InvalidInput("graph", path, "must end in .png, .pdf or .svg")
-    with styled(), writable(path) as target:
-        ledger_figure(ledger).savefig(target, dpi=160)
+    save_figure(lambda: ledger_figure(ledger), path, "graph")

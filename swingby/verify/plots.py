@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -244,7 +245,27 @@ def save_comparison(comparison: Comparison, path: str | Path) -> None:
     InvalidInput
         If the path cannot be written or has another ending.
     """
+    save_figure(lambda: comparison_figure(comparison), path)
+
+
+def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "out") -> None:
+    """Write a figure to a file; nothing is drawn for a path that is refused.
+
+    Parameters
+    ----------
+    draw : callable
+        Makes the figure.
+    path : path
+        Ending in png, pdf or svg.
+    argument : str
+        What the caller calls the path.
+
+    Raises
+    ------
+    InvalidInput
+        If the path cannot be written or has another ending.
+    """
     if Path(path).suffix not in (".png", ".pdf", ".svg"):
-        raise InvalidInput("out", path, "must end in .png, .pdf or .svg")
+        raise InvalidInput(argument, path, "must end in .png, .pdf or .svg")
     with styled(), writable(path) as target:
-        comparison_figure(comparison).savefig(target, dpi=160)
+        draw().savefig(target, dpi=160)
