@@ -16,8 +16,8 @@ from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.downstream import downstream
 from swingby.verify.ledger import Ledger, Record
-from swingby.verify.prover.evidence import Judged
-from swingby.verify.prover.judge import NOT_RUN, judge
+from swingby.verify.prover.evidence import NOT_RUN, Judged
+from swingby.verify.prover.judge import judge
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.runs import Runs

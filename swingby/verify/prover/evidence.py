@@ -58,3 +58,7 @@ class Judged:
     cases: int = 0
     tried: tuple[str, ...] = ()
     parts: dict[str, Judged] = field(default_factory=dict)
+
+
+#: The verdict on a claim about whole trajectories where the searches were left out.
+NOT_RUN = Judged(Finding.UNDECIDED, "not run", tried=("searches over trajectories were not run",))

@@ -9,17 +9,10 @@ import sympy
 
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.verdict import Finding
-from swingby.verify.prover.evidence import Judged
+from swingby.verify.prover.evidence import NOT_RUN, Judged
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.runs import Runs
-
-#: The verdict where trajectories were left out.
-NOT_RUN = Judged(
-    Finding.UNDECIDED,
-    "not run",
-    tried=("claims about whole trajectories were left out of this audit",),
-)
 
 
 def judge(

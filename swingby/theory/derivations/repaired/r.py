@@ -42,7 +42,7 @@ L_w, L_1w, L_pi, L_beta, L_rho, L_omega = sympy.symbols(
 spread = L_beta - L_rho
 mean, half_gap, root, form = sympy.symbols("mean half_gap root form", nonnegative=True)
 shifted = sympy.Symbol("shifted", real=True)
-l_1, l_n = sympy.symbols("lambda_1 lambda_n", positive=True)
+l_1 = sympy.Symbol("lambda_1", positive=True)
 t = sympy.Symbol("t", nonnegative=True)
 v_1, v_2, s_root = sympy.symbols("v_1 v_2 s", real=True)
 

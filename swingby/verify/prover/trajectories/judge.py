@@ -16,7 +16,7 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.verdict import Finding
-from swingby.verify.prover.evidence import Judged
+from swingby.verify.prover.evidence import NOT_RUN, Judged
 from swingby.verify.prover.trajectories.confirmation import (
     Sides,
     confirm,
@@ -29,7 +29,6 @@ from swingby.verify.prover.trajectories.runs import BallRun, Runs, ball_run, sta
 from swingby.verify.prover.trajectories.violation import Violation, scan
 
 DYNAMICS = ("euler", "gd")
-NOT_RUN = ("searches over trajectories were not run",)
 
 
 def judge_trajectory(
@@ -92,7 +91,7 @@ def judge_trajectories(
         if not isinstance(claim.conclusion, AlongTrajectory):
             raise InvalidInput("claims", claim.id, "must be a claim about trajectories")
     if not search:
-        return {claim.id: Judged(Finding.UNDECIDED, "not run", tried=NOT_RUN) for claim in asked}
+        return dict.fromkeys((claim.id for claim in asked), NOT_RUN)
     runs = Runs() if runs is None else runs
     if progress is not None:
         runs.progress = progress
