@@ -50,7 +50,7 @@ _BOXES = "verify/prover/test_branch_and_bound.py::test_"
 _MATRIX = "verify/prover/test_matrix.py::test_"
 _MEAN = "verify/prover/test_mean.py::test_"
 _TRAJECTORY = "verify/prover/test_trajectory.py::test_"
-_BALL_RUN = "verify/prover/test_ball_run.py::test_"
+_BALL_RUN = "verify/certification/test_ball_run.py::test_"
 _SEEDED = "verify/prover/test_seeded.py::test_"
 _FLOW_PROVER = "verify/prover/test_flow.py::test_"
 _AUDIT = "verify/test_audit.py::test_"
@@ -722,7 +722,7 @@ MUTANTS = (
     # claims along trajectories, and the repaired edition
     Mutant(
         "gd in balls forgets eta^2 B W B",
-        "verify/prover/trajectories/ball_run.py",
+        "verify/certification/ball_run.py",
         '_Euler(signal, eta) if dynamics == "euler" else _GradientDescent(signal, eta)',
         "_Euler(signal, eta)",
         (_BALL_RUN + "the_balls_contain_the_exact_rationals[scale0-1-gd]",),

@@ -11,8 +11,8 @@ import sympy
 
 from swingby.theory import balls
 from swingby.theory.claim import Claim
+from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.evidence import Witness
-from swingby.verify.prover.trajectories.ball_run import BallState
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
 from swingby.verify.prover.trajectories.violation import (
     Violation,

@@ -15,8 +15,8 @@ from typing import Any
 from swingby.theory import assumptions as text
 from swingby.theory import numbers
 from swingby.verify import evaluation, feasibility
+from swingby.verify.certification.ball_run import BallState, follow
 from swingby.verify.feasibility import Constants, Problem
-from swingby.verify.prover.trajectories.ball_run import BallState, follow
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 

@@ -14,8 +14,8 @@ from swingby.simulate.run import simulate
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
+from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.trajectories import instances, random_instances
-from swingby.verify.prover.trajectories.ball_run import BallState
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
 from swingby.verify.prover.trajectories.signed_logs import SignedLog, from_floats
 from swingby.verify.prover.trajectories.violation import Recorded

@@ -11,7 +11,7 @@ from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.prover.trajectories.ball_run import follow
+from swingby.verify.certification.ball_run import follow
 
 SIGNAL = {
     1: (Fraction(3),),
