@@ -2,6 +2,7 @@
 # make test    set up everything and run the whole suite
 # make docs    build the documentation
 # make bench   measure, with baselines beside
+# make mutation  change the code in small ways and count what the suite notices (hours)
 # Each sets up what it needs, in .venv; a second call starts at once.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SETUP := pyproject.toml constraints.txt
 
-.PHONY: table test test-full lint types layers docs bench accuracy clean
+.PHONY: table test test-full lint types layers docs bench accuracy mutation clean
 
 table: $(VENV)/core.stamp
 	@$(BIN)/swingby table --paper
@@ -39,6 +40,11 @@ bench: $(VENV)/core.stamp
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy
+
+mutation: $(VENV)/all.stamp
+	@$(PIP) install -c constraints.txt -e ".[mutation]"
+	$(BIN)/python -m benchmarks.mutation map
+	$(BIN)/python -m benchmarks.mutation score
 
 # Debian splits ensurepip off into python3-venv; install it where we may, else say so.
 $(VENV)/bin/python:

@@ -37,9 +37,17 @@ _HOME = {
     "Comparison": "swingby.verify.comparison",
     "Stages": "swingby.theory.stages",
     "paper_tables": "swingby.verify.paper_settings",
+    "certify": "swingby.verify.certify",
+    "Certificate": "swingby.verify.certification.certificate",
+    "certify_assumptions": "swingby.verify.certify_assumptions",
+    "hunt": "swingby.verify.hunt",
+    "Hunt": "swingby.verify.hunting.result",
 }
 
-__all__ = ["__version__", "simulate", *sorted(_HOME)]
+#: Folders that are loaded like names; `simulate` can be called, see its docstring.
+_FOLDERS = ("simulate", "testing")
+
+__all__ = ["__version__", *_FOLDERS, *sorted(_HOME)]
 
 if TYPE_CHECKING:
     from swingby.errors import (
@@ -59,9 +67,14 @@ if TYPE_CHECKING:
     from swingby.theory.task import SIMTask
     from swingby.theory.verdict import Verdict
     from swingby.verify.audit import audit
+    from swingby.verify.certification.certificate import Certificate
+    from swingby.verify.certify import certify
+    from swingby.verify.certify_assumptions import certify_assumptions
     from swingby.verify.check import check
     from swingby.verify.compare import compare
     from swingby.verify.comparison import Comparison
+    from swingby.verify.hunt import hunt
+    from swingby.verify.hunting.result import Hunt
     from swingby.verify.judgement import Report
     from swingby.verify.ledger import Ledger, Record
     from swingby.verify.paper_settings import paper_tables
@@ -70,9 +83,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "simulate":
-        # A folder that can be called; see its docstring.
-        return importlib.import_module("swingby.simulate")
+    if name in _FOLDERS:
+        return importlib.import_module(f"swingby.{name}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'swingby' has no attribute {name!r}")

@@ -22,7 +22,8 @@ from swingby import cli
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+#: Scripts; the suites beside them are run by tests/testing.
+EXAMPLES = [one for one in sorted((DOCS / "examples").glob("*.py")) if one.name[:5] != "test_"]
 LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -185,6 +186,11 @@ def readme_blocks():
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         cli.run(["audit", "--item", "D.61"])
+    yield printed.getvalue().rstrip()
+    printed = io.StringIO()
+    start = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3", "--eta", "1/100"]
+    with contextlib.redirect_stdout(printed):
+        cli.run(["certify", *start, "--dynamics", "gd"])
     yield printed.getvalue().rstrip()
 
 

@@ -14,10 +14,13 @@ from collections.abc import Sequence
 import click
 
 from swingby.cli.audit_command import audit
+from swingby.cli.certify_command import certify
 from swingby.cli.commands import cli
+from swingby.cli.hunt_command import hunt
 from swingby.errors import SwingbyError, SwingbyWarning
 
-cli.add_command(audit)
+for command in (audit, certify, hunt):
+    cli.add_command(command)
 
 
 def _one_line(text: str) -> str:

@@ -67,9 +67,9 @@ class Given:
         spreads = _split(self.sigma) if self.sigma else ["0"] * len(centres)
         return SIMTask(centres, spreads, whole(self.dim, "dim"))
 
-    def matrix(self) -> Any:
+    def matrix(self, *, exact: bool = False) -> Any:
         """W(0) as given, or None."""
-        return None if self.w0 is None else read_matrix(self.w0)
+        return None if self.w0 is None else read_matrix(self.w0, exact=exact)
 
     def initial(self, task: SIMTask, seed: str, width: str | None) -> Any:
         """W(0) as given, or a Gaussian draw of scale omega."""
@@ -89,24 +89,23 @@ class Given:
             raise InvalidInput("eta", MISSING, "must be given: --eta 0.01")
         return self.eta
 
-    def deliver(self, grid: Grid, content: dict[str, Any]) -> None:
+    def deliver(self, grids: Grid | Sequence[Grid], content: dict[str, Any]) -> None:
         """Print a result, or write it in the format that the ending of --out names."""
         from swingby.verify.output import writable
 
+        tables = grids if isinstance(grids, Sequence) else (grids,)
         if self.out is None:
             color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-            click.echo(
-                json_text(content)
-                if self.as_json
-                else grid.to_text(width=terminal_width(80), color=color)
-            )
+            width = terminal_width(80)
+            shown = (grid.to_text(width=width, color=color) for grid in tables)
+            click.echo(json_text(content) if self.as_json else "\n\n".join(shown))
             return
         makers: dict[str, Callable[[], str]] = {
             ".json": lambda: json_text(content),
-            ".md": grid.to_markdown,
-            ".tex": grid.to_latex,
-            ".html": grid.to_html,
-            ".txt": grid.to_text,
+            ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
+            ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
+            ".html": lambda: "\n".join(grid.to_html() for grid in tables),
+            ".txt": lambda: "\n\n".join(grid.to_text() for grid in tables),
         }
         maker = makers.get(Path(self.out).suffix)
         if maker is None:

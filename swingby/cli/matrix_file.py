@@ -9,7 +9,7 @@ from typing import Any
 from swingby.errors import InvalidInput
 
 
-def read_matrix(text: str) -> Any:
+def read_matrix(text: str, *, exact: bool = False) -> Any:
     """Read a matrix.
 
     Parameters
@@ -17,6 +17,8 @@ def read_matrix(text: str) -> Any:
     text : str
         The path of a .json, .csv, .txt or .npy file, or rows such as ``"2,1;1,2"``. A JSON
         object ``{"matrix": ..., "omega": "1e-400"}`` is a matrix below the float range.
+    exact : bool
+        Keep entries that are text as the exact numbers they denote.
 
     Returns
     -------
@@ -41,16 +43,17 @@ def read_matrix(text: str) -> Any:
             return _from_json(json.loads(path.read_text(encoding="utf-8")))
         if suffix in (".csv", ".txt"):
             text = ";".join(path.read_text(encoding="utf-8").split("\n")).strip(";\r ")
+    except InvalidInput:
+        raise
     except (OSError, ValueError, EOFError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or "it is not such a file"
         raise InvalidInput("w0", path, f"must be a readable matrix file ({reason})") from None
     rows = [[part for part in row.split(",") if part.strip()] for row in text.split(";")]
     name = "an entry of w0"
-    return [
-        [numbers.within_float(numbers.exact(entry, name), name) for entry in row]
-        for row in rows
-        if row
-    ]
+    entries = [[numbers.exact(entry, name) for entry in row] for row in rows if row]
+    if exact:
+        return entries
+    return [[numbers.within_float(entry, name) for entry in row] for row in entries]
 
 
 def _from_json(content: Any) -> Any:

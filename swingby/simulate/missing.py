@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swingby.simulate.state import Booleans, Floats
-from swingby.theory.initial import Initial
+from swingby.theory.initial import Initial, connected_blocks
 from swingby.theory.pivots import exact_pivots
 
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
@@ -42,6 +42,44 @@ def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
         pivots = exact_pivots(ordered)
         missing[order] = [pivot <= 0 for pivot in pivots]
     return missing & (signal > 0)
+
+
+def displaceable(missing: Booleans, initial: Initial, signal: Floats) -> Booleans:
+    """Missing concepts that may still be learned, in place of one with a smaller signal.
+
+    gd and the flow keep the rank of W, but not which pivot is zero. A W(0) of rank r whose r
+    components are not those of the r largest signals learns others first and may then turn: say
+    concept 3 into concept 2, at a rate of a_2 - a_3. How late that begins depends on terms far
+    below the rounding of floats; :func:`swingby.certify` resolves it.
+
+    Parameters
+    ----------
+    missing : ndarray of bool, shape (d,)
+        From :func:`missing_concepts`.
+    initial : Initial
+    signal : ndarray of shape (d,)
+
+    Returns
+    -------
+    ndarray of bool, shape (d,)
+        Missing concepts with a component of smaller positive signal in their own block of W(0).
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> W0 = Initial(np.array([[1.0, 1, 1], [1, 1, 1], [1, 1, 2]]), Fraction(1, 1000))
+    >>> signal = np.array([9.0, 3.0, 1.0])
+    >>> displaceable(missing_concepts(W0, signal), W0, signal).tolist()
+    [False, True, False]
+    """
+    found = np.zeros(len(signal), dtype=np.bool_)
+    if not missing.any():
+        return found
+    for block in connected_blocks(initial.matrix.tolist()):
+        there = [a for k in block if not missing[k] and (a := signal[k]) > 0]
+        for k in block:
+            found[k] = missing[k] and any(a < signal[k] for a in there)
+    return found
 
 
 def _clearly_positive(matrix: Floats) -> bool:

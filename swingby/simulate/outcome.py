@@ -37,7 +37,8 @@ class Outcome(StrEnum):
         W is no longer positive semidefinite (euler only), so the theory no longer applies; the
         concept named is on its way to minus infinity.
     trapped
-        A concept stays below 1/2 for ever, because W(0) has no component left for it.
+        A concept stays below 1/2 because W(0) has no component left for it: for ever, or, as the
+        reason then says, until one of smaller signal turns into it.
     stopped_early
         The steps ran out.
     """
@@ -57,7 +58,13 @@ class Judgement(NamedTuple):
 
 
 def judge(
-    problem: Problem, state: State, half_times: Floats, missing: Booleans, dynamics: str, spent: str
+    problem: Problem,
+    state: State,
+    half_times: Floats,
+    missing: Booleans,
+    dynamics: str,
+    spent: str,
+    displaceable: Booleans | None = None,
 ) -> Judgement:
     """Name the outcome of a run and say what happened, what is missing and what to change.
 
@@ -73,6 +80,8 @@ def judge(
     dynamics : str
     spent : str
         What ended a run that is not finished, for example ``"the 100 steps asked for"``.
+    displaceable : ndarray of bool, shape (d,), optional
+        Missing concepts that may still be learned in place of one of smaller signal.
 
     Returns
     -------
@@ -101,11 +110,15 @@ def judge(
     stuck = missing & waiting
     if stuck.any():
         names = _names(stuck)
+        turning = displaceable is not None and bool((stuck & displaceable).any())
+        how_long = "until concepts of smaller signal turn into them" if turning else "for ever"
         sentence = (
-            f"{names} below 1/2 for ever: W(0) has no component left for"
+            f"{names} below 1/2 {how_long}: W(0) has no component left for"
             f" {'it' if stuck.sum() == 1 else 'them'} (LDL^T pivot at most 0 in descending order"
             " of a); start from a W(0) of full rank"
         )
+        if turning:
+            sentence += " (when they turn is below the rounding of floats: swingby.certify tells)"
         others = waiting & ~stuck
         if others.any():
             sentence += f"; {_waiting_clause(problem, state, others)}"

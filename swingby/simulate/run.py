@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning
-from swingby.simulate.missing import missing_concepts
+from swingby.simulate.missing import displaceable, missing_concepts
 from swingby.simulate.outcome import judge
 from swingby.simulate.readout import extrema, level_array, peaks
 from swingby.simulate.recording import needs_last_step, record_steps
@@ -98,12 +98,15 @@ def simulate(
     Warns
     -----
     SwingbyWarning
-        If W(0) is not positive semidefinite under euler.
+        If W(0) is not positive semidefinite under euler; if it has deficient rank under gd or flow
+        and a concept that it has no component for may be learned in place of one that it has.
 
     Notes
     -----
     A W(0) of deficient rank (an LDL^T pivot that is exactly 0, or below 0 by rounding) keeps its
-    rank under gd and flow: the zero pivots are restored inside the loop. Pivots below about
+    rank under gd and flow: the zero pivots are restored inside the loop. That is right as long as
+    the concepts learned are those of the components of W(0); where these are not the ones of the
+    largest signals, W turns later, and a warning says so. Pivots below about
     1e-14 of w_kk, but not zero, are resolved only up to the rounding of floats. After a loss of
     positive semidefiniteness W runs away faster than exponentially and amplifies rounding: the
     last steps before it leaves the float range are then not reproducible to a step. Entries
@@ -144,6 +147,7 @@ def simulate(
         problem = make_problem(signal, step_size, dynamics, point, exempt=missing)
     else:
         problem = make_problem(signal, step_size, dynamics, point, null=missing)
+        _warn_of_turning(displaceable(missing, initial, signal))
 
     def fresh() -> State:
         return make_state(initial, point)
@@ -166,6 +170,18 @@ def simulate(
     if not finished:
         spent = "the most computed steps allowed"
     return _collect(task, initial, rate, dynamics, problem, state, kept, missing, spent)
+
+
+def _warn_of_turning(turning: Booleans) -> None:
+    if turning.any():
+        names = ", ".join(str(k + 1) for k in np.flatnonzero(turning))
+        warnings.warn(
+            f"W0 has deficient rank, and no component for concept {names} but one for a concept of"
+            " smaller signal, which may turn into it later: this run holds only until then, and"
+            " floats cannot tell when; swingby.certify does",
+            SwingbyWarning,
+            stacklevel=3,
+        )
 
 
 def _check_psd(initial: Initial, dynamics: str) -> None:
@@ -277,7 +293,9 @@ def _collect(
         steps = np.append(steps, last)
         W = np.concatenate([W, float_matrix(state)[None]])
     reached = level_array(state)
-    judgement = judge(problem, state, reached[LEVELS.index(0.5)], missing, dynamics, spent)
+    turning = displaceable(missing, initial, task.signal) if dynamics != "euler" else None
+    half = reached[LEVELS.index(0.5)]
+    judgement = judge(problem, state, half, missing, dynamics, spent, turning)
     return Run(
         task=task,
         initial=initial,

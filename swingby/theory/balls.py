@@ -2,7 +2,7 @@
 
 A statement is written once, as a sympy expression; this module turns it into a python-flint
 ball that certainly contains its value. Only the functions that the statements use are known:
-sums, products, powers, log, exp, Min, Max and absolute value.
+sums, products, powers, log, exp, Min, Max, absolute value, e and pi.
 """
 
 from __future__ import annotations
@@ -80,7 +80,14 @@ def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
             product *= argument
         return product
     if name == "Pow":
+        exponent = expression.args[1]
+        if exponent.is_Integer and exponent > 0:
+            return _whole_power(arguments[0], int(exponent))
         return arguments[0] ** arguments[1]
+    if name == "Exp1":
+        return flint.arb(1).exp()
+    if name == "Pi":
+        return flint.arb.pi()
     if name == "exp":
         return arguments[0].exp()
     if name == "log":
@@ -94,6 +101,17 @@ def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
             best = choose(best, argument)
         return best
     raise TypeError(f"no ball evaluation for {name}")
+
+
+def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
+    """A positive whole power, also of a ball with 0 inside, where flint answers nan or too much."""
+    if not base.contains(0):
+        return base**exponent
+    size = abs(base)
+    largest = size.upper() ** exponent
+    if exponent % 2:
+        return largest.union(-largest)
+    return largest.union(flint.arb(0))
 
 
 def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.theory import numbers
+from swingby.theory import numbers, written
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 #: Relative asymmetry that a matrix product in floats leaves behind; more is refused.
 SYMMETRY_TOLERANCE = 1e-9
 
+
+#: Concepts that belong together, as tuples of indices.
+Blocks = tuple[tuple[int, ...], ...]
 
 #: A larger entry would leave the float range in the first product.
 LARGEST_ENTRY = Fraction(10) ** 300
@@ -41,7 +45,7 @@ class Scaled:
     Examples
     --------
     >>> Scaled([[2, 1], [1, 2]], "1e-400")
-    Scaled([[2.0, 1.0], [1.0, 2.0]], '1e-400')
+    Scaled([[2.0, 1.0], [1.0, 2.0]], "1e-400")
     """
 
     matrix: NDArray[np.float64]
@@ -52,7 +56,11 @@ class Scaled:
         object.__setattr__(self, "omega", numbers.positive(omega, "W0.omega", "Assumption D.4"))
 
     def __repr__(self) -> str:
-        return f"Scaled({self.matrix.tolist()}, {numbers.scientific(self.omega)!r})"
+        return f"Scaled({self.matrix.tolist()}, {written.number(self.omega)})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython and Hypothesis show: Python that makes it again."""
+        printer.text(repr(self))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -152,3 +160,34 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     if np.abs(matrix - matrix.T).max() > SYMMETRY_TOLERANCE * size:
         raise InvalidInput(argument, "this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
     return Initial((matrix + matrix.T) / 2, scale)
+
+
+def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
+    """Connected components of the graph of nonzero off-diagonal entries.
+
+    A is diagonal, so all dynamics keep the entries between two blocks at 0.
+
+    Parameters
+    ----------
+    W0 : sequence of sequences of numbers, d by d
+
+    Returns
+    -------
+    tuple of tuples of int
+        Each ascending, ordered by their first concept.
+
+    Examples
+    --------
+    >>> connected_blocks([[1, 0, 2], [0, 0, 0], [2, 0, 1]])
+    ((0, 2), (1,))
+    """
+    found = []
+    waiting = list(range(len(W0)))
+    while waiting:
+        block = [waiting.pop(0)]
+        for i in block:
+            reached = [j for j in waiting if W0[i][j]]
+            block += reached
+            waiting = [j for j in waiting if j not in reached]
+        found.append(tuple(sorted(block)))
+    return tuple(found)

@@ -126,6 +126,16 @@ def blow_up_step(pivots: Pivots, rate: Floats, trapped: NDArray[np.bool_], dynam
     return float(np.maximum(-pivots.log[negative] / rate[negative], 0.0).min())
 
 
+#: gd and the flow keep the rank of W, not the place of a zero pivot.
+_TURNS = ", unless a concept of smaller signal turns into it later, which the law does not time"
+
+
+def _may_turn(pivots: Pivots, rank: int) -> bool:
+    """Whether a concept without a component has a row, and one of smaller signal a component."""
+    row = np.isfinite(pivots.column_log[rank, :rank]).any()
+    return bool(row and (pivots.sign[rank + 1 :] > 0).any())
+
+
 def range_warnings(
     task: SIMTask,
     order: NDArray[np.int64],
@@ -188,11 +198,12 @@ def range_warnings(
             found.append(
                 f"concept {k + 1} is trapped to rounding: its pivot is "
                 f"{math.exp(-pivots.cancellation[rank]):.1g} of the terms it is formed from, so "
-                "W(0) has no resolvable component left for it"
+                f"W(0) has no resolvable component left for it{_TURNS * _may_turn(pivots, rank)}"
             )
         elif trapped[rank]:
             word = "negative" if pivots.sign[rank] < 0 else "zero"
-            found.append(f"concept {k + 1} is trapped: its pivot is {word}")
+            turns = _TURNS if word == "zero" and _may_turn(pivots, rank) else ""
+            found.append(f"concept {k + 1} is trapped: its pivot is {word}{turns}")
         elif math.isinf(error[rank]) and eigenvalue < LARGEST_EIGENVALUE and not coarse:
             found.append(
                 f"out of range for concept {k + 1}: stages overlap too much (W(0) too large, "

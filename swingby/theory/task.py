@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.theory import numbers
+from swingby.theory import numbers, written
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ MOST_TEST_POINT_CONCEPTS = 16
 LARGEST_DIMENSION = 1024
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SIMTask:
     r"""A SIM task: cluster distances, cluster spreads, dimension.
 
@@ -132,6 +132,19 @@ class SIMTask:
         object.__setattr__(self, "rotation", rotation)
         for place, value in enumerate(self.exact_signal, 1):
             numbers.within_float(value, f"a[{place}] = sigma^2 + mu^2/s", "Sec. 2.1")
+
+    def __repr__(self) -> str:
+        """Python that makes the same task again, but for the rotation of its data."""
+        signal = "" if self.signal_override is None else written.vector(self.signal_override)
+        if signal and not self.note and self == SIMTask.from_signal(self.exact_signal):
+            return f"SIMTask.from_signal({signal})"
+        plain = f"SIMTask({written.vector(self.mu)}, {written.vector(self.sigma)}"
+        plain += ")" if self.dim == self.s else f", {self.dim})"
+        return f"{plain}.with_signal({signal}, {self.note!r})" if signal else plain
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython and Hypothesis show."""
+        printer.text(repr(self))
 
     @property
     def s(self) -> int:

@@ -161,8 +161,10 @@ def _is_gap(instance: evaluation.Instance) -> bool:
 def _slack(instance: evaluation.Instance) -> float:
     if _is_gap(instance):
         # Some C > 1 fits exactly when a_i > 3 a_j; the constant chosen says nothing.
-        small = 3 * instance.values[assumptions.a_j]
-        return math.inf if not small else _log10(instance.values[assumptions.a_i] / small)
+        large, small = instance.values[assumptions.a_i], 3 * instance.values[assumptions.a_j]
+        if not small:
+            return math.inf if large else -math.inf
+        return _log10(large / small)
     return instance.log10_slack()
 
 

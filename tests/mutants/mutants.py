@@ -57,6 +57,7 @@ _AUDIT = "verify/test_audit.py::test_"
 _CACHE = "verify/test_audit_cache.py::test_"
 _LEDGER = "verify/test_ledger.py::test_"
 _VERDICTS = "verify/test_verdicts.py::test_"
+_CERTIFY = "verify/certification/test_"
 
 MUTANTS = (
     # growth rates
@@ -861,5 +862,122 @@ MUTANTS = (
         "    if claim.in_force:\n        lines",
         "    if claim.in_force is None:\n        lines",
         (_LEDGER + "a_claim_names_hypotheses_sources_entries_and_what_is_in_force",),
+    ),
+    # certified runs
+    Mutant(
+        "a neighbourhood of I twice as wide",
+        "verify/certification/convergence.py",
+        "radius = (1 - rho) / (4 * largest)",
+        "radius = (1 - rho) / (2 * largest)",
+        (_CERTIFY + "convergence.py::test_one_step_obeys_the_lemma[euler]",),
+    ),
+    Mutant(
+        "the largest signal alone bounds the rate",
+        "verify/certification/convergence.py",
+        "rho = max(abs(1 - 2 * eta * min(signal)), abs(1 - 2 * largest))",
+        "rho = abs(1 - 2 * largest)",
+        (_CERTIFY + "convergence.py::test_one_step_obeys_the_lemma[gd]",),
+    ),
+    Mutant(
+        "a later equal peak wins",
+        "verify/certification/events.py",
+        (
+            "            if size <= peak.size:\n"
+            "                continue\n"
+            "            if size > peak.size:"
+        ),
+        (
+            "            if size < peak.size:\n"
+            "                continue\n"
+            "            if size >= peak.size:"
+        ),
+        (_CERTIFY + "certify.py::test_a_tie_of_two_steps_goes_to_the_first",),
+    ),
+    Mutant(
+        "an open passage counts as reached",
+        "verify/certification/events.py",
+        (
+            "            while levels and not w < levels[-1][1]:\n"
+            "                name, level = levels.pop()\n"
+            "                if w >= level:"
+        ),
+        (
+            "            while levels and not w < levels[-1][1]:\n"
+            "                name, level = levels.pop()\n"
+            "                if not w < level:"
+        ),
+        (_CERTIFY + "events.py::test_an_open_entry_is_doubted_or_noted[passages/1/2/1]",),
+    ),
+    Mutant(
+        "an open pivot counts as positive",
+        "verify/certification/semidefinite.py",
+        "            return False if any(rest[i][i] < 0 for i in range(k, size)) else None",
+        "            return False if any(rest[i][i] < 0 for i in range(k, size)) else True",
+        (_CERTIFY + "semidefinite.py::test_semidefinite_agrees_with_sympy",),
+    ),
+    Mutant(
+        "a zero pivot needs no zero row",
+        "verify/certification/semidefinite.py",
+        "        if pivot == 0 and any(rest[k][j] != 0 for j in range(k + 1, len(rest))):",
+        "        if pivot == 0 and not rest:",
+        (_CERTIFY + "semidefinite.py::test_semidefinite_agrees_with_sympy",),
+    ),
+    Mutant(
+        "enclosures without their allowance",
+        "verify/certification/enclosure.py",
+        "    slack = ALLOWANCE * abs(number)",
+        "    slack = 0 * ALLOWANCE * abs(number)",
+        (_CERTIFY + "certificate.py::test_enclosures_agree_with_the_decimal_module[1/2]",),
+    ),
+    Mutant(
+        "enclosures rounded inwards",
+        "verify/certification/enclosure.py",
+        "    if left and upward == (number > 0):",
+        "    if left and upward != (number > 0):",
+        (_CERTIFY + "certificate.py::test_enclosures_agree_with_the_decimal_module[1/3]",),
+    ),
+    Mutant(
+        "exact steps of gd are those of euler",
+        "verify/certification/exact_run.py",
+        "            following = (identity + change) * W * (identity + change)",
+        "            following = W + change * W + W * change",
+        (_CERTIFY + "certify.py::test_a_diagonal_matrix_is_a_product_of_scalar_maps[gd]",),
+    ),
+    Mutant(
+        "the digest is not looked at",
+        "verify/certification/replay.py",
+        'inputs["digest"] = hashlib.sha256(text.encode()).hexdigest()',
+        'inputs["digest"] = certificate.get("digest")',
+        (_CERTIFY + "replay.py::test_every_single_change_is_rejected[case0]",),
+    ),
+    Mutant(
+        "the replay forgets the error of a product",
+        "verify/certification/replay.py",
+        "growth = max(growth, abs(own) + g[i] + g[j] + g[i] * r + rest)",
+        "growth = max(growth, abs(own))",
+        (_CERTIFY + "replay.py::test_a_step_in_fixed_point_encloses_the_printed_map[0-euler]",),
+    ),
+    Mutant(
+        "margins are not widened for floats",
+        "verify/certified_assumptions/result.py",
+        "    return exact + direction * (1 + abs(exact)) * _FLOAT_ROUNDING",
+        "    return exact",
+        (
+            "verify/test_certified_assumptions.py::test_boxes_across_an_edge_enclose_check_at_their_points[signal0-omega0-beta0-printed]",
+        ),
+    ),
+    Mutant(
+        "a pair of free directions is far apart",
+        "verify/existential.py",
+        "            return math.inf if large else -math.inf",
+        "            return math.inf",
+        (_CHECK + "two_free_directions_fail_D5_by_their_own_pair",),
+    ),
+    Mutant(
+        "a turning component goes unsaid",
+        "simulate/missing.py",
+        "            found[k] = missing[k] and any(a < signal[k] for a in there)",
+        "            found[k] = False",
+        ("simulate/test_run.py::test_a_component_that_may_turn_is_warned_of[gd]",),
     ),
 )

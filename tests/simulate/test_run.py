@@ -16,6 +16,7 @@ from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask
+from swingby.verify.predict import predict
 
 TASK = SIMTask.from_signal([4.0, 1.0])
 W0 = np.array([[2e-3, 1e-3], [1e-3, 2e-3]])
@@ -268,3 +269,33 @@ def test_a_batch_unpacks_into_half_times_outcomes_and_final_matrices():
     assert half_times.shape == (2, 2)
     assert outcome.tolist() == ["converged", "converged"]
     assert W.shape == (2, 2, 2)
+
+
+TURNING = np.array([[4.0, -6, 2, 0], [-6, 9, -3, 0], [2, -3, 5, -4], [0, 0, -4, 4]])
+
+
+@pytest.mark.parametrize("dynamics", ["gd", "flow"])
+def test_a_component_that_may_turn_is_warned_of(dynamics: str) -> None:
+    """W(0) of rank two has components of concepts 1 and 3, and gd learns 3 before it turns into 2.
+
+    The certified run (tests/verify/certification) reaches 1/2 in w_22 at step 4126.
+    """
+    task = SIMTask.from_signal([7, 6, 4, 1])
+    with pytest.warns(SwingbyWarning, match="no component for concept 2 but one"):
+        run = simulate(task, Scaled(TURNING, "1e-56"), 0.01, 2000, dynamics)
+    assert run.outcome == "trapped"
+    assert "until concepts of smaller signal turn into them" in run.reason
+    warned = predict(task, Scaled(TURNING, "1e-56"), eta="0.01", dynamics=dynamics).warnings
+    assert any("concept 2" in text and "turns into it later" in text for text in warned)
+    assert not any("concept 4" in text and "turns into it later" in text for text in warned)
+
+
+def test_a_component_of_the_largest_signals_does_not_turn() -> None:
+    """Rank r with the r largest signals: what is missing stays missing, and nobody is warned."""
+    task = SIMTask.from_signal([3, 2, 1])
+    leading = np.array([[2e-3, 1e-3, 1e-3], [1e-3, 2e-3, 2e-3], [1e-3, 2e-3, 2e-3]])
+    apart = np.diag([1e-3, 0, 1e-3])
+    for start in (leading, apart):
+        run = simulate(task, start, 0.01, 4000, "gd")
+        assert run.outcome == "trapped"
+        assert "for ever" in run.reason

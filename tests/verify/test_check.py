@@ -248,6 +248,14 @@ def test_a_free_direction_fails_D1():
     assert report.binding == "D.1"
 
 
+def test_two_free_directions_fail_D5_by_their_own_pair():
+    """0 is not above 3 * 0: no C mends it, and the margin says so."""
+    report = check(SIMTask([4, 2], 0, dim=4), omega="1e-90", eta="1e-5")
+    assert report["D.5"].verdict == "fails"
+    assert report["D.5"].margin == -math.inf
+    assert "a_i = 0 is not above 3 a_j = 0" in report["D.5"].reason
+
+
 def test_the_corrected_edition_fails_D4_with_its_certificate():
     # THEORY.md 2.6: with P^2 no omega satisfies D.1-D.5.
     report = check(FOUR_ONE, omega="1e-80", eta="1e-4", edition="corrected")

@@ -63,6 +63,7 @@ def follow(
     eta: Fraction,
     dynamics: str,
     steps: int,
+    moving: Sequence[Sequence[int]] | None = None,
 ) -> Iterator[BallState]:
     """W(0), W(1), ... in balls at the current working precision.
 
@@ -77,6 +78,9 @@ def follow(
     dynamics : {"euler", "gd"}
     steps : int
         The last step. A run that leaves the range of :data:`LARGEST` ends earlier.
+    moving : sequence of sequences of int, optional
+        Blocks of concepts that are followed. Entries of W0 between two blocks must be 0, and
+        the entries of concepts in no block stay as they are. Default: one block of all.
 
     Yields
     ------
@@ -115,6 +119,8 @@ def follow(
     W = [[balls.ball(W0[max(i, j)][min(i, j)]) for j in range(d)] for i in range(d)]
     state = BallState(0, W, [balls.ball(1 - W0[i][i]) for i in range(d)])
     advance = _Euler(signal, eta) if dynamics == "euler" else _GradientDescent(signal, eta)
+    if moving is not None:
+        advance.restrict(moving)
     yield state
     for step in range(1, steps + 1):
         advance(state)
@@ -129,13 +135,21 @@ def _out_of_range(state: BallState) -> bool:
     return any(not abs(row[i]) < LARGEST for i, row in enumerate(state.W))
 
 
+def _homes(moving: Sequence[Sequence[int]]) -> dict[int, int]:
+    return {k: place for place, block in enumerate(moving) for k in block}
+
+
+def _together(home: dict[int, int], i: int, j: int) -> bool:
+    return i in home and home[i] == home.get(j)
+
+
 class _Euler:
     """One step of (D.2), in place."""
 
     def __init__(self, signal: Sequence[Fraction], eta: Fraction) -> None:
         d = len(signal)
         ball, order = balls.ball, range(d)
-        self.growth = [ball(2 * eta * a) for a in signal]
+        self.growth = [(i, ball(2 * eta * a)) for i, a in enumerate(signal)]
         self.pairs = [(i, j) for i in order for j in range(i)]
         self.squares = {(i, j): ball(eta * (signal[i] + signal[j])) for i, j in self.pairs}
         #: i, j, 1 + eta (a_i + a_j), the coefficients of w_ii and w_jj, and of w_ik w_kj.
@@ -155,6 +169,17 @@ class _Euler:
             for i, j in self.pairs
         ]
 
+    def restrict(self, moving: Sequence[Sequence[int]]) -> None:
+        """Follow the entries inside these blocks alone."""
+        home = _homes(moving)
+        self.growth = [(i, growth) for i, growth in self.growth if i in home]
+        self.pairs = [(i, j) for i, j in self.pairs if _together(home, i, j)]
+        self.minor = [
+            (i, j, base, left, right, [(k, c) for k, c in others if _together(home, i, k)])
+            for i, j, base, left, right, others in self.minor
+            if _together(home, i, j)
+        ]
+
     def __call__(self, state: BallState) -> None:
         W, rest = state.W, state.rest
         noise: list[flint.arb | None] = [None] * len(W)
@@ -169,7 +194,7 @@ class _Euler:
             for k, coefficient in others:
                 new -= coefficient * W[i][k] * W[k][j]
             changed.append(new)
-        for i, growth in enumerate(self.growth):
+        for i, growth in self.growth:
             w, x, lost = W[i][i], rest[i], noise[i]
             if w > 0.5:
                 new = x * (1 - growth * w)
@@ -192,6 +217,7 @@ class _GradientDescent:
 
     def __init__(self, signal: Sequence[Fraction], eta: Fraction) -> None:
         order = range(len(signal))
+        self.concepts = list(order)
         self.rates = [balls.ball(eta * a) for a in signal]
         self.doubled = [balls.ball(2 * eta * a) for a in signal]
         self.squared = [balls.ball((eta * a) ** 2) for a in signal]
@@ -203,6 +229,16 @@ class _GradientDescent:
             (i, j, [k for k in order if k not in (i, j)]) for i in order for j in range(i)
         ]
         self.zeros = [[flint.arb(0) for _ in order] for _ in order]
+
+    def restrict(self, moving: Sequence[Sequence[int]]) -> None:
+        """Follow the entries inside these blocks alone."""
+        home = _homes(moving)
+        self.concepts = [i for i in self.concepts if i in home]
+        self.minor = [
+            (i, j, [k for k in between if _together(home, i, k)])
+            for i, j, between in self.minor
+            if _together(home, i, j)
+        ]
 
     def __call__(self, state: BallState) -> None:
         W, rest = state.W, state.rest
@@ -232,10 +268,10 @@ class _GradientDescent:
             if between:
                 new -= others[i][j] * drift[j] + others[j][i] * drift[i]
             changed.append(new)
-        for i in range(d):
+        for i in self.concepts:
             w, x = W[i][i], rest[i]
             gained = -2 * drift[i] * product[i][i]
-            for k in range(d):
+            for k in self.concepts:
                 if k != i:
                     gained += product[i][k] * M[k][i]
             linear = self.doubled[i] + self.squared[i] * x

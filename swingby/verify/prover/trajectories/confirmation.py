@@ -14,11 +14,8 @@ from swingby.theory.claim import Claim
 from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
-from swingby.verify.prover.trajectories.violation import (
-    Violation,
-    constant_letters,
-    small_and_large,
-)
+from swingby.verify.prover.trajectories.valuation import constant_letters, small_and_large
+from swingby.verify.prover.trajectories.violation import Violation
 
 #: Digits of a number in a witness.
 DIGITS = 50

@@ -136,7 +136,7 @@ def _judge_all(claims: list[Claim], dynamics: str, runs: Runs) -> dict[str, Judg
             for claim in pending
             if (violation := scan(claim, instance, run.recorded)) is not None
         }
-        found |= _confirm_all(seen, run, runs)
+        found |= confirm_all(seen, run, runs.report)
         for claim in pending:
             followed[claim.id].append(instance.name)
     for claim in claims:
@@ -146,10 +146,26 @@ def _judge_all(claims: list[Claim], dynamics: str, runs: Runs) -> dict[str, Judg
     return found
 
 
-def _confirm_all(
-    seen: dict[str, tuple[Claim, Violation]], run: BallRun, runs: Runs
+def confirm_all(
+    seen: dict[str, tuple[Claim, Violation]],
+    run: BallRun,
+    report: Callable[[str], None],
 ) -> dict[str, Judged]:
-    """Verdicts for what two ball runs decide; the second run is shared by all claims."""
+    """Verdicts for what two ball runs decide; the second run is shared by all claims.
+
+    Parameters
+    ----------
+    seen : dict from str to (Claim, Violation)
+        By id, what was seen in the first run.
+    run : BallRun
+    report : callable
+        Called with one line of text before the second run.
+
+    Returns
+    -------
+    dict from str to Judged
+        *refuted*, with a witness; the ids that balls do not decide are left out.
+    """
     first: dict[str, Sides] = {}
     with flint.ctx.workprec(run.bits):
         for name, (claim, violation) in seen.items():
@@ -160,7 +176,7 @@ def _confirm_all(
         return {}
     bits = run.bits + max(256, run.bits // 8)
     steps = {step for name in first for step in steps_needed(*seen[name])}
-    runs.report(f"{run.dynamics}, {run.instance.name}: confirmed in balls of {bits} bits")
+    report(f"{run.dynamics}, {run.instance.name}: confirmed in balls of {bits} bits")
     again = states_at(run.instance, run.dynamics, bits, steps)
     checked = (
         f"balls of {run.bits} bits",
@@ -199,7 +215,7 @@ def _test(claim: Claim, dynamics: str, runs: Runs, followed: list[str]) -> Judge
         cases += 1
         steps += len(recorded.steps)
         if violation is not None:
-            judged = _confirm_random(claim, violation, instance, dynamics, runs)
+            judged = confirm_violation(claim, violation, instance, dynamics, runs.report)
             if judged is not None:
                 return judged
             doubtful += 1
@@ -213,16 +229,37 @@ def _test(claim: Claim, dynamics: str, runs: Runs, followed: list[str]) -> Judge
     return Judged(Finding.TESTED, "random trajectories", (*lines, summary), cases=cases)
 
 
-def _confirm_random(
-    claim: Claim, violation: Violation, instance: TrajectoryInstance, dynamics: str, runs: Runs
+def confirm_violation(
+    claim: Claim,
+    violation: Violation,
+    instance: TrajectoryInstance,
+    dynamics: str,
+    report: Callable[[str], None],
 ) -> Judged | None:
+    """Decide what a run in floats showed, by two ball runs and exact constants.
+
+    Parameters
+    ----------
+    claim : Claim
+    violation : Violation
+    instance : TrajectoryInstance
+        Its bits are those of the first ball run.
+    dynamics : {"euler", "gd"}
+    report : callable
+        Called with one line of text per ball run.
+
+    Returns
+    -------
+    Judged or None
+        *refuted*; None where balls see no violation, or do not decide it.
+    """
     exact = replace(instance, steps=violation.step + 2)
-    runs.report(f"{dynamics}, a violation of {claim.id} is looked at in balls: {instance}")
+    report(f"{dynamics}, a violation of {claim.id} is looked at in balls: {instance}")
     run = ball_run(exact, dynamics)
     again = scan(claim, exact, run.recorded)
     if again is None:
         return None
-    return _confirm_all({claim.id: (claim, again)}, run, runs).get(claim.id)
+    return confirm_all({claim.id: (claim, again)}, run, report).get(claim.id)
 
 
 def _short(digits: str) -> str:

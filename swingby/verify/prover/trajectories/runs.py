@@ -18,7 +18,7 @@ from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.trajectories import instances, random_instances
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
 from swingby.verify.prover.trajectories.signed_logs import SignedLog, from_floats
-from swingby.verify.prover.trajectories.violation import Recorded
+from swingby.verify.prover.trajectories.valuation import Recorded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,13 +116,17 @@ class Runs:
         return self._floats[key]
 
 
-def ball_run(instance: TrajectoryInstance, dynamics: str) -> BallRun:
+def ball_run(
+    instance: TrajectoryInstance, dynamics: str, stop: Callable[[], bool] | None = None
+) -> BallRun:
     """Follow an instance in balls and keep the steps that a scan looks at.
 
     Parameters
     ----------
     instance : TrajectoryInstance
     dynamics : {"euler", "gd"}
+    stop : callable, optional
+        Asked now and then; the run ends once it says True.
 
     Returns
     -------
@@ -136,6 +140,8 @@ def ball_run(instance: TrajectoryInstance, dynamics: str) -> BallRun:
                 if not state.is_sound:
                     break
                 kept.append(state.copy())
+            if stop is not None and state.step % 1000 == 999 and stop():
+                break
     return BallRun(
         instance, dynamics, instance.bits, _as_logs(kept), {state.step: state for state in kept}
     )
@@ -181,7 +187,9 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
     task = SIMTask.from_signal(instance.signal)
     W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
     stages = _stages(instance)
-    last = math.ceil(1.1 * max(time + 9 * width for time, width in stages))
+    # Under (D.2) a concept without a pivot runs away late: what it grows from is a rest of others.
+    longer = 1.6 if dynamics == "euler" and not instance.pivot_share else 1.1
+    last = math.ceil(longer * max(time + 9 * width for time, width in stages))
     wanted = [np.geomspace(1, last, GRID // 3), np.linspace(0, last, GRID)]
     wanted += [np.linspace(time - 3 * w, time + 5 * w, AROUND) for time, w in stages]
     steps = np.concatenate(wanted).astype(np.int64)
@@ -193,11 +201,15 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
 
 
 def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
-    """When each pivot has grown to 1, and the width of that stage, in steps."""
+    """When each pivot has grown to 1, and the width of that stage, in steps.
+
+    A diagonal entry stands in for a pivot of 0.
+    """
     found = []
     for k, row in enumerate(instances.eliminate(instance.matrix)):
         rate = float(instance.eta * instance.signal[k])
-        time = -numbers.log_of(row[k] * instance.omega) / math.log1p(2 * rate)
+        size = row[k] or instance.matrix[k][k]
+        time = -numbers.log_of(size * instance.omega) / math.log1p(2 * rate)
         found.append((time, 1 / rate))
     return found
 

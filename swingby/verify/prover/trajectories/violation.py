@@ -18,12 +18,20 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.verify.prover.trajectories import signed_logs
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
-from swingby.verify.prover.trajectories.signed_logs import SignedLog, from_floats, from_fraction
+from swingby.verify.prover.trajectories.signed_logs import SignedLog, from_floats
+from swingby.verify.prover.trajectories.valuation import (
+    Recorded,
+    all_true,
+    entries,
+    lambdas,
+    letters_along,
+    parts,
+    small_and_large,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,8 +40,6 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Booleans = NDArray[np.bool_]
 
-#: Values of a lambda that a claim leaves free.
-LAMBDAS = (Fraction(1, 2), Fraction(9, 10))
 #: A scan does not tell sides apart that differ by less, relatively: rounding of the logarithms.
 LEAST_EXCESS = 1e-9
 #: Preferred is the first step at which the sides differ by a factor of 1000, or else of 2.
@@ -42,21 +48,6 @@ CLEAR = (math.log(1000), math.log(2))
 #: Letters that are read at t_0, and those that are read at t.
 ANCHORS = frozenset({"w_ij(t_0)", "w_ii(t_0)", "t_0"})
 PRESENT = frozenset({"w_ij(t)", "w_ii(t)", "w_jj(t)", "w_ij(t+1)", "w_ii(t+1)", "N_ij(t)"})
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """W at some steps of a trajectory.
-
-    Parameters
-    ----------
-    steps : ndarray of int, shape (n,)
-        Ascending, from 0.
-    W : SignedLog of shape (n, d, d)
-    """
-
-    steps: Integers
-    W: SignedLog
 
 
 @dataclass(frozen=True)
@@ -86,56 +77,6 @@ class Violation:
     lam: Fraction | None
 
 
-def entries(which: str, d: int) -> Iterator[tuple[int, int]]:
-    """The entries that a claim speaks of, from 0; the signal is in descending order.
-
-    Parameters
-    ----------
-    which : {"all", "diagonal", "off-diagonal", "larger first"}
-    d : int
-
-    Yields
-    ------
-    tuple of int
-    """
-    for i in range(d):
-        for j in range(i, d):
-            if which == "all" or (which == "diagonal") == (i == j):
-                yield i, j
-
-
-def parts(relation: Any) -> tuple[Any, ...]:
-    """The relations of a conjunction."""
-    return tuple(relation.args) if isinstance(relation, sympy.And | sympy.Tuple) else (relation,)
-
-
-def small_and_large(relation: Any) -> tuple[Any, Any]:
-    """The two sides of an inequality, the smaller first."""
-    if isinstance(relation, sympy.Le | sympy.Lt):
-        return relation.lhs, relation.rhs
-    if isinstance(relation, sympy.Ge | sympy.Gt):
-        return relation.rhs, relation.lhs
-    raise TypeError(f"not an inequality: {relation}")
-
-
-def lambdas(claim: Claim) -> tuple[Fraction | None, ...]:
-    """The values of lambda to look at; None alone where the claim has no lambda."""
-    conclusion = claim.conclusion
-    free = conclusion.relation.free_symbols.union(
-        *(part.free_symbols for part in conclusion.during)
-    )
-    return LAMBDAS if any(str(symbol) == "lambda" for symbol in free) else (None,)
-
-
-def constant_letters(instance: TrajectoryInstance, lam: Fraction | None) -> dict[str, Fraction]:
-    """The letters with an exact rational value at an instance: all but P and those of entries."""
-    constants = instance.constants
-    found = {name: getattr(constants, name) for name in ("alpha", "gamma", "beta", "K", "kappa")}
-    found |= {"C": constants.C, "eta": instance.eta, "d": Fraction(instance.d)}
-    found |= {"omega": instance.problem.omega, "pi_k(0)/w_kk(0)": instance.pivot_share}
-    return found if lam is None else found | {"lambda": lam}
-
-
 def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Violation | None:
     """The violation of a claim that is easiest to see in a recorded trajectory, if any.
 
@@ -154,9 +95,8 @@ def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Viol
     """
     found = [
         violation
-        for lam in lambdas(claim)
-        for i, j in entries(claim.conclusion.entries, instance.d)
-        for violation in _scan_entry(claim, instance, recorded, i, j, lam)
+        for measured in measure(claim, instance, recorded)
+        if (violation := measured.at(_easiest(measured.excess))).excess > LEAST_EXCESS
     ]
     for factor in CLEAR:
         clear = [violation for violation in found if violation.excess >= factor]
@@ -165,26 +105,97 @@ def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Viol
     return max(found, key=lambda violation: violation.excess, default=None)
 
 
-def _scan_entry(
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """How far one relation of a claim is from being true along a trajectory.
+
+    Parameters
+    ----------
+    relation : sympy relational
+    i, j : int
+        The entry, from 0.
+    lam : Fraction or None
+    steps : ndarray of int, shape (n,)
+    anchors : ndarray of int, shape (n,)
+        Index of the tightest t_0 of every step; -1 where the claim says nothing.
+    excess : ndarray of shape (n,)
+        Logarithm of the ratio of the two sides, above 0 where the relation is broken; minus
+        infinity where the claim says nothing.
+    """
+
+    relation: Any
+    i: int
+    j: int
+    lam: Fraction | None
+    steps: Integers
+    anchors: Integers
+    excess: Floats
+
+    def at(self, where: int) -> Violation:
+        """What is seen at one recorded step, given by its index.
+
+        Parameters
+        ----------
+        where : int
+
+        Returns
+        -------
+        Violation
+            Not a violation where its excess is not above 0.
+        """
+        anchor, step = int(self.steps[max(self.anchors[where], 0)]), int(self.steps[where])
+        excess = float(self.excess[where])
+        return Violation(self.relation, self.i, self.j, anchor, step, excess, self.lam)
+
+
+def measure(
+    claim: Claim, instance: TrajectoryInstance, recorded: Recorded, *, earlier: bool = False
+) -> Iterator[Measured]:
+    """How far each relation of a claim is from being true at every recorded step.
+
+    Parameters
+    ----------
+    claim : Claim
+        With an AlongTrajectory as conclusion.
+    instance : TrajectoryInstance
+    recorded : Recorded
+    earlier : bool
+        Leave out t = t_0, where both sides of many a claim are the same number.
+
+    Yields
+    ------
+    Measured
+        One per lambda, entry and relation.
+    """
+    for lam in lambdas(claim):
+        for i, j in entries(claim.conclusion.entries, instance.d):
+            yield from _measure_entry(claim, instance, recorded, i, j, lam, earlier)
+
+
+def _measure_entry(
     claim: Claim,
     instance: TrajectoryInstance,
     recorded: Recorded,
     i: int,
     j: int,
     lam: Fraction | None,
-) -> Iterator[Violation]:
+    earlier: bool,
+) -> Iterator[Measured]:
     conclusion: AlongTrajectory = claim.conclusion
     steps = recorded.steps
-    letters = _letters(claim, instance, recorded, i, j, lam)
-    begins = _all_true(conclusion.when, letters, len(steps))
+    letters = letters_along(claim, instance, recorded, i, j, lam)
+    begins = all_true(conclusion.when, letters, len(steps))
     if not conclusion.when:
         begins[1:] = False
-    continues = _all_true(conclusion.during, letters, len(steps))
+    continues = all_true(conclusion.during, letters, len(steps))
     if conclusion.until is not None:
         last = signed_logs.evaluate(conclusion.until, letters).floats()
         continues &= steps <= float(np.max(last))
     for relation in parts(conclusion.relation):
         anchor = _tightest(relation, letters, begins & continues, continues, steps)
+        if earlier:
+            before = np.concatenate(([-1], anchor[:-1]))
+            anchor = np.where(anchor >= 0, before, -1)
         inside = anchor >= 0
         if not inside.any():
             continue
@@ -195,11 +206,7 @@ def _scan_entry(
         )
         excess = np.broadcast_to(signed_logs.excess(small, large), steps.shape)
         excess = np.where(inside & ~np.isnan(excess), excess, -np.inf)
-        where = _easiest(excess)
-        if excess[where] > LEAST_EXCESS:
-            yield Violation(
-                relation, i, j, int(steps[at[where]]), int(steps[where]), float(excess[where]), lam
-            )
+        yield Measured(relation, i, j, lam, steps, anchor, excess)
 
 
 def _easiest(excess: Floats) -> int:
@@ -208,54 +215,6 @@ def _easiest(excess: Floats) -> int:
         if len(clear):
             return int(clear[0])
     return int(np.argmax(excess))
-
-
-def _letters(
-    claim: Claim,
-    instance: TrajectoryInstance,
-    recorded: Recorded,
-    i: int,
-    j: int,
-    lam: Fraction | None,
-) -> dict[str, SignedLog]:
-    W, steps = recorded.W, recorded.steps
-    found = {name: from_fraction(value) for name, value in constant_letters(instance, lam).items()}
-    log_P = float(instance.constants.log10_P) * float(np.log(10))
-    found["P"] = SignedLog(np.asarray(1.0), np.asarray(log_P))
-    found |= {"a_i": from_fraction(instance.signal[i]), "a_j": from_fraction(instance.signal[j])}
-    found |= {"w_ij(0)": W[0, i, j], "w_ii(0)": W[0, i, i]}
-    found |= {"w_ij(t)": W[:, i, j], "w_ii(t)": W[:, i, i], "w_jj(t)": W[:, j, j]}
-    found["t"] = from_floats(steps)
-    # The same arrays, to be read at the anchors.
-    found |= {"w_ij(t_0)": W[:, i, j], "w_ii(t_0)": W[:, i, i], "t_0": from_floats(steps)}
-    conclusion = claim.conclusion
-    names = {str(symbol) for symbol in conclusion.relation.free_symbols}
-    if names & {"w_ij(t+1)", "w_ii(t+1)"}:
-        following = np.append(np.diff(steps) == 1, False)
-        after = np.minimum(np.arange(len(steps)) + 1, len(steps) - 1)
-        for name, column in (("w_ij(t+1)", W[after, i, j]), ("w_ii(t+1)", W[after, i, i])):
-            found[name] = SignedLog(np.where(following, column.sign, np.nan), column.log)
-    if "N_ij(t)" in names:
-        found["N_ij(t)"] = _noise(instance, W, i, j)
-    return found
-
-
-def _noise(instance: TrajectoryInstance, W: SignedLog, i: int, j: int) -> SignedLog:
-    total = from_floats(np.zeros(len(W.sign)))
-    for k, a_k in enumerate(instance.signal):
-        if k not in (i, j):
-            weight = (instance.signal[i] + instance.signal[j] + 2 * a_k) / 2
-            total += W[:, k, i] * W[:, k, j] * from_fraction(weight)
-    return total
-
-
-def _all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: int) -> Booleans:
-    found = np.ones(count, dtype=np.bool_)
-    for relation in relations:
-        small, large = (signed_logs.evaluate(side, letters) for side in small_and_large(relation))
-        excess = signed_logs.excess(small, large)
-        found &= excess < 0 if isinstance(relation, sympy.Lt | sympy.Gt) else excess <= 0
-    return found
 
 
 def _tightest(

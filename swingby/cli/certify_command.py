@@ -1,0 +1,68 @@
+"""The command ``swingby certify``: a run proved, step by step, and the replay of such a proof."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from swingby.cli.given import Given, json_text, shared_options, whole
+from swingby.errors import MISSING, InvalidInput
+
+
+@click.command()
+@shared_options
+@click.option("--steps", metavar="N", help="Last step. Default: until everything is settled.")
+@click.option("--replay", metavar="FILE", help="Check a certificate instead of making one.")
+def certify(given: Given, steps: str | None, replay: str | None) -> int:
+    """Prove when a run does what, in ball arithmetic; --out FILE.json keeps the certificate.
+
+    Exit code 0: all proved (or the replay accepts), 1: the replay rejects, 3: something is left
+    undecided.
+    """
+    if replay is not None:
+        return _replay(replay, as_json=given.as_json)
+    if given.w0 is None:
+        raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
+    if given.omega is not None:
+        raise InvalidInput("omega", given.omega, "must not be given together with w0")
+    from swingby.verify.certification.certificate_report import certificate_grids
+    from swingby.verify.certify import certify as make
+
+    progress = _report if sys.stderr.isatty() else None
+    certificate = make(
+        given.task(),
+        given.matrix(exact=True),
+        eta=given.step_size(),
+        dynamics=given.dynamics,
+        steps=whole(steps, "steps"),
+        progress=progress,
+    )
+    given.deliver(certificate_grids(certificate), certificate.to_dict())
+    return 3 if certificate.undecided else 0
+
+
+def _report(line: str) -> None:
+    click.echo(f"\r\x1b[K{line}", err=True, nl=False)
+
+
+def _replay(path: str, *, as_json: bool) -> int:
+    from swingby.verify.certification.replay import replay
+
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or "it is not JSON"
+        raise InvalidInput("replay", path, f"must be a readable certificate ({reason})") from None
+    reasons = replay(content)
+    left_open = content.get("undecided", []) if isinstance(content, dict) and not reasons else []
+    if as_json:
+        answer = {"accepted": not reasons, "reasons": reasons, "not judged": left_open}
+        click.echo(json_text(answer))
+    elif reasons:
+        click.echo("\n".join(["rejected", *(f"  {reason}" for reason in reasons)]))
+    else:
+        click.echo("\n".join(["accepted", *(f"  not judged: {name}" for name in left_open)]))
+    return 1 if reasons else 0

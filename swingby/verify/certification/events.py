@@ -1,0 +1,248 @@
+"""Events along a run, decided number by number, and nothing decided that the numbers leave open.
+
+The same code watches rationals and balls. With balls every comparison has three answers; "open"
+raises :class:`Doubt`, or at the highest precision notes the entry as undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from swingby.theory.initial import Blocks
+from swingby.verify.certification.convergence import Neighbourhood, squared_distance
+from swingby.verify.certification.exact_run import rational
+
+#: Levels of w_kk whose first passage is certified, by the key they have in a certificate.
+LEVELS = {
+    "1/10": Fraction(1, 10),
+    "1/2": Fraction(1, 2),
+    "4/5": Fraction(4, 5),
+    "99/100": Fraction(99, 100),
+}
+#: A run without a number of steps ends with W this close to I.
+NEAR = Fraction(1, 10_000)
+
+Rows = Sequence[Sequence[Any]]
+
+
+class Doubt(Exception):
+    """An entry of the certificate that the present precision leaves open."""
+
+
+@dataclass
+class Reached:
+    """A passage: its step, and w_kk one step before (None at step 0) and there."""
+
+    step: int
+    before: Any
+    at: Any
+
+
+@dataclass
+class Largest:
+    """The largest size of an entry so far: its first step, the entry there, and its size."""
+
+    step: int
+    value: Any
+    size: Any
+
+
+@dataclass
+class Watch:
+    """What has been seen of a run so far. Changed in place by :meth:`observe`.
+
+    Parameters
+    ----------
+    blocks : tuple of tuples of int
+        Connected components of W(0).
+    target : Neighbourhood or None
+        From :func:`swingby.verify.certification.convergence.neighbourhood`.
+    runaways : tuple of int
+        Concepts that are watched for w_kk < 0, after which w_kk tends to minus infinity.
+    hopeless : frozenset of int
+        Concepts not waited for by a run without a number of steps.
+    watches_psd : bool
+        Whether semidefiniteness can be lost at all.
+    strict : bool
+        Raise :class:`Doubt` rather than note an entry as undecided.
+    """
+
+    blocks: Blocks
+    target: Neighbourhood | None
+    runaways: tuple[int, ...]
+    hopeless: frozenset[int]
+    watches_psd: bool
+    strict: bool = True
+    pending: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)
+    before: dict[int, Any] = field(default_factory=dict)
+    passages: dict[tuple[str, int], Reached] = field(default_factory=dict)
+    negative: dict[int, int] = field(default_factory=dict)
+    peaks: dict[tuple[int, int], Largest] = field(default_factory=dict)
+    first_loss: int | None = None
+    converged: tuple[int, Any] | None = None
+    undecided: set[str] = field(default_factory=set)
+    radius: Any = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        if not self.pending:
+            levels = [(name, rational(value)) for name, value in LEVELS.items()][::-1]
+            self.pending = {k: list(levels) for block in self.blocks for k in block}
+        if self.target is not None:
+            self.radius = rational(self.target.radius)
+
+    def copy(self, *, strict: bool) -> Watch:
+        """The same observations in a watch of its own.
+
+        Parameters
+        ----------
+        strict : bool
+
+        Returns
+        -------
+        Watch
+        """
+        return Watch(
+            self.blocks,
+            self.target,
+            self.runaways,
+            self.hopeless,
+            self.watches_psd,
+            strict,
+            {k: list(levels) for k, levels in self.pending.items()},
+            dict(self.before),
+            dict(self.passages),
+            dict(self.negative),
+            {pair: Largest(p.step, p.value, p.size) for pair, p in self.peaks.items()},
+            self.first_loss,
+            self.converged,
+            set(self.undecided),
+        )
+
+    def doubt(self, path: str) -> None:
+        """Raise, or note an entry as undecided.
+
+        Parameters
+        ----------
+        path : str
+            Path of the entry in the certificate.
+
+        Raises
+        ------
+        Doubt
+            If the watch is strict.
+        """
+        if self.strict:
+            raise Doubt(path)
+        self.undecided.add(path)
+
+    def observe(
+        self, step: int, W: Rows, rest: Sequence[Any], semidefinite: Callable[[], bool | None]
+    ) -> None:
+        """Look at W at one step; every step is looked at once, in order.
+
+        Parameters
+        ----------
+        step : int
+        W : rows of flint.fmpq or flint.arb, d by d
+        rest : sequence of d numbers
+            1 - w_ii.
+        semidefinite : callable
+            Whether W is positive semidefinite; None for open. Called only where it matters.
+        """
+        if self.converged is None:
+            self._look_for_convergence(step, W, rest)
+            self._look_for_loss(step, semidefinite)
+            for k in self.runaways:
+                if not W[k][k] >= 0 and k not in self.negative:
+                    if W[k][k] < 0:
+                        self.negative[k] = step
+                        self.pending.pop(k, None)
+                    else:
+                        self._open(f"runs_away/{k + 1}")
+        for k, levels in self.pending.items():
+            w = W[k][k]
+            while levels and not w < levels[-1][1]:
+                name, level = levels.pop()
+                if w >= level:
+                    self.passages[name, k] = Reached(step, self.before.get(k), w)
+                else:
+                    self.doubt(f"passages/{name}/{k + 1}")
+            if levels:
+                self.before[k] = w
+        self._look_for_peaks(step, W)
+
+    def _look_for_peaks(self, step: int, W: Rows) -> None:
+        if not self.peaks:
+            for block in self.blocks:
+                for place, j in enumerate(block):
+                    for i in block[:place]:
+                        self.peaks[i, j] = Largest(step, W[i][j], abs(W[i][j]))
+            return
+        for (i, j), peak in self.peaks.items():
+            size = abs(W[i][j])
+            if size <= peak.size:
+                continue
+            if size > peak.size:
+                peak.step, peak.value, peak.size = step, W[i][j], size
+            else:
+                self._open(f"peaks/{i + 1},{j + 1}")
+
+    def _look_for_convergence(self, step: int, W: Rows, rest: Sequence[Any]) -> None:
+        radius = self.radius
+        if radius is None or "converges" in self.undecided:
+            return
+        # The concept that is learned last is far from 1: one comparison is nearly always enough.
+        if any(x > radius for x in reversed(rest)):
+            return
+        distance = squared_distance(W, rest)
+        if distance <= radius * radius:
+            self.converged = (step, distance)
+        elif not distance > radius * radius:
+            self.doubt("converges")
+
+    def _look_for_loss(self, step: int, semidefinite: Callable[[], bool | None]) -> None:
+        if not self.watches_psd or self.first_loss is not None or "psd" in self.undecided:
+            return
+        # From the neighbourhood of I on W is at least I/2: see the lemma on convergence.
+        if self.converged is not None:
+            return
+        answer = semidefinite()
+        if answer is None:
+            self.doubt("psd")
+        elif not answer:
+            self.first_loss = step
+
+    def _open(self, path: str) -> None:
+        if path not in self.undecided:
+            self.doubt(path)
+
+    def is_settled(self, W: Rows, rest: Sequence[Any]) -> bool:
+        """Whether a run without a number of steps has nothing left to wait for.
+
+        Parameters
+        ----------
+        W : rows of flint.fmpq or flint.arb, d by d
+        rest : sequence of d numbers
+
+        Returns
+        -------
+        bool
+        """
+        if self.negative or any(
+            levels for k, levels in self.pending.items() if k not in self.hopeless
+        ):
+            return False
+        if self.converged is not None:
+            distance = squared_distance(W, rest)
+            return bool(distance <= rational(NEAR)) and all(
+                distance < peak.size * peak.size or peak.size == 0 for peak in self.peaks.values()
+            )
+        if self.target is not None and not self.hopeless:
+            return False
+        return all(
+            2 * abs(W[i][j]) <= peak.size or self.hopeless.issuperset((i, j))
+            for (i, j), peak in self.peaks.items()
+        )

@@ -1,0 +1,241 @@
+r"""Where a run in float64 differs from its certificate, and whether rounding explains it.
+
+A difference is *explained* when the balls of :mod:`swingby.verify.certification.float_range`,
+which contain the run in float64, leave room for it:
+
+- a passage, when at the earlier of the two steps the ball reaches to the side on which the float
+  was;
+- a peak, when the balls of |w_ij| at the two steps overlap;
+- a loss of semidefiniteness seen too late or not at all, when at every step in between the pivots
+  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.observation_kernels`, 8 d
+  2^-52 w_kk below 0; one seen too early, when at the step seen they may lie below it;
+- an entry at the end, when the float lies in the ball.
+
+Where the balls have grown beyond use, float64 resolves nothing, and every difference is explained.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import flint
+
+from swingby.errors import InvalidInput
+from swingby.verify.certification.ball_run import BallState
+from swingby.verify.certification.certificate import Certificate
+from swingby.verify.certification.events import LEVELS
+from swingby.verify.certification.float_range import (
+    FLOAT_BITS,
+    float_states,
+    negative_pivot,
+    resolution,
+    states,
+)
+from swingby.verify.certification.float_suspects import Suspect, differing_end, is_same, suspects
+
+if TYPE_CHECKING:
+    from swingby.simulate.result import Run
+
+#: Working precision at which the distance from a level is told.
+TOLD_BITS = 512
+#: The kernels hold an entry as 0 below this, relative to sqrt(w_ii w_jj).
+HELD_AS_ZERO = Fraction(1, 10**299)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One entry on which a run and a certificate do not agree.
+
+    Parameters
+    ----------
+    what : str
+        For example ``"w_22 reaches 1/2"``.
+    certified, found : int, str or None
+        The step, or the value, in the certificate and in the run; None for not at all.
+    explained : bool
+        Whether rounding explains it.
+    explanation : str
+        From certified numbers, or ``"unexplained"``.
+    """
+
+    what: str
+    certified: int | str | None
+    found: int | str | None
+    explained: bool
+    explanation: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: certified {self.certified}, float64 {self.found}: {self.explanation}"
+
+
+def differences(certificate: Certificate, run: Run) -> tuple[Difference, ...]:
+    """Every passage, peak, loss of semidefiniteness and end entry that differs, explained.
+
+    Only steps that both speak of are compared.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    run : Run
+        Of the same task, W(0), eta and dynamics.
+
+    Returns
+    -------
+    tuple of Difference
+
+    Raises
+    ------
+    InvalidInput
+        If the run has another task, W(0), eta or dynamics, beyond the rounding of float64.
+    """
+    _require_same(certificate, run)
+    found = suspects(certificate, run)
+    end = differing_end(certificate, run)
+    if not found and end is None:
+        return ()
+    last = max([0, *(step for suspect in found for step in suspect.steps)])
+    if end is not None:
+        last = max(last, certificate.steps)
+    losses = [suspect for suspect in found if suspect.kind == "psd"]
+    if losses and losses[0].found is None:
+        last = max(last, min(certificate.steps, run.last_step))
+    wanted = {step for suspect in found for step in suspect.steps} | {certificate.steps}
+    with flint.ctx.workprec(max(TOLD_BITS, certificate.bits or 0)):
+        exact = {s.step: s.copy() for s in states(certificate, last) if s.step in wanted}
+    rounded: dict[int, BallState] = {}
+    explicable = True
+    with flint.ctx.workprec(FLOAT_BITS):
+        for state in float_states(certificate, last):
+            if state.step in wanted:
+                rounded[state.step] = state.copy()
+            for suspect in losses:
+                if _matters(suspect, state.step):
+                    seen = negative_pivot(certificate.signal, state)
+                    explicable &= seen is None or seen != suspect.is_late
+        answers = [_explain(certificate, one, exact, rounded, explicable) for one in found]
+        if end is not None:
+            answers += _explain_end(certificate, end, rounded.get(certificate.steps))
+    return tuple(answers)
+
+
+def _require_same(certificate: Certificate, run: Run) -> None:
+    pairs = zip(
+        (entry for row in run.initial.entries for entry in row),
+        (entry for row in certificate.W0 for entry in row),
+        strict=False,
+    )
+    signal = run.task.exact_signal
+    same = {
+        "task": len(signal) == certificate.dim and all(map(_close, signal, certificate.signal)),
+        "W0": all(_close(first, second) for first, second in pairs),
+        "eta": _close(run.eta, certificate.eta),
+        "dynamics": run.dynamics == certificate.dynamics,
+    }
+    for name, agrees in same.items():
+        if not agrees:
+            raise InvalidInput("run", f"another {name}", f"must have the {name} of the certificate")
+
+
+def _close(first: Fraction, second: Fraction) -> bool:
+    """Whether both are the same number to within the rounding of float64."""
+    return abs(first - second) <= abs(second) / 2**51
+
+
+def _matters(suspect: Suspect, step: int) -> bool:
+    """Whether the pivots at this step contradict one of both, if they are clear."""
+    if suspect.is_late:
+        assert suspect.certified is not None
+        return suspect.certified <= step and (suspect.found is None or step < suspect.found)
+    return step == suspect.found
+
+
+def _explain(
+    certificate: Certificate,
+    suspect: Suspect,
+    exact: dict[int, BallState],
+    rounded: dict[int, BallState],
+    explicable: bool,
+) -> Difference:
+    i = suspect.entry[0]
+    if suspect.kind == "psd":
+        explained = explicable
+        text = "the pivots of LDL^T are 0 to within what float64 resolves"
+    elif suspect.kind == "peak":
+        explained, text = _explain_peak(certificate, suspect, exact, rounded)
+    else:
+        step = min(suspect.steps)
+        level = LEVELS[suspect.kind]
+        state = rounded.get(step)
+        number = None if state is None else state.W[i][i]
+        bar = flint.arb(flint.fmpq(level.numerator, level.denominator))
+        explained = number is None or not (
+            number >= bar if step == suspect.certified else number < bar
+        )
+        told = exact.get(step)
+        text = f"w_{i + 1}{i + 1} at step {step} is {suspect.kind} {_told(told, i, i, level)}"
+        text += f": {resolution(number)}"
+    return Difference(
+        suspect.name,
+        suspect.certified,
+        suspect.found,
+        explained,
+        text if explained else "unexplained",
+    )
+
+
+def _explain_peak(
+    certificate: Certificate,
+    suspect: Suspect,
+    exact: dict[int, BallState],
+    rounded: dict[int, BallState],
+) -> tuple[bool, str]:
+    (i, j), name = suspect.entry, f"w_{suspect.entry[0] + 1}{suspect.entry[1] + 1}"
+    W0 = certificate.W0
+    if 0 < W0[i][j] ** 2 < HELD_AS_ZERO**2 * W0[i][i] * W0[j][j]:
+        return True, f"{name}(0) is below 1e-299 sqrt(w_ii w_jj), which float64 holds as 0"
+    states = [rounded.get(step) for step in suspect.steps]
+    if None in states:
+        return True, resolution(None)
+    certified, found = (abs(state.W[i][j]) for state in states if state is not None)
+    told = [exact.get(step) for step in suspect.steps]
+    text = f"|{name}| is nearly as large at step {suspect.found}"
+    if None not in told:
+        first, second = (abs(state.W[i][j]) for state in told if state is not None)
+        if first > second:
+            text += f", less by {float(first - second):.2g}"
+    return not certified > found, f"{text}: {resolution(certified)}"
+
+
+def _explain_end(certificate: Certificate, W: Any, state: BallState | None) -> list[Difference]:
+    answers = []
+    for i in range(certificate.dim):
+        for j in range(i, certificate.dim):
+            one, number = certificate.end[i][j], float(W[i, j])
+            if one is None or is_same(number, one.middle):
+                continue
+            inside = state is None or not math.isfinite(number)
+            if state is not None and not inside:
+                inside = not (state.W[i][j] < number or state.W[i][j] > number)
+            reason = resolution(None if state is None else state.W[i][j])
+            answers.append(
+                Difference(
+                    f"w_{i + 1}{j + 1} at step {certificate.steps}",
+                    str(one),
+                    f"{number:.10g}",
+                    inside,
+                    reason if inside else "unexplained",
+                )
+            )
+    return answers
+
+
+def _told(state: BallState | None, i: int, j: int, level: Fraction) -> str:
+    if state is None:
+        return "at an unknown distance"
+    distance = state.W[i][j] - flint.arb(flint.fmpq(level.numerator, level.denominator))
+    if distance.contains(0):
+        return f"to within {float(distance.rad()):.2g}"
+    return f"{'-' if distance < 0 else '+'} {abs(float(distance)):.2g}"

@@ -1,0 +1,301 @@
+r"""Assumptions certified: verdicts and margins as proved intervals, also over a box of numbers.
+
+At exact numbers the constants are those of :func:`swingby.verify.check.check`, every inequality is
+compared exactly where it is rational and in balls of rising precision elsewhere, and the margin is
+a ball around the log10 slack. Over a box :mod:`swingby.verify.certified_assumptions.box`
+decides by the reduction of :mod:`swingby.verify.feasibility`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import flint
+
+from swingby.errors import MISSING, InvalidInput
+from swingby.theory import assumptions, balls, numbers
+from swingby.theory.initial import Initial, Scaled, initial_matrix
+from swingby.theory.statement import Statement
+from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, all_hold, from_sign
+from swingby.verify import evaluation, feasibility
+from swingby.verify.certified_assumptions import box as boxes
+from swingby.verify.certified_assumptions import repaired
+from swingby.verify.certified_assumptions.interval import (
+    Box,
+    Ends,
+    Interval,
+    at_least,
+    ends,
+    interval,
+)
+from swingby.verify.certified_assumptions.result import (
+    CertifiedAssumption,
+    CertifiedAssumptions,
+)
+from swingby.verify.check import EDITIONS
+from swingby.verify.feasibility import Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+#: Working precision of margins, in bits, at the least.
+MARGIN_BITS = 256
+_LARGEST_BITS = 10**6
+
+
+def certify_assumptions(
+    task: SIMTask,
+    omega: Any = None,
+    eta: Any = None,
+    beta: Any = 1,
+    *,
+    W0: ArrayLike | Scaled | Initial | None = None,
+    edition: str = "printed",
+    bits: int | None = None,
+    signal: Sequence[Any] | None = None,
+    rho: Any = "0.1",
+) -> CertifiedAssumptions:
+    r"""Which assumptions hold, proved, with every margin enclosed.
+
+    What is enclosed is the margin that :func:`swingby.verify.check.check` defines: log10 of the
+    larger side over the smaller, at the constants it tries. Over a box the enclosure contains the
+    margin at every point, each at the constants tried there. The ends are widened by
+    :math:`2^{-49}(1 + |m|)`, so that the float of `check` lies inside as well.
+
+    Parameters
+    ----------
+    task : SIMTask
+    omega, eta, beta : number, text, pair (lower, upper) or flint.arb
+        As in :func:`swingby.verify.check.check`; a pair or a ball is an interval, ends included.
+    W0 : array of shape (d, d) or Scaled, in place of omega and beta
+    edition : {"printed", "corrected", "repaired"}
+    bits : int, optional
+        The one working precision to use. By default it rises to 2048 until all is decided.
+    signal : sequence of d numbers or intervals, optional
+        In place of the task's own signal, where mu and sigma are known to an interval only.
+    rho : number or text
+        Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
+
+    Returns
+    -------
+    CertifiedAssumptions
+        *undecided* only where the enclosure of the margin contains 0.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is missing, not finite, or out of range.
+
+    Notes
+    -----
+    In the repaired edition omega_0 comes out of a certified search. An interval of omega is
+    decided like a point. Over intervals of beta *holds* means that the theorem, certified at the
+    largest beta, covers every point, and the upper end of the margin is only
+    log10 of 1/(beta omega), where no theorem speaks any more.
+
+    References
+    ----------
+    Assumptions D.1-D.5.
+
+    Examples
+    --------
+    >>> task = SIMTask.from_signal([4, 1])
+    >>> found = certify_assumptions(task, ("1e-95", "1e-85"), "1/720", (1, 2))
+    >>> str(found.verdict), found["D.4"].lower[:5], found["D.4"].upper[:5]
+    ('holds', '0.035', '0.571')
+    """
+    if edition not in EDITIONS:
+        raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
+    if not isinstance(task, SIMTask):
+        raise InvalidInput("task", task, "must be a SIMTask")
+    if bits is not None:
+        bits = numbers.whole(bits, "bits", 2, most=_LARGEST_BITS)
+    if eta is None:
+        raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
+    step = at_least(interval(eta, "eta", "Assumption D.2"), 0, "eta", "Assumption D.2", strict=True)
+    initial = None
+    if W0 is not None:
+        if omega is not None:
+            raise InvalidInput("omega", omega, "must not be given together with W0")
+        initial = initial_matrix(W0, task.dim)
+        smallest = (initial.smallest_nonzero,) * 2
+        spread = (initial.largest / initial.smallest_nonzero,) * 2
+    else:
+        if omega is None:
+            raise InvalidInput("omega", MISSING, "must be given, or W0", "Assumption D.4")
+        source = "Assumption D.4"
+        smallest = at_least(interval(omega, "omega", source), 0, "omega", source, strict=True)
+        source = "Assumption D.1"
+        spread = at_least(interval(beta, "beta", source), 1, "beta", source)
+    power = 2 if edition == "corrected" else 1
+    has_zero = initial is not None and initial.omega == 0
+    box = Box(_signal(task, signal), smallest, step, spread, power, has_zero)
+    if edition == "repaired":
+        least = numbers.positive(rho, "rho")
+        rows, box = repaired.rows(task, box, initial, least, bits)
+        return CertifiedAssumptions(edition, rows, box, bits or MARGIN_BITS)
+    if box.is_point:
+        values = tuple(low for low, _ in box.signal)
+        problem = Problem(values, smallest[0], step[0], spread[0], power, has_zero)
+        return CertifiedAssumptions(edition, *_at_a_point(problem, edition, box, bits))
+    return CertifiedAssumptions(edition, *_over_a_box(edition, box, bits))
+
+
+def _signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]:
+    if signal is None:
+        return tuple((value, value) for value in task.exact_signal)
+    if isinstance(signal, str | bytes) or not isinstance(signal, Iterable):
+        raise InvalidInput("signal", signal, "must be a sequence of numbers or pairs", "Sec. 4")
+    found = []
+    for place, value in enumerate(signal, 1):
+        label = f"signal[{place}]"
+        found.append(at_least(interval(value, label, "Sec. 4"), 0, label, "Sec. 4"))
+    if len(found) != task.dim:
+        raise InvalidInput("signal", f"{len(found)} values", f"must have {task.dim} values")
+    if not any(high for _, high in found):
+        raise InvalidInput("signal", "all zeros", "must have a positive entry", "Sec. 4")
+    return tuple(found)
+
+
+def _precisions(bits: int | None) -> tuple[int, ...]:
+    return balls.PRECISIONS if bits is None else (bits,)
+
+
+def _over_a_box(
+    edition: str, box: Box, bits: int | None
+) -> tuple[tuple[CertifiedAssumption, ...], Box, int]:
+    """Rising precision until verdicts are those of the numbers, not of the rounding."""
+    used, found = 0, None
+    for used in _precisions(bits):
+        with flint.ctx.workprec(used):
+            last, found = found, boxes.enclose(box)
+        decided = all(verdict != Verdict.UNDECIDED for verdict, _ in found.values())
+        # A box that contains an edge stays undecided at every precision.
+        if used >= MARGIN_BITS and (decided or found == last or used >= 2 * MARGIN_BITS):
+            break
+    assert found is not None
+    rows = tuple(
+        CertifiedAssumption.of(text, *found[text.id]) for text in assumptions.statements(edition)
+    )
+    return rows, box, used
+
+
+def _at_a_point(
+    problem: Problem, edition: str, box: Box, bits: int | None
+) -> tuple[tuple[CertifiedAssumption, ...], Box, int]:
+    """Every assumption at the constants that check tries."""
+    if bits is None:
+        feasible = feasibility.omega_verdict(problem)
+    else:
+        with flint.ctx.workprec(bits):
+            feasible = _feasible(problem)
+    found = feasible == Verdict.HOLDS
+    constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
+    texts = assumptions.statements(edition)
+    rows, used = [], MARGIN_BITS
+    for text in texts:
+        if text.id == "D.1":
+            holds = min(problem.signal) > 0 and not problem.has_zero
+            size = math.inf if holds else -math.inf
+            verdict = Verdict.HOLDS if holds else Verdict.FAILS
+            rows.append(CertifiedAssumption.of(text, verdict, (size, size)))
+            continue
+        numeric = _numeric(text, problem, constants)
+        judged: list[Verdict] = []
+        margins: list[Ends] = [(math.inf, math.inf)]
+        for instance in numeric:
+            verdict, limits, at = _judge(instance, bits)
+            judged.append(verdict)
+            margins.append(limits)
+            used = max(used, at)
+        verdict = all_hold(judged)
+        if text.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
+            verdict = Verdict.UNDECIDED
+        limits = min(low for low, _ in margins), min(high for _, high in margins)
+        if verdict == Verdict.UNDECIDED:
+            limits = min(limits[0], 0), max(limits[1], 0)
+        rows.append(CertifiedAssumption.of(text, verdict, limits))
+    return tuple(rows), box, bits or used
+
+
+def _feasible(problem: Problem) -> Verdict:
+    """Whether the constants exist, at the current working precision alone."""
+    supremum = feasibility.largest_omega(problem)
+    if problem.has_zero or supremum is None:
+        return Verdict.FAILS
+    side = balls.sign(supremum - balls.ball(problem.omega))
+    if side is None:
+        return Verdict.UNDECIDED
+    return Verdict.HOLDS if side > 0 else Verdict.FAILS
+
+
+def _numeric(
+    text: Statement, problem: Problem, constants: feasibility.Constants
+) -> list[evaluation.Instance]:
+    """The inequalities about the user's numbers that check looks at."""
+    found = [
+        instance
+        for instance in evaluation.instances([text], problem, constants, neighbours=True)
+        if instance.condition.about == "numbers"
+    ]
+    apart = [instance for instance in found if _is_gap(instance)]
+    return apart if apart and not problem.separated else found
+
+
+def _is_gap(instance: evaluation.Instance) -> bool:
+    """Whether this is D.5's a_i - 3 a_j >= alpha/C, which has a C > 1 exactly if a_i > 3 a_j."""
+    return assumptions.C in instance.condition.relation.free_symbols
+
+
+def _judge(instance: evaluation.Instance, bits: int | None) -> tuple[Verdict, Ends, int]:
+    """Verdict and margin of one inequality, and the precision that was needed."""
+    if _is_gap(instance):
+        large = instance.values[assumptions.a_i]
+        small = 3 * instance.values[assumptions.a_j]
+        verdict = Verdict.HOLDS if large > small else Verdict.FAILS
+        if not small:
+            size = math.inf if large else -math.inf
+            return verdict, (size, size), MARGIN_BITS
+        with flint.ctx.workprec(bits or MARGIN_BITS):
+            return verdict, ends((balls.ball(large / small)).log() / _ln10()), MARGIN_BITS
+    relation = instance.condition.relation
+    difference = balls.rational(relation.lhs - relation.rhs, instance.values)
+    used, verdict = 0, Verdict.UNDECIDED
+    limits: Ends = (-math.inf, math.inf)
+    for used in (bits,) if bits else balls.PRECISIONS[1:]:
+        with flint.ctx.workprec(used):
+            small_side, large_side = instance.small_and_large()
+            sign = balls.sign(large_side - small_side)
+            limits = _log10_slack(small_side, large_side)
+        if difference is not None:
+            sign = _exact_sign(relation.rel_op, difference)
+        verdict = from_sign(sign)
+        if verdict != Verdict.UNDECIDED and -math.inf in limits and math.inf in limits:
+            continue
+        if verdict != Verdict.UNDECIDED:
+            break
+    return verdict, limits, used
+
+
+def _exact_sign(operator: str, difference: Fraction) -> int:
+    side = (difference > 0) - (difference < 0)
+    return -side if operator in ("<=", "<") else side
+
+
+def _log10_slack(small: flint.arb, large: flint.arb) -> Ends:
+    """Ends of log10 of the larger side over the smaller; infinite as in check."""
+    if large <= 0 or not (large.is_finite() and small.is_finite()):
+        return -math.inf, -math.inf
+    if not large > 0:
+        return -math.inf, math.inf
+    if small <= 0:
+        return math.inf, math.inf
+    return ends((large / small).log() / _ln10()) if small > 0 else (-math.inf, math.inf)
+
+
+def _ln10() -> Any:
+    return flint.arb(10).log()

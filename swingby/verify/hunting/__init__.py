@@ -1,0 +1,1 @@
+"""The hunt for counterexamples: instances drawn, followed, brought closer, shrunk, confirmed."""

@@ -1,0 +1,219 @@
+"""A promise of a repaired theorem that a trajectory of euler or gd breaks, decided in balls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import flint
+import numpy as np
+
+from swingby.simulate.state import Floats
+from swingby.theory import balls
+from swingby.verify.certification.ball_run import BallState, follow
+from swingby.verify.prover.repaired.trials import Trials
+from swingby.verify.prover.trajectories.instances import eliminate
+
+#: The level at which a concept counts as learned.
+LEVEL = Fraction(4, 5)
+#: Bounds are floats; a violation has to be larger than this, relatively.
+ROUNDING = Fraction(1, 10**9)
+#: How far W(0) is moved into its range, so that rounding leaves it there.
+INWARDS = 1e-8
+#: At most so many steps are followed in balls.
+MOST_STEPS = 300_000
+BITS = (192, 320, 512)
+
+
+@dataclass(frozen=True)
+class Promises:
+    """A trajectory, and what is promised of it.
+
+    Parameters
+    ----------
+    dynamics : {"euler", "gd"}
+    signal : tuple of Fraction
+    eta : Fraction
+    W0 : tuple of tuple of Fraction
+    log_peaks : dict from (int, int) to Fraction
+        Natural logarithm of the bound on w_ij.
+    times : tuple of Fraction
+        Eta times steps by which w_ii reaches 0.8.
+    keeps : bool
+        Whether it is promised to stay above.
+    """
+
+    dynamics: str
+    signal: tuple[Fraction, ...]
+    eta: Fraction
+    W0: tuple[tuple[Fraction, ...], ...]
+    log_peaks: dict[tuple[int, int], Fraction]
+    times: tuple[Fraction, ...]
+    keeps: bool
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A broken promise.
+
+    Parameters
+    ----------
+    relation : str
+    i, j, step : int
+        The entry, from 0, and the step.
+    left, right : str
+        Both sides, with 30 digits.
+    """
+
+    relation: str
+    i: int
+    j: int
+    step: int
+    left: str
+    right: str
+
+
+def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
+    """One of some trials with exact numbers, certainly inside the hypotheses.
+
+    Parameters
+    ----------
+    trials : Trials
+    place : int
+    dynamics : {"euler", "gd"}
+
+    Returns
+    -------
+    Promises or None
+        None where the hypotheses are not certain.
+    """
+    start = trials.starts[place]
+    d = len(start)
+    if trials.keeps:
+        middle = np.exp(trials.log_omega) * (trials.beta + trials.rho) / 2
+        start = (1 - INWARDS) * start + INWARDS * middle * np.eye(d)
+    W0 = tuple(tuple(map(Fraction, row)) for row in ((start + start.T) / 2).tolist())
+    signal, eta = tuple(map(Fraction, trials.signal.tolist())), Fraction(trials.eta)
+    pivots = [row[k] for k, row in enumerate(eliminate(W0))]
+    if min(pivots) <= 0 or (trials.keeps and not _inside(trials, W0, pivots)):
+        return None
+    peaks = {
+        (i, j): Fraction(float(trials.log_peaks[place, i, j]))
+        for i, j in combinations(range(d), 2)
+        if np.isfinite(trials.log_peaks[place, i, j])
+    }
+    times = tuple(map(Fraction, trials.reach[place].tolist()))
+    return Promises(dynamics, signal, eta, W0, peaks, times, trials.keeps)
+
+
+def find_breach(promises: Promises, bits: int) -> Breach | None:
+    """The first promise that a ball run breaks for certain.
+
+    Parameters
+    ----------
+    promises : Promises
+    bits : int
+        Working precision.
+
+    Returns
+    -------
+    Breach or None
+    """
+    last = _last_step(promises)
+    if last > MOST_STEPS:
+        return None
+    with flint.ctx.workprec(bits):
+        peaks = {
+            pair: (balls.ball(log) + balls.ball(ROUNDING)).exp()
+            for pair, log in promises.log_peaks.items()
+        }
+        waiting = [_steps(time * (1 + ROUNDING), promises.eta) for time in promises.times]
+        level, below = balls.ball(LEVEL), [True] * len(promises.signal)
+        learned = [False] * len(promises.signal)
+        for state in follow(promises.signal, promises.W0, promises.eta, promises.dynamics, last):
+            breach = _peak(state, peaks)
+            if breach is not None:
+                return breach
+            for i, row in enumerate(state.W):
+                below[i] = below[i] and bool(row[i] < level)
+                if learned[i] and promises.keeps and row[i] < level:
+                    return _breach(f"w_{i + 1}{i + 1}(t) >= 4/5 once it was", i, i, state, level)
+                learned[i] = learned[i] or bool(row[i] >= level)
+                if below[i] and state.step >= waiting[i]:
+                    relation = f"w_{i + 1}{i + 1} >= 4/5 by eta t = {float(promises.times[i]):.6g}"
+                    return _breach(relation, i, i, state, level)
+    return None
+
+
+def _inside(trials: Trials, W0: Sequence[Sequence[Fraction]], pivots: Sequence[Fraction]) -> bool:
+    with flint.ctx.workprec(256):
+        omega = balls.ball(Fraction(trials.log_omega)).exp()
+        most = balls.ball(Fraction(trials.beta)) * omega
+        least = balls.ball(Fraction(trials.rho)) * omega
+        return all(balls.ball(row[k]) <= most for k, row in enumerate(W0)) and all(
+            balls.ball(pivot) >= least for pivot in pivots
+        )
+
+
+def _peak(state: BallState, peaks: dict[tuple[int, int], Any]) -> Breach | None:
+    for (i, j), bound in peaks.items():
+        if abs(state.W[i][j]) > bound:
+            relation = f"Abs(w_{i + 1}{j + 1}(t)) <= its bound"
+            return _breach(relation, i, j, state, bound)
+    return None
+
+
+def _breach(relation: str, i: int, j: int, state: BallState, right: Any) -> Breach:
+    left = state.W[i][j]
+    sides = (str(side.str(30, radius=False)) for side in (abs(left) if i != j else left, right))
+    return Breach(relation, i, j, state.step, *sides)
+
+
+def _steps(time: Fraction, eta: Fraction) -> int:
+    """The first whole step at or after a time."""
+    return -int(-(time / eta) // 1)
+
+
+def _last_step(promises: Promises) -> int:
+    after = Fraction(12) / promises.signal[-1]
+    return _steps(max(promises.times) + after, promises.eta)
+
+
+def shown_matrix(W0: Sequence[Sequence[Fraction]]) -> dict[str, str]:
+    """The entries of W(0) as floats that read back exactly.
+
+    Parameters
+    ----------
+    W0 : sequence of sequences of Fraction
+
+    Returns
+    -------
+    dict from str to str
+    """
+    return {
+        f"w_{i + 1}{j + 1}(0)": repr(float(entry))
+        for i, row in enumerate(W0)
+        for j, entry in enumerate(row[: i + 1])
+    }
+
+
+def mixed(starts: Floats, other: Floats, share: Floats) -> Floats:
+    """Matrices between others: means keep w_ii <= beta omega, and pivots at least rho omega.
+
+    A pivot is a concave function of the matrix.
+
+    Parameters
+    ----------
+    starts, other : ndarray of shape (n, d, d)
+    share : ndarray of shape (n,)
+        Of `other`.
+
+    Returns
+    -------
+    ndarray of shape (n, d, d)
+    """
+    weights = share[:, None, None]
+    return np.asarray((1 - weights) * starts + weights * other)

@@ -1,0 +1,198 @@
+"""The search on the repaired theorems: what they promise, put to the test where it is tightest.
+
+Settings and W(0) are drawn inside the hypotheses, many of them at an edge. Every other round stays
+with a setting on which a bound was nearly attained and mixes its W(0) with others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.simulate.state import Floats
+from swingby.theory.verdict import Finding
+from swingby.verify.hunting.again import still_breaks
+from swingby.verify.hunting.clock import Clock
+from swingby.verify.hunting.closeness import Closest
+from swingby.verify.hunting.promises import (
+    BITS,
+    Breach,
+    Promises,
+    find_breach,
+    mixed,
+    promises_of,
+    shown_matrix,
+)
+from swingby.verify.hunting.search import Hunted
+from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.repaired.runs import AFTER
+from swingby.verify.prover.repaired.theorems import ROUNDING, slacks
+from swingby.verify.prover.repaired.trials import DRAWS, Trials, initial_matrices
+
+NAMES = tuple(DRAWS)
+#: Initial matrices per setting.
+PER_SETTING = 20
+MOST_ROUNDS = 20_000
+#: Bounds whose slack is a distance; the others start or end at 0 by their nature.
+TELLING = ("peak", "reach")
+MOST_CONFIRMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """A setting and a W(0) with little slack.
+
+    Parameters
+    ----------
+    slack : float
+    trials : Trials
+    place : int
+    """
+
+    slack: float
+    trials: Trials
+    place: int
+
+
+def search_theorem(
+    name: str, dynamics: str, rng: np.random.Generator, clock: Clock, dim: int | None = None
+) -> Hunted:
+    """Look for a trajectory that breaks a promise of a repaired theorem.
+
+    Parameters
+    ----------
+    name : {"Theorem two", "Theorem R", "Theorem G"}
+    dynamics : {"flow", "euler", "gd"}
+        The theorems speak of the flow.
+    rng : numpy.random.Generator
+    clock : Clock
+    dim : int, optional
+        2, 3 or 4; the theorem on two concepts knows 2 alone.
+
+    Returns
+    -------
+    Hunted
+        Under the flow nothing is confirmed: its runs are in floats.
+    """
+    if dim not in (None, 2, 3, 4) or (name == "Theorem two" and dim not in (None, 2)):
+        raise InvalidInput("dim", dim, "must be 2, 3 or 4 (2 for Theorem two)", name)
+    found, near = Hunted(), dict[str, Near]()
+    for number in range(MOST_ROUNDS):
+        if clock.over():
+            break
+        trials = _next_trials(name, dynamics, rng, near, number)
+        if dim is not None and trials.starts.shape[1] != dim:
+            continue
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            measured = slacks(trials, dynamics)
+        count = len(trials.starts)
+        found.instances += count
+        longest = (trials.reach.max() + AFTER / trials.signal[-1]) / trials.eta
+        found.steps += count * math.ceil(longest)
+        broken = np.zeros(count, dtype=np.bool_)
+        for bound, values in measured.items():
+            broken |= ~(values >= 0)
+            _remember(near, bound, values, trials)
+        found.closest = _closest(near, dynamics)
+        if broken.any() and _decide(name, dynamics, trials, np.flatnonzero(broken), clock, found):
+            return found
+        if number % 20 == 19:
+            clock.report(f"{name}, {dynamics}: {found.instances} instances")
+    return found
+
+
+def _next_trials(
+    name: str, dynamics: str, rng: np.random.Generator, near: dict[str, Near], number: int
+) -> Trials:
+    telling = [near[bound] for bound in TELLING if bound in near and near[bound].trials.keeps]
+    if not telling or number % 2 == 0:
+        return DRAWS[name](PER_SETTING, rng, dynamics, False)
+    one = telling[int(rng.integers(len(telling)))]
+    old = one.trials
+    d, omega = len(old.signal), math.exp(old.log_omega)
+    other = omega * initial_matrices(d, old.beta, old.rho, len(old.starts), rng)
+    share = 10 ** rng.uniform(-3, -0.3, size=len(other))
+    starts = mixed(np.broadcast_to(old.starts[one.place], other.shape), other, share)
+    return replace(old, starts=starts)
+
+
+def _remember(near: dict[str, Near], bound: str, values: Floats, trials: Trials) -> None:
+    finite = np.where(np.isnan(values), np.inf, values)
+    place = int(np.argmin(finite))
+    slack = float(finite[place]) - ROUNDING
+    if slack >= -ROUNDING and (bound not in near or slack < near[bound].slack):
+        near[bound] = Near(slack, trials, place)
+
+
+def _closest(near: dict[str, Near], dynamics: str) -> Closest | None:
+    bounds = [bound for bound in TELLING if bound in near]
+    if not bounds:
+        return None
+    bound = min(bounds, key=lambda name: near[name].slack)
+    one = near[bound]
+    words = {
+        "peak": "logarithm of a bound on w_ij over its peak",
+        "reach": "what is left of the time allowed, in units of 1/(2 a_i)",
+    }
+    others = "; ".join(f"{name} {max(near[name].slack, 0.0):.3g}" for name in bounds)
+    values = {"dynamics": dynamics, "setting": one.trials.text}
+    values |= {"W(0)": repr(one.trials.starts[one.place].tolist())}
+    text = f"{words[bound]} (smallest slacks: {others})"
+    return Closest(max(one.slack, 0.0), one.trials.text, text, values)
+
+
+def _decide(
+    name: str, dynamics: str, trials: Trials, places: object, clock: Clock, found: Hunted
+) -> bool:
+    where = [int(place) for place in np.asarray(places)]
+    found.unconfirmed += len(where)
+    if dynamics == "flow":
+        clock.report(f"{name}: {len(where)} violations in floats, {trials.text}")
+        return False
+    for place in where[:MOST_CONFIRMED]:
+        promises = promises_of(trials, place, dynamics)
+        if promises is None:
+            continue
+        clock.report(f"{name}, {dynamics}: a violation is looked at in balls")
+        first = find_breach(promises, BITS[0])
+        if first is None:
+            continue
+        second = find_breach(promises, BITS[1])
+        if second is not None and _same(first, second):
+            witness = _witness(name, dynamics, trials, promises, second)
+            line = f"{second.relation} fails at step {second.step}"
+            found.judged = Judged(Finding.REFUTED, "trajectory in balls", (line,), witness)
+            found.again = partial(still_breaks, promises, witness)
+            found.unconfirmed -= 1
+            return True
+        if clock.over():
+            break
+    return False
+
+
+def _same(first: Breach, second: Breach) -> bool:
+    return (first.relation, first.i, first.j, first.step) == (
+        second.relation,
+        second.i,
+        second.j,
+        second.step,
+    )
+
+
+def _witness(
+    name: str, dynamics: str, trials: Trials, promises: Promises, breach: Breach
+) -> Witness:
+    values = {"dynamics": dynamics, "a": ", ".join(str(float(a)) for a in promises.signal)}
+    values |= {"eta": repr(trials.eta)}
+    if trials.keeps:
+        values |= {"beta": repr(trials.beta), "rho": repr(trials.rho)}
+        values |= {"log omega": repr(trials.log_omega)}
+    values |= shown_matrix(promises.W0)
+    values |= {"t": str(breach.step), "eta t": f"{float(promises.eta * breach.step):.10g}"}
+    checked = tuple(f"balls of {bits} bits" for bits in BITS[:2])
+    checked += (f"the hypotheses of {name} on W(0), in balls",)
+    return Witness(values, breach.relation, breach.left, breach.right, checked)

@@ -1,0 +1,273 @@
+"""The pytest plugin, run by a pytest of its own in a folder of its own."""
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from swingby.testing.known_verdicts import finding, ledger_verdicts
+from swingby.theory.claim import AlongTrajectory
+from swingby.theory.derivations import ledger
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parents[2]
+INSTALLED = importlib.metadata.entry_points(group="pytest11", name="swingby")
+#: A plugin is not to be named twice.
+PLUGIN = () if INSTALLED else ("-p", "swingby.testing.pytest_plugin")
+HEAVY = ("numpy", "sympy", "scipy", "hypothesis", "torch", "flint", "numba", "pandas", "mpmath")
+
+OWN_CLAIMS = """
+import sympy
+from swingby.theory.claim import Claim
+
+def pytest_swingby_claims(config):
+    x = sympy.Symbol("x", positive=True)
+    above = sympy.Ge(x**2 + 1, x, evaluate=False)
+    yield Claim("above", "step", "a parabola above a line", above), "proved"
+    square = sympy.Ge(x**2, x, evaluate=False)
+    yield Claim("square", "step", "a square above its root", square), "proved"
+"""
+
+#: A judge that needs no time, in place of the real one.
+JUDGE = """
+from swingby.theory.verdict import Finding
+from swingby.verify.prover import judge as module
+from swingby.verify.prover.evidence import Judged
+
+def judge(claim, *, runs=None):
+    return Judged(Finding.REFUTED, "no proof at all")
+
+module.judge = judge
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run pytest with the plugin in the folder of pytester, where no settings lie."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+    def call(*arguments):
+        return pytester.runpytest_subprocess(*PLUGIN, "-p", "no:cacheprovider", *arguments)
+
+    return call
+
+
+def test_collecting_an_empty_folder_imports_nothing_heavy(tmp_path):
+    code = (
+        "import sys, pytest\n"
+        "pytest.main(['--collect-only', '-q', '-p', 'swingby.testing.pytest_plugin'])\n"
+        "assert 'swingby.testing.pytest_plugin' in sys.modules\n"
+        f"print('heavy:', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert "heavy: []" in done.stdout, done.stdout + done.stderr
+
+
+def test_without_its_options_the_plugin_collects_nothing(run, pytester):
+    pytester.makepyfile("def test_of_the_user(): pass")
+    pytester.makeconftest(OWN_CLAIMS)
+    run("-q").assert_outcomes(passed=1)
+
+
+def test_every_line_of_the_paper_is_a_test(run):
+    found = run("--ledger", "--collect-only", "-q").outlines
+    ids = [line.removeprefix("ledger::") for line in found if line.startswith("ledger::")]
+    printed = [claim.id for claim in ledger.claims() if claim.edition != "repaired"]
+    assert ids == printed
+    assert len(ids) == 148
+    assert {"D.61", "Lemma D.3", "4.2, d = s"} <= set(ids)
+    found = run("--ledger-repaired", "--collect-only", "-q").outlines
+    assert sum(line.startswith("ledger::") for line in found) == len(ledger.claims())
+
+
+def test_some_lines_are_picked(run, pytester):
+    found = run("--ledger-item", "d.61, Eq. (D.62)", "--ledger-item=4.2, d = s", "-v")
+    found.assert_outcomes(passed=3)
+    found.stdout.fnmatch_lines(["ledger::4.2, d = s PASSED*", "ledger::D.61 PASSED*"])
+    found = run("--ledger", "-k", "D.60 or D.62", "--junitxml=report.xml")
+    found.assert_outcomes(passed=2, deselected=146)
+    cases = ElementTree.parse(pytester.path / "report.xml").getroot().iter("testcase")
+    assert [(case.get("classname"), case.get("name")) for case in cases] == [
+        ("ledger", "D.60"),
+        ("ledger", "D.62"),
+    ]
+
+
+def test_the_mark_leaves_out_other_tests(run, pytester):
+    pytester.makepyfile("def test_of_the_user(): pass")
+    run("--ledger-item=D.62", "--strict-markers").assert_outcomes(passed=2)
+    run("--ledger-item=D.62", "-m", "ledger").assert_outcomes(passed=1, deselected=1)
+
+
+def test_an_unknown_line_is_a_usage_error_that_names_close_ones(run):
+    found = run("--ledger-item=D.99")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["*--ledger-item: *D.9,*got D.99*"])
+
+
+def test_searches_over_trajectories_are_skipped_unless_asked_for(run, pytester):
+    pytester.makeconftest(JUDGE)
+    # Lemma D.3 is refuted, as the judge says of everything; Lemma D.2 is not.
+    found = run("--ledger", "-k", "Lemma and D.3 and not T_1", "-rs")
+    found.assert_outcomes(skipped=1, deselected=147)
+    found.stdout.fnmatch_lines(["*--ledger-trajectories*"])
+    run("--ledger-trajectories", "-k", "Lemma and D.3 and not T_1").assert_outcomes(
+        passed=1, deselected=147
+    )
+    run("--ledger-item", "Lemma D.3", "--ledger-item", "Lemma D.2").assert_outcomes(
+        passed=1, failed=1
+    )
+
+
+def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
+    pytester.makeconftest(OWN_CLAIMS)
+    found = run("--ledger", "-k", "claims or D.62", "-v")
+    found.assert_outcomes(passed=2, failed=1, deselected=147)
+    found.stdout.fnmatch_lines(
+        [
+            "claims::above PASSED*",
+            "claims::square FAILED*",
+            "square: expected proved, found refuted",
+            "square says: a square above its root.",
+            "*x² ≥ x*",
+            "Verdict: refuted, by counterexample.",
+            "Counterexample:",
+            "*x = *",
+            "FAILED claims::square - *square: expected proved, found refuted",
+        ]
+    )
+    assert "Traceback" not in found.stdout.str()
+    run("--ledger-item=above").assert_outcomes(passed=1)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="needs pytest-xdist")
+def test_two_workers_find_the_same(run, pytester):
+    pytester.makeconftest(OWN_CLAIMS)
+    found = run("--ledger", "-k", "claims or D.60 or D.61", "-n", "2")
+    found.assert_outcomes(passed=3, failed=1)
+    found.stdout.fnmatch_lines(["square: expected proved, found refuted"])
+
+
+def test_x_stops_at_the_first_difference(run, pytester):
+    pytester.makeconftest(JUDGE)
+    found = run("--ledger-item=D.60,D.61,D.62", "-x")
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["D.60: expected proved, found refuted", "*no proof at all*"])
+
+
+def test_a_line_without_a_verdict_on_record_fails(run, pytester):
+    pytester.makeconftest(
+        "from swingby.testing import ledger_items, known_verdicts\n"
+        "kept = known_verdicts.ledger_verdicts()\n"
+        "del kept['D.60']\n"
+        "ledger_items.ledger_verdicts = lambda: kept\n"
+    )
+    found = run("--ledger-item=D.60")
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["D.60: expected a verdict on record, found proved"])
+
+
+def test_a_prover_that_breaks_down_shows_its_traceback(run, pytester):
+    pytester.makeconftest(
+        "from swingby.verify.prover import judge as module\n"
+        "def judge(claim, *, runs=None):\n"
+        "    raise ArithmeticError('a certificate does not add up')\n"
+        "module.judge = judge\n"
+    )
+    found = run("--ledger-item=D.60")
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["*raise ArithmeticError*", "*does not add up*"])
+
+
+WRONG_HOOKS = {
+    "a claim alone": ("[claim]", "must return (claim, verdict)"),
+    "another verdict": ("[(claim, 'true')]", "*verdict must be one of proved*got true*"),
+    "text for a claim": ("[('D.61', 'proved')]", "*'D.61' is not a Claim*"),
+    "one id twice": ("[(claim, 'proved')] * 2", "*two claims called square*"),
+}
+
+
+@pytest.mark.parametrize("returned", WRONG_HOOKS)
+def test_what_the_hook_returns_is_checked(run, pytester, returned):
+    expression, message = WRONG_HOOKS[returned]
+    pytester.makeconftest(
+        "import sympy\n"
+        "from swingby.theory.claim import Claim\n"
+        "claim = Claim('square', 'step', 'a square', sympy.Ge(sympy.Symbol('x')**2, 0))\n"
+        f"def pytest_swingby_claims(config):\n    return {expression}\n"
+    )
+    found = run("--ledger")
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines([f"*pytest_swingby_claims: {message}*"])
+
+
+@pytest.mark.parametrize(("name", "count"), [("swingby", 100), ("swingby-full", 10_000)])
+def test_the_profile_is_there_when_it_is_asked_for(run, pytester, name, count):
+    pytester.makepyfile(
+        "from hypothesis import HealthCheck, settings\n"
+        "def test_profile():\n"
+        f"    assert settings.default.max_examples == {count}\n"
+        "    assert settings.default.deadline is None\n"
+        "    assert HealthCheck.too_slow in settings.default.suppress_health_check\n"
+    )
+    run(f"--hypothesis-profile={name}").assert_outcomes(passed=1)
+    assert run("--hypothesis-profile=nobody").ret != 0
+
+
+def test_a_profile_of_the_same_name_is_left_alone(run, pytester):
+    pytester.makeconftest(
+        "from hypothesis import settings\nsettings.register_profile('swingby', max_examples=7)\n"
+    )
+    pytester.makepyfile(
+        "from hypothesis import settings\ndef test(): assert settings.default.max_examples == 7\n"
+    )
+    run("--hypothesis-profile=swingby").assert_outcomes(passed=1)
+
+
+def by_hand():
+    """The list of refuted lines next to the tests of the verdicts."""
+    path = ROOT / "tests/verify/test_verdicts.py"
+    spec = importlib.util.spec_from_file_location("by_hand", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_verdicts_on_record_are_those_reached_by_hand():
+    record, hand = ledger_verdicts(), by_hand()
+    lines = ledger.claims()
+    assert list(record) == [claim.id for claim in lines]
+    for claim in hand.LINES:
+        assert record[claim.id] == ("refuted" if claim.id in hand.AS_REFUTED else "proved")
+    for claim in lines:
+        if isinstance(claim.conclusion, AlongTrajectory):
+            # A search proves nothing; a person has said what is wrong where it refutes.
+            assert record[claim.id] == ("refuted" if claim.flaw else "tested")
+        elif claim.edition == "repaired":
+            assert record[claim.id] in ("proved", "tested")
+    path = ROOT / "swingby/data/ledger_verdicts.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == record
+
+
+@pytest.mark.parametrize("word", ["true", "", None, 1, True, "Proved"])
+def test_only_the_four_words_are_verdicts(word):
+    with pytest.raises(ValueError, match="verdict must be one of proved"):
+        finding(word)
+    assert finding("proved") == "proved"
+
+
+@pytest.mark.slow
+def test_the_paper_has_the_verdicts_on_record(run):
+    run("--ledger", "-q").assert_outcomes(passed=132, skipped=16)

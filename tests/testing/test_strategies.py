@@ -1,0 +1,283 @@
+"""What the strategies for tasks, initial matrices and step sizes draw.
+
+Expected values are the promises of the docstrings, computed a second time in exact rationals.
+"""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+
+from swingby.errors import InvalidInput
+from swingby.testing import (
+    initializations,
+    satisfying,
+    step_sizes,
+    tasks,
+    violating,
+)
+from swingby.theory.initial import Scaled
+from swingby.theory.pivots import exact_pivots
+from swingby.theory.task import SIMTask
+
+SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))
+TASK = SIMTask([1, 3, 2], "1/10")
+
+
+def simplest(strategy):
+    return find(strategy, lambda value: True, settings=settings(database=None))
+
+
+def exists(strategy, condition):
+    """Whether a draw meets a condition; it is not made simpler."""
+    find(strategy, condition, settings=SEARCH)
+
+
+def entries(W0):
+    return [[Fraction(entry) for entry in row] for row in W0.matrix.tolist()]
+
+
+def is_semidefinite(rows):
+    """Elimination in exact rationals: no negative pivot, and a zero row at a zero pivot."""
+    rows = [list(row) for row in rows]
+    assert rows == [list(column) for column in zip(*rows, strict=True)]
+    for k in range(len(rows)):
+        if rows[k][k] < 0 or (rows[k][k] == 0 and any(rows[k][k:])):
+            return False
+        for i in range(k + 1, len(rows)):
+            share = rows[i][k] / rows[k][k] if rows[k][k] else 0
+            rows[i] = [a - share * b for a, b in zip(rows[i], rows[k], strict=True)]
+    return True
+
+
+@given(tasks())
+def test_tasks_have_one_to_four_concepts_and_no_free_direction(task):
+    assert 1 <= task.s == task.dim <= 4
+    assert all(Fraction(1, 10) <= centre <= 100 for centre in task.mu)
+    assert all(0 <= spread <= 2 for spread in task.sigma)
+
+
+@given(tasks(ratio=(2, "5/2")), tasks(dim=st.integers(2, 6), ratio=3))
+def test_ratios_stay_within_their_bounds(narrow, wide):
+    for task, low, high in ((narrow, 2, Fraction(5, 2)), (wide, 3, 300)):
+        signal = sorted(task.exact_signal, reverse=True)
+        assert all(low <= large / small <= high for large, small in pairwise(signal))
+
+
+@given(tasks(dim=3, free=2), tasks(free=True), tasks(dim=2, free=st.integers(0, 5)))
+def test_free_directions(fixed, some, held):
+    assert (fixed.dim, fixed.s) == (3, 1)
+    assert some.dim - some.s in (0, 1, 2)
+    assert held.dim == 2
+    assert held.s in (1, 2)
+
+
+def test_tasks_shrink_to_whole_numbers():
+    assert simplest(tasks(dim=2)) == SIMTask([1, 2])
+    assert simplest(tasks(dim=2, ratio=(2, 3))) == SIMTask([1, "3/2"])
+    found = find(tasks(dim=2), lambda task: task.sigma[0] > 0, settings=settings(database=None))
+    assert found == SIMTask([1, 2], [1, 0])
+
+
+def test_all_orders_of_the_concepts_are_drawn():
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+        exists(tasks(dim=3, ratio=2), lambda task, order=order: task.order == order)
+
+
+@given(initializations(TASK), tasks().flatmap(initializations))
+def test_initial_matrices_are_exactly_semidefinite(fixed, drawn):
+    assert isinstance(fixed, Scaled)
+    assert fixed.matrix.shape == (3, 3)
+    assert is_semidefinite(entries(fixed))
+    assert is_semidefinite(entries(drawn))
+
+
+def ordered_pivots(task, W0):
+    rows = W0.matrix[list(task.order)][:, list(task.order)]
+    return [p / Fraction(float(rows[k, k])) for k, p in enumerate(exact_pivots(rows))]
+
+
+@given(initializations(TASK, "rank-deficient"), initializations(TASK, "rank-deficient", 1, 3))
+def test_rank_deficient_matrices_have_a_zero_pivot(plain, bounded):
+    assert min(ordered_pivots(TASK, plain)) == 0
+    assert min(ordered_pivots(TASK, bounded)) == 0
+
+
+WIDE_TASK = SIMTask(range(1, 33))
+
+
+@given(
+    initializations(TASK, "nearly degenerate"),
+    initializations(TASK, "nearly degenerate", 1, 3),
+    initializations(TASK, "nearly degenerate", 1, 1 + Fraction(1, 4**14)),
+)
+def test_nearly_degenerate_matrices_have_a_small_pivot(plain, bounded, tight):
+    for W0 in (plain, bounded, tight):
+        assert Fraction(1, 10**12) <= min(ordered_pivots(TASK, W0)) <= Fraction(1, 10**3)
+
+
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(
+    initializations(WIDE_TASK, "nearly degenerate"),
+    initializations(WIDE_TASK, "nearly degenerate", 1, 100),
+)
+def test_nearly_degenerate_matrices_of_the_largest_size(plain, bounded):
+    for W0 in (plain, bounded):
+        assert is_semidefinite(entries(W0))
+        assert Fraction(1, 10**12) <= min(ordered_pivots(WIDE_TASK, W0)) <= Fraction(1, 10**3)
+
+
+BETAS = ("1", "1.0000001", "3/2", "2", "7/3", "100", "1e9", "1e300")
+
+
+@given(st.data(), st.sampled_from(BETAS), st.integers(1, 4))
+def test_bounded_entries_lie_between_omega_and_beta_omega(data, beta, d):
+    W0 = data.draw(initializations(SIMTask(range(1, d + 1)), omega="3e-400", beta=beta))
+    assert W0.omega == Fraction("3e-400")
+    sizes = [abs(entry) for row in entries(W0) for entry in row]
+    assert min(sizes) >= 1
+    assert max(sizes) <= Fraction(beta)
+    assert is_semidefinite(entries(W0))
+
+
+def test_bounded_matrices_have_any_signs_and_any_definiteness():
+    """Patterns of signs that no rank one matrix has, full rank, and both ends of [1, beta]."""
+    some = initializations(TASK, omega=1, beta=2)
+
+    def signs(W0):
+        return W0.matrix[0, 1] * W0.matrix[1, 2] * W0.matrix[0, 2]
+
+    exists(some, lambda W0: signs(W0) < 0)
+    exists(some, lambda W0: min(exact_pivots(W0.matrix)) > Fraction(1, 10))
+    exists(some, lambda W0: abs(W0.matrix).max() == 2)
+
+
+@given(initializations(TASK, "gaussian", width=1), initializations(TASK, "uniform", "1/3"))
+def test_gaussian_and_uniform_matrices(narrow, uniform):
+    assert sum(pivot > 0 for pivot in exact_pivots(narrow.matrix)) == 1
+    assert uniform.omega == Fraction(1, 3)
+    assert uniform.matrix.min() > 0
+    assert uniform.matrix.max() <= 3
+
+
+def test_quantiles_are_those_of_a_normal_variable():
+    """Mean 0 and variance near 1; the rounding away from 0 adds a little."""
+    from swingby.testing.matrices import _quantiles
+
+    values = _quantiles()
+    assert sum(values) == 0
+    variance = sum(value**2 for value in values) / len(values)
+    assert variance > 1
+    assert variance < 1.1
+
+
+def test_initial_matrices_shrink_to_ones():
+    for W0 in (
+        simplest(initializations(SIMTask([1, 2]))),
+        simplest(initializations(SIMTask([1, 2]), omega="1e-2", beta=3)),
+    ):
+        assert Scaled([[1, 1], [1, 1]], "1e-2") == W0
+
+
+def test_initial_matrices_shrink_to_small_whole_numbers():
+    full_rank = find(
+        initializations(SIMTask([1, 2]), omega=1, beta=3),
+        lambda W0: min(exact_pivots(W0.matrix)) > Fraction(1, 2),
+        settings=settings(database=None),
+    )
+    assert full_rank.matrix.tolist() in ([[1, 1], [1, 2]], [[2, 1], [1, 1]], [[2, 1], [1, 2]])
+
+
+@given(st.data(), tasks())
+def test_step_sizes_are_round_and_small(data, task):
+    largest = max(task.exact_signal)
+    eta = data.draw(step_sizes(task))
+    assert Fraction(1, 10**6) <= eta * largest <= Fraction(1, 10)
+    below = data.draw(step_sizes(task, "1/700"))
+    assert below <= Fraction(1, 700)
+    if below != Fraction(1, 700):
+        digits = str(below.numerator * 10**30 // below.denominator).rstrip("0")
+        assert digits in ("1", "2", "5", "15", "3")
+
+
+def test_step_sizes_shrink_to_a_power_of_ten_and_reach_the_largest():
+    assert simplest(step_sizes(SIMTask.from_signal([4, 1]))) == Fraction(1, 100)
+    exists(step_sizes(TASK, "1/700"), lambda eta: eta == Fraction(1, 700))
+
+
+REFUSED = {
+    "dim": [lambda: tasks(dim=0), lambda: tasks(dim=33), lambda: tasks(dim=True)],
+    "ratio": [
+        lambda: tasks(ratio="1/2"),
+        lambda: tasks(ratio=(3, 2)),
+        lambda: tasks(ratio=(1, 2, 3)),
+        lambda: tasks(ratio=(2, 2)),
+        lambda: tasks(ratio=(1, "1e9")),
+    ],
+    "free": [lambda: tasks(dim=2, free=2), lambda: tasks(free=-1)],
+    "task": [lambda: initializations([1, 2]), lambda: step_sizes(None)],
+    "task.dim": [lambda: initializations(SIMTask([1], dim=33))],
+    "kind": [
+        lambda: initializations(TASK, "normal"),
+        lambda: initializations(SIMTask([1]), "rank-deficient"),
+        lambda: initializations(TASK, "gaussian", 1, 2),
+    ],
+    "omega": [lambda: initializations(TASK, omega=0)],
+    "beta": [
+        lambda: initializations(TASK, beta=2),
+        lambda: initializations(TASK, omega=1, beta="0.5"),
+        lambda: initializations(TASK, "nearly degenerate", 1, 1),
+    ],
+    "width": [
+        lambda: initializations(TASK, width=0),
+        lambda: initializations(TASK, omega=1, beta=2, width=3),
+    ],
+    "most": [lambda: step_sizes(TASK, 0), lambda: step_sizes(TASK, "large")],
+    "edition": [lambda: satisfying("final"), lambda: violating("D.1", "final")],
+    "assumption": [lambda: violating("D.6"), lambda: violating(None)],
+}
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"), [(name, call) for name, calls in REFUSED.items() for call in calls]
+)
+def test_arguments_are_refused_when_the_strategy_is_made(argument, call):
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.argument.startswith(argument)
+
+
+STRATEGIES = {
+    "tasks": tasks(),
+    "initializations": initializations(TASK),
+    "initializations within bounds": initializations(TASK, omega=1, beta=3),
+    "step_sizes": step_sizes(TASK),
+    "satisfying": satisfying(),
+    "satisfying repaired": satisfying("repaired"),
+    **{f"violating {name}": violating(name) for name in ("D.1", "D.2", "D.4", "D.5")},
+    "violating D.4'": violating("D.4'", "repaired"),
+}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_hardly_any_draw_is_rejected(name):
+    """Counted from inside: every draw that is begun is finished."""
+    begun = finished = 0
+
+    @st.composite
+    def counted(draw):
+        nonlocal begun, finished
+        begun += 1
+        draw(STRATEGIES[name])
+        finished += 1
+
+    @settings(max_examples=300, database=None, phases=(Phase.generate,))
+    @given(counted())
+    def run(value):
+        pass
+
+    run()
+    assert begun >= 300 or name == "step_sizes"
+    assert begun - finished <= begun // 100

@@ -1,0 +1,91 @@
+"""Balls contain: every condition of every statement and every law, on 100,000 points of boxes.
+
+The second evaluation is that of ``benchmarks/containment.py``: fractions, or mpmath at 80 digits.
+"""
+
+import inspect
+import types
+
+import pytest
+
+from benchmarks import containment
+from swingby.theory import balls
+
+POINTS = 100_000
+
+
+def test_no_value_lies_outside_the_ball_of_its_box():
+    tallies = containment.measure(POINTS, seed=20)
+    assert sum(tally.points for tally in tallies.values()) >= POINTS
+    for group, tally in tallies.items():
+        assert tally.escapes == 0, f"{group}: {tally.worst}"
+        # Most boxes have a bound: containment is not bought by giving none.
+        assert tally.unbounded <= 0.5 * tally.boxes, group
+    # mpmath and fractions both have a share, and balls are not wide for their own sake.
+    exact = sum(tally.exact for tally in tallies.values())
+    assert 0.2 * POINTS < exact < 0.8 * POINTS
+    assert min(tally.closest for tally in tallies.values()) < 1e-6
+
+
+def test_every_edition_and_every_lemma_is_looked_at():
+    groups = {evaluator.group for evaluator in containment.evaluators()}
+    assumptions = {f"D.{place}, printed" for place in range(1, 6)} | {"D.4, corrected"}
+    assumptions |= {"D.1', repaired", "D.3', repaired", "D.4', repaired"}
+    lemmas = {f"law: Lemma D.{place}" for place in range(1, 9)}
+    assert assumptions | lemmas <= groups
+
+
+#: Seeded bugs in swingby.theory.balls: what is replaced, and by what.
+BUGS = {
+    "a sum forgets its radius": ("total += argument", "total += argument.mid()"),
+    "a sum forgets its first term": (
+        "for argument in arguments:\n            total",
+        "for argument in arguments[1:]:\n            total",
+    ),
+    "a product forgets its radius": ("product *= argument", "product *= argument.mid()"),
+    "a power forgets its radius": (
+        "return arguments[0] ** arguments[1]",
+        "return (arguments[0] ** arguments[1]).mid()",
+    ),
+    "a power has the opposite sign": (
+        "return arguments[0] ** arguments[1]",
+        "return arguments[0] ** -arguments[1]",
+    ),
+    "an even power of a ball around 0 is that of its middle": (
+        "return largest.union(flint.arb(0))",
+        "return base.mid() ** exponent",
+    ),
+    "an odd power of a ball around 0 is never negative": (
+        "return largest.union(-largest)",
+        "return largest.union(flint.arb(0))",
+    ),
+    "log of the middle": ("arguments[0].log()", "arguments[0].mid().log()"),
+    "exp of the middle": ("arguments[0].exp()", "arguments[0].mid().exp()"),
+    "Min and Max change places": ("name.lower()", "{'Min': 'max', 'Max': 'min'}[name]"),
+    "Min and Max look at two arguments": (
+        "for argument in arguments[1:]:\n            best",
+        "for argument in arguments[1:2]:\n            best",
+    ),
+    "no absolute value": (
+        "return abs(arguments[0])\n    if name in",
+        "return arguments[0]\n    if name in",
+    ),
+    "a rational is rounded": (
+        "return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))",
+        "return flint.arb(float(fraction)) if abs(fraction) < 10**300 else flint.arb(0)",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_seeded_bug_lets_values_escape(bug, monkeypatch):
+    before, after = BUGS[bug]
+    source = inspect.getsource(balls)
+    assert before in source
+    broken = types.ModuleType("broken_balls")
+    exec(compile(source.replace(before, after), "broken_balls", "exec"), broken.__dict__)
+    monkeypatch.setattr(containment, "balls", broken)
+    groups = {"every function", "D.1, printed", "D.4, printed", "D.5, printed"}
+    chosen = [found for found in containment.evaluators() if found.group in groups]
+    tallies = containment.measure(10_000, 1, chosen)
+    assert sum(tally.escapes for tally in tallies.values()) > 0

@@ -1,0 +1,71 @@
+"""The transcription of the paper's lines stands still: every claim, word for word.
+
+`tests/data/transcription.json` holds each claim of the ledger as text, as it was compared with the
+paper line by line. Verdicts alone would not notice a line that was changed into another true one.
+A deliberate change: ``python tests/theory/test_transcription.py`` writes the file anew, and the
+difference is read against the paper before it is committed.
+"""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from swingby.theory.claim_text import difference, to_latex, to_text
+from swingby.theory.derivations import ledger
+
+FILE = Path(__file__).parents[1] / "data" / "transcription.json"
+
+
+def transcription():
+    """Every claim as text, with its repairs."""
+    found = {}
+    for place, claim in ledger.placed_claims():
+        found[f"{claim.edition}: {claim.id}"] = {
+            "place": [str(place), ledger.part_of(place)],
+            "versions": [_written_out(version) for version in claim],
+            "differences": [
+                difference(earlier, later, latex=latex)
+                for earlier, later in itertools.pairwise(claim)
+                for latex in (False, True)
+            ],
+        }
+    return found
+
+
+def _written_out(claim):
+    """A claim or its repair: the statement and everything that decides how it is judged."""
+    words = ("kind", "about", "quantifier", "in_force", "indices", "edition", "reading")
+    found = {name: getattr(claim, name) for name in words}
+    return found | {
+        "statement": to_text(claim).splitlines(),
+        "latex": to_latex(claim).splitlines(),
+        "conclusion": str(claim.conclusion),
+        "given": [f"{given.relation} [{given.source}]" for given in claim.given],
+        "where": [f"{symbol} := {value}" for symbol, value in claim.where],
+        "flaw": None if claim.flaw is None else str(claim.flaw),
+    }
+
+
+KEPT = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+
+
+@pytest.fixture(scope="module")
+def today():
+    return transcription()
+
+
+def test_no_line_is_missing(today):
+    assert list(today) == list(KEPT)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_line_says_what_it_said(today, name):
+    # Through JSON once, where a tuple is a list.
+    assert json.loads(json.dumps(today[name])) == KEPT[name]
+
+
+if __name__ == "__main__":
+    text = json.dumps(transcription(), indent=1, ensure_ascii=False)
+    FILE.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,282 @@
+"""Certificates as files, as tables, and their canonical enclosures."""
+
+import copy
+import decimal
+import hashlib
+import json
+import sys
+import types
+from decimal import Decimal
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.theory.task import SIMTask
+from swingby.verify.certification.certificate import Certificate
+from swingby.verify.certification.enclosure import Enclosure, enclose, is_enclosure, shown
+from swingby.verify.certify import certify
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    matrix = [["2e-3", "1e-3"], ["1e-3", "2e-3"]]
+    return certify(SIMTask.from_signal([4, 1]), matrix, "1/50")
+
+
+def in_decimals(number):
+    """CERTIFICATE: v - r|v| and v + r|v| to 25 digits, by the decimal module."""
+    slack = abs(number) / 10**40
+    ends = []
+    for value, rounding in (
+        (number - slack, decimal.ROUND_FLOOR),
+        (number + slack, decimal.ROUND_CEILING),
+    ):
+        with decimal.localcontext(prec=400, Emin=-9999, Emax=9999):
+            wide = Decimal(value.numerator) / Decimal(value.denominator)
+        with decimal.localcontext(prec=25, rounding=rounding, Emin=-9999, Emax=9999):
+            sign, digits, exponent = (+wide).as_tuple()
+        text = "".join(map(str, digits)).rstrip("0")
+        size = exponent + len(digits) - 1
+        point = "." if len(text) > 1 else ""
+        ends.append(f"{'-' * sign}{text[0]}{point}{text[1:]}e{size:+03d}")
+    return tuple(ends)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("1/2", "-9/4", "1/3", "-1/3", "1", "10", "99/100", "1e-100", "-1e100", "7e-1000"),
+        "9999999999999999999999999/10",
+        *(f"{p}/{q}" for p, q in np.random.default_rng(0).integers(1, 10**18, (30, 2)).tolist()),
+    ],
+)
+def test_enclosures_agree_with_the_decimal_module(number):
+    exact = Fraction(number)
+    rational = flint.fmpq(exact.numerator, exact.denominator)
+    assert enclose(rational) == in_decimals(exact)
+    assert is_enclosure(list(enclose(rational)))
+    # A narrow ball gives the same two strings, a wide one none.
+    with flint.ctx.workprec(200):
+        assert enclose(flint.arb(rational)) == in_decimals(exact)
+    assert enclose(flint.arb(rational) * flint.arb(1, 1e-20)) is None
+
+
+def test_zero_and_balls_about_it():
+    assert enclose(flint.fmpq(0)) == ("0", "0")
+    assert enclose(flint.arb(0)) == ("0", "0")
+    assert enclose(flint.arb(0, 1e-300)) is None
+    assert enclose(flint.arb("nan")) is None
+    assert enclose(flint.arb("inf")) is None
+
+
+def test_the_examples_of_the_format():
+    assert enclose(flint.fmpq(1, 2)) == (
+        "4.999999999999999999999999e-01",
+        "5." + "0" * 23 + "1e-01",
+    )
+    assert enclose(flint.fmpq(-9, 4)).upper == "-2.249999999999999999999999e+00"
+    assert shown(enclose(flint.fmpq(1, 2))) == "0.5 +- 1e-25"
+    assert shown(enclose(flint.fmpq(-1, 3))) == "-0.3333333333..."
+    assert shown(enclose(flint.fmpq(1, 3 * 10**9))) == "3.333333333...e-10"
+    assert shown(enclose(flint.fmpq(12345, 7))) == "1763.571428..."
+    assert shown(enclose(flint.fmpq(1))) == "1 +- 1e-24"
+    assert shown(Enclosure("0", "0")) == "0"
+    assert enclose(flint.fmpq(1, 2)).middle == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(None, 3, "0", [], ["0"], ["0", "0", "0"], ["0", "1e-01"], [0, 0], ["1e-1", "2e-1"]),
+        *(["01e-01", "1e-01"], ["1.0e-01", "1.1e-01"], ["-1e-01", "1e-01"], ["inf", "inf"]),
+        *(["1e-9999999999", "1e-01"], ["1.5", "2.5"], ["1e+00 ", "2e+00"], ["nan", "nan"]),
+    ],
+)
+def test_other_pairs_are_no_enclosures(wrong):
+    assert not is_enclosure(wrong)
+
+
+def test_a_file_gives_the_certificate_back(certificate, tmp_path):
+    path = certificate.save(tmp_path / "run.json")
+    again = Certificate.load(path)
+    assert again == certificate
+    assert hash(again) == hash(certificate)
+    assert again.bits is None
+    assert again.to_json() == path.read_text()
+    assert again.to_dict() == json.loads(path.read_text())
+
+
+def test_the_digest_is_that_of_the_rest(certificate):
+    plain = certificate.to_dict()
+    given = plain.pop("digest")
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    assert given == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_undecided_entries_survive_a_file(monkeypatch, tmp_path):
+    from swingby.verify import certify as verb
+
+    monkeypatch.setattr(verb, "PRECISIONS", (24,))
+    matrix = [["2e-3", "1e-3"], ["1e-3", "2e-3"]]
+    poor = certify(SIMTask.from_signal([4, 1]), matrix, "1/50", steps=300)
+    assert poor.undecided
+    assert Certificate.load(poor.save(tmp_path / "poor.json")) == poor
+    assert "undecided" in str(poor)
+
+
+def changed(plain, *path, to):
+    wrong = copy.deepcopy(plain)
+    place = wrong
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = to
+    rest = {key: value for key, value in wrong.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    if path != ("digest",):
+        wrong["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    return json.dumps(wrong)
+
+
+WRONG = [
+    (("format",), "swingby certificate 2"),
+    (("made_by",), 3),
+    (("dynamics",), "flow"),
+    (("signal",), []),
+    (("signal",), ["4", 1]),
+    (("signal",), ["4", "2/2"]),
+    (("signal",), ["4", "-1"]),
+    (("signal",), ["4", "1/0"]),
+    (("signal",), ["1"] * 7),
+    (("signal",), "41"),
+    (("eta",), "0"),
+    (("eta",), 0.02),
+    (("eta",), None),
+    (("W0",), [["1"]]),
+    (("W0", 0, 1), "1/7"),
+    (("W0", 0, 1), "__import__('os')"),
+    (("steps",), -1),
+    (("steps",), True),
+    (("steps",), 1.0),
+    (("steps",), 3),
+    (("passages",), []),
+    (("passages",), {"1/2": []}),
+    (("passages", "1/2"), []),
+    (("passages", "1/2", 0), None),
+    (("passages", "1/2", 0), {}),
+    (("passages", "1/2", 0, "never"), 0),
+    (("passages", "1/2", 0, "step"), None),
+    (("passages", "1/2", 0, "before"), None),
+    (("passages", "1/2", 0, "at"), ["0.5", "0.6"]),
+    (("peaks",), []),
+    (("peaks", 0, "i"), 2),
+    (("peaks", 0, "i"), True),
+    (("peaks", 0, "value"), None),
+    (("peaks", 0, "for_all_time"), "yes"),
+    (("peaks", 0), [1]),
+    (("psd",), None),
+    (("psd", "first_loss"), "1"),
+    (("psd",), {}),
+    (("runs_away",), [{"k": 3, "step": 1}]),
+    (("runs_away",), {}),
+    (("converges", "radius"), 0.1),
+    (("converges", "step"), 10**9),
+    (("end",), [[]]),
+    (("end", 0, 0), ["1", "2"]),
+    (("undecided",), ["psd"]),
+    (("undecided",), [3]),
+    (("undecided",), None),
+    (("digest",), "0" * 64),
+    (("digest",), None),
+]
+
+
+@pytest.mark.parametrize(("path", "to"), WRONG)
+def test_wrong_files_are_refused(certificate, tmp_path, path, to):
+    file = tmp_path / "wrong.json"
+    file.write_text(changed(certificate.to_dict(), *path, to=to))
+    with pytest.raises(InvalidInput):
+        Certificate.load(file)
+
+
+def test_an_unchanged_file_is_not_refused(certificate, tmp_path):
+    # So that the table above fails for the change and not for how it is written.
+    file = tmp_path / "right.json"
+    file.write_text(changed(certificate.to_dict(), "made_by", to="swingby 0.1.0"))
+    assert Certificate.load(file) == certificate
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "3", "null", '"text"', "{}", "[" * 100_000, '{"a": NaN}', '{"a": 1, "a": 1}'],
+)
+def test_what_is_no_certificate_is_refused(tmp_path, text):
+    file = tmp_path / "wrong.json"
+    file.write_text(text)
+    with pytest.raises(InvalidInput):
+        Certificate.load(file)
+
+
+def test_missing_keys_and_more_keys_are_refused(certificate, tmp_path):
+    file = tmp_path / "wrong.json"
+    for wrong in ({**certificate.to_dict(), "note": ""}, {"format": "swingby certificate 1"}):
+        file.write_text(json.dumps(wrong))
+        with pytest.raises(InvalidInput, match="keys"):
+            Certificate.load(file)
+
+
+def test_paths_that_cannot_be_used_are_named(certificate, tmp_path):
+    for path in (tmp_path / "none.json", tmp_path, None):
+        with pytest.raises(InvalidInput, match="path"):
+            Certificate.load(path)
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidInput, match="path"):
+        Certificate.load(tmp_path / "binary.json")
+    with pytest.raises(InvalidInput, match="out"):
+        certificate.save(tmp_path / "no" / "folder.json")
+
+
+def test_what_a_reader_sees(certificate):
+    text = str(certificate)
+    first, second = certificate.half_times
+    assert repr(certificate) == (
+        f"<Certificate euler, eta=0.02, {certificate.steps} steps: half_times=({first}, {second})>"
+    )
+    assert "half-time" in text
+    assert f"{first}" in text
+    assert f"positive semidefinite up to step {certificate.steps}" in text
+    assert f"at step {certificate.converges.step}" in text
+    assert certificate.digest[:16] in text
+    assert f"{certificate.bits} bits" in text
+    assert certificate._repr_html_().count("<table>") == 2
+    assert certificate.to_latex().count(r"\toprule") == 2
+    frame = certificate.to_frame()
+    half = frame[(frame.event == "1/2") & (frame.entry == "w_11")].iloc[0]
+    assert half.step == first
+    assert Fraction(half.lower) < certificate.passages["1/2"][0].at.middle < Fraction(half.upper)
+
+
+def test_a_trap_is_told():
+    trapped = certify(SIMTask.from_signal([4, 1]), [["1e-3", "1e-3"], ["1e-3", "1e-3"]], "1/50")
+    text = str(trapped)
+    assert "never" in text
+    assert "positive semidefinite before step 1, and not there" in text
+    for one in trapped.runs_away:
+        assert f"w_{one.k}{one.k} is negative at step {one.step}" in text
+    assert "not certified" in text
+    # Four levels that w_22 never reaches, and the convergence that there is none of.
+    assert trapped.to_frame().step.isna().sum() == 5
+    single = certify(SIMTask.from_signal([1]), [["1/3"]], "3/8")
+    assert "0.5 +- 1e-25" in str(single)
+    assert single._repr_html_().count("<table>") == 1
+
+
+def test_verify_hands_over_the_plain_values(certificate, monkeypatch):
+    given = []
+    stand_in = types.ModuleType("replay")
+    stand_in.replay = lambda plain: given.append(plain) or ["a reason"]
+    monkeypatch.setitem(sys.modules, "swingby.verify.certification.replay", stand_in)
+    assert certificate.verify() == ["a reason"]
+    assert given == [certificate.to_dict()]

@@ -1,0 +1,87 @@
+"""What certify accepts, and what it refuses."""
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.theory.initial import Initial, Scaled
+from swingby.theory.task import SIMTask
+from swingby.verify.certify import certify
+
+
+def task_of(*signal):
+    return SIMTask.from_signal(signal)
+
+
+def test_floats_are_binary_numbers_and_symmetrised():
+    third = 1 / 3
+    found = certify(task_of(2, 1), [[0.5, third], [np.nextafter(third, 1), 0.5]], 0.1, steps=0)
+    exact = Initial(np.array([[0.5, third], [np.nextafter(third, 1), 0.5]]), Fraction(1))
+    mean = (exact.matrix[0, 1] + exact.matrix[1, 0]) / 2
+    assert found.W0[0][1] == Fraction(mean)
+    assert found.eta == Fraction(0.1)
+    assert certify(task_of(2, 1), [[1, 0], [0, 1]], "1/10", steps=0).W0[0][0] == 1
+    big = 2**53 + 1
+    assert certify(task_of(2, 1), [[big, 0], [0, 1]], "1/10", steps=0).W0[0][0] == big
+    assert certify(task_of(1), [[mpmath.mpf(0.25)]], "1/10", steps=0).W0[0][0] == Fraction(1, 4)
+
+
+GOOD = [["1/4", "1/8"], ["1/8", "1/4"]]
+BAD = [
+    ({"task": "task"}, "task"),
+    ({"task": SIMTask.from_signal([1] * 7), "W0": np.eye(7)}, "task"),
+    ({"W0": [["1/4", "1/8"], ["1/9", "1/4"]]}, "W0"),
+    ({"W0": [[0.25, 0.1], [0.2, 0.25]]}, "W0"),
+    ({"W0": [[0.25, float("nan")], [float("nan"), 0.25]]}, "W0"),
+    ({"W0": [["1/4", "x"], ["x", "1/4"]]}, "W0"),
+    ({"W0": [[True, "0"], ["0", True]]}, "W0"),
+    ({"W0": [["1/4"]]}, "W0"),
+    ({"W0": [["1/4", 0.1], ["1/8"]]}, "W0"),
+    ({"W0": [[0.25, 0.1], [0.1]]}, "W0"),
+    ({"W0": [[0, 0], [0, 0]]}, "W0"),
+    ({"W0": [["0", "0"], ["0", "0"]]}, "W0"),
+    ({"W0": [["1e301", "0"], ["0", "1"]]}, "W0"),
+    ({"W0": []}, "W0"),
+    ({"W0": [[], []]}, "W0"),
+    ({"W0": None}, "W0"),
+    ({"W0": 3}, "W0"),
+    ({"W0": "text"}, "W0"),
+    ({"W0": [1, 2]}, "W0"),
+    ({"W0": ["ab", "ab"]}, "W0"),
+    ({"W0": {1: 2}}, "W0"),
+    ({"W0": np.zeros((2, 2, 2))}, "W0"),
+    ({"W0": np.array([[1j, 0], [0, 1]])}, "W0"),
+    ({"W0": Scaled(np.eye(3), 1)}, "W0"),
+    ({"W0": Initial(np.eye(3), Fraction(1))}, "W0"),
+    ({"W0": [["1/4", "1/2"], ["1/2", "1/4"]], "dynamics": "gd"}, "W0"),
+    ({"eta": 0}, "eta"),
+    ({"eta": -1}, "eta"),
+    ({"eta": float("inf")}, "eta"),
+    ({"eta": "text"}, "eta"),
+    ({"eta": None}, "eta"),
+    ({"eta": True}, "eta"),
+    ({"dynamics": "flow"}, "dynamics"),
+    ({"dynamics": "adam"}, "dynamics"),
+    ({"dynamics": None}, "dynamics"),
+    ({"dynamics": ["gd"]}, "dynamics"),
+    ({"steps": -1}, "steps"),
+    ({"steps": 1.5}, "steps"),
+    ({"steps": True}, "steps"),
+    ({"steps": "many"}, "steps"),
+    ({"progress": 3}, "progress"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "named"), BAD)
+def test_bad_calls_name_the_argument(wrong, named):
+    given = {"task": task_of(2, 1), "W0": GOOD, "eta": "1/10", "steps": 3, **wrong}
+    with pytest.raises(InvalidInput, match=named):
+        certify(**given)
+
+
+def test_the_flow_is_refused_with_the_reason():
+    with pytest.raises(InvalidInput, match="discrete maps"):
+        certify(task_of(2, 1), GOOD, "1/10", "flow")

@@ -1,0 +1,729 @@
+"""The replay checker, on certificates of a second implementation, slow and plain.
+
+The reference follows the matrices as printed, B = A - (A W + W A) / 2, first in fractions and then
+with mpmath at 400 digits, and compares numbers at 100 digits. It shares no code with the checker.
+"""
+
+import ast
+import copy
+import hashlib
+import json
+import random
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import mpmath
+import pytest
+
+from swingby.verify.certification import replay as module
+from swingby.verify.certification.replay import replay
+
+LEVELS = ("1/10", "1/2", "4/5", "99/100")
+DIGITS = 400
+
+
+def product(X, Y):
+    size = range(len(X))
+    return [[sum(X[i][k] * Y[k][j] for k in size) for j in size] for i in size]
+
+
+def printed_step(dynamics, a, eta, W):
+    """(D.2), or (I + eta B) W (I + eta B), with the matrices written out."""
+    size = range(len(a))
+    A = [[a[i] if i == j else 0 * a[i] for j in size] for i in size]
+    AW, WA = product(A, W), product(W, A)
+    B = [[A[i][j] - (AW[i][j] + WA[i][j]) / 2 for j in size] for i in size]
+    if dynamics == "euler":
+        BW, WB = product(B, W), product(W, B)
+        return [[W[i][j] + eta * (BW[i][j] + WB[i][j]) for j in size] for i in size]
+    C = [[(1 if i == j else 0) + eta * B[i][j] for j in size] for i in size]
+    return product(product(C, W), C)
+
+
+def real(number):
+    if isinstance(number, Fraction):
+        return mpmath.mpf(number.numerator) / number.denominator
+    return number
+
+
+def sign(number, scale=1):
+    """The sign: exact for fractions; a float has to be clear of 0 by 100 digits."""
+    if isinstance(number, Fraction | int):
+        return (number > 0) - (number < 0)
+    assert abs(number) > mpmath.mpf(10) ** -100 * abs(real(scale)), "the reference cannot decide"
+    return 1 if number > 0 else -1
+
+
+def fraction(number):
+    if isinstance(number, Fraction | int):
+        return Fraction(number)
+    negative, mantissa, exponent, _ = mpmath.mpf(number)._mpf_
+    return (-1) ** negative * int(mantissa) * Fraction(2) ** int(exponent)
+
+
+def round_to(value, up):
+    """25 digits by integer division; value > 0."""
+    exponent = 0
+    while value >= Fraction(10) ** (exponent + 1):
+        exponent += 1
+    while value < Fraction(10) ** exponent:
+        exponent -= 1
+    scaled = value / Fraction(10) ** (exponent - 24)
+    digits = -(-scaled.numerator // scaled.denominator) if up else scaled // 1
+    if digits == 10**25:
+        digits, exponent = 10**24, exponent + 1
+    text = str(digits)
+    mantissa = (text[0] + "." + text[1:]).rstrip("0").rstrip(".")
+    return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+
+
+def enclose(number):
+    v = fraction(number)
+    if v == 0:
+        return ["0", "0"]
+    small = Fraction(1, 10**40)
+    ends = [round_to(abs(v) * (1 - small), False), round_to(abs(v) * (1 + small), True)]
+    return ends if v > 0 else ["-" + ends[1], "-" + ends[0]]
+
+
+def determinant(N):
+    if not N:
+        return 1
+    return sum(
+        (-1) ** j * N[0][j] * determinant([row[:j] + row[j + 1 :] for row in N[1:]])
+        for j in range(len(N))
+    )
+
+
+def is_semidefinite(W):
+    """All principal minors are >= 0; of floats, those below 1e-60 of their diagonal count as 0."""
+    size = range(len(W))
+    for count in range(1, len(W) + 1):
+        for rows in combinations(size, count):
+            minor = determinant([[W[i][j] for j in rows] for i in rows])
+            if isinstance(minor, Fraction):
+                if minor < 0:
+                    return False
+                continue
+            scale = mpmath.fprod(abs(W[i][i]) for i in rows)
+            if minor < -(mpmath.mpf(10) ** -60) * scale:
+                return False
+    return True
+
+
+def blocks_of(W0):
+    size = len(W0)
+    reach = [[i == j or W0[i][j] != 0 for j in range(size)] for i in range(size)]
+    for k in range(size):
+        for i in range(size):
+            for j in range(size):
+                reach[i][j] = reach[i][j] or (reach[i][k] and reach[k][j])
+    return reach
+
+
+def sealed(certificate):
+    body = {key: value for key, value in certificate.items() if key != "digest"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return {**body, "digest": hashlib.sha256(text.encode("utf-8")).hexdigest()}
+
+
+def reference(dynamics, signal, eta, W0, steps):
+    """A complete certificate, made the slow way."""
+    with mpmath.workdps(DIGITS):
+        return sealed(unsealed_reference(dynamics, signal, eta, W0, steps))
+
+
+def unsealed_reference(dynamics, signal, eta, W0, steps):
+    a, eta_ = [Fraction(x) for x in signal], Fraction(eta)
+    W = [[Fraction(x) for x in row] for row in W0]
+    start, size = W, range(len(a))
+    run = [W]
+    exact = True
+    for _ in range(steps):
+        if exact and max(max(abs(x.numerator), x.denominator) for r in W for x in r) >= 2**15000:
+            exact, a_, e_ = False, [real(x) for x in a], real(eta_)
+            W = [[real(x) for x in row] for row in W]
+        new = printed_step(dynamics, a, eta_, W) if exact else printed_step(dynamics, a_, e_, W)
+        if exact and new == W:  # at rest
+            run += [W] * (steps + 1 - len(run))
+            break
+        W = [
+            [0 if start_zero(start, i, j) and not exact else new[i][j] for j in size] for i in size
+        ]
+        run.append(W)
+    together = blocks_of(start)
+    negative = {
+        k: next((t for t, W in enumerate(run) if W[k][k] < 0), None)
+        for k in size
+        if dynamics == "euler" and a[k] > 0
+    }
+    passages = {}
+    for level in LEVELS:
+        passages[level] = []
+        for k in size:
+            row_zero = all(x == 0 for x in start[k])
+            never = row_zero or (dynamics == "euler" and a[k] == 0) or negative.get(k) is not None
+            record = {"step": None, "before": None, "at": None, "never": never}
+            for t, W in enumerate(run):
+                bound = Fraction(level) if exact_number(W[k][k]) else real(Fraction(level))
+                if sign(W[k][k] - bound) >= 0:
+                    before = enclose(run[t - 1][k][k]) if t else None
+                    record = {"step": t, "before": before, "at": enclose(W[k][k]), "never": False}
+                    break
+            passages[level].append(record)
+    distances = [
+        sum((W[i][j] - (1 if i == j else 0)) ** 2 for i in size for j in size) for W in run
+    ]
+    low, high = min(a), max(a)
+    rho = max(abs(1 - 2 * eta_ * low), abs(1 - 2 * eta_ * high))
+    converges = None
+    if low > 0 and rho < 1:
+        radius = (1 - rho) / (4 * eta_ * high)
+        if dynamics == "gd":
+            radius = radius / (1 + eta_ * high)
+        for t, square in enumerate(distances):
+            bound = radius**2 if exact_number(square) else real(radius) ** 2
+            if sign(square - bound) <= 0:
+                converges = {
+                    "step": t,
+                    "distance": enclose(mpmath.sqrt(real(square)) if square else 0),
+                    "radius": str(radius),
+                    "rate": str((1 + rho) / 2),
+                }
+                break
+    peaks = []
+    for i in size:
+        for j in range(i + 1, len(a)):
+            best = 0
+            for t, W in enumerate(run):
+                new, old = abs(W[i][j]), abs(run[best][i][j])
+                if exact_number(new) and exact_number(old):
+                    best = t if new > old else best
+                elif sign(real(new) - real(old), max(real(new), real(old))) > 0:
+                    best = t
+            value = run[best][i][j]
+            forced = not together[i][j]
+            smaller = converges is not None and real(distances[-1]) < real(value) ** 2
+            peaks.append(
+                {
+                    "i": i + 1,
+                    "j": j + 1,
+                    "step": best,
+                    "value": enclose(value),
+                    "for_all_time": bool(forced or smaller),
+                }
+            )
+    if dynamics == "gd":
+        lost = None if is_semidefinite(start) else 0
+    else:
+        lost = next((t for t, W in enumerate(run) if not is_semidefinite(W)), None)
+    return {
+        "format": "swingby certificate 1",
+        "made_by": "reference",
+        "dynamics": dynamics,
+        "signal": list(signal),
+        "eta": eta,
+        "W0": [list(row) for row in W0],
+        "steps": steps,
+        "passages": passages,
+        "peaks": peaks,
+        "psd": {"first_loss": lost},
+        "runs_away": [{"k": k + 1, "step": t} for k, t in negative.items() if t is not None],
+        "converges": converges,
+        "end": [[enclose(x) for x in row] for row in run[-1]],
+        "undecided": [],
+    }
+
+
+def exact_number(x):
+    return isinstance(x, Fraction | int)
+
+
+def start_zero(start, i, j):
+    return not blocks_of(start)[i][j] or (i == j and all(x == 0 for x in start[i]))
+
+
+def rows(*upper):
+    """A symmetric matrix from the rows of its upper triangle."""
+    size = len(upper)
+    return [[upper[min(i, j)][abs(i - j)] for j in range(size)] for i in range(size)]
+
+
+FULL = rows(("1/100", "1/500", "-1/700"), ("1/80", "1/900"), ("1/90",))
+CHAIN = rows(("1/100", "1/500", "0"), ("1/80", "-1/300"), ("1/90",))
+CASES = {
+    "one concept": ("euler", ["3"], "1/20", [["1/1000"]], 100),
+    "one concept, gd": ("gd", ["3"], "1/20", [["1/1000"]], 100),
+    "1/2 hit exactly at step 1": ("euler", ["1"], "3/8", [["1/3"]], 30),
+    "1/2 hit exactly at step 0": ("gd", ["1"], "1/8", [["1/2"]], 30),
+    "comes to rest at I": ("euler", ["1"], "1", [["1/2"]], 12),
+    "at rest from the start": ("gd", ["4", "1"], "1/20", rows(("1", "0"), ("1",)), 50),
+    "no step": ("euler", ["4", "1"], "1/20", rows(("1/9", "1/8"), ("1/2",)), 0),
+    "five steps": ("gd", ["4", "1"], "1/20", rows(("1/9", "1/80"), ("1/2",)), 5),
+    "two": ("euler", ["4", "1"], "1/20", rows(("1/1000", "1/3000"), ("1/2000",)), 140),
+    "two, gd": ("gd", ["4", "1"], "1/20", rows(("1/1000", "-1/3000"), ("1/2000",)), 140),
+    "ties": ("euler", ["2", "2"], "1/20", rows(("1/100", "1/200"), ("1/100",)), 120),
+    "falling from step 0": ("euler", ["2", "1"], "1/20", rows(("3/2", "1/3"), ("5/4",)), 60),
+    "loss at once, runs away": ("euler", ["4", "1"], "1/20", [["1/1000000"] * 2] * 2, 156),
+    "rank one that stays": ("euler", ["2", "2"], "1/20", [["1/1000000"] * 2] * 2, 130),
+    "rank one, gd": ("gd", ["4", "1"], "1/20", [["1/1000"] * 2] * 2, 100),
+    "loss later": (
+        "euler",
+        ["4", "1"],
+        "1/20",
+        rows(("1/1000000", "8/10000000"), ("1/1000000",)),
+        90,
+    ),
+    "indefinite": ("euler", ["4", "1"], "1/20", rows(("1/1000", "2/1000"), ("1/1000",)), 40),
+    "indefinite, gd": ("gd", ["4", "1"], "1/20", rows(("1/1000", "2/1000"), ("1/1000",)), 40),
+    "negative from the start": ("euler", ["4", "1"], "1/20", rows(("-1/9", "0"), ("1/3",)), 12),
+    "zero signal": ("euler", ["4", "0"], "1/20", rows(("1/100", "1/300"), ("1/10",)), 100),
+    "zero signal, gd": ("gd", ["4", "0"], "1/20", rows(("1/100", "1/300"), ("1/10",)), 100),
+    "signals all zero": ("euler", ["0", "0"], "1/20", rows(("1/3", "1/7"), ("6/7",)), 100),
+    "step too long for the lemma": ("gd", ["4", "1"], "3/10", rows(("1/9", "0"), ("1/9",)), 30),
+    "a zero between blocks from step 1": (
+        "euler",
+        ["7", "1"],
+        "1/8",
+        rows(("1", "4/5"), ("1",)),
+        40,
+    ),
+    "tiny": ("euler", ["4", "1"], "1/20", [[f"1/{10**30}", "0"], ["0", f"1/{10**31}"]], 300),
+    "three": ("euler", ["4", "2", "1"], "1/20", FULL, 120),
+    "three, gd": ("gd", ["4", "2", "1"], "1/20", FULL, 120),
+    "three, tiny": (
+        "euler",
+        ["4", "3", "2"],
+        "1/20",
+        [[f"{x}/{10**30}" for x in row] for row in ((3, 1, -1), (1, 2, 1), (-1, 1, 5))],
+        400,
+    ),
+    "chain": ("euler", ["1", "2", "4"], "1/20", CHAIN, 120),
+    "equal signals": ("gd", ["2", "2", "1"], "1/20", CHAIN, 120),
+    "two blocks": (
+        "euler",
+        ["4", "2", "1"],
+        "1/20",
+        rows(("1/9", "0", "1/90"), ("1/7", "0"), ("1/8",)),
+        90,
+    ),
+    "empty row": (
+        "euler",
+        ["4", "2", "1"],
+        "1/20",
+        rows(("1/9", "1/90", "0"), ("1/7", "0"), ("0",)),
+        90,
+    ),
+    "empty row, gd": (
+        "gd",
+        ["4", "2", "1"],
+        "1/20",
+        rows(("1/9", "1/90", "0"), ("1/7", "0"), ("0",)),
+        90,
+    ),
+    "rest beside motion": (
+        "euler",
+        ["0", "2", "3"],
+        "1/20",
+        rows(("1/3", "0", "0"), ("1/7", "1/70"), ("1/8",)),
+        90,
+    ),
+    "rank two that stays": (
+        "euler",
+        ["2", "2", "2"],
+        "1/20",
+        rows(("1/50", "1/100", "3/100"), ("1/50", "3/100"), ("6/100",)),
+        80,
+    ),
+}
+
+
+def reduced(case):
+    dynamics, signal, eta, W0, steps = case
+    return dynamics, signal, eta, [[str(Fraction(x)) for x in row] for row in W0], steps
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_certificate_of_the_reference_is_accepted(name):
+    assert replay(reference(*reduced(CASES[name]))) == []
+
+
+def test_the_cases_reach_what_they_are_named_for():
+    """Which events the cases contain, so that none of them is vacuous."""
+    made = {name: reference(*reduced(CASES[name])) for name in CASES if "tiny" not in name}
+    assert made["1/2 hit exactly at step 1"]["passages"]["1/2"][0]["step"] == 1
+    assert made["loss at once, runs away"]["psd"] == {"first_loss": 1}
+    assert [run["k"] for run in made["loss at once, runs away"]["runs_away"]] == [1, 2]
+    assert made["loss at once, runs away"]["passages"]["1/10"][1]["never"] is True
+    assert made["rank one that stays"]["psd"] == {"first_loss": None}
+    assert made["rank two that stays"]["psd"] == {"first_loss": None}
+    assert made["loss later"]["psd"]["first_loss"] > 10
+    assert made["indefinite, gd"]["psd"] == {"first_loss": 0}
+    assert made["zero signal"]["converges"] is None
+    assert made["zero signal"]["passages"]["1/2"][1]["never"] is True
+    assert made["zero signal, gd"]["passages"]["1/2"][1]["never"] is False
+    assert made["step too long for the lemma"]["converges"] is None
+    assert made["three"]["converges"]["step"] > 50
+    assert all(peak["for_all_time"] for peak in made["three"]["peaks"])
+    assert made["chain"]["peaks"][1]["value"] != ["0", "0"]
+    assert made["two blocks"]["peaks"][0]["for_all_time"] is True
+    assert made["signals all zero"]["peaks"][0]["step"] == 0
+
+
+def changed_digits(text):
+    """The text with each of its digits changed, one at a time."""
+    for place, letter in enumerate(text):
+        if letter.isdigit():
+            yield text[:place] + str((int(letter) + 1) % 10) + text[place + 1 :]
+
+
+def unit_in_last_place(text):
+    """A decimal of an enclosure moved by one unit in its 25th digit."""
+    mantissa, exponent = text.split("e")
+    unit = Fraction(1, 10**24)
+    value = Fraction(mantissa) + (unit if not text.startswith("-") else -unit)
+    digits = str(abs(value.numerator) * 10**24 // value.denominator)
+    moved = (digits[0] + "." + digits[1:]).rstrip("0").rstrip(".")
+    return ("-" if value < 0 else "") + moved + "e" + exponent
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        for key in value:
+            yield from leaves(value[key], (*path, key))
+    elif isinstance(value, list):
+        for place, entry in enumerate(value):
+            yield from leaves(entry, (*path, place))
+    else:
+        yield path, value
+
+
+def flips(path, value):
+    """False values for one place of a certificate."""
+    if isinstance(value, bool):
+        yield from (not value, int(value), None)
+    elif isinstance(value, int):
+        yield from (value + 1, value - 1, float(value), str(value), None)
+    elif value is None:
+        yield from (0, 1, False, [])
+    elif path[0] in ("signal", "eta", "W0", "converges") and re.fullmatch("[-0-9/]+", value):
+        number = Fraction(value)
+        yield from (
+            str(number + Fraction(1, 10**12)),
+            str(-number) if number else "1",
+            value + ".0",
+        )
+        yield f"{2 * number.numerator}/{2 * number.denominator}"
+        if path[0] == "converges":
+            yield from changed_digits(value)
+    elif re.fullmatch("-?[0-9.]+e.*", value):
+        yield from (unit_in_last_place(value), value.upper(), "+" + value, value + "0")
+        yield from list(changed_digits(value))[:: 1 if path[0] == "converges" else 9]
+        yield "-" + value if value[0] != "-" else value[1:]
+    elif value == "0":
+        yield from ("0e+00", "-0", "1e-300", "")
+    else:
+        yield from (value + " ", value.upper(), "")
+
+
+def put(certificate, path, value):
+    new = copy.deepcopy(certificate)
+    place = new
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return new
+
+
+def once(function, name):
+    """The function, with its results kept under a name made of its arguments."""
+    kept = {}
+
+    def keeping(*arguments):
+        key = name(*arguments)
+        if key not in kept:
+            kept[key] = function(*arguments)
+        return copy.deepcopy(kept[key]) if isinstance(kept[key], dict) else kept[key]
+
+    return keeping
+
+
+def inputs_of(given):
+    return json.dumps([[key, given.get(key)] for key in module.INPUTS])
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("euler", ["4", "1"], "1/10", rows(("1/100", "1/300"), ("1/90",)), 45),
+        ("gd", ["4", "1"], "1/10", rows(("1/100", "-1/300"), ("1/90",)), 45),
+        ("euler", ["4", "1"], "1/10", [["1/1000"] * 2] * 2, 40),
+    ],
+)
+def test_every_single_change_is_rejected(case, monkeypatch):
+    """At every place, with the digest left alone and with the digest made anew.
+
+    What follows from the inputs alone is worked out once for every set of inputs.
+    """
+    certificate = reference(*reduced(case))
+    monkeypatch.setattr(module, "Run", once(module.Run, lambda given: inputs_of(given)))
+    monkeypatch.setattr(module, "derive", once(module.derive, lambda run, one: (id(run), one)))
+    assert replay(certificate) == []
+    count = 0
+    for path, value in leaves(certificate):
+        for wrong in flips(path, value):
+            if path == ("made_by",) and isinstance(wrong, str):  # free text under the digest
+                assert replay(sealed(put(certificate, path, wrong))) == []
+                assert replay(put(certificate, path, wrong)) != []
+                continue
+            if path[0] == "W0" and path[1] != path[2]:  # both places of a symmetric matrix
+                both = put(certificate, path, wrong)
+                both["W0"][path[2]][path[1]] = wrong
+                assert replay(sealed(both)) != [], (path, wrong)
+            false = put(certificate, path, wrong)
+            assert replay(false) != [], (path, wrong)
+            if path != ("digest",):
+                assert replay(sealed(false)) != [], (path, wrong)
+            count += 1
+    assert count > 200
+
+
+def test_reasons_name_the_entry():
+    certificate = reference(*reduced(CASES["two"]))
+    step = certificate["passages"]["1/2"][1]["step"]
+    false = sealed(put(certificate, ("passages", "1/2", 1, "step"), step - 1))
+    assert replay(false) == [f"passages/1/2/2/step: the certificate says {step - 1}, found {step}"]
+    false = put(certificate, ("peaks", 0, "for_all_time"), False)
+    reasons = replay(false)
+    assert [reason.split(":")[0] for reason in reasons] == ["digest", "peaks/1,2/for_all_time"] or [
+        reason.split(":")[0] for reason in reasons
+    ] == ["peaks/1,2/for_all_time", "digest"]
+
+
+def test_listed_entries_are_not_judged_but_have_to_be_null():
+    certificate = reference(*reduced(CASES["loss at once, runs away"]))
+    listed = ["passages/1/2/2", "peaks/1,2", "psd", "converges", "end/1,2"]
+    open_ = copy.deepcopy(certificate)
+    open_["undecided"] = listed
+    assert len(replay(sealed(open_))) == len(listed)  # converges is null as it is; end counts twice
+    open_["passages"]["1/2"][1] = open_["peaks"][0] = open_["psd"] = None
+    open_["end"][0][1] = open_["end"][1][0] = None
+    assert replay(sealed(open_)) == []
+    open_["undecided"] = listed[:-1]
+    assert [reason.split(":")[0] for reason in replay(sealed(open_))] == ["end/1,2", "end/2,1"]
+    away = copy.deepcopy(certificate)
+    away["undecided"], away["runs_away"] = ["runs_away/2"], [away["runs_away"][0], None]
+    assert replay(sealed(away)) == []
+    for paths in (["psd", "psd"], ["end"], ["psd "], ["passages/1/3/1"], "psd", {}, [1], [[]]):
+        assert replay(sealed({**certificate, "undecided": paths})) != []
+
+
+def deep(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+JUNK = [
+    None, True, False, 0, 1, -1, 3, 10**7 + 1, 10**30, 10**5000, 0.5, float("nan"), float("inf"),
+    "", "0", "1", "1/0", "0/1", "01", "+1", "-0", "1/-2", "2/4", "1e5", "1e999999999", "nan", " 1",
+    "1 ", "1\n", "\u0661", "\ud800", "9" * 30_000, "1/" + "9" * 30_000, "x" * 10_000, [], [[]],
+    {}, [None], ["1"], [["1"]], ["1", "1"], [["1", "0"], ["0", "1"]], [["1", "2"], ["3", "4"]],
+    {"a": 1}, [["1", "0"], "01"], ["1"] * 9, "euler", "gd", deep(50), deep(100_000),
+]  # fmt: skip
+
+
+def test_any_value_at_any_place_is_rejected_with_a_reason_or_means_the_same():
+    certificate = reference(*reduced(CASES["five steps"]))
+    places = [(key,) for key in certificate] + [
+        ("passages", "1/2"), ("passages", "1/2", 0), ("passages", "1/2", 0, "at"), ("peaks", 0),
+        ("peaks", 0, "i"), ("peaks", 0, "value"), ("psd", "first_loss"), ("end", 0), ("end", 1, 1),
+        ("signal", 0), ("W0", 0), ("W0", 1, 1), ("undecided",),
+    ]  # fmt: skip
+    for path in places:
+        for junk in JUNK:
+            false = put(certificate, path, None)
+            place = false
+            for key in path[:-1]:
+                place = place[key]
+            old = certificate
+            for key in path:
+                old = old[key]
+            place[path[-1]] = junk
+            if junk == old and type(junk) is type(old):
+                continue
+            reasons = replay(false)
+            assert reasons, (path, str(junk)[:50])
+            assert all(type(x) is str and x and "\n" not in x for x in reasons)
+            assert all(x.isascii() for x in reasons)
+
+
+def test_keys_are_exactly_those_of_the_format():
+    certificate = reference(*reduced(CASES["two"]))
+    for path in [(), ("passages",), ("passages", "1/2", 0), ("peaks", 0), ("psd",), ("converges",)]:
+        extra = copy.deepcopy(certificate)
+        place = extra
+        for key in path:
+            place = place[key]
+        place["more"] = None
+        assert replay(sealed(extra)) != []
+        for key in list(place):
+            if key != "digest" or path:
+                less = copy.deepcopy(certificate)
+                inner = less
+                for step in path:
+                    inner = inner[step]
+                inner.pop(key, None)
+                assert (replay(sealed(less)) == []) == (key == "more")
+    assert replay({key: value for key, value in certificate.items() if key != "digest"}) != []
+
+
+@pytest.mark.parametrize("value", [None, 0, "", [], {}, True, 1.5, deep(10), deep(100_000), (1,)])
+def test_what_is_no_certificate_is_rejected(value):
+    assert replay(value)
+
+
+def test_long_rationals_are_read_without_a_limit_on_digits():
+    """1e-5000 has more digits than Python turns into an integer at once."""
+    small = Fraction(1, 10**5000)
+    assert module.rational("1/1" + "0" * 5000, "W0", 20_000) == small
+    limit = sys.get_int_max_str_digits()
+    case = ("euler", ["4", "1"], "1/20", [["1/1" + "0" * 5000, "0"], ["0", "1/2"]], 3)
+    certificate = unlimited(case)
+    assert replay(certificate) == []
+    assert certificate["end"][0][0][0].endswith("e-5000")
+    assert sys.get_int_max_str_digits() == limit
+
+
+def unlimited(case):
+    """A reference certificate of long numbers, which the reference cannot read by itself."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return reference(*case)
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_step_in_fixed_point_encloses_the_printed_map(dynamics, seed):
+    """The bound of the error against the map as printed, at random points within the enclosure.
+
+    Also the exact step, in entries, against the matrices: equal as fractions.
+    """
+    rng = random.Random(seed)
+    size, one = rng.choice([1, 2, 3, 4]), 1 << 160
+    a = [Fraction(rng.randint(0, 9), rng.randint(1, 9)) for _ in range(size)]
+    scale = rng.choice([1, 1, 10**6, 10**12])
+    near = rng.choice([0, 1])
+    W = [[Fraction(0)] * size for _ in range(size)]
+    for i in range(size):
+        for j in range(i, size):
+            W[i][j] = W[j][i] = near * (i == j) + Fraction(rng.randint(-99, 99), 98 * scale)
+    document = {
+        "signal": [str(x) for x in a],
+        "eta": str(Fraction(rng.randint(1, 20), 100)),
+        "W0": [[str(x) for x in row] for row in W],
+        "steps": 40,
+        "dynamics": dynamics,
+        "undecided": [],
+        "made_by": "",
+    }
+    eta = Fraction(document["eta"])
+    run = module.Run(document)
+    exact = run.exact
+    for before, after in pairwise(exact):
+        assert after == printed_step(dynamics, a, eta, before)
+    active = None
+    last = None
+    for M, R, active in run.enclosures(one):
+        if R and last is not None and last[1]:
+            for _ in range(2):
+                inside = [[Fraction(0)] * size for _ in range(size)]
+                for i, j in active:
+                    error = rng.choice([-1, 1]) * last[1]
+                    inside[i][j] = inside[j][i] = Fraction(last[0][i][j] + error, one)
+                for i in range(size):
+                    for j in range(i, size):
+                        if (i, j) not in active:
+                            inside[i][j] = inside[j][i] = exact[-1][i][j]
+                image = printed_step(dynamics, a, eta, inside)
+                for i, j in active:
+                    assert abs(image[i][j] * one - M[i][j]) <= R
+        last = M, R
+    assert active is not None
+
+
+def test_widths_follow_the_linearised_dynamics():
+    """A converged run of 5000 steps loses no more than the growth from omega to 1, squared."""
+    document = {
+        "signal": ["4", "1"], "eta": "1/50", "undecided": [],
+        "W0": rows(("1/1000000", "1/3000000"), ("1/1000000",)), "made_by": "", "steps": 5000,
+    }  # fmt: skip
+    for dynamics in ("euler", "gd"):
+        largest = max(
+            R for _, R, _ in module.Run({**document, "dynamics": dynamics}).enclosures(1 << 256)
+        )
+        *_, (_, last, _) = module.Run({**document, "dynamics": dynamics}).enclosures(1 << 256)
+        assert largest < 2**80
+        assert last < 10**6
+
+
+def test_what_is_not_decided_is_rejected():
+    """A run that leaves every fixed point behind: nothing is known of its end."""
+    case = ("euler", ["4", "1"], "1/20", rows(("-1/9", "0"), ("1/3",)), 12)
+    certificate = {**reference(*reduced(case)), "steps": 60}
+    (reason,) = replay(sealed(certificate))
+    assert re.fullmatch(r"[a-z_]+/\S+: not decided at \d+ bits", reason)
+
+
+def test_the_module_stands_alone():
+    source = Path(module.__file__).read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 300
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names = [node.module]
+        assert all(name.split(".")[0] in sys.stdlib_module_names for name in names)
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-I", module.__file__, *map(str, arguments)],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def test_the_command_line(tmp_path):
+    certificate = reference(*reduced(CASES["five steps"]))
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(certificate))
+    done = command(path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "accepted\n", "")
+    open_ = sealed({**certificate, "psd": None, "undecided": ["psd"]})
+    path.write_text(json.dumps(open_))
+    assert command(path).stdout == "accepted\nnot judged: psd\n"
+    path.write_text(json.dumps({**open_, "steps": 6, "eta": "2/40"}))
+    done = command(path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("eta: ")
+    twice = json.dumps(certificate)[:-1] + ', "steps": 5}'
+    path.write_text(twice)
+    assert command(path).returncode == 1
+    for text in ("", "{", "[" * 100_000, "\xff", "1" * 5000):
+        path.write_bytes(text.encode("latin-1"))
+        done = command(path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert "Traceback" not in done.stderr
+    assert command(tmp_path / "missing").returncode == 2
+    assert command().returncode == 2

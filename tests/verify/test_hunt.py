@@ -1,0 +1,319 @@
+"""The hunt for counterexamples: what it finds is checked by the float kernels and closed forms."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from swingby.cli.hunt_command import hunt as command
+from swingby.errors import InvalidInput
+from swingby.simulate.run import simulate
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.derivations import trajectories as claims
+from swingby.theory.derivations.letters import ge, le, v, v_start, w
+from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
+from swingby.verify.hunt import hunt
+from swingby.verify.hunting import delayed, search
+from swingby.verify.hunting.again import place_of, still_violates
+from swingby.verify.hunting.closeness import closest_call
+from swingby.verify.hunting.drawing import Asked, asked_by, draw, mutate
+from swingby.verify.hunting.promises import find_breach, promises_of
+from swingby.verify.prover.repaired.trials import DRAWS
+from swingby.verify.prover.trajectories import instances
+from swingby.verify.prover.trajectories.confirmation import meets
+from swingby.verify.prover.trajectories.runs import float_run
+from swingby.verify.prover.trajectories.signed_logs import from_floats
+from swingby.verify.prover.trajectories.valuation import Recorded
+
+PLAIN = Asked(full_rank=False, few_steps=False)
+
+
+@pytest.fixture(scope="module")
+def lemma_three():
+    return hunt("lemma d.3", dynamics="gd", seconds=30, dim=2)
+
+
+def rebuilt(values):
+    """Signal, W(0)/omega and eta of a witness, from its text alone."""
+    signal = [Fraction(a) for a in values["a"].split(", ")]
+    d = len(signal)
+    entries = [
+        [float(Fraction(values[f"w_{max(i, j)}{min(i, j)}(0)/omega"])) for j in range(1, d + 1)]
+        for i in range(1, d + 1)
+    ]
+    return signal, entries, Fraction(values["eta"])
+
+
+def test_a_counterexample_to_lemma_three_holds_in_floats_too(lemma_three):
+    """(D.35) from the printed numbers alone, by the kernels and numpy."""
+    found = lemma_three
+    assert found.found
+    assert found.verdict == "refuted"
+    assert len(found.checked) == 3
+    values = found.violation.values
+    signal, entries, eta = rebuilt(values)
+    assert all(a > 3 * b for a, b in pairwise(signal))
+    i, step = int(values["i"]) - 1, int(values["t"])
+    start = Scaled(entries, values["omega"])
+    run = simulate(SIMTask.from_signal(signal), start, eta, step, "gd", "none")
+    w_0 = entries[i][i] * float(values["omega"])
+    kappa = float(Fraction(values["kappa"]))
+    bound = w_0 * np.exp(2 * float(eta) * step * float(signal[i]) / kappa)
+    phase = 10.0 ** float(Fraction(values["log10 P"])) * float(Fraction(values["beta"]))
+    phase *= float(values["omega"])
+    until = np.log(phase / w_0) / (2 * float(eta * signal[i]) * kappa)
+    assert step <= until
+    assert run.W[-1, i, i] < bound / 2
+    assert float(found.violation.left) == pytest.approx(run.W[-1, i, i], rel=1e-6)
+    assert float(found.violation.right) == pytest.approx(bound, rel=1e-9)
+
+
+def test_a_rerun_follows_the_witness(lemma_three):
+    assert lemma_three.rerun()
+    # The same place keeps the lemma as repaired, and another step is another place.
+    witness = lemma_three.violation
+    instance = lemma_three.again.args[2]
+    assert still_violates(claims.LEMMA_3, witness, instance, "gd")
+    assert not still_violates(claims.LEMMA_3, replace_step(witness, 50), instance, "gd")
+    weaker = replace(claims.LEMMA_3, given=claims.NOT_DEGENERATE)
+    assert not still_violates(weaker, witness, instance, "gd")
+    assert place_of(claims.LEMMA_3, witness).step == int(witness.values["t"])
+
+
+def replace_step(witness, step):
+    return replace(witness, values=witness.values | {"t": str(step)})
+
+
+def test_one_seed_gives_one_hunt(lemma_three):
+    again = hunt("Lemma D.3", dynamics="gd", seconds=30, dim=2)
+    assert (again.violation, again.instances, again.shrinks) == (
+        lemma_three.violation,
+        lemma_three.instances,
+        lemma_three.shrinks,
+    )
+    other = hunt("Lemma D.3", dynamics="gd", seconds=30, dim=2, rng=5)
+    assert other.found
+    assert other.seed == 5
+
+
+def test_assertion_one_falls_under_euler():
+    found = hunt("Assertion D.1", "printed", "euler", 30, dim=2)
+    assert found.found
+    values = found.violation.values
+    signal, entries, eta = rebuilt(values)
+    i, j, step = int(values["i"]) - 1, int(values["j"]) - 1, int(values["t"])
+    start = Scaled(entries, values["omega"])
+    run = simulate(SIMTask.from_signal(signal), start, eta, step, record="none")
+    # The runaway amplifies the rounding of floats: they agree on the size, not on digits.
+    assert abs(run.W[-1, i, j]) > float(found.violation.right)
+
+
+def test_what_holds_is_not_refuted():
+    """Lemma D.2 is proved for (D.2) by other means; the repaired lemma has survived searches."""
+    for name, edition in (("Lemma D.2", "printed"), ("Lemma D.3", "corrected")):
+        found = hunt(name, edition, seconds=1.5, dim=2)
+        assert not found.found
+        assert found.verdict == "tested"
+        assert found.instances > 0
+        assert found.closest.slack > 0
+        assert f"in {found.instances} instance" in str(found)
+        with pytest.raises(InvalidInput, match="counterexample"):
+            found.rerun()
+
+
+def test_a_claim_of_ones_own():
+    """w_ii grows from the first step on: it exceeds its start, and never 3."""
+    shrinks = Claim("mine", "lemma", "", AlongTrajectory(le(v, v_start), "diagonal"))
+    found = hunt(shrinks, seconds=10, dim=2)
+    assert found.found
+    assert float(found.violation.left) > float(found.violation.right)
+    bounded = Claim("mine", "lemma", "", AlongTrajectory(le(v, 3), "diagonal"))
+    assert not hunt(bounded, dynamics="gd", seconds=1, dim=2).found
+    unknown = Claim("mine", "lemma", "", AlongTrajectory(ge(v * v_start, 3), "diagonal"))
+    assert hunt(unknown, seconds=1, dim=2).verdict == "refuted"
+    mixed = Claim("mine", "lemma", "", AlongTrajectory(le(w, ge(v, 1)), "diagonal"))
+    with pytest.raises(InvalidInput, match="scan can evaluate"):
+        hunt(mixed, seconds=1, dim=2)
+
+
+def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
+    monkeypatch.setattr(search, "confirm_violation", lambda *_: None)
+    found = hunt("Corollary D.1", seconds=1.5, dim=2)
+    assert not found.found
+    assert found.unconfirmed > 0
+    assert found.verdict == "undecided"
+    assert "not confirmed" in str(found)
+
+
+def test_an_interrupt_comes_through():
+    def interrupt(line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hunt("Lemma D.3", seconds=30, dim=2, progress=interrupt)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"statement": "Lemma D.9"}, "close to it"),
+        ({"statement": "Lemma D.3", "edition": "repaired"}, "Theorem R"),
+        ({"statement": "Lemma D.3", "edition": "fourth"}, "printed"),
+        ({"statement": "Lemma D.2", "edition": "corrected"}, "no repair"),
+        ({"statement": "Theorem R"}, "repaired"),
+        ({"statement": None}, "named"),
+        ({"statement": 7}, "Claim"),
+        ({"statement": "Assumption D.4"}, "all cases"),
+        ({"statement": "Lemma D.3", "dynamics": "flow"}, "euler or gd"),
+        ({"statement": "Lemma D.3", "dynamics": "sgd"}, "euler"),
+        ({"statement": "Lemma D.3", "seconds": float("nan")}, "seconds"),
+        ({"statement": "Lemma D.3", "seconds": 0}, "seconds"),
+        ({"statement": "Lemma D.3", "seconds": True}, "seconds"),
+        ({"statement": "Lemma D.3", "dim": 5}, "dim"),
+        ({"statement": "Lemma D.3", "dim": 1}, "dim"),
+        ({"statement": "Lemma D.3", "rng": "x"}, "rng"),
+        ({"statement": "Lemma D.3", "progress": 1}, "progress"),
+        ({"statement": "Theorem two", "edition": "repaired", "dim": 3}, "dim"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, word):
+    with pytest.raises(InvalidInput, match=word):
+        hunt(**arguments)
+
+
+def test_lines_about_numbers():
+    """(D.61) is wrong by a factor of 5; with it, the line is proved."""
+    found = hunt("(D.61)", seconds=20)
+    assert found.found
+    assert found.dynamics == ""
+    assert found.rerun()
+    mended = hunt("D.61", "corrected", seconds=20)
+    assert (mended.found, str(mended.verdict)) == (False, "proved")
+
+
+def test_the_repaired_theorems_keep_their_promises():
+    found = hunt("theorem", "repaired", seconds=4)
+    assert [part.statement for part in found.parts] == ["Theorem G", "Theorem two", "Theorem R"]
+    assert found.verdict == "tested"
+    assert found.instances == sum(part.instances for part in found.parts) > 100
+    assert found.dynamics == "flow"
+
+
+def test_a_theorem_about_the_flow_is_not_one_about_steps():
+    """Under euler an entry grows by log(1 + 2 eta a) per step, less than 2 eta a: it comes late."""
+    found = hunt("Theorem two", "repaired", "euler", 10)
+    assert found.found
+    assert "speaks of the flow" in found.note
+    assert found.rerun()
+    values = found.violation.values
+    signal, eta = [float(a) for a in values["a"].split(", ")], float(values["eta"])
+    W0 = [[float(values[f"w_{max(i, j)}{min(i, j)}(0)"]) for j in (1, 2)] for i in (1, 2)]
+    task = SIMTask.from_signal(signal)
+    run = simulate(task, W0, eta, int(values["t"]), "euler", "none")
+    assert np.abs(run.W[-1] - float(found.violation.left)).min() < 1e-9
+
+
+def test_no_promise_is_broken_that_is_not_made():
+    """With twice the time and any peak, nothing is broken; with no time, everything is."""
+    trials = DRAWS["Theorem two"](3, np.random.default_rng(1), "gd", False)
+    made = promises_of(trials, 0, "gd")
+    generous = replace(made, log_peaks={}, times=tuple(2 * time for time in made.times))
+    assert find_breach(generous, 192) is None
+    breach = find_breach(replace(made, times=(Fraction(0),) * 2), 192)
+    assert (breach.i, breach.step) == (0, 0)
+    low = replace(made, log_peaks={(0, 1): Fraction(-1000)})
+    assert find_breach(low, 192) is not None or made.W0[0][1] == 0
+
+
+def test_drawn_settings_lie_inside_the_assumptions_and_vary():
+    rng = np.random.default_rng(2)
+    drawn = [draft for _ in range(80) if (draft := draw(rng, None, PLAIN)) is not None]
+    made = [one for draft in drawn if (one := draft.instance()) is not None]
+    assert len(made) > 40
+    assert all(one.is_admissible() for one in made)
+    assert {one.d for one in made} == {2, 3, 4}
+    assert {"rank one", "full rank", "nearly degenerate"} <= {one.name for one in made}
+    entries = {entry > 0 for one in made for row in one.matrix for entry in row}
+    assert entries == {True, False}
+    assert min(one.omega for one in made) < Fraction(1, 10**200)
+    changed = [mutate(draft, rng, PLAIN) for draft in drawn]
+    usable = [one for draft in changed if draft is not None and (one := draft.instance())]
+    assert len(usable) > len(drawn) / 3
+
+
+def test_hypotheses_of_a_repair_are_met():
+    claim = claims.LEMMA_3.repair
+    asked = asked_by(claim)
+    assert asked == Asked(full_rank=True, few_steps=True)
+    rng = np.random.default_rng(3)
+    drafts = [draw(rng, 3, asked) for _ in range(30)]
+    made = [one for draft in drafts if draft is not None and (one := draft.instance())]
+    assert sum(meets(claim, one) for one in made) > len(made) / 2 > 3
+
+
+def test_the_closest_call_is_the_smallest_slack_off_the_start():
+    """A path with two humps below 1 + 2/K = 11/10: the higher one, and the logarithm by hand."""
+    instance = tuple(instances.candidates())[1]
+    path = np.array([0.2, 0.5, 1.0, 0.7, 0.3, 0.8, 0.4])
+    W = np.zeros((7, 2, 2))
+    W[:, 0, 0] = path
+    W[:, 1, 1] = 0.1
+    near = closest_call(claims.LEMMA_5, instance, Recorded(np.arange(7), from_floats(W)))
+    assert (near.i, near.step) == (0, 2)
+    assert -near.excess == pytest.approx(np.log(1.1 / 1.0))
+
+
+def test_nothing_is_close_to_what_only_begins_with_equality():
+    instance = tuple(instances.candidates())[1]
+    assert closest_call(claims.D36, instance, float_run(instance, "gd")) is None
+
+
+@pytest.mark.slow
+def test_the_delay_is_the_root_of_a_straight_line():
+    """The epsilon of the prepared instance, to all of its 21 digits."""
+    delay = delayed.Delay((Fraction(10), Fraction(31, 10), Fraction(1)), 1, 112, 1800)
+    epsilon = delayed.solve(delay, lambda: False)
+    assert abs(epsilon - instances.DELAY) < Fraction(1, 10**121)
+    assert delayed.build(delay, epsilon).is_admissible()
+    assert delayed.solve(delay, lambda: True) is None
+
+
+def test_a_hunt_as_plain_values(lemma_three):
+    plain = json.loads(json.dumps(lemma_three.to_dict(), allow_nan=False))
+    assert plain["found"] is True
+    assert plain["violation"]["left"] == lemma_three.violation.left
+    assert repr(lemma_three) == (
+        f"<Hunt Lemma D.3, printed, gd: refuted, {lemma_three.instances} instances>"
+    )
+    assert "<pre>" in lemma_three._repr_html_()
+    page = str(lemma_three)
+    assert "w_ii(t) ≥ w_ii(0) exp(2 η a_i t/κ)" in page
+    assert "checked by balls" in page
+
+
+def test_the_command(tmp_path):
+    """Exit codes 1 found, 0 none found; wrong input is named."""
+
+    def run(*arguments):
+        return command.main(list(arguments), "hunt", standalone_mode=False)
+
+    target = tmp_path / "hunt.json"
+    found = run("Lemma D.3", "--dynamics", "gd", "--dim", "2", "--out", str(target))
+    assert found == 1
+    assert json.loads(target.read_text())["verdict"] == "refuted"
+    assert run("Lemma D.2", "--seconds", "0.5", "--dim", "2") == 0
+    result = CliRunner().invoke(command, ["D.61", "--json"], standalone_mode=False)
+    assert json.loads(result.output)["statement"] == "D.61"
+    for arguments in (
+        ["D.61", "--out", "x.png"],
+        ["D.61", "--seed", "x"],
+        ["D.61", "--edition", "x"],
+    ):
+        with pytest.raises((InvalidInput, click.ClickException)):
+            run(*arguments)
