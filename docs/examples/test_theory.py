@@ -30,6 +30,7 @@ from swingby.theory import (
     repaired,
     theorem_g,
     theorem_r,
+    theorem_r_closed,
     theorem_two,
 )
 
@@ -364,15 +365,20 @@ def test_conditions_of_theorem_R(a, theta):
     sums = [x > 0 for name, x in slacks if name == "C6"]
     assert sums == [n + m <= 1 for n, m in zip(N, M, strict=True)], "Theorem R, C6"
     same("Theorem R, (b)", theorem_r.time_bounds(setting, log_omega, witness, theta), T)
-    # (c) at a level above theta.
-    level, indices = Fraction(9, 10), range(d)
-    H = [sum((a[i] + a[k]) * math.exp(2 * peaks[i, k]) for k in indices if k != i) for i in indices]
-    assume_kept = all(H[i] < 2 * a[i] * 0.09 for i in indices)
-    if assume_kept:
-        climb = logit(0.9) - logit(float(theta))
-        expected = [T[i] + climb / (2 * a[i] - H[i] / 0.09) for i in indices]
-        times = theorem_r.time_bounds(setting, log_omega, witness, level)
-        same("Theorem R, (c)", times, expected)
+    # (c): a level above theta is kept where H_i < 2 a_i level (1 - level).
+    H = [
+        sum((a[i] + a[k]) * math.exp(2 * peaks[i, k]) for k in range(d) if k != i) for i in range(d)
+    ]
+    for level in (Fraction(9, 10), Fraction(9999, 10_000)):
+        width = float(level * (1 - level))
+        if all(H[i] < 2 * a[i] * width for i in range(d)):
+            climb = logit(float(level)) - logit(float(theta))
+            expected = [T[i] + climb / (2 * a[i] - H[i] / width) for i in range(d)]
+            times = theorem_r.time_bounds(setting, log_omega, witness, level)
+            same("Theorem R, (c)", times, expected)
+        else:
+            with pytest.raises(swingby.InvalidInput, match=r"R\.14"):
+                theorem_r.time_bounds(setting, log_omega, witness, level)
 
 
 def test_theorem_G():
@@ -381,11 +387,37 @@ def test_theorem_G():
     same("Theorem G, [G.6]", theorem_g.reach_by(3.0, math.log(1e-3), -2.5), expected)
 
 
+def test_theorem_R_refuses_what_is_no_witness():
+    setting = theorem_r.Setting((Fraction(4), Fraction(1)), Fraction(2), Fraction(1))
+    rows, half = ((Fraction(-3),) * 2,) * 2, (Fraction(1, 2),) * 2
+    for theta, bounds in ((Fraction(1), half), (Fraction(1, 2), (-half[0], half[1]))):
+        witness = theorem_r.Witness(theta, rows, half, bounds)
+        found = theorem_r.failing(setting, Fraction(-20), witness)
+        assert found == ("range",), "Theorem R: theta in (0, 1), N and M at least 0"
+
+
+@pytest.mark.parametrize(
+    ("a", "limit"), [((1, 4), 0.0825627), ((2, 1), 0.00443990), ((9, 3, 1), 7.92007e-6)]
+)
+def test_omega_0(a, limit):
+    # Pinned: a smaller number would promise less, a larger one is not certified.
+    found = repaired.largest_omega(tuple(map(Fraction, a)), Fraction(2), Fraction(1, 10))
+    same("D.4', omega_0", float(found), limit, rtol=1e-5)
+
+
+def test_corollary_R1():
+    # Pinned: log omega_0 of the closed form.
+    setting = theorem_r.Setting(tuple(map(Fraction, (9, 3, 1))), Fraction(2), Fraction(1, 10))
+    found = theorem_r_closed.closed_form(setting).log_omega_0
+    same("Corollary R1, log omega_0", float(found), -18.8902106483)
+
+
 def test_one_concept_of_the_repaired_edition():
     # The logistic from rho omega = 1/1000, and omega_0 = 1/beta.
     numbers = (Fraction(1, 100), Fraction(2), Fraction(1, 10))
     found = repaired.findings((Fraction(3),), *numbers)
     same("D.4', omega_0 of one concept", float(found.omega_0), 1 / 2)
+    same("D.4', margin", found.margin, math.log10(50))
     same("logistic of one concept", found.reach_by[0], (logit(0.8) - logit(1e-3)) / 6)
 
 
@@ -500,22 +532,51 @@ def test_one_stage_of_a_minor_entry(name):
 def test_one_concept_at_a_finite_step(name):
     # logit w + u(w) advances by g = log(1 + 2h) or 2 log(1 + h) per step of the scalar map.
     w = np.linspace(0.05, 0.95, 19)
-    for h, limit in ((0.01, 1e-8), (0.04, 5e-6)):
+    for h in (0.01, 0.04):
         after = w + 2 * h * w * (1 - w) if name == "euler" else w * (1 + h * (1 - w)) ** 2
         u, u_after = (finite_step.linearizing_shift(x, np.array(h), name) for x in (w, after))
         advance = np.log(after / (1 - after)) + u_after - np.log(w / (1 - w)) - u
         rate = math.log(1 + 2 * h) if name == "euler" else 2 * math.log(1 + h)
+        # The expansion stops at h^3, and each step adds h times its error.
+        limit = (10 if name == "euler" else 0.9) * h**5
         same(f"finite step of {name}, Koenigs' equation", advance - rate, 0, atol=limit)
     task = SIMTask.from_signal([2])
     for start, eta in ((1e-3, 0.01), (1e-9, 0.05), (0.2, 0.002)):
         run = simulate(task, [[start]], eta, dynamics=name)
-        assert_stages(run, predict(task, [[start]], eta=eta, dynamics=name), rtol=0, atol=0)
+        schedule = predict(task, [[start]], eta=eta, dynamics=name)
+        assert_stages(run, schedule, rtol=0, atol=0)
+        limit = 5 * (2 * eta) ** 4 + 1e-9
+        same(f"finite step of {name}, w(t)", schedule.evaluate(run.steps), run.W, 0, limit)
 
 
-def test_digamma_of_the_drift():
+@each_dynamics
+@pytest.mark.parametrize("ratio", [0.2, 0.6])
+def test_a_column_at_a_finite_step(name, ratio):
+    # A minor entry far too small to act back: what is left of its error is of order h^2.
+    task, W0, h = SIMTask.from_signal([1, ratio]), [[2e-9, 1e-40], [1e-40, 1e-70]], 0.005
+    run = simulate(task, W0, h, steps=3200, dynamics=name, record=1)
+    seen = run.W[(run.W[:, 0, 0] > 0.1) & (run.W[:, 0, 0] < 0.9)]
+    steps = run.steps[(run.W[:, 0, 0] > 0.1) & (run.W[:, 0, 0] < 0.9)]
+    W = predict(task, W0, eta=h, dynamics=name).evaluate(steps)
+    limit = {"euler": 4.8, "gd": 1.2, "flow": 0}[name] * h**2 + 1e-9
+    found, expected = (np.log(w[:, 1, 0] / w[:, 0, 0]) for w in (W, seen))
+    same(f"finite step of {name}, w_jk/w_kk", found, expected, rtol=0, atol=limit)
+
+
+def test_terms_of_the_euler_drift():
     half, ten = -EULER_GAMMA - 2 * math.log(2), sum(1 / n for n in range(1, 10)) - EULER_GAMMA
     found = finite_step.digamma(np.array([1.0, 2.0, 0.5, 10.0]))
     same("euler drift, digamma", found, [-EULER_GAMMA, 1 - EULER_GAMMA, half, ten], rtol=1e-12)
+    # For u = 1/2: gamma + (psi(1/2) + 2 psi(3/2) + psi(5/2))/4, over g.
+    end = EULER_GAMMA + (half + 2 * (half + 2) + half + 2 + 2 / 3) / 4
+    found = finite_step.drift_end(np.array(0.0), np.array(0.0), np.array(0.02))
+    same("euler drift, its end", found, -end / 0.02)
+    x, y, h = 0.5, 0.25, 0.1
+    size = 0.7689 + 0.1554 * x * y + 0.178 * (x + y) + 0.0147 * (x + y) ** 2
+    size -= 0.0035 * x * y * (x + y)
+    fit = h**2 * (1 - x) * (1 - y) * size / (1 + h * (1.75 + 1.2 * (x + y)))
+    found = finite_step.fitted_drift(np.array(x), np.array(y), np.array(h))
+    same("euler drift, its fitted second order", found, fit)
 
 
 @pytest.mark.parametrize("ratio", [0.25, 0.6])
@@ -540,20 +601,37 @@ def test_W_of_t_against_a_run(name, h):
     assert off.max() < limit, f"stage law, W(t) under {name}: off by\n{off}\nof the peaks"
 
 
+def test_overlapping_stages_against_a_run():
+    # The correction: without it minor entries are off by a third of their peaks.
+    task, W0 = SIMTask.from_signal([1, 2.5, 6]), gram(5, 3) / 100
+    run = simulate(task, W0, 0.002, dynamics="flow")
+    W = predict(task, W0, eta=0.002, dynamics="flow").evaluate(run.steps)
+    off = np.abs(W - run.W).max(axis=0) / np.abs(run.W).max(axis=0)
+    assert off.max() < 1e-3, f"stage law, overlap of stages: off by\n{off}\nof the peaks"
+
+
+KINDS = ("nearly degenerate", "gaussian", "uniform")
+
+
 @examples(0.4)
 @given(st.data())
 def test_stage_law_against_runs(data):
     task = data.draw(tasks(dim=st.integers(1, 4), ratio=(1.3, 5), free=st.integers(0, 1)))
-    W0 = data.draw(initializations(task))
+    # A small pivot feels the overlap of stages most: omega has to be smaller still.
+    kind = data.draw(st.sampled_from(KINDS if task.dim > 1 else KINDS[1:]))
+    omega = "1e-30" if kind == KINDS[0] else data.draw(st.sampled_from(["1e-4", "1e-6", "1e-60"]))
+    W0 = data.draw(initializations(task, kind, omega, width=task.dim + 2))
     large = step_sizes(task).filter(lambda eta: eta * max(task.exact_signal) >= Fraction(1, 1000))
     eta, name = data.draw(large), data.draw(st.sampled_from(DYNAMICS))
     schedule = predict(task, W0, eta=eta, dynamics=name)
+    # Where the law says itself that it is out of its range, it says nothing of the others either.
+    assume(not any("out of range" in text or "undecided" in text for text in schedule.warnings))
     assume(math.isinf(schedule.stages.blow_up))
     run = simulate(task, W0, eta, dynamics=name)
-    assert_stages(run, schedule, in_range_only=True)
-    off = np.abs(schedule.half_times - run.half_times) - 2 * schedule.error
+    assert_stages(run, schedule)
+    off = np.abs(schedule.half_times - run.half_times) - 5 * schedule.error
     off = off[np.isfinite(off)]
-    assert (off <= 1).all(), f"stage law: beyond twice its error bar\n{schedule}\n{run}"
+    assert (off <= 1).all(), f"stage law: beyond five error bars\n{schedule}\n{run}"
 
 
 @examples(0.3)
@@ -593,14 +671,29 @@ def test_gaussian_half_times(name):
     # chi^2 with 2 degrees of freedom exceeds 2 log(1/q) with probability q.
     q = np.array([0.05, 0.5, 0.9])
     same("Bartlett, quantiles", times.quantile(q)[:, 2], -np.log(-2 * tau**2 * np.log(q)) / g[2])
-    rng, seen = np.random.default_rng(0), []
-    for U in tau * rng.standard_normal((40, 3, 4)):
-        run = simulate(task, U @ U.T, eta, dynamics=name, record="none")
+    # |xi| tau pi_k^(1/2 - g_kj/g_kk) x^((1 + r)/2) (1 + x)^(-(3 + r)/4) at x = 2(1 + r)/(1 - r).
+    rng, heights = np.random.default_rng(0), times.peak_heights([0.5])
+    rates = growth.growth_rates(task.signal, eta, name)
+    for k, j in ((0, 1), (0, 2), (1, 2)):
+        r = task.signal[j] / task.signal[k]
+        x, power = 2 * (1 + r) / (1 - r), 0.5 - rates[k, j] / rates[k, k]
+        drawn = np.abs(rng.standard_normal(40_000)) * tau
+        drawn *= (tau**2 * rng.chisquare(4 - k, 40_000)) ** power
+        expected = np.median(drawn) * x ** ((1 + r) / 2) * (1 + x) ** (-(3 + r) / 4)
+        same("Bartlett, median peak of a minor entry", heights[k, j], expected, rtol=0.03)
+
+
+@each_dynamics
+def test_gaussian_peaks_against_runs(name):
+    task, rng, seen = SIMTask.from_signal([5, 2, 1]), np.random.default_rng(0), []
+    for U in 1e-4 * rng.standard_normal((40, 3, 4)):
+        run = simulate(task, U @ U.T, 0.01, dynamics=name, record="none")
         seen.append([abs(peak.value) for peak in run.peaks])
+    times = swingby.predict_gaussian(task, 1e-4, 4, eta=0.01, dynamics=name)
     heights = times.peak_heights([0.5])
     expected = [heights[i, j][0] for i, j in ((0, 1), (0, 2), (1, 2))]
     found = np.log(np.median(seen, axis=0))
-    same("Bartlett, median peaks of minor entries", found, np.log(expected), atol=0.6)
+    same("Bartlett, median peaks of runs", found, np.log(expected), atol=0.6)
 
 
 # Lemmas and theorems against runs

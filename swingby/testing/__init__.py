@@ -1,6 +1,6 @@
-"""Hypothesis strategies for property-based tests of the theory.
+"""For tests of a theory: Hypothesis strategies, and assertions that name the lemma.
 
-Needs Hypothesis: ``pip install "swingby[testing]"``. Names load on first use.
+The strategies need Hypothesis: ``pip install "swingby[testing]"``. Names load on first use.
 """
 
 from __future__ import annotations
@@ -12,21 +12,36 @@ from typing import TYPE_CHECKING, Any
 # No module may be called like a name below: importing it would hide the function.
 _HOME = {
     "Setting": "swingby.testing.setting",
+    "assert_claim": "swingby.testing.assertions",
+    "assert_lemmas": "swingby.testing.lemma_assertions",
+    "assert_stages": "swingby.testing.assertions",
+    "assert_windows_match_statements": "swingby.testing.lemma_assertions",
     "initializations": "swingby.testing.draw_initializations",
+    "register_profiles": "swingby.testing.profiles",
     "satisfying": "swingby.testing.inside",
     "step_sizes": "swingby.testing.draw_step_sizes",
     "tasks": "swingby.testing.draw_tasks",
     "violating": "swingby.testing.outside",
 }
 
+#: Names that are of use without Hypothesis.
+_PLAIN = frozenset({"Setting", *(name for name in _HOME if name.startswith("assert_"))})
+
 __all__ = [*sorted(_HOME)]
 
 if TYPE_CHECKING:
+    from swingby.testing.assertions import assert_claim as assert_claim
+    from swingby.testing.assertions import assert_stages as assert_stages
     from swingby.testing.draw_initializations import initializations as initializations
     from swingby.testing.draw_step_sizes import step_sizes as step_sizes
     from swingby.testing.draw_tasks import tasks as tasks
     from swingby.testing.inside import satisfying as satisfying
+    from swingby.testing.lemma_assertions import assert_lemmas as assert_lemmas
+    from swingby.testing.lemma_assertions import (
+        assert_windows_match_statements as assert_windows_match_statements,
+    )
     from swingby.testing.outside import violating as violating
+    from swingby.testing.profiles import register_profiles as register_profiles
     from swingby.testing.setting import Setting as Setting
 
 
@@ -34,7 +49,7 @@ def __getattr__(name: str) -> Any:
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'swingby.testing' has no attribute {name!r}")
-    if importlib.util.find_spec("hypothesis") is None:
+    if name not in _PLAIN and importlib.util.find_spec("hypothesis") is None:
         from swingby.errors import MissingExtra
 
         raise MissingExtra("hypothesis", "testing")
