@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swingby
-from swingby.testing import tasks
-from swingby.testing.assertions import assert_claim, assert_stages
+from swingby.testing import assert_claim, assert_stages, tasks
 from swingby.theory.claim import Claim, Given
 
 s, u, E, x = sympy.symbols("s u_0 E x", positive=True)  # E = exp(2 s t), x = s/u_0

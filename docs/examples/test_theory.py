@@ -17,9 +17,17 @@ from hypothesis import strategies as st
 
 import swingby
 from swingby import Scaled, SIMTask, predict, simulate
-from swingby.testing import initializations, satisfying, step_sizes, tasks, violating
-from swingby.testing.assertions import assert_claim, assert_stages
-from swingby.testing.lemma_assertions import assert_lemmas, assert_windows_match_statements
+from swingby.testing import (
+    assert_claim,
+    assert_lemmas,
+    assert_stages,
+    assert_windows_match_statements,
+    initializations,
+    satisfying,
+    step_sizes,
+    tasks,
+    violating,
+)
 from swingby.theory import (
     assumptions,
     dynamics,
