@@ -17,6 +17,7 @@ import ast
 import hashlib
 import importlib
 import io
+import itertools
 import json
 import math
 import os
@@ -104,34 +105,29 @@ def meaning(source: str) -> str:
     return ast.dump(tree)
 
 
-def changes(module: str) -> list[Change]:
-    """Every change that cosmic-ray makes to a module and that is one."""
+def changes(module: str, rng: random.Random) -> Iterator[Change]:
+    """The changes that cosmic-ray makes to a module and that are one, in random order."""
     from cosmic_ray import plugins
     from cosmic_ray.ast import ast_nodes, get_ast
     from cosmic_ray.mutating import mutate_code
 
     before = (ROOT / module).read_text(encoding="utf-8")
-    unchanged = meaning(before)
-    found = []
+    unchanged, nodes = meaning(before), list(ast_nodes(get_ast(before)))
+    places = []
     for name in plugins.operator_names():
         kind = plugins.get_operator(name)
         if kind.arguments():
             continue
-        operator = kind()
-        places = [
-            start
-            for node in ast_nodes(get_ast(before))
-            for start, _ in operator.mutation_positions(node)
-        ]
-        for occurrence, (line, _) in enumerate(places):
-            after = mutate_code(before, operator, occurrence)
-            try:
-                if after is None or meaning(after) == unchanged:
-                    continue
-            except SyntaxError:
-                continue
-            found.append(Change(module, name, occurrence, line, before, after))
-    return found
+        starts = (start for node in nodes for start, _ in kind().mutation_positions(node))
+        places += [(name, number, line) for number, (line, _) in enumerate(starts)]
+    rng.shuffle(places)
+    for name, number, line in places:
+        after = mutate_code(before, plugins.get_operator(name)(), number)
+        try:
+            if after is not None and meaning(after) != unchanged:
+                yield Change(module, name, number, line, before, after)
+        except SyntaxError:
+            continue
 
 
 def make_map() -> None:
@@ -228,11 +224,9 @@ def workplace(number: int) -> Path:
 def sample(number: int, seed: int, only: str) -> Iterator[Change]:
     """The changes to try: of every module so many, drawn at random, module after module."""
     for module in modules():
-        if only not in module:
-            continue
-        found = changes(module)
-        rng = random.Random(f"{seed} {module}")
-        yield from rng.sample(found, min(number, len(found)))
+        if only in module:
+            found = changes(module, random.Random(f"{seed} {module}"))
+            yield from itertools.islice(found, number)
 
 
 def score(number: int, seed: int, only: str, share: tuple[int, int]) -> None:

@@ -268,6 +268,6 @@ def test_only_the_four_words_are_verdicts(word):
     assert finding("proved") == "proved"
 
 
-@pytest.mark.slow
-def test_the_paper_has_the_verdicts_on_record(run):
-    run("--ledger", "-q").assert_outcomes(passed=132, skipped=16)
+def test_a_part_of_the_paper_has_the_verdicts_on_record(run):
+    """App. C, whose lines are quick; tests/verify/test_verdicts.py judges all of them."""
+    run("--ledger", "-q", "-k", "C.").assert_outcomes(passed=22, deselected=126)
