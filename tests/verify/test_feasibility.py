@@ -214,3 +214,14 @@ def test_threshold_increases_in_kappa_and_beta(signal, kappa):
         here = feasibility.threshold(problem(signal, 1, beta=beta), at)
         assert feasibility.threshold(problem(signal, 1, beta=beta), at + Fraction(1, 100)) > here
         assert feasibility.threshold(problem(signal, 1, beta=beta + 1), at) > here
+
+
+def test_pairs_are_all_pairs_or_neighbours():
+    """Of four concepts: six pairs, three of them neighbours; (D.10) and the gap for each."""
+    problem = Problem(
+        tuple(map(Fraction, (64, 16, 4, 1))), Fraction(1, 10), Fraction(1), Fraction(2)
+    )
+    constants = feasibility.nearest_attempt(problem)
+    for neighbours, pairs in ((False, 6), (True, 3)):
+        found = evaluation.instances([assumptions.D5], problem, constants, neighbours=neighbours)
+        assert len({one.place for one in found if one.place}) == pairs

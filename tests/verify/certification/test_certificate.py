@@ -225,6 +225,14 @@ def test_missing_keys_and_more_keys_are_refused(certificate, tmp_path):
         file.write_text(json.dumps(wrong))
         with pytest.raises(InvalidInput, match="keys"):
             Certificate.load(file)
+    inside = certificate.to_dict()
+    inside["psd"] = {**inside["psd"], "note": ""}
+    del inside["digest"]
+    text = json.dumps(inside, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    inside["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    file.write_text(json.dumps(inside))
+    with pytest.raises(InvalidInput, match="psd .*keys"):
+        Certificate.load(file)
 
 
 def test_paths_that_cannot_be_used_are_named(certificate, tmp_path):

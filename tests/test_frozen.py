@@ -1,0 +1,38 @@
+"""Values do not change: every dataclass is frozen, but for the few that carry a computation."""
+
+import dataclasses
+import importlib
+import pkgutil
+
+import swingby
+
+#: What a loop or a search writes to as it goes.
+IN_PLACE = {
+    "swingby.verify.certification.ball_run.BallState",
+    "swingby.verify.certification.events.Largest",
+    "swingby.verify.certification.events.Reached",
+    "swingby.verify.certification.events.Watch",
+    "swingby.verify.certification.float_suspects.Suspect",
+    "swingby.verify.hunting.search.Hunted",
+    "swingby.verify.prover.repaired.theorems.Tally",
+    "swingby.verify.prover.scalar.branch_and_bound.Report",
+    "swingby.verify.prover.trajectories.runs.Runs",
+}
+
+
+def dataclasses_of_the_package():
+    for found in pkgutil.walk_packages(swingby.__path__, "swingby."):
+        if found.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(found.name)
+        for name, value in vars(module).items():
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and dataclasses.is_dataclass(value):
+                yield f"{module.__name__}.{name}", value
+
+
+def test_dataclasses_are_frozen():
+    found = dict(dataclasses_of_the_package())
+    assert len(found) > 100
+    changeable = {name for name, one in found.items() if not one.__dataclass_params__.frozen}
+    assert changeable == IN_PLACE
