@@ -231,7 +231,7 @@ def test_missing_keys_and_more_keys_are_refused(certificate, tmp_path):
     text = json.dumps(inside, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     inside["digest"] = hashlib.sha256(text.encode()).hexdigest()
     file.write_text(json.dumps(inside))
-    with pytest.raises(InvalidInput, match="psd .*keys"):
+    with pytest.raises(InvalidInput, match=r"psd .*keys"):
         Certificate.load(file)
 
 
