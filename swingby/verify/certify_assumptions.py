@@ -18,7 +18,6 @@ import flint
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import assumptions, balls, numbers
 from swingby.theory.initial import Initial, Scaled, initial_matrix
-from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify import evaluation, feasibility
@@ -188,11 +187,7 @@ def _at_a_point(
     problem: Problem, edition: str, box: Box, bits: int | None
 ) -> tuple[tuple[CertifiedAssumption, ...], Box, int]:
     """Every assumption at the constants that check tries."""
-    if bits is None:
-        feasible = feasibility.omega_verdict(problem)
-    else:
-        with flint.ctx.workprec(bits):
-            feasible = _feasible(problem)
+    feasible = feasibility.omega_verdict(problem, bits)
     found = feasible == Verdict.HOLDS
     constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
     texts = assumptions.statements(edition)
@@ -204,7 +199,7 @@ def _at_a_point(
             verdict = Verdict.HOLDS if holds else Verdict.FAILS
             rows.append(CertifiedAssumption.of(text, verdict, (size, size)))
             continue
-        numeric = _numeric(text, problem, constants)
+        numeric = evaluation.about_numbers(text, problem, constants)
         judged: list[Verdict] = []
         margins: list[Ends] = [(math.inf, math.inf)]
         for instance in numeric:
@@ -222,38 +217,9 @@ def _at_a_point(
     return tuple(rows), box, bits or used
 
 
-def _feasible(problem: Problem) -> Verdict:
-    """Whether the constants exist, at the current working precision alone."""
-    supremum = feasibility.largest_omega(problem)
-    if problem.has_zero or supremum is None:
-        return Verdict.FAILS
-    side = balls.sign(supremum - balls.ball(problem.omega))
-    if side is None:
-        return Verdict.UNDECIDED
-    return Verdict.HOLDS if side > 0 else Verdict.FAILS
-
-
-def _numeric(
-    text: Statement, problem: Problem, constants: feasibility.Constants
-) -> list[evaluation.Instance]:
-    """The inequalities about the user's numbers that check looks at."""
-    found = [
-        instance
-        for instance in evaluation.instances([text], problem, constants, neighbours=True)
-        if instance.condition.about == "numbers"
-    ]
-    apart = [instance for instance in found if _is_gap(instance)]
-    return apart if apart and not problem.separated else found
-
-
-def _is_gap(instance: evaluation.Instance) -> bool:
-    """Whether this is D.5's a_i - 3 a_j >= alpha/C, which has a C > 1 exactly if a_i > 3 a_j."""
-    return assumptions.C in instance.condition.relation.free_symbols
-
-
 def _judge(instance: evaluation.Instance, bits: int | None) -> tuple[Verdict, Ends, int]:
     """Verdict and margin of one inequality, and the precision that was needed."""
-    if _is_gap(instance):
+    if instance.is_gap:
         large = instance.values[assumptions.a_i]
         small = 3 * instance.values[assumptions.a_j]
         verdict = Verdict.HOLDS if large > small else Verdict.FAILS

@@ -42,6 +42,11 @@ class Instance:
     values: dict[Any, Fraction]
     log10_P: Fraction
 
+    @property
+    def is_gap(self) -> bool:
+        """Whether this is D.5's a_i - 3 a_j >= alpha/C: it has a C > 1 exactly if a_i > 3 a_j."""
+        return text.C in self.condition.relation.free_symbols
+
     def sides(self) -> tuple[flint.arb, flint.arb]:
         """Left and right side as balls, at the current working precision."""
         filled = {symbol: balls.ball(value) for symbol, value in self.values.items()}
@@ -137,6 +142,31 @@ def _choices(
                     yield f"i = {i}, j = {j}", {text.w_ij: entry}
     else:
         yield "", {}
+
+
+def about_numbers(statement: Statement, problem: Problem, constants: Constants) -> list[Instance]:
+    """The inequalities of D.2 to D.5 that decide a margin: those about the user's numbers.
+
+    Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract, so that
+    only their own inequality is left.
+
+    Parameters
+    ----------
+    statement, problem, constants
+        As in :func:`instances`.
+
+    Returns
+    -------
+    list of Instance
+        Over neighbouring signals, where both inequalities of D.5 are tightest.
+    """
+    found = [
+        instance
+        for instance in instances([statement], problem, constants, neighbours=True)
+        if instance.condition.about == "numbers"
+    ]
+    gaps = [instance for instance in found if instance.is_gap]
+    return gaps if gaps and not problem.separated else found
 
 
 def confirms(

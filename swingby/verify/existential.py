@@ -54,7 +54,7 @@ def judge_existential(
     step_fits = problem.eta <= feasibility.largest_eta(problem)
     found = feasible == Verdict.HOLDS
     constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
-    judged = tuple(_judge(text, problem, constants, initial, feasible) for text in texts)
+    judged = tuple(_judge(text, problem, constants, feasible) for text in texts)
     verdict = all_hold(result.verdict for result in judged)
     confirmed = verdict == Verdict.HOLDS
     if confirmed and not evaluation.confirms(texts, problem, constants, initial):
@@ -103,24 +103,13 @@ def _judge(
     statement: Statement,
     problem: Problem,
     constants: Constants,
-    initial: Initial | None,
     feasible: Verdict,
 ) -> Result:
     """One assumption at the chosen constants."""
     if statement.id == "D.1":
         verdict, margin, reason = _judge_D1(problem, constants)
     else:
-        numeric = [
-            instance
-            for instance in evaluation.instances(
-                [statement], problem, constants, initial, neighbours=True
-            )
-            if instance.condition.about == "numbers"
-        ]
-        # Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract.
-        apart = [instance for instance in numeric if _is_gap(instance)]
-        if not problem.separated and apart:
-            numeric = apart
+        numeric = evaluation.about_numbers(statement, problem, constants)
         slacks = [(_slack(instance), instance) for instance in numeric]
         margin, worst = min(slacks, key=lambda pair: pair[0], default=(math.inf, None))
         signs = [_verdict_of(instance) for _, instance in slacks]
@@ -153,13 +142,8 @@ def _judge_D1(problem: Problem, constants: Constants) -> tuple[Verdict, float, s
     return Verdict.HOLDS, math.inf, reason
 
 
-def _is_gap(instance: evaluation.Instance) -> bool:
-    """Whether this is D.5's a_i - 3 a_j >= alpha/C, whose C > 1 is free."""
-    return assumptions.C in instance.condition.relation.free_symbols
-
-
 def _slack(instance: evaluation.Instance) -> float:
-    if _is_gap(instance):
+    if instance.is_gap:
         # Some C > 1 fits exactly when a_i > 3 a_j; the constant chosen says nothing.
         large, small = instance.values[assumptions.a_i], 3 * instance.values[assumptions.a_j]
         if not small:
@@ -169,7 +153,7 @@ def _slack(instance: evaluation.Instance) -> float:
 
 
 def _verdict_of(instance: evaluation.Instance) -> Verdict:
-    if _is_gap(instance):
+    if instance.is_gap:
         separated = instance.values[assumptions.a_i] > 3 * instance.values[assumptions.a_j]
         return Verdict.HOLDS if separated else Verdict.FAILS
     return from_sign(instance.sign())
@@ -178,7 +162,7 @@ def _verdict_of(instance: evaluation.Instance) -> Verdict:
 def _explain(worst: evaluation.Instance, constants: Constants) -> str:
     """Both sides of the tightest inequality, in words."""
     where = f" at {worst.place}" if worst.place else ""
-    if _is_gap(worst):
+    if worst.is_gap:
         large, small = worst.values[assumptions.a_i], worst.values[assumptions.a_j]
         word = ">" if large > 3 * small else "is not above"
         return (

@@ -279,17 +279,19 @@ def largest_eta(problem: Problem) -> Fraction:
     return 1 / (9 * K * max(problem.signal))
 
 
-def omega_verdict(problem: Problem) -> Verdict:
+def omega_verdict(problem: Problem, bits: int | None = None) -> Verdict:
     """Whether the constants of D.1 and D.3 to D.5 exist at this omega.
 
     Parameters
     ----------
     problem : Problem
+    bits : int, optional
+        The only precision to try; by default it rises up to 2048 bits.
 
     Returns
     -------
     Verdict
-        Undecided only if 2048 bits cannot tell omega from the supremum.
+        Undecided only if these bits cannot tell omega from the supremum.
     """
 
     def slack() -> int | None:
@@ -300,7 +302,11 @@ def omega_verdict(problem: Problem) -> Verdict:
 
     if problem.has_zero:
         return Verdict.FAILS
-    side = balls.with_rising_precision(slack, lambda found: found is not None)
+    if bits is None:
+        side = balls.with_rising_precision(slack, lambda found: found is not None)
+    else:
+        with flint.ctx.workprec(bits):
+            side = slack()
     if side is None:
         return Verdict.UNDECIDED
     return Verdict.HOLDS if side > 0 else Verdict.FAILS
