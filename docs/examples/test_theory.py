@@ -519,7 +519,8 @@ def test_one_stage_of_a_minor_entry(name):
     g = growth.growth_rates(a, eta, name)
     r, t = g[1, 1] / g[0, 0], np.linspace(0, 60 / g[0, 0], 5001)
     sign, size = np.array([[0, 0], [-1.0, 0]]), np.array([[-np.inf] * 2, [-3.0, -np.inf]])
-    made = odds.Leading.of(pivots.Pivots(np.ones(2), start, sign, size, np.zeros(2)), g)
+    started = pivots.Pivots(np.ones(2), start, sign, size, np.zeros(2), np.zeros(2))
+    made = odds.Leading.of(started, g)
     log_x, lower = made.at(t)
     same("odds factors, log x_k", log_x, start + np.diag(g) * t[:, None])
     x, y = np.exp(log_x).T

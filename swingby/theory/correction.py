@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: A correction to log x below this leaves an error of about its square: one sweep is enough.
 SMALL_CORRECTION = 0.01
+#: A last sweep that moves a logit by more has not converged.
+LARGEST_CHANGE = 1.0
 #: Sweeps where it is larger; from there on the error of the finite step is the larger one.
 MOST_SWEEPS = 4
 #: Columns smaller than this are carried by the leading order alone.
@@ -43,24 +45,31 @@ class Correction:
         Steps, ascending.
     shift : ndarray of shape (n, d)
         Added to log x.
-    factor : ndarray of shape (n, d, d)
-        Multiplies the lower part of L.
+    turn : ndarray of shape (n, d, d)
+        Added to the columns of L, in the units of :class:`swingby.theory.odds.Leading`.
     crossing : ndarray of shape (d,)
         Corrected step at which w_kk reaches 1/2, before the finite-step shift; nan where the
         panels do not see it.
     size : ndarray of shape (d,)
         Integral of the size of the correction to log x_k up to its stage: the measure of the
         first neglected term.
+    change : ndarray of shape (d,)
+        What the last of several sweeps has still changed of the logit of w_kk at its stage: the
+        iteration need not converge where W(0) is nearly degenerate. 0 for a single sweep.
+    highest : ndarray of shape (d,)
+        Largest w_kk on the nodes, of the leading order and of the corrected one.
     """
 
     nodes: Floats
     shift: Floats
-    factor: Floats
+    turn: Floats
     crossing: Floats
     size: Floats
+    change: Floats
+    highest: Floats
 
     def at(self, t: Floats) -> tuple[Floats, Floats]:
-        """Shift and factor at given steps, by linear interpolation between nodes.
+        """Shift and turn at given steps, by linear interpolation between nodes.
 
         Parameters
         ----------
@@ -69,18 +78,18 @@ class Correction:
         Returns
         -------
         shift : ndarray of shape (n, d)
-        factor : ndarray of shape (n, d, d)
+        turn : ndarray of shape (n, d, d)
         """
         place = np.clip(np.searchsorted(self.nodes, t) - 1, 0, len(self.nodes) - 2)
         left, right = self.nodes[place], self.nodes[place + 1]
         share = np.clip((t - left) / (right - left), 0.0, 1.0)
         early = t < self.nodes[0]
         shift = self.shift[place] + share[:, None] * (self.shift[place + 1] - self.shift[place])
-        step = self.factor[place + 1] - self.factor[place]
-        factor = self.factor[place] + share[:, None, None] * step
+        step = self.turn[place + 1] - self.turn[place]
+        turn = self.turn[place] + share[:, None, None] * step
         return (
             np.where(early[:, None], 0.0, shift),
-            np.where(early[:, None, None], 1.0, factor),
+            np.where(early[:, None, None], 0.0, turn),
         )
 
 
@@ -117,20 +126,30 @@ def correct(
         before = np.cumsum(totals, axis=0) - totals
         return np.asarray((cumulative @ panels + before[:, None, :]).reshape(values.shape))
 
-    log_odds, lower = leading.at(t)
+    log_odds, unit = leading.units(t)
     difference = rate[None, :] - rate[:, None]
     risen = logistic(log_odds)
     # What the leading order already has of (log l_jk)'.
     kept = difference * (risen[:, None, :] - risen[:, :, None]) / 2
-    carried = np.abs(lower) > _SMALLEST_COLUMN
-    inverse = np.where(carried, 1 / np.where(carried, lower, 1.0), 0.0)
-    shift, factor = np.zeros((len(t), d)), np.ones((len(t), d, d))
+    carried = unit > _SMALLEST_COLUMN
+    inverse = np.where(carried, 1 / np.where(carried, unit, 1.0), 0.0)
+    shift, turn = np.zeros((len(t), d)), np.zeros((len(t), d, d))
     size = np.zeros(d)
     diagonal = np.arange(d)
+    highest = np.zeros(d)
+    crossings: list[Floats] = []
+
+    def see(W: Floats) -> None:
+        level = W[:, diagonal, diagonal]
+        np.maximum(highest, level.max(axis=0), out=highest)
+        crossings.append(_crossing(t, level, learned))
+
     for sweep in range(MOST_SWEEPS if sweeps is None else sweeps):
-        if sweeps is None and sweep == 1 and size.max() < SMALL_CORRECTION:
+        column = leading.column + turn
+        W, L = assemble(log_odds + shift, unit * column)
+        see(W)
+        if sweeps is None and sweep == 1 and _is_small(size, crossings, 2 * rate, learned):
             break
-        W, L = assemble(log_odds + shift, lower * factor)
         Z = solve(L, (W * (0.5 * difference)) @ L)
         speed = 2 * Z[:, diagonal, diagonal]
         if sweep == 0:
@@ -141,15 +160,35 @@ def correct(
         shift = np.clip(integrate(speed), -8, 8)
         ratio = np.exp(np.clip(current[:, :, None] - current[:, None, :], -600, 200))
         turned = L @ np.tril(Z + np.swapaxes(Z, 1, 2) * ratio, -1)
-        change = np.where(carried, np.clip(turned * inverse, -1e8, 1e8) - kept * factor, 0.0)
-        factor = 1 + np.clip(integrate(change), -6, 6)
-    W, _ = assemble(log_odds + shift, lower * factor)
-    level = np.clip(W[:, diagonal, diagonal], 1e-300, 1 - 1e-12)
+        change = np.where(carried, np.clip(turned * inverse, -1e8, 1e8) - kept * column, 0.0)
+        turn = np.clip(integrate(change), -6, 6)
+    else:
+        see(assemble(log_odds + shift, unit * (leading.column + turn))[0])
+    last = np.zeros(d)
+    if len(crossings) > 2:
+        last[learned] = 2 * (rate * np.abs(crossings[-1] - crossings[-2]))[learned]
+    if not np.max(last) <= LARGEST_CHANGE:
+        # Not converging: the leading order is the better guess, and nothing is known of its error.
+        shift, turn, crossings = np.zeros_like(shift), np.zeros_like(turn), [np.full(d, np.nan)]
+    return Correction(t, shift, turn, crossings[-1], size, last, highest)
+
+
+def _crossing(t: Floats, level: Floats, learned: NDArray[np.int64]) -> Floats:
+    """Where each learned entry goes through 1/2; nan where the panels do not see it."""
+    level = np.clip(level, 1e-300, 1 - 1e-12)
     logit = np.log(level / (1 - level))
-    crossing = np.full(d, np.nan)
+    crossing = np.full(level.shape[1], np.nan)
     for k in learned:
         crossing[k] = _upward_zero(t, logit[:, k])
-    return Correction(t, shift, factor, crossing, size)
+    return crossing
+
+
+def _is_small(
+    size: Floats, crossings: list[Floats], rate: Floats, learned: NDArray[np.int64]
+) -> bool:
+    """Whether one sweep is enough, by what it adds to log x and by what that does to the stages."""
+    moved = rate[learned] * np.abs(crossings[-1] - crossings[-2])[learned]
+    return bool(size.max() < SMALL_CORRECTION and np.max(moved) < SMALL_CORRECTION)
 
 
 def _panels(times: Floats, rate: Floats, slowest: float) -> Floats:

@@ -77,16 +77,19 @@ class Leading:
         log x_k(0); :data:`ABSENT` where the pivot is not positive.
     growth : ndarray of shape (d, d)
         g_ij per step.
-    column_sign, column_log : ndarray of shape (d, d)
-        L(0), strictly lower.
+    column : ndarray of shape (d, d)
+        L(0), strictly lower, in units of `unit_log`: between -1 and 1.
+    unit_log : ndarray of shape (d, d)
+        Logarithm of the size an entry of L(0) has to be compared with: its own, or
+        sqrt(x_j/x_k), which an entry that is zero at the start soon reaches a share of.
     power_k, power_j : ndarray of shape (d, d)
         Exponents of 1 + x_k and 1 + x_j in entry (j, k) of L.
     """
 
     log_odds: Floats
     growth: Floats
-    column_sign: Floats
-    column_log: Floats
+    column: Floats
+    unit_log: Floats
     power_k: Floats
     power_j: Floats
 
@@ -109,7 +112,11 @@ class Leading:
             power_k = np.where(rate[None, :] > 0, (1 - ratio) / 4, 0.0)
             power_j = np.where(rate[:, None] > 0, (1 - 1 / ratio) / 4, 0.0)
         log_odds = np.where(pivots.sign > 0, pivots.log, ABSENT)
-        return cls(log_odds, growth, pivots.column_sign, pivots.column_log, power_k, power_j)
+        generic = np.tril((log_odds[:, None] - log_odds) / 2, -1)
+        unit_log = np.maximum(pivots.column_log, np.where(pivots.sign > 0, generic, -np.inf))
+        with np.errstate(invalid="ignore"):
+            size = np.where(pivots.column_sign != 0, np.exp(pivots.column_log - unit_log), 0.0)
+        return cls(log_odds, growth, pivots.column_sign * size, unit_log, power_k, power_j)
 
     def at(self, t: Floats) -> tuple[Floats, Floats]:
         """Log x and the strictly lower part of L at given steps.
@@ -124,17 +131,35 @@ class Leading:
         log_odds : ndarray of shape (n, d)
         lower : ndarray of shape (n, d, d)
         """
+        log_odds, unit = self.units(t)
+        return log_odds, unit * self.column
+
+    def units(self, t: Floats) -> tuple[Floats, Floats]:
+        """Log x, and what the columns of L are measured in, at given steps.
+
+        The strictly lower part of L is `unit` times `column`.
+
+        Parameters
+        ----------
+        t : ndarray of shape (n,)
+            Steps.
+
+        Returns
+        -------
+        log_odds : ndarray of shape (n, d)
+        unit : ndarray of shape (n, d, d)
+        """
         rate = np.diag(self.growth)
         log_odds = self.log_odds + rate * t[:, None]
         risen = softplus(log_odds) - softplus(self.log_odds)
         size = (
-            self.column_log
+            self.unit_log
             + (self.growth - rate) * t[:, None, None]
             + self.power_k * risen[:, None, :]
             + self.power_j * risen[:, :, None]
         )
         # exp(50) is far past saturation; a larger exponent is a column of an absent concept.
-        return log_odds, self.column_sign * np.exp(np.minimum(size, 50.0))
+        return log_odds, np.tril(np.exp(np.minimum(size, 50.0)), -1)
 
 
 def assemble(log_odds: Floats, lower: Floats) -> tuple[Floats, Floats]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: A pivot below exp(-31) = 3e-14 of the terms it was formed from is nothing but rounding.
-MOST_CANCELLATION = 31.0
+#: A pivot uncertain by exp(31) = 3e13 roundings or more is nothing but rounding.
+MOST_ROUNDING = 31.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,9 @@ class Pivots:
         Entries (j, k), j after k, of the unit lower triangular L.
     cancellation : ndarray of shape (d,)
         Logarithm of how much larger than the pivot the terms were that it was formed from.
+    rounding : ndarray of shape (d,)
+        Logarithm of the relative error of the pivot, in units of the rounding of a float. At
+        least `cancellation`: a stage whose own pivot has lost digits passes the loss on.
     """
 
     sign: Floats
@@ -51,6 +54,7 @@ class Pivots:
     column_sign: Floats
     column_log: Floats
     cancellation: Floats
+    rounding: Floats
 
 
 def stage_pivots(
@@ -90,9 +94,14 @@ def stage_pivots(
     base = np.where(np.isfinite(np.diag(log)), np.diag(log), 0.0)
     sign, ratio = sign.copy(), log - (base[:, None] + base) / 2
     found = Pivots(
-        np.zeros(d), np.full(d, -np.inf), np.zeros((d, d)), np.full((d, d), -np.inf), np.zeros(d)
+        np.zeros(d),
+        np.full(d, -np.inf),
+        np.zeros((d, d)),
+        np.full((d, d), -np.inf),
+        np.zeros(d),
+        np.zeros(d),
     )
-    largest = np.diag(ratio).copy()
+    largest, uncertain = np.diag(ratio).copy(), np.diag(ratio).copy()
     drifting = dynamics == "euler"
     # What an entry outgrows the square roots of its diagonal entries by.
     excess = growth - (rate[:, None] + rate) / 2 if drifting else np.zeros((d, d))
@@ -104,7 +113,8 @@ def stage_pivots(
             continue
         found.log[k] = base[k] + size + log_scale
         found.cancellation[k] = largest[k] - size
-        found.sign[k] = sign[k, k] if found.cancellation[k] <= MOST_CANCELLATION else 0.0
+        found.rounding[k] = uncertain[k] - size
+        found.sign[k] = sign[k, k] if found.rounding[k] <= MOST_ROUNDING else 0.0
         if found.sign[k] <= 0:
             continue
         rest = slice(k + 1, d)
@@ -124,6 +134,7 @@ def stage_pivots(
                 sign[rest, rest], ratio[rest, rest], np.outer(sign[rest, k], sign[rest, k]), removed
             )
             largest[rest] = np.maximum(largest[rest], np.diag(removed))
+            uncertain[rest] = np.maximum(uncertain[rest], np.diag(removed) + found.rounding[k])
     return found
 
 

@@ -1,7 +1,7 @@
-"""How far the stage-time law can be trusted: error bars, undecided traps, warnings in words.
+"""How far the stage-time law can be trusted: error bars, the blow-up step, warnings in words.
 
-What is fitted here (the constants of the error bar, and the band in which a trap is undecided)
-was adjusted on random instances and is measured again by ``benchmarks/accuracy.py``.
+What is fitted here (the constants of the error bar) was adjusted on random instances and is
+measured again by ``benchmarks/accuracy.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.theory.correction import Correction
-from swingby.theory.pivots import MOST_CANCELLATION, Pivots
+from swingby.theory.doubts import Doubts
+from swingby.theory.pivots import MOST_ROUNDING, Pivots
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
@@ -57,14 +58,18 @@ def error_bars(
         Steps; inf where the law is out of its range, nan where nothing is learned.
     """
     size = np.zeros(len(signal)) if correction is None else correction.size
+    change = np.zeros(len(signal)) if correction is None else correction.change
     largest = float(size.max(initial=0.0))
     h = 0.0 if dynamics == "flow" else eta * signal[0]
-    lost_digits = np.exp(np.minimum(pivots.cancellation, MOST_CANCELLATION))
-    drift = 0.25 * h * h * lost_digits if dynamics == "euler" else 0.0
+    canceled = np.exp(np.minimum(pivots.cancellation, MOST_ROUNDING))
+    lost_digits = np.exp(np.minimum(pivots.rounding, MOST_ROUNDING))
+    drift = 0.25 * h * h * canceled if dynamics == "euler" else 0.0
     cubic = 0.0 if dynamics == "flow" else 0.3 * rate**3
     logit_error = (
         _BAR[dynamics] * ((size + 0.15 * largest) * (largest + h) + drift)
         + cubic
+        + change
+        + 0.15 * float(change.max(initial=0.0))
         + 2e-5
         + 2e-16 * lost_digits
     )
@@ -72,36 +77,6 @@ def error_bars(
     error[learned] = (logit_error / np.where(rate > 0, rate, 1.0))[learned]
     error[learned & (logit_error > 1.0)] = math.inf
     return error
-
-
-def drift_cancels(
-    sign: Floats, log: Floats, pivots: Pivots, correction: Correction | None
-) -> NDArray[np.bool_]:
-    """Where a pivot is small against what the euler drift has taken from it.
-
-    The drift is known to about twice the size of the overlap of the stages: over 1,200 random
-    instances every wrong trap had |pivot| below 1.6 times that share of the drift.
-
-    Parameters
-    ----------
-    sign, log : ndarray of shape (d, d)
-        The odds matrix at t = 0, concepts in descending order of a.
-    pivots : Pivots
-    correction : Correction or None
-
-    Returns
-    -------
-    ndarray of bool, shape (d,)
-    """
-    half = np.diag(log) / 2
-    try:
-        root = np.linalg.cholesky(sign * np.exp(log - half[:, None] - half[None, :]))
-    except np.linalg.LinAlgError:
-        return np.zeros(len(half), dtype=bool)
-    undrifted = np.diag(root) ** 2
-    drifted = pivots.sign * np.exp(-pivots.cancellation)
-    overlap = 0.0 if correction is None else float(correction.size.max())
-    return np.asarray(np.abs(drifted) < (2 * overlap + 0.005) * np.abs(undrifted - drifted))
 
 
 def blow_up_step(pivots: Pivots, rate: Floats, trapped: NDArray[np.bool_], dynamics: str) -> float:
@@ -126,22 +101,12 @@ def blow_up_step(pivots: Pivots, rate: Floats, trapped: NDArray[np.bool_], dynam
     return float(np.maximum(-pivots.log[negative] / rate[negative], 0.0).min())
 
 
-#: gd and the flow keep the rank of W, not the place of a zero pivot.
-_TURNS = ", unless a concept of smaller signal turns into it later, which the law does not time"
-
-
-def _may_turn(pivots: Pivots, rank: int) -> bool:
-    """Whether a concept without a component has a row, and one of smaller signal a component."""
-    row = np.isfinite(pivots.column_log[rank, :rank]).any()
-    return bool(row and (pivots.sign[rank + 1 :] > 0).any())
-
-
 def range_warnings(
     task: SIMTask,
     order: NDArray[np.int64],
     pivots: Pivots,
     trapped: NDArray[np.bool_],
-    undecided: NDArray[np.bool_],
+    doubts: Doubts,
     error: Floats,
     eigenvalue: float,
     blow_up: float,
@@ -156,7 +121,8 @@ def range_warnings(
     order : ndarray of int, shape (d,)
         User indices by descending a; the arrays below are in that order.
     pivots : Pivots
-    trapped, undecided : ndarray of bool, shape (d,)
+    trapped : ndarray of bool, shape (d,)
+    doubts : Doubts
     error : ndarray of shape (d,)
         Steps.
     eigenvalue : float
@@ -189,21 +155,19 @@ def range_warnings(
                 "which of them is first is undecided, times are for the user's order"
             )
     for rank, k in enumerate(order):
-        if undecided[rank]:
-            found.append(
-                f"undecided whether concept {k + 1} is trapped: the drift of the euler steps "
-                "cancels its pivot to within the error of the law"
-            )
+        if doubts.trap[rank]:
+            found.append(f"undecided whether concept {k + 1} is trapped: {doubts.trap[rank]}")
         elif trapped[rank] and pivots.sign[rank] == 0 and np.isfinite(pivots.log[rank]):
             found.append(
                 f"concept {k + 1} is trapped to rounding: its pivot is "
                 f"{math.exp(-pivots.cancellation[rank]):.1g} of the terms it is formed from, so "
-                f"W(0) has no resolvable component left for it{_TURNS * _may_turn(pivots, rank)}"
+                "W(0) has no resolvable component left for it"
             )
         elif trapped[rank]:
             word = "negative" if pivots.sign[rank] < 0 else "zero"
-            turns = _TURNS if word == "zero" and _may_turn(pivots, rank) else ""
-            found.append(f"concept {k + 1} is trapped: its pivot is {word}{turns}")
+            found.append(f"concept {k + 1} is trapped: its pivot is {word}")
+        elif doubts.stage[rank] and not coarse:
+            found.append(f"out of range for concept {k + 1}: {doubts.stage[rank]}")
         elif math.isinf(error[rank]) and eigenvalue < LARGEST_EIGENVALUE and not coarse:
             found.append(
                 f"out of range for concept {k + 1}: stages overlap too much (W(0) too large, "

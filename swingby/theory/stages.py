@@ -26,6 +26,7 @@ import numpy as np
 
 from swingby.theory import finite_step
 from swingby.theory.correction import Correction, correct
+from swingby.theory.doubts import find_doubts
 from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Initial
 from swingby.theory.odds import Leading, assemble, logistic, softplus
@@ -34,7 +35,6 @@ from swingby.theory.reliability import (
     LARGEST_EIGENVALUE,
     LARGEST_STEP,
     blow_up_step,
-    drift_cancels,
     error_bars,
     range_warnings,
 )
@@ -63,14 +63,14 @@ class Stages:
     dynamics : str
     eta : float
     crossing : ndarray of shape (d,)
-        Real time, in steps, at which w_kk crosses 1/2; inf where a_k = 0, nan where trapped or
-        cut off.
+        Real time, in steps, at which w_kk crosses 1/2, 0 if it starts there; inf where a_k = 0,
+        nan where trapped or cut off.
     error : ndarray of shape (d,)
         Error bar of each half-time in steps; inf where the law is out of its range.
     trapped : ndarray of bool, shape (d,)
     undecided : ndarray of bool, shape (d,)
-        Where the euler drift cancels a pivot to within the law's own error: such a concept may
-        or may not be trapped, whatever `trapped` says.
+        Where the law cannot say whether a concept is trapped, whatever `trapped` says; the
+        warnings say why (:func:`swingby.theory.doubts.find_doubts`).
     blow_up : float
         Step near which a negative pivot runs to minus infinity; inf if none does.
     warnings : tuple of str
@@ -124,10 +124,12 @@ class Stages:
             return self._evaluate(t)
 
     def _evaluate(self, t: Floats) -> Floats:
-        log_odds, lower = self.leading.at(t)
+        log_odds, unit = self.leading.units(t)
+        column = self.leading.column
         if self.correction is not None:
-            shift, factor = self.correction.at(t)
-            log_odds, lower = log_odds + shift, lower * factor
+            shift, turn = self.correction.at(t)
+            log_odds, column = log_odds + shift, column + turn
+        lower = unit * column
         if self.dynamics != "flow":
             log_odds, lower = self._finite_step(log_odds, lower)
         W, _ = assemble(log_odds, lower)
@@ -224,13 +226,12 @@ def _stage_law(
     if eigenvalue >= LARGEST_EIGENVALUE or coarse:
         error[learned] = math.inf
     trapped = (signal > 0) & ~learned
-    undecided = np.zeros(len(signal), dtype=bool)
-    if dynamics == "euler":
-        undecided = (signal > 0) & drift_cancels(sign, log, pivots, correction)
-        error[undecided] = math.inf
-    blow_up = blow_up_step(pivots, rate, trapped & ~undecided, dynamics)
+    doubts = find_doubts(matrix, sign, log, signal, rate, times, pivots, correction, dynamics)
+    undecided = np.array([bool(doubt) for doubt in doubts.trap])
+    error[undecided | [bool(doubt) for doubt in doubts.stage]] = math.inf
+    blow_up = blow_up_step(pivots, rate, trapped & ~np.array(doubts.sign), dynamics)
     times[learned & (times > blow_up)] = np.nan
-    times[signal == 0] = math.inf
+    times[signal == 0] = np.where(above_half, 0.0, math.inf)[signal == 0]
     return Stages(
         task=task,
         dynamics=dynamics,
@@ -241,7 +242,7 @@ def _stage_law(
         undecided=_unsort(undecided, order),
         blow_up=blow_up,
         warnings=range_warnings(
-            task, order, pivots, trapped, undecided, error, eigenvalue, blow_up, coarse=coarse
+            task, order, pivots, trapped, doubts, error, eigenvalue, blow_up, coarse=coarse
         ),
         order=order,
         pivots=pivots,

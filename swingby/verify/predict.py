@@ -250,7 +250,8 @@ def _major_events(
     events = []
     for k in task.order:
         if task.exact_signal[k] == 0:
-            events.append(Event((k, k), "half", math.inf, reason="a free direction is not learned"))
+            reason = "a free direction is not learned"
+            events.append(Event((k, k), "half", float(half_times[k]), reason=reason))
             continue
         for name, level, times in (
             ("half", 0.5, half_times),

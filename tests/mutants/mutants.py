@@ -32,6 +32,7 @@ class Mutant:
 _DYNAMICS = "theory/test_dynamics.py::test_"
 _ODDS = "theory/test_odds.py::test_"
 _STEP = "theory/test_finite_step.py::test_"
+_DOUBTS = "theory/test_doubts.py::test_"
 _PIVOTS = "theory/test_pivots.py::test_"
 _STAGES = "theory/test_stages.py::test_"
 _GAUSSIAN = "theory/test_gaussian.py::test_"
@@ -233,9 +234,72 @@ MUTANTS = (
     Mutant(
         "rounding counts as a pivot",
         "theory/pivots.py",
-        "MOST_CANCELLATION = 31.0",
-        "MOST_CANCELLATION = 310.0",
+        "MOST_ROUNDING = 31.0",
+        "MOST_ROUNDING = 310.0",
         (_PIVOTS + "cancellation_measures_what_a_pivot_lost",),
+    ),
+    Mutant(
+        "a small pivot keeps its rounding to itself",
+        "theory/pivots.py",
+        "np.diag(removed) + found.rounding[k]",
+        "np.diag(removed)",
+        (_DOUBTS + "a_zero_pivot_behind_a_small_one_is_rounding_and_no_pivot",),
+    ),
+    Mutant(
+        "a column that is zero at the start stays zero",
+        "theory/correction.py",
+        "carried = unit > _SMALLEST_COLUMN",
+        "carried = (unit > _SMALLEST_COLUMN) & (leading.column != 0)",
+        (_DOUBTS + "a_column_that_is_zero_at_the_start_turns_all_the_same[gd-0.01]",),
+    ),
+    Mutant(
+        "sweeps that do not converge are taken",
+        "theory/correction.py",
+        "if not np.max(last) <= LARGEST_CHANGE:",
+        "if not np.min(last) <= LARGEST_CHANGE:",
+        (_DOUBTS + "a_correction_that_does_not_converge_gives_way_to_the_leading_order",),
+    ),
+    Mutant(
+        "what passes 1/2 on its way is trapped",
+        "theory/doubts.py",
+        "correction.highest[k] > PASSING",
+        "correction.highest[k] > 10 * PASSING",
+        (_DOUBTS + "a_component_may_pass_one_half_as_another_concept",),
+    ),
+    Mutant(
+        "a zero pivot is the end",
+        "theory/doubts.py",
+        "return np.triu(found, 1)",
+        "return np.tril(found, -1)",
+        (_DOUBTS + "a_concept_of_smaller_signal_may_turn_into_one_without_a_component",),
+    ),
+    Mutant(
+        "what floats do not resolve is trapped",
+        "theory/doubts.py",
+        "if rounded[k] and exact[k] > 0:",
+        "if rounded[k] and exact[k] > 1:",
+        (_DOUBTS + "a_pivot_that_floats_do_not_resolve_is_undecided_unless_it_is_zero",),
+    ),
+    Mutant(
+        "stages after a pivot of unknown sign are certain",
+        "theory/doubts.py",
+        "(times > runs_away)",
+        "(times > math.inf)",
+        (_DOUBTS + "what_follows_a_pivot_of_unknown_sign_under_euler_is_open",),
+    ),
+    Mutant(
+        "a free direction is learned at no known time",
+        "theory/stages.py",
+        "np.where(above_half, 0.0, math.inf)[signal == 0]",
+        "np.where(above_half, 0.0, math.nan)[signal == 0]",
+        (_STAGES + "two_free_directions_are_not_a_tie",),
+    ),
+    Mutant(
+        "a free direction is never there",
+        "theory/stages.py",
+        "np.where(above_half, 0.0, math.inf)[signal == 0]",
+        "math.inf",
+        (_DOUBTS + "a_free_direction_that_starts_above_one_half_is_there_from_the_start",),
     ),
     # stages
     Mutant(
@@ -281,13 +345,6 @@ MUTANTS = (
         "theory/reliability.py",
         "exact[rank] == exact[rank - 1] > 0",
         "exact[rank] == exact[rank - 1] >= 0",
-        (_STAGES + "two_free_directions_are_not_a_tie",),
-    ),
-    Mutant(
-        "a free direction is learned at no known time",
-        "theory/stages.py",
-        "times[signal == 0] = math.inf",
-        "times[signal == 0] = math.nan",
         (_STAGES + "two_free_directions_are_not_a_tie",),
     ),
     Mutant(

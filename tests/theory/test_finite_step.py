@@ -156,6 +156,7 @@ def column_error(name, ratio, step):
             np.zeros((2, 2)),
             np.zeros((2, 2)),
             np.zeros(2),
+            np.zeros(2),
         ),
         growth,
     )

@@ -200,7 +200,7 @@ def leading(signal, log_odds, column, eta=0.01):
     low = np.full((d, d), -np.inf)
     low[1, 0] = np.log(column)
     sign = np.where(np.isfinite(low), 1.0, 0.0)
-    pivots = Pivots(np.ones(d), np.array(log_odds), sign, low, np.zeros(d))
+    pivots = Pivots(np.ones(d), np.array(log_odds), sign, low, np.zeros(d), np.zeros(d))
     return Leading.of(pivots, growth_rates(np.array(signal), eta, "flow"))
 
 

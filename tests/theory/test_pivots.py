@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Scaled, initial_matrix
-from swingby.theory.pivots import MOST_CANCELLATION, stage_pivots
+from swingby.theory.pivots import MOST_ROUNDING, stage_pivots
 from swingby.theory.stages import stage_law
 from swingby.theory.task import SIMTask
 
@@ -122,7 +122,7 @@ def test_cancellation_measures_what_a_pivot_lost():
     assert found.sign.tolist() == [1, 1]
     assert np.exp(found.log[1]) == pytest.approx(gap, rel=1e-8)
     assert found.cancellation[1] == pytest.approx(-np.log(gap), abs=1e-5)
-    assert 30 < MOST_CANCELLATION < 36  # 2^-52 is exp(-36)
+    assert 30 < MOST_ROUNDING < 36  # 2^-52 is exp(-36)
 
 
 def test_a_direction_without_signal_is_eliminated_last_and_without_growth():
