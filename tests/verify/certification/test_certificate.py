@@ -15,6 +15,7 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
+from swingby.verify.certification import certificate_report
 from swingby.verify.certification.certificate import Certificate
 from swingby.verify.certification.enclosure import Enclosure, enclose, is_enclosure, shown
 from swingby.verify.certify import certify
@@ -114,6 +115,23 @@ def test_the_digest_is_that_of_the_rest(certificate):
     given = plain.pop("digest")
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     assert given == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_every_event_of_a_certificate_is_a_row(certificate):
+    rows = certificate_report.event_rows(certificate)
+    peaks = [row[1:] for row in rows if row[0] == "peak"]
+    assert peaks == [
+        (f"w_{peak.i}{peak.j}", peak.step, peak.value.lower, peak.value.upper)
+        for peak in certificate.peaks
+    ]
+    assert len(peaks) == len(certificate.signal) * (len(certificate.signal) - 1) // 2
+    passed = [row[:3] for row in rows if row[0] in certificate.passages]
+    assert passed == [
+        (level, f"w_{k}{k}", one.step)
+        for level, row in certificate.passages.items()
+        for k, one in enumerate(row, 1)
+    ]
+    assert rows[-1][2] == certificate.converges.step
 
 
 def test_undecided_entries_survive_a_file(monkeypatch, tmp_path):

@@ -303,6 +303,28 @@ def test_what_the_bits_leave_open_is_listed(monkeypatch):
     assert worse.converges is None
 
 
+def test_what_is_open_is_named_by_concept_and_level(monkeypatch):
+    # Concept 3 is apart: its entries with the others are 0, whatever the bits.
+    apart = Scaled([[2, 1, 0], [1, 2, 0], [0, 0, 1]], "1e-6")
+    block = ("end/1,1", "end/1,2", "end/2,1", "end/2,2", "end/3,3")
+    monkeypatch.setattr(verb, "PRECISIONS", (24,))
+    early = certify(task_of(4, 2, 1), apart, "1/50", steps=20)
+    assert early.undecided == (*block, "peaks/1,2")
+    assert early.end[0][2].lower == early.end[0][2].upper == "0"
+    # Stage 1 is at step 88 and stage 2 at 177 (ln(1/2e-6)/ln(1.16) and ln(1/1.5e-6)/ln(1.08)).
+    later = certify(task_of(4, 2, 1), apart, "1/50", steps=140)
+    first = tuple(f"passages/{level}/1" for level in ("1/10", "1/2", "4/5", "99/100"))
+    assert later.undecided == (*block, *first, "peaks/1,2")
+    # 8 bits are lost within the run: everything that could still have happened is open.
+    monkeypatch.setattr(verb, "PRECISIONS", (8,))
+    lost = certify(task_of(4, 2, 1), apart, "1/50", steps=140)
+    concepts = range(1, 4)
+    expected = {f"end/{i},{j}" for i in concepts for j in concepts}
+    expected |= {f"passages/{level}/{k}" for level in LEVELS for k in concepts}
+    expected |= {f"runs_away/{k}" for k in concepts} | {"peaks/1,2", "psd", "converges"}
+    assert set(lost.undecided) == expected
+
+
 def test_precision_rises_only_where_it_has_to(monkeypatch):
     seen = []
     original = followed.follow
