@@ -41,12 +41,15 @@ def off(value, law, given):
 
 def within(value, law, given, bound):
     with flint.ctx.workprec(256):
+        assert laws.evaluate(law, given).is_finite()
         return bool(off(value, law, given) <= balls.ball(Fraction(bound)))
 
 
 def size(law, given):
     with flint.ctx.workprec(256):
-        return Fraction(float(abs(laws.evaluate(law, given)).upper())) * (1 + 4 * U)
+        value = abs(laws.evaluate(law, given))
+        assert value.is_finite()
+        return Fraction(float(value.upper())) * (1 + 4 * U)
 
 
 # What the laws say, derived.
@@ -222,6 +225,8 @@ def test_the_windows_in_floats_are_the_laws_to_rounding(scale, a_i, log_start, l
     found = lemmas.initial_phase_end(scale)
     law = laws.INITIAL_PHASE_END
     assert within(found, law, values, 8 * U * size(law, values))
+    rate = 2 * scale.eta * scale.gamma * scale.alpha * scale.kappa
+    assert found == pytest.approx(scale.log_P / rate, rel=1e-14)
     log_level = math.log(level)
     found = lemmas.reach_not_before(scale, a_i, log_start, log_level)
     at_level = values | {"log_level": log_level}

@@ -227,6 +227,65 @@ def test_search_ends_at_the_edge(signal):
     assert theorem_r_search.find_witness(given_, found.log_omega_0 - 1) is not None
 
 
+def plain_closed_form(a, beta, rho):
+    """Corollary R1 straight from the words of its module, in floats; log omega_0."""
+    d, theta, ell = len(a), 0.8, math.log(beta / rho)
+    log_e = []
+    for i in range(d):
+        others = [k for k in range(d) if k != i]
+        log_e.append(math.log(0.16 * a[i] / sum(a[i] + a[k] for k in others)) / 2)
+        if i:
+            h = a[i] / 20 / sum(a[i] + a[k] for k in range(i))
+            Y = 1.5 + math.log(4) + ell + (i - 1) * ell + max(0, math.log(1 / h))
+            log_e.append(math.log(h / (2 * Y)) / 2)
+        for j in range(i + 1, d if d > 2 else 0):
+            s = (1 + a[j] / a[i]) / 2
+            rest = [k for k in others if k != j]
+            noise = sum(a[i] + a[k] for k in rest)
+            source = sum(a[k] + (a[i] + a[j]) / 2 for k in rest)
+            log_e.append(math.log(theta**2 * (a[i] - a[j]) / (4 * s * noise)) / 2)
+            log_e.append(math.log(theta ** (1 + s) * (a[i] - a[j]) / (8 * source)))
+    limits = [math.log(4 / (5 * beta))]
+    for i in range(d):
+        kappa = 1 if i == 0 else (i + 1) * ((i + 1) / i) ** i * math.exp(i * ell + 0.25)
+        for j in range(i + 1, d):
+            nu = (a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * math.sqrt(kappa) + a[j]
+            share = d - i - 1
+            X = 2 * a[j] * min(1 / (4 * nu * share), 1 / (32 * (a[i] + a[j]) * share))
+            target = min(math.log(0.49) + min(log_e), math.log(X) / 2)
+
+            def log_P(L, i=i, j=j):
+                # The module's P_ij with theta = 4/5 and N_i = M_i = 1/4, from 2 a_j T_i.
+                wait = math.log(4) - L - math.log(rho) + max(i - 1, 0) * ell + 0.5
+                grown = a[j] / a[i] * wait
+                return (-a[j] / a[i] * math.log(theta) + math.log(beta) + L + grown) / 2
+
+            slope = log_P(1.0) - log_P(0.0)
+            limits.append((target - log_P(0.0)) / slope)
+    return min(limits)
+
+
+@pytest.mark.parametrize(
+    "signal",
+    [
+        (4, 1),
+        (16, 4, 1),
+        (3, 2, 1),
+        (1000, 1),
+        (100, 1, "1/10"),
+        (50, 49, 1),
+        (9, "1/1000", "1/10000"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("beta", "rho"), [(2, "1/10"), (1, 1), (30, "1/50")])
+def test_the_closed_form_is_what_its_words_say(signal, beta, rho):
+    given_ = Setting(tuple(map(Fraction, signal)), Fraction(beta), Fraction(rho))
+    found = float(theorem_r_closed.closed_form(given_).log_omega_0)
+    expected = plain_closed_form(*(list(map(float, given_.signal)), float(beta), float(given_.rho)))
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-4)
+
+
 ratios = st.lists(st.fractions(Fraction(1, 20), Fraction(9, 10)), min_size=1, max_size=4)
 spreads = st.fractions(Fraction(1, 100), 1)
 

@@ -1,6 +1,7 @@
 """Do the constants of D.1-D.5 exist: the reduction against anchors and brute force."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -225,3 +226,31 @@ def test_pairs_are_all_pairs_or_neighbours():
     for neighbours, pairs in ((False, 6), (True, 3)):
         found = evaluation.instances([assumptions.D5], problem, constants, neighbours=neighbours)
         assert len({one.place for one in found if one.place}) == pairs
+
+
+@pytest.mark.parametrize(
+    ("K", "sign"), [("20", 0), ("39/2", -1), ("41/2", 1), ("19", -1), ("22", 1)]
+)
+def test_a_rational_inequality_has_the_sign_of_its_gap_however_small_the_gap(K, sign):
+    """D.2 asks for K >= 20: 39/2 misses it by a half."""
+    case = problem([4, 1], "1e-90")
+    constants = replace(feasibility.nearest_attempt(case), K=Fraction(K))
+    found = [
+        instance.sign()
+        for instance in evaluation.instances([assumptions.D2], case, constants)
+        if instance.condition.about == "constants"
+    ]
+    assert found == [sign]
+
+
+@pytest.mark.parametrize(("gamma", "sign"), [("1", -1), ("3/2", 1), ("1/2", -1)])
+def test_the_edge_of_a_strict_inequality_is_outside(gamma, sign):
+    """D.1 asks for gamma > 1."""
+    case = problem([4, 1], "1e-90")
+    constants = replace(feasibility.nearest_attempt(case), gamma=Fraction(gamma))
+    found = [
+        instance.sign()
+        for instance in evaluation.instances([assumptions.D1], case, constants)
+        if instance.condition.relation == (assumptions.gamma > 1)
+    ]
+    assert found == [sign]

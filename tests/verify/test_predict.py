@@ -183,6 +183,8 @@ def test_equal_signals_are_warned_of():
     task = SIMTask.from_signal([1, 1])
     for schedule in (predict(task, W0, eta=0.01), predict(task, omega="1e-6", eta=0.01)):
         assert any("equal signals" in text for text in schedule.warnings)
+    apart = predict(SIMTask.from_signal([2, 5, 2, 0]), omega="1e-6", eta=0.01)
+    assert apart.warnings == ("concepts 1 and 3 have equal signals: their order is undecided",)
 
 
 def test_a_large_omega_is_warned_of():
