@@ -5,6 +5,7 @@ A bound on a difference is a multiple of the rounding of floats over the steps o
 """
 
 import numpy as np
+import pytest
 from hypothesis import given, target
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def test_rescaling_time_by_a_power_of_two_changes_no_bit(start, m):
     assert np.array_equal(scaled.half_times, run.half_times, equal_nan=True)
 
 
+@pytest.mark.filterwarnings("ignore:W0 has deficient rank")  # U may have; 400 steps are too few
 @given(starts(dim=st.integers(2, 4)), st.data())
 def test_turning_the_columns_of_U_changes_nothing(start, data):
     """W = U U^T = (U Q)(U Q)^T, and U -> U + eta B U keeps the turn: run on U, seen on W."""

@@ -43,7 +43,7 @@ def test_the_repaired_theorems_promise_what_the_flow_does(setting):
     found = repaired.findings(setting.task.exact_signal, setting.omega, setting.beta, setting.rho)
     # Under the flow eta only says where the solution is looked at.
     eta = Fraction(1, 20) / max(setting.task.exact_signal)
-    last = math.ceil(max(found.reach_by) / eta)
+    last = max(1, math.ceil(max(found.reach_by) / eta))  # omega = 1 starts above 0.8
     run = swingby.simulate(setting.task, setting.W0, eta, last, "flow", record="none")
     reached = run.first_reach(0.8)
     promised = np.array([math.ceil(time / eta) for time in found.reach_by])
