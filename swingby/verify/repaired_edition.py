@@ -146,6 +146,8 @@ def _promises(
     if found.log_peaks:
         sizes = ", ".join(
             f"|w_{i + 1}{j + 1}| < {numbers.scientific_log10(value / math.log(10), 3)}"
+            if math.isfinite(value)
+            else f"w_{i + 1}{j + 1} = 0"
             for (i, j), value in found.log_peaks.items()
         )
         lines.append(f"Promised for all time: {sizes}.")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import swingby
 from swingby.errors import InvalidInput
 from swingby.theory import numbers, repaired, theorem_g, theorem_r_search, theorem_two
 from swingby.theory.verdict import Verdict
@@ -265,3 +266,13 @@ def test_ten_concepts():
     assert found.verdict == Verdict.HOLDS
     assert "E_1,10" in found.constants
     assert len(found.log_peaks) == 45
+
+
+def test_pivots_as_large_as_the_diagonal_leave_no_room_for_minor_entries():
+    # rho = beta: w_12^2/w_22 <= beta omega - rho omega = 0. The theorem is about the flow.
+    task = swingby.SIMTask.from_signal([1, 4])
+    report = swingby.check(
+        task, omega="0.01", eta="0.01", beta=1, rho=1, edition="repaired", dynamics="flow"
+    )
+    assert report.holds
+    assert "Promised for all time: w_12 = 0." in str(report)
