@@ -14,8 +14,10 @@ from benchmarks.mutation.changes import ROOT, modules
 STORE = ROOT / ".mutation"
 #: Of the tests that reach a line, so many seconds' worth are run.
 SECONDS = 40
-#: Statements and claims are made on import, where coverage sees no test; these read them all.
+#: Statements and claims are made on import, or shown while tests are collected, where coverage
+#: sees no test; these read them all.
 READ_ALL = ("tests/theory/test_transcription.py", "tests/test_frozen.py")
+SHOWS = ("/derivations/", "/formula.py", "/claim_text.py", "/assumptions.py")
 
 
 def make_map() -> None:
@@ -57,7 +59,8 @@ class Reach:
             names = self._contexts(module)
             for importer in self.importers.get(module, ()):
                 names |= self._contexts(importer)
-        return self._choose(names, module, seconds, READ_ALL if on_import else ())
+        shows = on_import or any(part in module for part in SHOWS)
+        return self._choose(names, module, seconds, READ_ALL if shows else ())
 
     def _contexts(self, module: str, line: int | None = None) -> set[str]:
         if module not in self.by_module:

@@ -5,13 +5,14 @@ A bound on a difference is a multiple of the rounding of floats over the steps o
 """
 
 import numpy as np
-import pytest
 from hypothesis import given, target
 from hypothesis import strategies as st
 
 import swingby
 from swingby.simulate import reference
+from swingby.simulate.missing import displaceable, missing_concepts
 from swingby.testing import initializations, step_sizes, tasks
+from swingby.theory.initial import initial_matrix
 
 DYNAMICS = ("euler", "gd", "flow")
 #: Kinds of W(0) whose runs do not hang on the last bit: no pivot is rounding.
@@ -79,7 +80,6 @@ def test_rescaling_time_by_a_power_of_two_changes_no_bit(start, m):
     assert np.array_equal(scaled.half_times, run.half_times, equal_nan=True)
 
 
-@pytest.mark.filterwarnings("ignore:W0 has deficient rank")  # U may have; 400 steps are too few
 @given(starts(dim=st.integers(2, 4)), st.data())
 def test_turning_the_columns_of_U_changes_nothing(start, data):
     """W = U U^T = (U Q)(U Q)^T, and U -> U + eta B U keeps the turn: run on U, seen on W."""
@@ -94,6 +94,10 @@ def test_turning_the_columns_of_U_changes_nothing(start, data):
     turned = reference.factor_run(task.signal, U @ Q, eta, STEPS)
     assert np.abs(plain - turned).max() <= ROUNDING
     if not U.any():
+        return
+    start = initial_matrix(U @ U.T, d)
+    if displaceable(missing_concepts(start, task.signal), start, task.signal).any():
+        # Of deficient rank, and a component may turn: a run on W warns that it does not follow.
         return
     run = follow(task.signal, U @ U.T, eta, "gd")
     assert np.abs(run.W - plain).max() <= ROUNDING

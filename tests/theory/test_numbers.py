@@ -3,6 +3,7 @@
 import decimal
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -154,3 +155,25 @@ def test_within_float_refuses_what_would_underflow():
         numbers.within_float(Fraction(1, 10**320), "eta")
     with pytest.raises(InvalidInput, match="float range"):
         numbers.within_float(Fraction(10**400), "eta")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        SimpleNamespace(p=1, q=0, is_Rational=True),
+        SimpleNamespace(p=1, q=2, is_Rational=False),
+        SimpleNamespace(p=1, q=2),
+        SimpleNamespace(p=1, is_Rational=True),
+        sympy.sqrt(2),
+        sympy.zoo,
+        sympy.nan,
+    ],
+)
+def test_what_only_looks_like_a_rational_is_refused(value):
+    with pytest.raises(InvalidInput):
+        numbers.exact(value, "omega")
+
+
+def test_rationals_of_sympy_are_exact():
+    assert numbers.exact(sympy.Rational(-22, 7), "omega") == Fraction(-22, 7)
+    assert numbers.exact(sympy.Integer(3), "omega") == 3
