@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swingby.errors import InvalidInput
-from swingby.simulate.growth_table import growth_table
-from swingby.simulate.missing import missing_concepts
-from swingby.simulate.outcome import judge
-from swingby.simulate.readout import level_array
-from swingby.simulate.run import advance_chunk
-from swingby.simulate.state import (
-    EXECUTED,
-    LEVELS,
-    STEP,
-    Floats,
-    Integers,
-    float_matrix,
-    make_problem,
-    make_record,
-    make_state,
-)
+from swingby.simulate.batch_arguments import Broadcast, broadcast
+from swingby.simulate.batch_piece import Piece, run_piece
+from swingby.simulate.state import Floats, Integers
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
-from swingby.theory.initial import SYMMETRY_TOLERANCE, Initial
+
+#: Runs whose arguments are spread out at a time, by each worker: the memory that a batch needs
+#: beside its arguments and results is about 2 kB a run at d = 3.
+PIECE = 4096
+#: What `BatchRun.outcome` says of runs that were not finished.
+NOT_RUN = "not_run"
+
+
+class Interrupted(KeyboardInterrupt):
+    """A batch was interrupted; `batch` holds what was finished.
+
+    Parameters
+    ----------
+    batch : BatchRun
+        Its outcome is ``"not_run"`` for the rest.
+    """
+
+    def __init__(self, batch: BatchRun) -> None:
+        done = int((batch.outcome != NOT_RUN).sum())
+        super().__init__(
+            f"interrupted: {done} of {batch.outcome.size} runs are finished, in .batch"
+        )
+        self.batch = batch
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,8 +83,14 @@ def simulate_batch(
     *,
     skip: bool = True,
     workers: int = 1,
+    progress: Callable[[int, int], object] | None = None,
 ) -> BatchRun:
-    """Run many trajectories; each is exactly what :func:`simulate` gives for it alone.
+    """Run many trajectories.
+
+    Up to d = 8, euler and gd run in the lanes of the vector unit
+    (:mod:`swingby.simulate.lanes`); each trajectory is the one of :func:`simulate` to rounding,
+    and the same to the last bit whatever runs beside it. Larger ones, and the flow, run one by
+    one and are exactly those of :func:`simulate`.
 
     Parameters
     ----------
@@ -93,16 +107,21 @@ def simulate_batch(
         Jump over steps that are linear to rounding.
     workers : int
         Threads; compiled code runs without the interpreter lock.
+    progress : callable, optional
+        Called with the number of finished runs and of all.
 
     Returns
     -------
     BatchRun
-        A run that overflows has the outcome ``"diverged"``; it does not stop the others.
+        A run that overflows has the outcome ``"diverged"``; it does not stop the others. That W is
+        not positive semidefinite any more is noticed under euler every 256 steps.
 
     Raises
     ------
     InvalidInput
         For shapes that do not broadcast, and for values that :func:`simulate` refuses.
+    Interrupted
+        On Ctrl-C, within a fraction of a second; its ``batch`` has what was finished.
 
     Examples
     --------
@@ -110,99 +129,78 @@ def simulate_batch(
     >>> batch.half_times.tolist()
     [[176.0, 349.0], [90.0, 176.0]]
     """
-    signals, matrices, rates, shape = _broadcast(signal, W0, eta)
-    count = numbers.whole(steps, "steps", 1)
-    threads = numbers.whole(workers, "workers", 1)
     require_dynamics(dynamics)
-    total, d = signals.shape
-    if dynamics != "euler":
-        values = np.linalg.eigvalsh(matrices)
-        wrong = values[:, 0] < -1e-12 * np.abs(values).max(axis=1)
-        if wrong.any():
-            raise InvalidInput(
-                f"W0[{int(np.argmax(wrong))}]",
-                "this matrix",
-                f"must be positive semidefinite for dynamics={dynamics!r}",
-                "(D.1)",
-            )
-    half_times = np.empty((total, d))
-    final = np.empty((total, d, d))
-    outcome = np.empty(total, dtype="<U16")
-    last_step = np.empty(total, dtype=np.int64)
-    executed = np.empty(total, dtype=np.int64)
-    growth = growth_table(signals, rates, dynamics)
-
-    def one(place: int) -> None:
-        initial = Initial(matrices[place], Fraction(1))
-        missing = missing_concepts(initial, signals[place])
-        kept: dict[str, Any] = {"growth": growth[place]}
-        if dynamics == "euler":
-            missing &= ~initial.matrix.any(axis=1)
-            kept["exempt"] = missing
-        else:
-            kept["null"] = missing
-        problem = make_problem(signals[place], float(rates[place]), dynamics, **kept)
-        state = make_state(initial, problem.point)
-        record = make_record([], d)
-        while advance_chunk(problem, state, record, dynamics, count, skip=skip, rest=False) == 1:
-            pass
-        half_times[place] = level_array(state)[LEVELS.index(0.5)]
-        judgement = judge(problem, state, half_times[place], missing, dynamics, "the steps")
-        outcome[place] = str(judgement.outcome)
-        final[place] = float_matrix(state)
-        last_step[place] = state.counters[STEP]
-        executed[place] = state.counters[EXECUTED]
-
-    _for_each(one, total, threads)
-    return BatchRun(
-        half_times=half_times.reshape(*shape, d),
-        outcome=outcome.reshape(shape),
-        W=final.reshape(*shape, d, d),
-        last_step=last_step.reshape(shape),
-        executed_steps=executed.reshape(shape),
+    asked = broadcast(signal, W0, eta, dynamics)
+    count = numbers.whole(steps, "steps", 1, most=2**53)
+    threads = numbers.whole(workers, "workers", 1)
+    total, d = asked.total, asked.signal.shape[-1]
+    kept = BatchRun(
+        half_times=np.full((total, d), np.nan),
+        outcome=np.full(total, NOT_RUN, dtype="<U16"),
+        W=np.full((total, d, d), np.nan),
+        last_step=np.zeros(total, dtype=np.int64),
+        executed_steps=np.zeros(total, dtype=np.int64),
     )
 
+    def keep(first: int, last: int, piece: Piece) -> None:
+        kept.half_times[first:last] = piece.half_times
+        kept.outcome[first:last] = piece.outcome
+        kept.W[first:last] = piece.W
+        kept.last_step[first:last] = piece.last_step
+        kept.executed_steps[first:last] = piece.executed
+        if progress is not None:
+            progress(int((kept.outcome != NOT_RUN).sum()), total)
 
-def _for_each(action: Callable[[int], None], total: int, threads: int) -> None:
+    halt = threading.Event()
+
+    def run(first: int, last: int) -> Piece:
+        part = asked.piece(first, last)
+        return run_piece(part, count, dynamics, skip=skip, stop=halt.is_set)
+
+    try:
+        _for_each(run, keep, _pieces(total, threads), threads, halt)
+    except KeyboardInterrupt:
+        raise Interrupted(_shaped(kept, asked)) from None
+    return _shaped(kept, asked)
+
+
+def _pieces(total: int, threads: int) -> list[tuple[int, int]]:
+    """Stretches of runs, a few for every thread where there are enough."""
+    size = max(1, min(PIECE, -(-total // (4 * threads)) if threads > 1 else PIECE))
+    return [(first, min(first + size, total)) for first in range(0, total, size)]
+
+
+def _for_each(
+    run: Callable[[int, int], Piece],
+    keep: Callable[[int, int, Piece], None],
+    pieces: list[tuple[int, int]],
+    threads: int,
+    halt: threading.Event,
+) -> None:
     if threads == 1:
-        for place in range(total):
-            action(place)
+        for piece in pieces:
+            keep(*piece, run(*piece))
         return
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(action, range(total)):
-            pass
+        waiting = {pool.submit(run, *piece): piece for piece in pieces}
+        try:
+            for done in as_completed(waiting):
+                keep(*waiting[done], done.result())
+        except BaseException:
+            halt.set()
+            pool.shutdown(cancel_futures=True)
+            for done, piece in waiting.items():
+                if done.done() and not done.cancelled() and done.exception() is None:
+                    keep(*piece, done.result())
+            raise
 
 
-def _broadcast(
-    signal: ArrayLike, W0: ArrayLike, eta: ArrayLike
-) -> tuple[Floats, Floats, Floats, tuple[int, ...]]:
-    signals = numbers.real_array(signal, "signal", "Sec. 4")
-    matrices = numbers.real_array(W0, "W0", "(D.2)")
-    rates = numbers.real_array(eta, "eta", "(D.2)")
-    if signals.ndim < 1:
-        raise InvalidInput("signal", signal, "must have shape (..., d)", "Sec. 4")
-    d = signals.shape[-1]
-    if matrices.ndim < 2 or matrices.shape[-2:] != (d, d):
-        raise InvalidInput("W0", f"shape {matrices.shape}", f"must have shape (..., {d}, {d})")
-    if (signals < 0).any():
-        raise InvalidInput("signal", signals.min(), "must not be negative", "Sec. 4")
-    if (rates <= 0).any():
-        raise InvalidInput("eta", rates.min(), "must be positive", "(D.2)")
-    try:
-        shape = np.broadcast_shapes(signals.shape[:-1], matrices.shape[:-2], rates.shape)
-    except ValueError:
-        shapes = f"{signals.shape}, {matrices.shape}, {rates.shape}"
-        raise InvalidInput("signal, W0, eta", shapes, "must broadcast") from None
-    mirrored = matrices.swapaxes(-1, -2)
-    sizes = np.abs(matrices).max(axis=(-2, -1), keepdims=True)
-    if (np.abs(matrices - mirrored) > SYMMETRY_TOLERANCE * sizes).any():
-        raise InvalidInput("W0", "a matrix", "must be symmetric, as W = U U^T is", "(D.2)")
-    if (sizes == 0).any():
-        raise InvalidInput("W0", "the zero matrix", "must not be zero", "Assumption D.1")
-    symmetric = (matrices + mirrored) / 2
-    return (
-        np.ascontiguousarray(np.broadcast_to(signals, (*shape, d))).reshape(-1, d),
-        np.ascontiguousarray(np.broadcast_to(symmetric, (*shape, d, d))).reshape(-1, d, d),
-        np.ascontiguousarray(np.broadcast_to(rates, shape)).reshape(-1),
-        shape,
+def _shaped(kept: BatchRun, asked: Broadcast) -> BatchRun:
+    shape, d = asked.shape, asked.signal.shape[-1]
+    return BatchRun(
+        half_times=kept.half_times.reshape(*shape, d),
+        outcome=kept.outcome.reshape(shape),
+        W=kept.W.reshape(*shape, d, d),
+        last_step=kept.last_step.reshape(shape),
+        executed_steps=kept.executed_steps.reshape(shape),
     )

@@ -230,16 +230,19 @@ def jump(
     keeps_psd: bool,
     stop_at: int,
     work: Floats,
+    grain: int,
 ) -> int:  # pragma: no cover
     """Jump as far as allowed, at most to step stop_at; the number of steps, 0 for none.
 
-    Records inside the jump and at its end are written; the other events of the landing are the
-    caller's to look at.
+    A jump that does not reach stop_at is a multiple of `grain` steps long. Records inside the jump
+    and at its end are written; the other events of the landing are the caller's to look at.
     """
     t = state.counters[STEP]
     d = state.X.shape[0]
     learned = np.zeros(d, dtype=np.bool_)
     n = longest_jump(problem, state, learned, stop_at - t)
+    if n < stop_at - t:
+        n -= n % grain
     if n < SHORTEST_JUMP:
         return 0
     landing = np.empty((d, d))
@@ -255,7 +258,7 @@ def jump(
                 bad = middle
             else:
                 good = middle
-        n = good
+        n = good - good % grain
         if n < SHORTEST_JUMP:
             return 0
         land(problem, state, learned, n, landing, shift)

@@ -214,7 +214,7 @@ def advance(
         renormalise(state)
         if any_null and gd:
             project_null(problem, state, Q)
-        if skip and jump(problem, state, record, gd, stop_at, Q) > 0:
+        if skip and jump(problem, state, record, gd, stop_at, Q, 1) > 0:
             observe(problem, state, record)
             continue
         before = counters[STEP]

@@ -11,6 +11,7 @@ import numpy as np
 
 from swingby.simulate.compiling import compiled
 from swingby.simulate.state import (
+    END,
     EXCEEDED,
     EXTREMA,
     HEADING,
@@ -27,8 +28,6 @@ from swingby.simulate.state import (
     State,
 )
 
-#: |W - I| at most this on the concepts with a > 0 is the end of learning.
-END = 0.01
 #: A pivot of LDL^T counts as negative below -PIVOT_ROUNDING * d * w_kk. Eliminating one concept
 #: after the other from a positive semidefinite W changes the k-th pivot by at most about
 #: (d + 1) 2^-53 w_kk, because no intermediate entry exceeds w_kk; eight times 2^-52 leaves room

@@ -28,6 +28,8 @@ Booleans = NDArray[np.bool_]
 
 #: Levels of w_kk whose first passage every run reports.
 LEVELS = (0.1, 0.5, 0.8, 0.99)
+#: |W - I| at most this on the concepts with a > 0 is the end of learning.
+END = 0.01
 #: Extrema of the test loss kept; more set the flag OVERFLOW.
 MOST_EXTREMA = 512
 #: A swing of the test loss counts from this fraction of its initial value on.

@@ -212,7 +212,11 @@ def test_a_batch_is_its_single_runs(dynamics: str) -> None:
             SIMTask.from_signal(a), starts[place], etas[place], 4000, dynamics, record="none"
         )
         assert np.array_equal(batch.half_times[place], run.half_times, equal_nan=True)
-        assert np.array_equal(batch.W[place], run.W[-1])
+        # The maps run in lanes, where a product and a sum may be rounded together.
+        # It grows where W runs away.
+        lost = 1e-6 if run.outcome == "diverged" else 1e-11
+        rounding = 0.0 if dynamics == "flow" else lost
+        assert np.allclose(batch.W[place], run.W[-1], rtol=rounding, atol=rounding * 1e-5)
         assert batch.outcome[place] == run.outcome
         assert batch.last_step[place] == run.last_step
     if dynamics == "euler":

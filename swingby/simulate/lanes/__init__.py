@@ -1,0 +1,1 @@
+"""Many small trajectories at once: one trajectory per lane of the vector unit."""

@@ -1,0 +1,202 @@
+r"""The text of one step of the maps for a fixed d, without loops over concepts.
+
+A tile holds :data:`LANES` trajectories; a row of it holds one number of each. The loop over lanes
+is the innermost one and its body has no branch, so a compiler turns it into vector instructions,
+with every entry of W in a register where they suffice. With
+:math:`g_{ij} = \eta (a_i + a_j) w_{ij}`, :math:`y_{ij} = \sum_k g_{ik} w_{kj}` and
+:math:`c_{ij} = \eta a_i w_{ij} - \tfrac12 y_{ij}` the next entry is
+
+.. math:: \text{euler:} \quad w_{ij} + g_{ij} - \tfrac12 (y_{ij} + y_{ji}), \qquad
+          \text{gd:} \quad w_{ij} + c_{ij} + c_{ji} + \eta a_j c_{ij}
+          - \tfrac12 \textstyle\sum_k c_{ik} g_{kj},
+
+which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. The text is made from d and two flags
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+#: Trajectories in a tile.
+LANES = 32
+
+
+def place(d: int, i: int, j: int) -> int:
+    """The number of entry (i, j) of a symmetric matrix: rows of the upper triangle in turn.
+
+    Parameters
+    ----------
+    d, i, j : int
+        Indices from 0, in any order.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> [place(3, i, j) for i in range(3) for j in range(i, 3)]
+    [0, 1, 2, 3, 4, 5]
+    """
+    first, second = min(i, j), max(i, j)
+    return first * d - first * (first - 1) // 2 + second - first
+
+
+class Rows(NamedTuple):
+    """Where the rows of a tile begin; a row has one number for each lane.
+
+    X: entries of the symmetric matrix by :func:`place`; of each concept k: rates: eta a_k;
+    square: 2^(2 m_k), of W = D X D; bar: what x_kk has to reach; below: 1 as long as it has
+    not; waited: steps for which it has not; `end`: how many rows there are.
+    """
+
+    X: int
+    rates: int
+    square: int
+    bar: int
+    below: int
+    waited: int
+    end: int
+
+
+def rows(d: int) -> Rows:
+    """The rows of a tile, all in one array, so that a compiler knows that they do not overlap.
+
+    Parameters
+    ----------
+    d : int
+
+    Returns
+    -------
+    Rows
+    """
+    entries = d * (d + 1) // 2
+    return Rows(0, *(entries + d * number for number in range(6)))
+
+
+def step_source(d: int, *, gd: bool, scaled: bool) -> str:
+    """The text of a function that takes steps of all lanes of a tile.
+
+    Parameters
+    ----------
+    d : int
+    gd : bool
+        The map gd, else euler.
+    scaled : bool
+        W is held as D X D: every product over k carries ``square[k]``.
+
+    Returns
+    -------
+    str
+        A function ``steps(tile, count)``; the tile is flat, see :class:`Rows`. It needs a
+        function ``fma(a, b, c)``, a b + c rounded once: where products and sums are fused is
+        written down and not left to the compiler, so every lane has the same bits in any company.
+    """
+    at = rows(d)
+    body = [f"r{i} = {_row(at.rates + i)}" for i in range(d)]
+    body += [f"{_w(i, j)} = {_row(place(d, i, j))}" for i, j in _pairs(d)]
+    if scaled:
+        body += [f"s{i} = {_row(at.square + i)}" for i in range(d)]
+    body += _change(d, gd=gd, scaled=scaled)
+    for i, j in _pairs(d):
+        body.append(f"{_row(place(d, i, j))} = v{i}_{j}")
+        if i == j:
+            body.append(f"b = 0.0 if v{i}_{i} >= {_row(at.bar + i)} else {_row(at.below + i)}")
+            body += [f"{_row(at.below + i)} = b", f"{_row(at.waited + i)} += b"]
+    lines = ["def steps(tile, count):", " for n in range(count):", f"  for l in range({LANES}):"]
+    return "\n".join([*lines, *(f"   {line}" for line in body), ""])
+
+
+def single_source(d: int, block: int, *, gd: bool, scaled: bool) -> str:
+    """The text of a function that takes steps of one trajectory: the same sums, the same bits.
+
+    Parameters
+    ----------
+    d : int
+    block : int
+        Most steps of a call.
+    gd, scaled : bool
+        As for :func:`step_source`.
+
+    Returns
+    -------
+    str
+        A function ``steps(numbers, block, count)`` of flat arrays: numbers has the entries of X,
+        then eta a_k, then the squares; block takes x_ij after step n at
+        ``(i d + j) block + n``, i <= j.
+    """
+    entries = d * (d + 1) // 2
+    begin = [f"{_w(i, j)} = numbers[{place(d, i, j)}]" for i, j in _pairs(d)]
+    begin += [f"r{i} = numbers[{entries + i}]" for i in range(d)]
+    if scaled:
+        begin += [f"s{i} = numbers[{entries + d + i}]" for i in range(d)]
+    body = _change(d, gd=gd, scaled=scaled)
+    for i, j in _pairs(d):
+        body += [f"{_w(i, j)} = v{i}_{j}", f"block[{(i * d + j) * block} + n] = v{i}_{j}"]
+    return "\n".join(
+        [
+            "def steps(numbers, block, count):",
+            *(f" {line}" for line in begin),
+            " for n in range(count):",
+            *(f"  {line}" for line in body),
+            "",
+        ]
+    )
+
+
+def _change(d: int, *, gd: bool, scaled: bool) -> list[str]:
+    """From w, r = eta a, and s the squares, the next entries v."""
+    lines = [f"{_g(i, j)} = (r{i} + r{j}) * {_w(i, j)}" for i, j in _pairs(d)]
+    if scaled:
+        every = [(i, j) for i in range(d) for j in range(d)]
+        lines += [f"z{i}_{j} = s{i} * {_w(i, j)}" for i, j in every]
+        lines += [f"h{i}_{j} = s{i} * {_g(i, j)}" for i, j in every if gd]
+
+    def y(i: int, j: int) -> str:
+        return _chain((_g(i, k), f"z{k}_{j}" if scaled else _w(k, j)) for k in range(d))
+
+    if gd:
+        lines += [
+            f"c{i}_{j} = fma(-0.5, {y(i, j)}, r{i} * {_w(i, j)})"
+            for i in range(d)
+            for j in range(d)
+        ]
+    for i, j in _pairs(d):
+        if gd:
+            total = _chain((f"c{i}_{k}", f"h{k}_{j}" if scaled else _g(k, j)) for k in range(d))
+            change = f"(c{i}_{j} + c{j}_{i}) + fma(-0.5, {total}, r{j} * c{i}_{j})"
+            lines.append(f"v{i}_{j} = {_w(i, j)} + ({change})")
+        elif i == j:
+            lines.append(f"v{i}_{j} = ({_w(i, j)} + {_g(i, j)}) - {y(i, i)}")
+        else:
+            # Two sums side by side: a single trajectory waits for the longest one.
+            both = f"{y(i, j)} + {y(j, i)}"
+            lines.append(f"v{i}_{j} = fma(-0.5, {both}, {_w(i, j)} + {_g(i, j)})")
+    return lines
+
+
+def _pairs(d: int) -> list[tuple[int, int]]:
+    return list(combinations_with_replacement(range(d), 2))
+
+
+def _row(number: int) -> str:
+    return f"tile[{number * LANES} + l]"
+
+
+def _w(i: int, j: int) -> str:
+    return f"w{min(i, j)}_{max(i, j)}"
+
+
+def _g(i: int, j: int) -> str:
+    return f"g{min(i, j)}_{max(i, j)}"
+
+
+def _chain(factors: Iterable[tuple[str, str]]) -> str:
+    """A sum of products, in this order, each rounded once together with its sum."""
+    total = ""
+    for first, second in factors:
+        total = f"fma({first}, {second}, {total})" if total else f"{first} * {second}"
+    return total

@@ -1,0 +1,232 @@
+"""Trajectories in lanes: the formulas, the runs one by one, and that nobody sees the neighbours.
+
+The second implementations are the maps written with NumPy matrices, and `simulate`.
+"""
+
+import numpy as np
+import pytest
+
+from swingby.simulate import batch as module
+from swingby.simulate.batch import Interrupted, simulate_batch
+from swingby.simulate.compiled_steps import lane_steps
+from swingby.simulate.run import simulate
+from swingby.simulate.step_source import LANES, place, rows, step_source
+from swingby.theory.task import SIMTask
+
+#: Warnings of single runs about a W(0) that euler loses, or of deficient rank.
+pytestmark = pytest.mark.filterwarnings("ignore::swingby.errors.SwingbyWarning")
+
+
+def one_step(a, W, eta, *, gd):
+    A, identity = np.diag(a), np.eye(len(a))
+    B = A - (A @ W + W @ A) / 2
+    if gd:
+        return (identity + eta * B) @ W @ (identity + eta * B)
+    return W + eta * (B @ W + W @ B)
+
+
+def filled_tile(signals, starts, etas, exponents):
+    d = signals.shape[1]
+    at = rows(d)
+    tile = np.zeros((at.end, LANES))
+    for i in range(d):
+        tile[at.rates + i] = etas * signals[:, i]
+        tile[at.square + i] = 4.0 ** exponents[:, i]
+        tile[at.bar + i] = 0.5 / tile[at.square + i]
+        tile[at.below + i] = 1
+        for j in range(i, d):
+            tile[place(d, i, j)] = np.ldexp(starts[:, i, j], -exponents[:, i] - exponents[:, j])
+    return tile
+
+
+def random_tile(d, seed=0):
+    generator = np.random.default_rng(seed)
+    signals = generator.uniform(0.2, 3, (LANES, d))
+    U = generator.standard_normal((LANES, d, d)) / 3
+    return signals, U @ U.swapaxes(1, 2), generator.uniform(0.001, 0.05, LANES)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("gd", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_a_step_of_every_lane_is_the_printed_formula(d, gd, scaled):
+    signals, starts, etas = random_tile(d)
+    exponents = np.zeros((LANES, d), dtype=np.int64)
+    if scaled:
+        exponents -= np.random.default_rng(1).integers(0, 30, (LANES, d))
+    tile = filled_tile(signals, starts, etas, exponents)
+    flat = tile.ravel()
+    _call(d, gd, scaled, flat)
+    after = flat.reshape(tile.shape)
+    for lane in range(LANES):
+        expected = one_step(signals[lane], starts[lane], etas[lane], gd=gd)
+        for i in range(d):
+            for j in range(i, d):
+                shift = exponents[lane, i] + exponents[lane, j]
+                found = np.ldexp(after[place(d, i, j), lane], shift)
+                assert found == pytest.approx(expected[i, j], rel=1e-13, abs=1e-15)
+            below = after[rows(d).below + i, lane]
+            assert below == (expected[i, i] < 0.5)
+            assert after[rows(d).waited + i, lane] == below
+
+
+def _call(d, gd, scaled, flat):
+    """One step by the text itself, which is also Python."""
+    made = {"fma": lambda a, b, c: a * b + c}
+    exec(step_source(d, gd=gd, scaled=scaled), made)
+    made["steps"](flat, 1)
+
+
+@pytest.mark.parametrize("gd", [False, True])
+@pytest.mark.parametrize("d", [2, 4])
+def test_compiled_steps_are_the_text_to_rounding_and_scaling_changes_no_bit(d, gd):
+    signals, starts, etas = random_tile(d, 2)
+    none = np.zeros((LANES, d), dtype=np.int64)
+    tile = filled_tile(signals, 1e-3 * starts, etas, none).ravel()
+    by_text = tile.copy()
+    for _ in range(50):
+        _call(d, gd, False, by_text)
+    plain, scaled = tile.copy(), tile.copy()
+    _run_compiled(d, gd, False, plain)
+    _run_compiled(d, gd, True, scaled)
+    assert np.allclose(plain, by_text, rtol=1e-12, atol=0)
+    # Here every m_k is 0, so the factors are 1: lanes that need none may share a tile with others.
+    assert np.array_equal(plain, scaled)
+
+
+def _run_compiled(d, gd, scaled, flat):
+    from swingby.simulate.compiling import compiled
+
+    steps = lane_steps(d, gd=gd, scaled=scaled)
+
+    @compiled
+    def run(steps, flat, count):
+        steps(flat, count)
+
+    run(steps, flat, 50)
+
+
+def random_batch(d, count, seed, smallest):
+    generator = np.random.default_rng(seed)
+    signals = generator.uniform(0.3, 4, (count, d))
+    U = generator.standard_normal((count, d, d))
+    W0 = U @ U.swapaxes(1, 2)
+    omega = 10.0 ** -generator.uniform(1, smallest, count)
+    W0 *= (omega / np.diagonal(W0, axis1=1, axis2=2).max(axis=1))[:, None, None]
+    return signals, (W0 + W0.swapaxes(1, 2)) / 2, 0.05 / signals.max(axis=1)
+
+
+def same_as_single_runs(signals, W0, etas, steps, dynamics, **more):
+    batch = simulate_batch(signals, W0, etas, steps, dynamics, **more)
+    for k in range(len(signals)):
+        task = SIMTask.from_signal(signals[k].tolist())
+        run = simulate(task, W0[k], etas[k], steps, dynamics, record="none")
+        assert np.array_equal(batch.half_times[k], run.half_times, equal_nan=True)
+        assert batch.outcome[k] == run.outcome.value
+        assert batch.last_step[k] == run.last_step
+        if run.outcome != "diverged":
+            assert np.allclose(batch.W[k], run.W[-1], rtol=1e-8, atol=1e-14)
+    return batch
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+@pytest.mark.parametrize(("d", "smallest"), [(1, 300), (2, 250), (3, 6), (3, 280), (4, 40), (6, 8)])
+def test_lanes_are_single_runs(d, smallest, dynamics):
+    signals, W0, etas = random_batch(d, 40, d, smallest)
+    batch = same_as_single_runs(signals, W0, etas, 12_000, dynamics)
+    assert np.isfinite(batch.half_times).any()
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_special_starts_end_as_single_runs_do(dynamics):
+    ones = np.full((3, 3), 1e-4)
+    cases = [
+        ([3, 2, 1], ones),  # of rank one
+        ([3, 2, 1], np.diag([1e-3, 0, 1e-3])),  # a concept that is absent
+        ([3, 1, 0], 1e-3 * np.eye(3)),  # a free direction
+        ([2, 2, 1], 1e-3 * (np.eye(3) + 0.2)),  # equal signals
+        ([3, 2, 1], np.diag([0.9, 0.5, 0.1])),  # above 1/2 from the start
+        ([3, 2, 1], np.diag([2.0, 1.5, 1.0])),  # above 1
+        ([3, 2, 1], 1e-3 * np.eye(3) + 1e-308),  # an entry at the end of the float range
+        ([1e-3, 1e-3, 1e-3], 1e-3 * np.eye(3)),  # hardly anything happens
+        ([12, 9, 1], 1e-2 * (np.eye(3) + 0.3)),  # eta a = 0.6: coarse steps
+        ([3, 2, 1], np.diag([1e200, 1e-3, 1e-3])),  # leaves the float range at once
+    ]
+    signals = np.array([case[0] for case in cases], dtype=float)
+    W0 = np.array([case[1] for case in cases])
+    batch = same_as_single_runs(signals, W0, np.full(len(cases), 0.05), 3000, dynamics)
+    assert set(batch.outcome) >= {"converged", "trapped", "diverged", "stopped_early"} - (
+        {"trapped"} if dynamics == "euler" else set()
+    )
+
+
+def test_a_start_that_is_not_semidefinite_is_lost_or_diverges_under_euler():
+    signals = np.array([[3.0, 2.0], [3.0, 2.0]])
+    W0 = np.array([[[1e-3, 2e-3], [2e-3, 1e-3]], [[1e-3, 1.01e-3], [1.01e-3, 1e-3]]])
+    batch = same_as_single_runs(signals, W0, np.full(2, 0.01), 150, "euler")
+    assert set(batch.outcome) == {"lost_psd"}
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_the_neighbours_change_no_bit(dynamics):
+    signals, W0, etas = random_batch(3, 3 * LANES + 5, 9, 200)
+    whole = simulate_batch(signals, W0, etas, 4000, dynamics)
+    order = np.random.default_rng(0).permutation(len(etas))
+    moved = simulate_batch(signals[order], W0[order], etas[order], 4000, dynamics, workers=3)
+    for name in ("half_times", "W", "outcome", "last_step"):
+        found, expected = getattr(moved, name), getattr(whole, name)[order]
+        equal_nan = expected.dtype.kind == "f"
+        assert np.array_equal(found, expected, equal_nan=equal_nan), name
+    alone = simulate_batch(signals[7], W0[7], etas[7], 4000, dynamics)
+    assert np.array_equal(alone.W, whole.W[7])
+    assert alone.half_times.shape == (3,)
+
+
+def test_jumps_change_nothing_but_rounding():
+    signals, W0, etas = random_batch(3, 40, 4, 120)
+    far = simulate_batch(signals, W0, etas, 30_000, "gd")
+    near = simulate_batch(signals, W0, etas, 30_000, "gd", skip=False)
+    assert (far.executed_steps < near.executed_steps).all()
+    assert np.array_equal(far.half_times, near.half_times, equal_nan=True)
+    assert np.array_equal(far.outcome, near.outcome)
+    assert np.allclose(far.W, near.W, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupted_batch_keeps_what_was_finished(workers, monkeypatch):
+    monkeypatch.setattr(module, "PIECE", 10)
+    signals, W0, etas = random_batch(2, 100, 3, 5)
+    whole = simulate_batch(signals, W0, etas, 500, "gd")
+
+    def interrupt(done, total):
+        assert total == 100
+        if done >= 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="of 100 runs are finished") as caught:
+        simulate_batch(signals, W0, etas, 500, "gd", workers=workers, progress=interrupt)
+    batch = caught.value.batch
+    finished = batch.outcome != "not_run"
+    assert 30 <= finished.sum() < 100
+    assert np.array_equal(batch.W[finished], whole.W[finished])
+    assert np.isnan(batch.W[~finished]).all()
+
+
+def test_larger_dimensions_and_the_flow_run_one_by_one_and_exactly():
+    for d, dynamics in ((9, "gd"), (9, "euler"), (2, "flow")):
+        signals, W0, etas = random_batch(d, 3, d, 4)
+        batch = simulate_batch(signals, W0, etas, 300, dynamics)
+        for k in range(3):
+            task = SIMTask.from_signal(signals[k].tolist())
+            run = simulate(task, W0[k], etas[k], 300, dynamics, record="none")
+            assert np.array_equal(batch.W[k], run.W[-1])
+
+
+def test_arguments_are_spread_out_only_a_piece_at_a_time():
+    # 10^5 runs from one W(0) and one signal: a copy of W(0) for each would be 7 MB.
+    etas = np.linspace(0.001, 0.01, 100_000).reshape(100, 1000)
+    batch = simulate_batch([2.0, 1.0, 0.5], 1e-2 * np.eye(3), etas, 2, "euler")
+    assert batch.half_times.shape == (100, 1000, 3)
+    assert set(batch.outcome.ravel()) == {"stopped_early"}
+    first = one_step([2.0, 1.0, 0.5], 1e-2 * np.eye(3), etas[99, 999], gd=False)
+    assert np.allclose(batch.W[99, 999], one_step([2.0, 1.0, 0.5], first, etas[99, 999], gd=False))
