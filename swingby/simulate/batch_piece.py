@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from swingby.simulate.batch_arguments import Batch, missing_of
 from swingby.simulate.growth_table import growth_table
-from swingby.simulate.lanes.run import LARGEST, Stopped, run_lanes
+from swingby.simulate.lanes.run import BLOCK, LARGEST, SHORT_BLOCK, Stopped, run_lanes
 from swingby.simulate.lanes.tile import Ends, make_queue
 from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.readout import level_array
@@ -69,15 +69,28 @@ def run_piece(
     if dynamics == "flow" or batch.signal.shape[1] > LARGEST:
         return _one_by_one(batch, missing, steps, dynamics, skip=skip, stop=stop)
     null = missing if dynamics == "gd" else np.zeros_like(missing)
-    queue = make_queue(batch.signal, batch.W0, batch.eta, null, dynamics)
-    ends = run_lanes(queue, steps, dynamics, skip=skip, stop=stop)
-    half_times = np.where(ends.half_times < 0, np.nan, ends.half_times)
+    kept = _room(*batch.signal.shape)
+    for held, block in ((False, BLOCK), (True, SHORT_BLOCK)):
+        runs = np.flatnonzero(null.any(axis=1) == held)
+        if not len(runs):
+            continue
+        signal = batch.signal[runs]
+        queue = make_queue(signal, batch.W0[runs], batch.eta[runs], null[runs], dynamics)
+        ends = run_lanes(queue, steps, dynamics, block, skip=skip, stop=stop)
+        half_times = np.where(ends.half_times < 0, np.nan, ends.half_times)
+        kept.half_times[runs], kept.W[runs] = half_times, ends.W
+        kept.outcome[runs] = _outcomes(ends, half_times, signal > 0, missing[runs])
+        kept.last_step[runs], kept.executed[runs] = ends.last_step, ends.executed
+    return kept
+
+
+def _room(total: int, d: int) -> Piece:
     return Piece(
-        half_times=half_times,
-        outcome=_outcomes(ends, half_times, batch.signal > 0, missing),
-        W=ends.W,
-        last_step=ends.last_step,
-        executed=ends.executed,
+        half_times=np.empty((total, d)),
+        outcome=np.empty(total, dtype="<U16"),
+        W=np.empty((total, d, d)),
+        last_step=np.empty(total, dtype=np.int64),
+        executed=np.empty(total, dtype=np.int64),
     )
 
 
@@ -110,13 +123,7 @@ def _one_by_one(
 ) -> Piece:
     total, d = batch.signal.shape
     growth = growth_table(batch.signal, batch.eta, dynamics)
-    kept = Piece(
-        half_times=np.empty((total, d)),
-        outcome=np.empty(total, dtype="<U16"),
-        W=np.empty((total, d, d)),
-        last_step=np.empty(total, dtype=np.int64),
-        executed=np.empty(total, dtype=np.int64),
-    )
+    kept = _room(total, d)
     for k in range(total):
         given: dict[str, Any] = {"growth": growth[k]}
         given["exempt" if dynamics == "euler" else "null"] = missing[k]

@@ -8,11 +8,11 @@ computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from swingby.simulate.compiling import compiled
+from swingby.simulate.compiling import compiled, compiled_inside
 from swingby.simulate.jump_kernels import jump, renormalise
 from swingby.simulate.observation_kernels import (
     at_goal,
@@ -28,6 +28,7 @@ from swingby.simulate.state import (
     EXECUTED,
     PSD_CONCEPT,
     PSD_LOST,
+    RECORDED,
     SETTLED,
     STARTED,
     STEP,
@@ -37,97 +38,106 @@ from swingby.simulate.state import (
     State,
 )
 
-Steps = Callable[[Problem, State, bool, int, Floats, Floats], None]
-
 #: What `advance` returns.
 REACHED, BUDGET_SPENT, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
 #: W does not change any more when every update is at most one unit in the last place of 1.
 REST = 2.0**-52
-#: Steps taken between two looks at the events, attempts to jump, and renormalisations.
+#: Steps taken between two looks at the events, attempts to jump, and renormalisations. What
+#: rounding makes of a component that W(0) lacks grows by less than 1e12 within so many steps.
 BLOCK = 64
+#: The same up to d = 4, where the looks would take longer than the steps, and nothing is lacking.
+LONG_BLOCK = 256
+#: Up to this dimension steps are written out without loops.
+WRITTEN_OUT = 8
 #: From this dimension on, products of matrices are left to BLAS.
 BLAS_FROM = 17
 
 
-def _make_steps(size: int) -> Steps:
-    """The loop over the steps of a block, for one dimension d = size, or for any (size 0).
+@compiled
+def block_length(d: int) -> int:  # pragma: no cover
+    """Most steps between two looks."""
+    return LONG_BLOCK if d <= 4 else BLOCK
 
-    With d known at compile time the loops over entries are unrolled, which is five times as fast
-    at d = 3. The arithmetic, and with it every bit, is the same.
-    """
 
-    @compiled
-    def steps(
-        problem: Problem, state: State, gd: bool, count: int, block: Floats, scratch: Floats
-    ) -> None:  # pragma: no cover
-        signal, sums, eta, square = problem.signal, problem.sums, problem.eta, state.square
-        X, G, Z, Y = scratch[0], scratch[1], scratch[2], scratch[3]
-        d = size if size > 0 else X.shape[0]
+@compiled
+def _steps_any(
+    problem: Problem, state: State, gd: bool, count: int, block: Floats, scratch: Floats
+) -> None:  # pragma: no cover
+    """The steps of a block for any d, in loops."""
+    sums, eta, square = problem.sums, problem.eta, state.square
+    X, G, Z, Y = scratch[0], scratch[1], scratch[2], scratch[3]
+    d = X.shape[0]
+    X[:] = state.X
+    for n in range(count):
         for i in range(d):
             for j in range(d):
-                X[i, j] = state.X[i, j]
-        for n in range(count):
-            for i in range(d):
-                for j in range(d):
-                    G[i, j] = sums[i, j] * X[i, j]
-                    Z[i, j] = square[i] * X[i, j]
-            if size == 0 and d >= BLAS_FROM:
-                np.dot(G, Z, Y)
-            else:
-                for i in range(d):
-                    for j in range(d):
-                        total = 0.0
-                        for k in range(d):
-                            total += G[i, k] * Z[k, j]
-                        Y[i, j] = total
-            if gd:
-                _gd_change(signal, square, eta, size, scratch)
-                for i in range(d):
-                    for j in range(i, d):
-                        X[i, j] += Z[i, j]
-                        X[j, i] = X[i, j]
-            else:
-                for i in range(d):
-                    for j in range(i, d):
-                        X[i, j] += eta * (G[i, j] - 0.5 * (Y[i, j] + Y[j, i]))
-                        X[j, i] = X[i, j]
+                G[i, j] = sums[i, j] * X[i, j]
+                Z[i, j] = square[i] * X[i, j]
+        _multiply(G, Z, Y)
+        if gd:
+            _gd_change(problem.signal, square, eta, scratch)
             for i in range(d):
                 for j in range(i, d):
-                    block[i, j, n] = X[i, j]
+                    X[i, j] += Z[i, j]
+                    X[j, i] = X[i, j]
+        else:
+            for i in range(d):
+                for j in range(i, d):
+                    X[i, j] += eta * (G[i, j] - 0.5 * (Y[i, j] + Y[j, i]))
+                    X[j, i] = X[i, j]
+        for i in range(d):
+            for j in range(i, d):
+                block[i, j, n] = X[i, j]
 
-    return steps
+
+@compiled
+def _multiply(left: Floats, right: Floats, product: Floats) -> None:  # pragma: no cover
+    """A product of matrices; rows of the right one in lanes, or BLAS for large ones."""
+    d = left.shape[0]
+    if d >= BLAS_FROM:
+        np.dot(left, right, product)
+        return
+    for i in range(d):
+        for j in range(d):
+            product[i, j] = 0.0
+        for k in range(d):
+            factor = left[i, k]
+            for j in range(d):
+                product[i, j] += factor * right[k, j]
 
 
 @compiled
 def _gd_change(
-    signal: Floats, square: Floats, eta: float, size: int, scratch: Floats
+    signal: Floats, square: Floats, eta: float, scratch: Floats
 ) -> None:  # pragma: no cover
     """The change of X under gd, from G and Y, into Z."""
     X, G, Z, Y, Q = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
-    d = size if size > 0 else X.shape[0]
+    d = X.shape[0]
     for i in range(d):
         for j in range(d):
             Y[i, j] = signal[i] * X[i, j] - 0.5 * Y[i, j]
             Z[i, j] = square[i] * G[i, j]
-    if size == 0 and d >= BLAS_FROM:
-        np.dot(Y, Z, Q)
-    else:
-        for i in range(d):
-            for j in range(i, d):
-                total = 0.0
-                for k in range(d):
-                    total += Y[i, k] * Z[k, j]
-                Q[i, j] = total
+    _multiply(Y, Z, Q)
     for i in range(d):
         for j in range(i, d):
             second = Y[i, j] * signal[j] - 0.5 * Q[i, j]
             Z[i, j] = eta * (Y[i, j] + Y[j, i]) + (eta * eta) * second
 
 
-_steps_any = _make_steps(0)
-_steps_two = _make_steps(2)
-_steps_three = _make_steps(3)
-_steps_four = _make_steps(4)
+@compiled
+def _fill(problem: Problem, state: State, numbers: Floats) -> bool:  # pragma: no cover
+    """The numbers that the written-out steps begin with; whether W is held as D X D."""
+    d = state.X.shape[0]
+    place, scaled = 0, False
+    for i in range(d):
+        for j in range(i, d):
+            numbers[place] = state.X[i, j]
+            place += 1
+    for i in range(d):
+        numbers[place + i] = problem.eta * problem.signal[i]
+        numbers[place + d + i] = state.square[i]
+        scaled |= state.exponent[i] != 0
+    return scaled
 
 
 @compiled
@@ -143,7 +153,7 @@ def _at_rest(problem: Problem, state: State, block: Floats, n: int) -> bool:  # 
     return at_goal(problem, state, block, n)
 
 
-@compiled
+@compiled_inside
 def _accept(
     problem: Problem, state: State, block: Floats, count: int, rest: bool
 ) -> tuple[int, int]:  # pragma: no cover
@@ -152,13 +162,16 @@ def _accept(
     kept = count
     for i in range(d):
         for j in range(i, d):
+            # An entry that is not finite never becomes finite again.
+            if abs(block[i, j, kept - 1] * state.weight[i, j]) < np.inf:
+                continue
             for n in range(kept):
                 if not abs(block[i, j, n] * state.weight[i, j]) < np.inf:
                     kept = n
                     break
+            if kept == 0:
+                return 0, NOT_FINITE
     code = REACHED if kept == count else NOT_FINITE
-    if kept == 0:
-        return 0, code
     last = kept - 1
     if rest and _at_rest(problem, state, block, last):
         code = CAME_TO_REST
@@ -177,6 +190,8 @@ def _accept(
 
 @compiled
 def advance(
+    plain: Any,
+    scaled: Any,
     problem: Problem,
     state: State,
     record: Record,
@@ -188,15 +203,20 @@ def advance(
 ) -> int:  # pragma: no cover
     """Run euler (gd False) or gd until step stop_at, at rest, not finite, or out of budget.
 
+    `plain` and `scaled` are steps written out for this d, see
+    :func:`swingby.simulate.compiled_steps.single_steps`; above WRITTEN_OUT they are not used.
     `budget` bounds the steps executed in this call, up to one block; `skip` allows jumps; `rest`
     asks to stop once W no longer changes. Steps are taken in blocks, and the events of a block
     are looked at together.
     """
     counters = state.counters
     d = state.X.shape[0]
-    scratch, Q = np.empty((5, d, d)), np.empty((d, d))
-    block, loss = np.empty((d, d, BLOCK)), np.empty((2, BLOCK))
-    work = np.empty((d + 1, d, BLOCK))
+    scratch, Q, at = np.empty((5, d, d)), np.empty((d, d)), np.empty((d, d))
+    numbers = np.empty(d * (d + 5) // 2)
+    length = block_length(d)
+    block, loss = np.empty((d, d, length)), np.empty((2, length))
+    flat = block.reshape(-1)
+    work = np.empty((d + 1, d, length))
     any_null = problem.null.any()
     if counters[STARTED] == 0:
         counters[STARTED] = 1
@@ -218,23 +238,22 @@ def advance(
             observe(problem, state, record)
             continue
         before = counters[STEP]
-        count = min(BLOCK, stop_at - before)
-        if d == 3:
-            _steps_three(problem, state, gd, count, block, scratch)
-        elif d == 2:
-            _steps_two(problem, state, gd, count, block, scratch)
-        elif d == 4:
-            _steps_four(problem, state, gd, count, block, scratch)
-        else:
+        count = min(BLOCK if any_null else length, stop_at - before)
+        if d > WRITTEN_OUT:
             _steps_any(problem, state, gd, count, block, scratch)
+        elif _fill(problem, state, numbers):
+            scaled(numbers, flat, count)
+        else:
+            plain(numbers, flat, count)
         count, code = _accept(problem, state, block, count, rest)
         counters[STEP] = before + count
         counters[EXECUTED] += count
         spent += count
         observe_block(problem, state, block, count, before, loss)
-        write_records(state, record, block, count, before)
+        if counters[RECORDED] < record.steps.shape[0]:
+            write_records(state, record, block, count, before)
         if not gd and counters[PSD_LOST] < 0:
-            _watch_pivots(problem, state, block, count, before, work, Q)
+            _watch_pivots(problem, state, block, count, before, work, Q, at)
         if code == NOT_FINITE:
             counters[DIVERGED] = before + count + 1
             return NOT_FINITE
@@ -244,13 +263,19 @@ def advance(
     return REACHED
 
 
-@compiled
+@compiled_inside
 def _watch_pivots(
-    problem: Problem, state: State, block: Floats, count: int, before: int, work: Floats, Q: Floats
+    problem: Problem,
+    state: State,
+    block: Floats,
+    count: int,
+    before: int,
+    work: Floats,
+    Q: Floats,
+    at: Floats,
 ) -> None:  # pragma: no cover
     """The first step of the block at which W is no longer positive semidefinite."""
     d = block.shape[0]
-    at = np.empty((d, d))
     for n in range(first_doubtful(block, problem.order, count, work), count):
         for i in range(d):
             for j in range(i, d):

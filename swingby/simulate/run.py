@@ -269,9 +269,12 @@ def advance_chunk(
         from swingby.simulate.flow_kernels import advance_flow
 
         return int(advance_flow(problem, state, record, last, budget, skip, rest))
+    from swingby.simulate.compiled_steps import steps_of_a_run
     from swingby.simulate.kernels import advance
 
-    return int(advance(problem, state, record, dynamics == "gd", last, budget, skip, rest))
+    gd = dynamics == "gd"
+    plain, scaled = steps_of_a_run(len(problem.signal), gd=gd, scaled=bool(state.exponent.any()))
+    return int(advance(plain, scaled, problem, state, record, gd, last, budget, skip, rest))
 
 
 def _collect(

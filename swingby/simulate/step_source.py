@@ -77,7 +77,7 @@ def rows(d: int) -> Rows:
     return Rows(0, *(entries + d * number for number in range(6)))
 
 
-def step_source(d: int, *, gd: bool, scaled: bool) -> str:
+def lane_source(d: int, *, gd: bool, scaled: bool) -> str:
     """The text of a function that takes steps of all lanes of a tile.
 
     Parameters
@@ -110,32 +110,31 @@ def step_source(d: int, *, gd: bool, scaled: bool) -> str:
     return "\n".join([*lines, *(f"   {line}" for line in body), ""])
 
 
-def single_source(d: int, block: int, *, gd: bool, scaled: bool) -> str:
+def single_source(d: int, *, gd: bool, scaled: bool) -> str:
     """The text of a function that takes steps of one trajectory: the same sums, the same bits.
 
     Parameters
     ----------
     d : int
-    block : int
-        Most steps of a call.
     gd, scaled : bool
-        As for :func:`step_source`.
+        As for :func:`lane_source`.
 
     Returns
     -------
     str
         A function ``steps(numbers, block, count)`` of flat arrays: numbers has the entries of X,
-        then eta a_k, then the squares; block takes x_ij after step n at
-        ``(i d + j) block + n``, i <= j.
+        then eta a_k, then the squares; block, of d^2 rows, takes x_ij after step n at place n of
+        row ``i d + j``, i <= j.
     """
     entries = d * (d + 1) // 2
     begin = [f"{_w(i, j)} = numbers[{place(d, i, j)}]" for i, j in _pairs(d)]
     begin += [f"r{i} = numbers[{entries + i}]" for i in range(d)]
+    begin.append(f"length = block.shape[0] // {d * d}")
     if scaled:
         begin += [f"s{i} = numbers[{entries + d + i}]" for i in range(d)]
     body = _change(d, gd=gd, scaled=scaled)
     for i, j in _pairs(d):
-        body += [f"{_w(i, j)} = v{i}_{j}", f"block[{(i * d + j) * block} + n] = v{i}_{j}"]
+        body += [f"{_w(i, j)} = v{i}_{j}", f"block[{i * d + j} * length + n] = v{i}_{j}"]
     return "\n".join(
         [
             "def steps(numbers, block, count):",

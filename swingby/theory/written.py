@@ -81,8 +81,6 @@ def _decimal(value: Fraction) -> str | None:
     if -5 < exponent < 0:
         return "0." + "0" * (-exponent - 1) + text
     if 0 <= exponent < 6 and len(text) <= 12:
-        padded = text.ljust(exponent + 1, "0")
-        return padded[: exponent + 1] + (
-            "." + padded[exponent + 1 :] if len(text) > exponent + 1 else ""
-        )
+        # No whole number gets here, so there are digits after the point.
+        return f"{text[: exponent + 1]}.{text[exponent + 1 :]}"
     return text[0] + ("." + text[1:] if len(text) > 1 else "") + f"e{exponent}"

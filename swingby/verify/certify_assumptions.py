@@ -187,8 +187,11 @@ def _at_a_point(
     problem: Problem, edition: str, box: Box, bits: int | None
 ) -> tuple[tuple[CertifiedAssumption, ...], Box, int]:
     """Every assumption at the constants that check tries."""
-    feasible = feasibility.omega_verdict(problem, bits)
-    found = feasible == Verdict.HOLDS
+    feasible = tried = feasibility.omega_verdict(problem, bits)
+    if feasible == Verdict.UNDECIDED:
+        # The constants are those of check, whatever these bits leave open.
+        tried = feasibility.omega_verdict(problem)
+    found = tried == Verdict.HOLDS
     constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
     texts = assumptions.statements(edition)
     rows, used = [], MARGIN_BITS
@@ -254,9 +257,10 @@ def _exact_sign(operator: str, difference: Fraction) -> int:
 
 def _log10_slack(small: flint.arb, large: flint.arb) -> Ends:
     """Ends of log10 of the larger side over the smaller; infinite as in check."""
-    if large <= 0 or not (large.is_finite() and small.is_finite()):
+    if large <= 0:
         return -math.inf, -math.inf
-    if not large > 0:
+    # A ball without a finite bound may be any number.
+    if not large > 0 or not (large.is_finite() and small.is_finite()):
         return -math.inf, math.inf
     if small <= 0:
         return math.inf, math.inf

@@ -10,7 +10,7 @@ from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
 from swingby.simulate.compiled_steps import lane_steps
 from swingby.simulate.run import simulate
-from swingby.simulate.step_source import LANES, place, rows, step_source
+from swingby.simulate.step_source import LANES, lane_source, place, rows
 from swingby.theory.task import SIMTask
 
 #: Warnings of single runs about a W(0) that euler loses, or of deficient rank.
@@ -73,7 +73,7 @@ def test_a_step_of_every_lane_is_the_printed_formula(d, gd, scaled):
 def _call(d, gd, scaled, flat):
     """One step by the text itself, which is also Python."""
     made = {"fma": lambda a, b, c: a * b + c}
-    exec(step_source(d, gd=gd, scaled=scaled), made)
+    exec(lane_source(d, gd=gd, scaled=scaled), made)
     made["steps"](flat, 1)
 
 

@@ -227,6 +227,17 @@ def test_search_ends_at_the_edge(signal):
     assert theorem_r_search.find_witness(given_, found.log_omega_0 - 1) is not None
 
 
+def test_a_far_concept_hardly_changes_the_edge_of_close_ones():
+    # At omega around exp(-1855) what a concept 98 times weaker adds is of the size of
+    # omega^((1 - 1/98)/2): the edge is that of the three close ones alone, in their own run of the
+    # search. Among tiny N the search has to stop at a point that balls accept.
+    alone = theorem_r_search.log_omega_0((Fraction(100), Fraction(99), Fraction(98)), TWO, TENTH)
+    given_ = setting(100, 99, 98, 1)
+    found = theorem_r_search.search(given_)
+    assert found.log_omega_0 == pytest.approx(float(alone), abs=1e-2)
+    assert certify(given_, found.log_omega_0, found.witness)
+
+
 def plain_closed_form(a, beta, rho):
     """Corollary R1 straight from the words of its module, in floats; log omega_0."""
     d, theta, ell = len(a), 0.8, math.log(beta / rho)

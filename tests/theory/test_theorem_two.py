@@ -211,6 +211,34 @@ def test_signals_that_almost_agree(excess):
     assert found * excess == pytest.approx(math.log(0.9 / 4 / 19), rel=1e-3)
 
 
+@pytest.mark.parametrize("function", [theorem_two.log_omega_0, theorem_two.constants])
+@pytest.mark.parametrize(
+    ("signal", "beta", "rho", "named"),
+    # The theorem asks for a_1 > a_2 > 0 and 0 < rho <= beta.
+    [
+        ((4, 0), 2, 1, "signal"),
+        ((4, -1), 2, 1, "signal"),
+        ((4, 4), 2, 1, "signal"),
+        ((1, 4), 2, 1, "signal"),
+        ((0, 0), 2, 1, "signal"),
+        ((4, 1), 2, 0, "rho"),
+        ((4, 1), 2, -1, "rho"),
+        ((4, 1), 2, 3, "rho"),
+    ],
+)
+def test_hypotheses_that_do_not_hold_are_refused(function, signal, beta, rho, named):
+    numbers = [Fraction(value) for value in (*signal, beta, rho)]
+    rest = [Fraction(-9)] if function is theorem_two.constants else []
+    with pytest.raises(InvalidInput, match=f"{named} must be"):
+        function(*numbers, *rest)
+
+
+def test_rho_may_equal_beta():
+    found = theorem_two.log_omega_0(Fraction(4), Fraction(1), TWO, TWO)
+    # A diagonal W(0): only beta omega <= 1/2 is left.
+    assert math.exp(found) == pytest.approx(0.25)
+
+
 def test_what_is_refused():
     good = (Fraction(4), Fraction(1), TWO, TENTH)
     with pytest.raises(InvalidInput, match="signal"):

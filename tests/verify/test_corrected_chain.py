@@ -9,6 +9,7 @@ import sympy
 
 import swingby
 from swingby.theory.assumptions import P, d
+from swingby.theory.claim import Claim, Given
 from swingby.theory.derivations import (
     after_initial_growth,
     final_band,
@@ -57,6 +58,43 @@ def test_only_P_beside_d_is_squared():
     assert line.conditions[0].rhs.has(P**2)
     phase = with_squared_P(initial_growth.D12).given[1].relation
     assert phase == initial_growth.D12.given[1].relation
+
+
+def test_a_line_rests_on_the_corrected_form_of_what_it_cites():
+    # By hand, on three lines: the first is repaired, the second cites it, and so does the third,
+    # which is repaired itself and cites the second and an assumption too.
+    x, y, z = sympy.symbols("x y z", positive=True)
+    first = Claim("X.1", "step", "", sympy.Le(x, 1)).mended(conclusion=sympy.Le(x, 2))
+    second = Claim("X.2", "step", "", sympy.Le(y, 1), first.cite())
+    third = Claim(
+        "X.3",
+        "step",
+        "",
+        sympy.Le(z, 1),
+        (*first.cite(), *second.cite(), Given(sympy.Le(x, 5), "Assumption D.4")),
+    ).mended(conclusion=sympy.Le(z, 3))
+    one, two, three = corrected_chain([first, second, third])
+    assert [line.conditions for line in (one, two, three)] == [
+        (sympy.Le(x, 2),),
+        (sympy.Le(y, 1),),
+        (sympy.Le(z, 3),),
+    ]
+    assert two.given == (Given(sympy.Le(x, 2), "X.1"),)
+    assert three.given == (
+        Given(sympy.Le(x, 2), "X.1"),
+        Given(sympy.Le(y, 1), "X.2"),
+        Given(sympy.Le(x, 5), "Assumption D.4"),
+    )
+    assert {line.edition for line in (one, two, three)} == {"corrected"}
+
+
+def test_what_is_cited_of_a_repaired_line_alone_is_replaced():
+    # A relation that merely names the line as its source, and is not its conclusion, stays.
+    x = sympy.Symbol("x", positive=True)
+    first = Claim("X.1", "step", "", sympy.Le(x, 1)).mended(conclusion=sympy.Le(x, 2))
+    other = Given(sympy.Le(x, 7), "X.1")
+    _, found = corrected_chain([first, Claim("X.2", "step", "", sympy.Le(x, 8), (other,))])
+    assert found.given == (other,)
 
 
 def test_no_omega_satisfies_the_assumptions_with_squared_P():

@@ -35,8 +35,6 @@ from swingby.simulate.state import (
 )
 from swingby.simulate.step_source import LANES
 
-#: Steps between two looks.
-BLOCK = 256
 #: What `run_tile` returns.
 FINISHED, BUDGET_SPENT = 0, 1
 #: Rows of Tile.flags: 0 or nan; the others 1 or 0.
@@ -188,6 +186,7 @@ def _leap(
     model: Problem,
     record: Record,
     work: Floats,
+    grain: int,
 ) -> None:  # pragma: no cover
     """Jump over what is linear to rounding, as far and as often as it goes."""
     d = state.X.shape[0]
@@ -198,7 +197,7 @@ def _leap(
     total = 0
     while state.counters[STEP] < stop_at:
         renormalise(state)
-        n = jump(problem, state, record, gd, stop_at, work, BLOCK)
+        n = jump(problem, state, record, gd, stop_at, work, grain)
         if n == 0:
             break
         total += n
@@ -213,6 +212,8 @@ def _leap(
 
 @compiled
 def _diverge(
+    single: Any,
+    single_scaled: Any,
     tile: Tile,
     queue: Queue,
     ends: Ends,
@@ -234,7 +235,9 @@ def _diverge(
     state.counters[STEP] = first
     state.counters[STARTED] = 1
     state.level_steps[:] = -1
-    code = advance(problem, state, record, gd, first + count, count, False, False)
+    code = advance(
+        single, single_scaled, problem, state, record, gd, first + count, count, False, False
+    )
     for k in range(d):
         at = (entries + 3 * d + k) * LANES + lane
         tile.numbers[at] = tile.start[at]
@@ -319,6 +322,8 @@ def _look_at_pivots(tile: Tile, d: int) -> None:  # pragma: no cover
 def run_tile(
     plain: Any,
     scaled: Any,
+    single: Any,
+    single_scaled: Any,
     tile: Tile,
     queue: Queue,
     ends: Ends,
@@ -330,11 +335,13 @@ def run_tile(
     model: Problem,
     record: Record,
     work: Floats,
+    block: int,
 ) -> int:  # pragma: no cover
     """Run trajectories of the queue until all have ended, or for about `budget` steps a lane.
 
     Call it again to go on; the tile keeps what is under way. `plain` and `scaled` are the
-    compiled steps; `state`, `model`, `record` and `work` are scratch, of a single run.
+    compiled steps of lanes, `single` and `single_scaled` those of a run alone; `state`, `model`,
+    `record` and `work` are scratch of such a run; `block`: steps between two looks.
 
     All lanes are whole blocks away from their own step 0 whenever a block begins: that is when a
     lane is looked at, whatever its neighbours do. Those that end within a block all end at the
@@ -353,30 +360,32 @@ def run_tile(
                     queue.taken[0] += 1
                     _load(tile, queue, lane, owner, stop_at, gd, state, model, work)
                     if skip:
-                        _leap(tile, queue, lane, stop_at, gd, state, model, record, work)
+                        _leap(tile, queue, lane, stop_at, gd, state, model, record, work, block)
                 if tile.left[lane] > 0:
                     break
                 _release(tile, ends, lane, d, stop_at)
             if tile.owner[lane] >= 0:
                 active += 1
-                ending |= tile.left[lane] <= BLOCK
+                ending |= tile.left[lane] <= block
                 for k in range(d):
                     any_scaled |= tile.exponent[k, lane] != 0
         if active == 0:
             return FINISHED
         if spent >= budget:
             return BUDGET_SPENT
-        spent += BLOCK
+        spent += block
         tile.start[:] = tile.numbers
         steps = scaled if any_scaled else plain
         taken = 0
-        if ending and stop_at % BLOCK != 0:
-            taken = stop_at % BLOCK
+        if ending and stop_at % block != 0:
+            taken = stop_at % block
             _advance(steps, tile, taken)
             _look(tile, d, gd, skip)
             for lane in range(LANES):
                 if tile.owner[lane] >= 0 and tile.left[lane] == 0:
                     _treat(
+                        single,
+                        single_scaled,
                         tile,
                         queue,
                         ends,
@@ -389,15 +398,30 @@ def run_tile(
                         model,
                         record,
                         work,
+                        block,
                     )
                     if tile.owner[lane] >= 0:
                         _release(tile, ends, lane, d, stop_at)
-        _advance(steps, tile, BLOCK - taken)
+        _advance(steps, tile, block - taken)
         _look(tile, d, gd, skip)
         for lane in range(LANES):
             if tile.owner[lane] >= 0 and tile.flags[_DUE, lane] != 0.0:
                 _treat(
-                    tile, queue, ends, lane, BLOCK, stop_at, gd, skip, state, model, record, work
+                    single,
+                    single_scaled,
+                    tile,
+                    queue,
+                    ends,
+                    lane,
+                    block,
+                    stop_at,
+                    gd,
+                    skip,
+                    state,
+                    model,
+                    record,
+                    work,
+                    block,
                 )
 
 
@@ -419,6 +443,8 @@ def _advance(steps: Any, tile: Tile, count: int) -> None:  # pragma: no cover
 
 @compiled
 def _treat(
+    single: Any,
+    single_scaled: Any,
     tile: Tile,
     queue: Queue,
     ends: Ends,
@@ -431,12 +457,15 @@ def _treat(
     model: Problem,
     record: Record,
     work: Floats,
+    block: int,
 ) -> None:  # pragma: no cover
     """Do what is due in a lane after `count` steps of a block."""
     d = state.X.shape[0]
     owner = tile.owner[lane]
     if tile.flags[_FINITE, lane] != 0.0:
-        if _diverge(tile, queue, ends, lane, count, stop_at, gd, state, model, record):
+        if _diverge(
+            single, single_scaled, tile, queue, ends, lane, count, stop_at, gd, state, model, record
+        ):
             _release(tile, ends, lane, d, stop_at)
         return
     if tile.flags[_DOUBTFUL, lane] != 0.0 and not tile.lost[lane]:
@@ -449,4 +478,4 @@ def _treat(
         _pack(tile, lane, state)
     large, ready = tile.flags[_LARGE, lane] != 0.0, tile.flags[_READY, lane] != 0.0
     if tile.left[lane] > 0 and (large or (skip and ready)):
-        _leap(tile, queue, lane, stop_at, gd, state, model, record, work)
+        _leap(tile, queue, lane, stop_at, gd, state, model, record, work, block)

@@ -13,6 +13,11 @@ from swingby.theory.initial import Initial
 
 #: Up to this dimension a step is written out without loops; compiling it takes 2 s at d = 8.
 LARGEST = 8
+#: Steps between two looks at a lane.
+BLOCK = 256
+#: The same where W(0) has no component for some concept, under gd: what rounding makes of it grows
+#: like a concept, and each look puts it back to zero.
+SHORT_BLOCK = 64
 #: Products per lane in one call of compiled code: about a tenth of a second.
 STRETCH = 100_000_000
 
@@ -22,7 +27,7 @@ class Stopped(Exception):
 
 
 def run_lanes(
-    queue: Queue, steps: int, dynamics: str, *, skip: bool, stop: Callable[[], bool]
+    queue: Queue, steps: int, dynamics: str, block: int, *, skip: bool, stop: Callable[[], bool]
 ) -> Ends:
     """Run every trajectory of a queue.
 
@@ -32,6 +37,8 @@ def run_lanes(
     steps : int
         Of every trajectory.
     dynamics : {"euler", "gd"}
+    block : int
+        Steps between two looks at a lane.
     skip : bool
         Jump over steps that are linear to rounding.
     stop : callable
@@ -47,13 +54,15 @@ def run_lanes(
         When `stop` says so; what is under way is lost.
     """
     # numba takes 0.4 s to import, so only a run pays for it.
-    from swingby.simulate.compiled_steps import lane_steps
+    from swingby.simulate.compiled_steps import lane_steps, steps_of_a_run
     from swingby.simulate.lanes.kernels import BUDGET_SPENT, run_tile
 
     total, d = queue.signal.shape
     gd = dynamics == "gd"
     plain = lane_steps(d, gd=gd, scaled=False)
-    scaled = lane_steps(d, gd=gd, scaled=True) if queue.exponent.any() else plain
+    is_scaled = bool(queue.exponent.any())
+    scaled = lane_steps(d, gd=gd, scaled=True) if is_scaled else plain
+    single = steps_of_a_run(d, gd=gd, scaled=is_scaled)
     tile, ends = empty_tile(d), make_ends(total, d)
     model = make_problem(np.ones(d), 1.0, dynamics)
     state = make_state(Initial(np.eye(d), Fraction(1)), model.point)
@@ -61,7 +70,21 @@ def run_lanes(
     budget = max(1, STRETCH // d**3)
     while (
         run_tile(
-            plain, scaled, tile, queue, ends, gd, steps, skip, budget, state, model, record, work
+            plain,
+            scaled,
+            *single,
+            tile,
+            queue,
+            ends,
+            gd,
+            steps,
+            skip,
+            budget,
+            state,
+            model,
+            record,
+            work,
+            block,
         )
         == BUDGET_SPENT
     ):

@@ -46,6 +46,6 @@ def find(text: str, ids: Sequence[str]) -> str:
 def _plain(id: str) -> str:
     text = " ".join(str(id).split()).casefold()
     text = re.sub(r"^(cor|ass|def)\.\s*", lambda match: _SHORT[match[1]], text)
-    text = re.sub(r"^(?:eq\.?|equation|display|line)\s*", "", text)
+    text = re.sub(r"^(?:equation|eq\.?|display|line)\s*", "", text)
     text = re.sub(r"\(([a-z\d]\.\d+)\)", r"\1", text)
     return text.replace("≥", ">=")

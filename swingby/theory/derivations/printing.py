@@ -97,7 +97,9 @@ def _multiply(expression: Any, latex: bool) -> str:
     sign = ""
     for factor in commuting:
         if factor.is_Rational:
-            sign = "-" if factor < 0 else ""
+            # -2 comes apart into -1 and 2.
+            if factor < 0:
+                sign = "" if sign else "-"
             top += [sympy.Integer(abs(factor.p))] * (abs(factor.p) != 1)
             bottom += [sympy.Integer(factor.q)] * (factor.q != 1)
         elif factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:

@@ -1,0 +1,125 @@
+"""Events of the composite, against the same curve sampled densely at even steps."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from swingby.simulate.events import turning_points
+from swingby.theory.task import SIMTask
+from swingby.verify.curves import _fall_to, _test_loss, _vertex, curve_events
+from swingby.verify.predict import predict
+
+SETTINGS = {
+    # A loss that falls, rises and falls again: Fig. 5 in essence.
+    "two": ([1, 2], [[0.01, 0.009], [0.009, 0.02]], 0.01),
+    # The same with a swing below a thousandth of the first loss: it does not count.
+    "wiggle": ([1, 2], [[0.01, 0.0068], [0.0068, 0.02]], 0.01),
+    "three": (
+        [1, 1.6, 2.4],
+        [[0.009, 0.003, 0.002], [0.003, 0.009, -0.003], [0.002, -0.003, 0.009]],
+        0.004,
+    ),
+    "one": ([2], [[0.001]], 0.01),
+}
+
+
+def composite(name, dynamics, scale=1):
+    mu, start, eta = SETTINGS[name]
+    task = SIMTask([scale * value for value in mu], 0)
+    return predict(task, start, eta=eta / scale**2, dynamics=dynamics)
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+@pytest.mark.parametrize("name", SETTINGS)
+# Small and large distances: the loss goes with their square, and so do the swings that count.
+@pytest.mark.parametrize("scale", [0.125, 1, 8])
+def test_events_are_those_of_the_sampled_curve(name, dynamics, scale):
+    schedule = composite(name, dynamics, scale)
+    found = curve_events(schedule.stages)
+    t = np.arange(0, 1.5 * found.end, 0.25)
+    W = schedule.evaluate(t)
+    point = schedule.task.test_point
+    # |W x - x|^2 / 2, row by row.
+    loss = np.array([np.linalg.norm(here @ point - point) ** 2 / 2 for here in W])
+
+    turns = turning_points(loss, 1e-3 * loss[0])[:-1]
+    expected = [(t[turn.step], turn.kind) for turn in turns if turn.step]
+    assert [kind for _, kind in found.turning] == [kind for _, kind in expected]
+    for (time, _), (step, _) in zip(found.turning, expected, strict=True):
+        assert abs(time - step) <= 1
+
+    d = len(point)
+    assert [peak.entry for peak in found.peaks] or d == 1
+    assert {peak.entry for peak in found.peaks} == set(itertools.combinations(range(d), 2))
+    for peak in found.peaks:
+        size = np.abs(W[:, peak.entry[0], peak.entry[1]])
+        top = int(size.argmax())
+        assert peak.height == pytest.approx(size[top], rel=1e-5)
+        assert abs(peak.time - t[top]) <= 1
+        later = np.flatnonzero((t > peak.time) & (size <= peak.height / 2))
+        assert abs(peak.suppressed - t[later[0]]) <= 1
+    for k in range(d):
+        reached = t[np.flatnonzero(W[:, k, k] >= 0.8)[0]]
+        assert abs(found.high[k] - reached) <= 0.5
+    far = np.abs(W - np.eye(d)).max(axis=(1, 2)) > 0.01
+    assert abs(found.end - t[np.flatnonzero(far)[-1]]) <= 1
+
+
+@pytest.mark.parametrize("name", ["two", "three"])
+def test_times_do_not_depend_on_the_unit_of_the_distances(name):
+    # (D.2) holds eta a_k alone, and the loss is measured in its own start: mu -> c mu together
+    # with eta -> eta/c^2 changes nothing. Powers of two, so that floats agree to rounding.
+    base = curve_events(composite(name, "euler").stages)
+    assert bool(base.turning) == (name == "two")
+    for scale in (2.0**-10, 2.0**12):
+        other = curve_events(composite(name, "euler", scale).stages)
+        assert [kind for _, kind in other.turning] == [kind for _, kind in base.turning]
+        for (time, _), (expected, _) in zip(other.turning, base.turning, strict=True):
+            assert time == pytest.approx(expected, rel=1e-6)
+        assert other.end == pytest.approx(base.end, rel=1e-6)
+        assert other.high == pytest.approx(base.high, rel=1e-6)
+        for one, peak in zip(other.peaks, base.peaks, strict=True):
+            assert one.height == pytest.approx(peak.height, rel=1e-6)
+            assert one.time == pytest.approx(peak.time, rel=1e-4)
+
+
+def test_the_loss_of_a_schedule_is_that_of_its_curve():
+    schedule = composite("three", "gd")
+    t = np.linspace(0, 400, 50)
+    assert _test_loss(schedule.stages, schedule.evaluate(t)) == pytest.approx(schedule.test_loss(t))
+    # At I it is 0, at 0 half the squared length of the test point.
+    point = schedule.task.test_point
+    assert _test_loss(schedule.stages, np.eye(3)[None]).tolist() == [0]
+    assert _test_loss(schedule.stages, np.zeros((1, 3, 3))) == pytest.approx([point @ point / 2])
+
+
+def test_a_concept_without_signal_never_ends_and_a_start_above_the_level_is_at_0():
+    still = predict(SIMTask.from_signal([4, 0]), [[0.01, 0.001], [0.001, 0.01]], eta=0.01)
+    found = curve_events(still.stages)
+    assert math.isinf(still.half_times[1])
+    # Only the concept that is there has to be learned: 1 - w_11 = 0.01.
+    t = np.arange(0, 2 * found.end, 0.25)
+    far = np.abs(still.evaluate(t)[:, 0, 0] - 1) > 0.01
+    assert abs(found.end - t[np.flatnonzero(far)[-1]]) <= 1
+
+
+def test_the_vertex_of_a_parabola_is_found_exactly():
+    # 5 - 2 (t - 3.3)^2 on an even sample.
+    t = np.arange(0.0, 7.0, 0.5)
+    values = 5 - 2 * (t - 3.3) ** 2
+    assert _vertex(t, values, int(values.argmax())) == pytest.approx((3.3, 5.0))
+    assert _vertex(t, values, 0) == (0.0, values[0])
+    assert _vertex(t, values, len(t) - 1) == (6.5, values[-1])
+    assert _vertex(t, np.ones_like(t), 4) == (2.0, 1.0)
+
+
+def test_falling_to_a_level_is_exact_for_an_exponential():
+    t = np.linspace(0, 10, 11)
+    values = 3 * np.exp(-0.7 * t)
+    for level in (2.5, 1.0, 0.01):
+        assert _fall_to(t, values, level) == pytest.approx(math.log(3 / level) / 0.7)
+    assert _fall_to(t, values, 4.0) == 0
+    assert _fall_to(t, values, 1e-9) == 10
+    assert _fall_to(t, np.where(t < 5, 1.0, 0.0), 0.5) == 5
