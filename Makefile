@@ -37,6 +37,8 @@ docs: $(VENV)/all.stamp
 
 bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.prediction
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy

@@ -32,6 +32,8 @@ _HOME = {
     "Report": "swingby.verify.judgement",
     "predict": "swingby.verify.predict",
     "predict_gaussian": "swingby.verify.predict",
+    "predict_batch": "swingby.verify.predict_batch",
+    "BatchSchedule": "swingby.verify.predict_batch",
     "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
     "Comparison": "swingby.verify.comparison",
@@ -41,6 +43,9 @@ _HOME = {
     "Certificate": "swingby.verify.certification.certificate",
     "certify_assumptions": "swingby.verify.certify_assumptions",
     "hunt": "swingby.verify.hunt",
+    "sweep": "swingby.sweeping.sweep",
+    "SweepGrid": "swingby.sweeping.grid",
+    "SweepResult": "swingby.sweeping.result",
     "Hunt": "swingby.verify.hunting.result",
 }
 
@@ -65,6 +70,9 @@ if TYPE_CHECKING:
     from swingby.theory.one_layer import one_layer_output
     from swingby.theory.stages import Stages
     from swingby.theory.task import SIMTask
+    from swingby.sweeping.grid import SweepGrid
+    from swingby.sweeping.result import SweepResult
+    from swingby.sweeping.sweep import sweep
     from swingby.theory.verdict import Verdict
     from swingby.verify.audit import audit
     from swingby.verify.certification.certificate import Certificate
@@ -79,6 +87,7 @@ if TYPE_CHECKING:
     from swingby.verify.ledger import Ledger, Record
     from swingby.verify.paper_settings import paper_tables
     from swingby.verify.predict import predict, predict_gaussian
+    from swingby.verify.predict_batch import BatchSchedule, predict_batch
     from swingby.verify.schedule import Schedule
 
 

@@ -32,7 +32,7 @@ LARGEST_CHANGE = 1.0
 #: Sweeps where it is larger; from there on the error of the finite step is the larger one.
 MOST_SWEEPS = 4
 #: Columns smaller than this are carried by the leading order alone.
-_SMALLEST_COLUMN = 1e-140
+SMALLEST_COLUMN = 1e-140
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def correct(
     d = len(rate)
     learned = np.flatnonzero(np.isfinite(stage_times))
     edges = _panels(stage_times[learned], rate[learned], float(rate.min()))
-    abscissae, weights, cumulative = _rule(nodes)
+    abscissae, weights, cumulative = quadrature_rule(nodes)
     half = np.diff(edges) / 2
     t = ((edges[1:] + edges[:-1])[:, None] / 2 + half[:, None] * abscissae).ravel()
 
@@ -131,7 +131,7 @@ def correct(
     risen = logistic(log_odds)
     # What the leading order already has of (log l_jk)'.
     kept = difference * (risen[:, None, :] - risen[:, :, None]) / 2
-    carried = unit > _SMALLEST_COLUMN
+    carried = unit > SMALLEST_COLUMN
     inverse = np.where(carried, 1 / np.where(carried, unit, 1.0), 0.0)
     shift, turn = np.zeros((len(t), d)), np.zeros((len(t), d, d))
     size = np.zeros(d)
@@ -203,7 +203,7 @@ def _panels(times: Floats, rate: Floats, slowest: float) -> Floats:
 
 
 @functools.cache
-def _rule(n: int) -> tuple[Floats, Floats, Floats]:
+def quadrature_rule(n: int) -> tuple[Floats, Floats, Floats]:
     """Gauss-Legendre nodes and weights on [-1, 1], and the matrix of integrals up to each node."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
     values = np.polynomial.legendre.legvander(nodes, n)

@@ -26,7 +26,7 @@ LARGEST_EIGENVALUE = 0.95
 #: Above this eta a_max the expansions in the step size mean nothing.
 LARGEST_STEP = 0.5
 #: Leading constant of the error bar, calibrated on random instances for 99 % coverage.
-_BAR = {"euler": 7.0, "gd": 7.0, "flow": 2.5}
+BAR = {"euler": 7.0, "gd": 7.0, "flow": 2.5}
 
 
 def error_bars(
@@ -66,7 +66,7 @@ def error_bars(
     drift = 0.25 * h * h * canceled if dynamics == "euler" else 0.0
     cubic = 0.0 if dynamics == "flow" else 0.3 * rate**3
     logit_error = (
-        _BAR[dynamics] * ((size + 0.15 * largest) * (largest + h) + drift)
+        BAR[dynamics] * ((size + 0.15 * largest) * (largest + h) + drift)
         + cubic
         + change
         + 0.15 * float(change.max(initial=0.0))

@@ -50,7 +50,7 @@ Entry = TypeVar("Entry", bound=np.generic)
 #: log max|W(0)| above which there is no point in forming W(0) in floats.
 _LOG_LARGE = 30.0
 #: log max|W(0)| below which W and its odds are the same to rounding.
-_LOG_NEGLIGIBLE = -39.0
+LOG_NEGLIGIBLE = -39.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ def _stage_law(
     signal, step = task.signal[order], float(eta)
     growth = growth_rates(signal, step, dynamics)
     matrix = initial.matrix[np.ix_(order, order)]
-    sign, log, log_scale, eigenvalue = _log_odds(matrix, initial.log_scale)
+    sign, log, log_scale, eigenvalue = initial_odds(matrix, initial.log_scale)
     pivots = stage_pivots(sign, log, signal, step, growth, dynamics, log_scale)
     leading = Leading.of(pivots, growth)
     rate = np.diag(growth)
@@ -257,11 +257,11 @@ def _unsort(values: NDArray[Entry], order: NDArray[np.int64]) -> NDArray[Entry]:
     return result
 
 
-def _log_odds(matrix: Floats, log_scale: float) -> tuple[Floats, Floats, float, float]:
+def initial_odds(matrix: Floats, log_scale: float) -> tuple[Floats, Floats, float, float]:
     """Sign, logarithm and log scale of W(0)(I - W(0))^-1; the largest eigenvalue of W(0)."""
     largest = math.log(float(np.abs(matrix).max())) + log_scale
     eigenvalue = math.inf if largest > _LOG_LARGE else 0.0
-    if _LOG_NEGLIGIBLE < largest <= _LOG_LARGE:
+    if LOG_NEGLIGIBLE < largest <= _LOG_LARGE:
         W = matrix * math.exp(log_scale)
         log_scale = 0.0
         eigenvalue = float(np.linalg.eigvalsh(W)[-1])

@@ -32,6 +32,7 @@ class Mutant:
 _DYNAMICS = "theory/test_dynamics.py::test_"
 _ODDS = "theory/test_odds.py::test_"
 _STEP = "theory/test_finite_step.py::test_"
+_LANES = "simulate/test_lanes.py::test_"
 _DOUBTS = "theory/test_doubts.py::test_"
 _PIVOTS = "theory/test_pivots.py::test_"
 _STAGES = "theory/test_stages.py::test_"
@@ -248,8 +249,8 @@ MUTANTS = (
     Mutant(
         "a column that is zero at the start stays zero",
         "theory/correction.py",
-        "carried = unit > _SMALLEST_COLUMN",
-        "carried = (unit > _SMALLEST_COLUMN) & (leading.column != 0)",
+        "carried = unit > SMALLEST_COLUMN",
+        "carried = (unit > SMALLEST_COLUMN) & (leading.column != 0)",
         (_DOUBTS + "a_column_that_is_zero_at_the_start_turns_all_the_same[gd-0.01]",),
     ),
     Mutant(
@@ -611,21 +612,106 @@ MUTANTS = (
         "allow_pickle=True",
         (_CLI + "a_wrong_matrix_file_is_refused",),
     ),
-    # runs; of the compiled modules only kernels.py, which no other one calls: numba's cache goes
-    # by file, and a compiled caller would not notice that what it calls has changed
+    # runs; of the compiled modules only kernels.py and the texts of steps: numba's cache goes by
+    # file, and a compiled caller would not notice that what it calls has changed
     Mutant(
         "the bracket of (D.2) counts a quarter",
+        "simulate/step_source.py",
+        "fma(-0.5, {both}, {_w(i, j)} + {_g(i, j)})",
+        "fma(-0.25, {both}, {_w(i, j)} + {_g(i, j)})",
+        (_KERNELS + "every_step_is_that_of_the_printed_formula",),
+    ),
+    Mutant(
+        "gd adds eta B W B for eta^2 B W B",
+        "simulate/step_source.py",
+        "fma(-0.5, {total}, r{j} * c{i}_{j})",
+        "fma(-0.5, {total}, c{i}_{j})",
+        (_LANES + "a_step_of_every_lane_is_the_printed_formula",),
+    ),
+    Mutant(
+        "the bracket of (D.2) counts a quarter in loops",
         "simulate/kernels.py",
         "(G[i, j] - 0.5 * (Y[i, j] + Y[j, i]))",
         "(G[i, j] - 0.25 * (Y[i, j] + Y[j, i]))",
         (_KERNELS + "every_step_is_that_of_the_printed_formula",),
     ),
     Mutant(
-        "gd adds eta B W B for eta^2 B W B",
+        "gd adds eta B W B for eta^2 B W B in loops",
         "simulate/kernels.py",
         "+ (eta * eta) * second",
         "+ eta * second",
         (_KERNELS + "every_step_is_that_of_the_printed_formula",),
+    ),
+    Mutant(
+        "a lane is reached too early",
+        "simulate/step_source.py",
+        "0.0 if v{i}_{i} >= ",
+        "0.0 if 2 * v{i}_{i} >= ",
+        (_LANES + "a_step_of_every_lane_is_the_printed_formula",),
+    ),
+    Mutant(
+        "what rounding makes of an absent component grows in lanes",
+        "simulate/batch_piece.py",
+        "(True, SHORT_BLOCK)",
+        "(True, 4 * SHORT_BLOCK)",
+        (_LANES + "special_starts_end_as_single_runs_do[gd]",),
+    ),
+    Mutant(
+        "progress says all before it is done",
+        "simulate/batch.py",
+        "progress(int((kept.outcome != NOT_RUN).sum()), total)",
+        "progress(total, int((kept.outcome != NOT_RUN).sum()))",
+        (_LANES + "an_interrupted_batch_keeps_what_was_finished[1]",),
+    ),
+    # predictions and sweeps of many
+    Mutant(
+        "the overlap counts half in a batch",
+        "verify/batched/overlap.py",
+        "= Z[k, k] * 2.0",
+        "= Z[k, k] * 1.0",
+        ("verify/test_predict_batch.py::test_random_instances_agree_with_the_scalar_law",),
+    ),
+    Mutant(
+        "logarithms of a batch lose their last digits",
+        "verify/batched/elementary.py",
+        "0.33333333333333826,",
+        "0.3333333,",
+        ("verify/test_predict_batch.py::test_random_instances_agree_with_the_scalar_law",),
+    ),
+    Mutant(
+        "every step size draws a W(0) of its own",
+        "sweeping/point.py",
+        '"omega", "width", "seed")',
+        '"omega", "width", "seed", "eta")',
+        ("sweeping/test_point.py::test_one_initial_matrix_for_all_dynamics_and_step_sizes",),
+    ),
+    Mutant(
+        "a failed row replaces a measured one",
+        "sweeping/store.py",
+        "WHERE status = 'failed' OR excluded.status = 'done'",
+        "WHERE 1",
+        ("sweeping/test_store.py::test_a_row_is_there_once_and_never_gets_worse",),
+    ),
+    Mutant(
+        "a store of another version is gone on with",
+        "sweeping/store_file.py",
+        "if meta[name] != value:",
+        "if meta[name] == value + '!':",
+        ("sweeping/test_store.py::test_another_version_of_swingby_is_read_and_not_written",),
+    ),
+    Mutant(
+        "equal steps are out of order",
+        "sweeping/labels.py",
+        "earlier < later",
+        "earlier <= later",
+        ("sweeping/test_measure.py::test_labels",),
+    ),
+    Mutant(
+        "arrays of a row are unpickled",
+        "sweeping/arrays.py",
+        "allow_pickle=False",
+        "allow_pickle=True",
+        ("sweeping/test_store.py::test_arrays_are_never_unpickled",),
     ),
     Mutant(
         "W(0) of a width forgets its scale",

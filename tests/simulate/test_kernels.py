@@ -11,7 +11,13 @@ from swingby.simulate.initialization import gaussian
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 
-SIGNALS = {"two": [4.0, 1.0], "three": [3.0, 1.7, 0.4], "five": [4.0, 2.5, 2.5, 1.0, 0.3]}
+SIGNALS = {
+    "two": [4.0, 1.0],
+    "three": [3.0, 1.7, 0.4],
+    "five": [4.0, 2.5, 2.5, 1.0, 0.3],
+    # Above eight steps are no longer written out.
+    "ten": [4.0, 3.6, 3.2, 2.8, 2.4, 2.0, 1.6, 1.2, 0.8, 0.4],
+}
 CASES = [(name, dynamics) for name in SIGNALS for dynamics in ("euler", "gd")]
 
 

@@ -123,7 +123,8 @@ def same_as_single_runs(signals, W0, etas, steps, dynamics, **more):
         run = simulate(task, W0[k], etas[k], steps, dynamics, record="none")
         assert np.array_equal(batch.half_times[k], run.half_times, equal_nan=True)
         assert batch.outcome[k] == run.outcome.value
-        assert batch.last_step[k] == run.last_step
+        # W squares itself on the way out of the float range: rounding may cost it a step.
+        assert abs(batch.last_step[k] - run.last_step) <= (run.outcome == "diverged")
         if run.outcome != "diverged":
             assert np.allclose(batch.W[k], run.W[-1], rtol=1e-8, atol=1e-14)
     return batch

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from swingby.theory.correction import Correction, _panels, _rule, _upward_zero
+from swingby.theory.correction import Correction, _panels, _upward_zero, quadrature_rule
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 12])
 def test_the_quadrature_is_exact_for_polynomials(n):
     # Gauss-Legendre: up to degree 2n - 1 over [-1, 1], and up to n - 1 from -1 to each node.
-    nodes, weights, cumulative = _rule(n)
+    nodes, weights, cumulative = quadrature_rule(n)
     assert ((nodes > -1) & (nodes < 1)).all()
     for degree in range(2 * n):
         whole = (1 - (-1) ** (degree + 1)) / (degree + 1)
@@ -22,7 +22,7 @@ def test_the_quadrature_is_exact_for_polynomials(n):
 
 
 def test_the_partial_integrals_of_a_smooth_function():
-    nodes, _, cumulative = _rule(12)
+    nodes, _, cumulative = quadrature_rule(12)
     assert cumulative @ np.exp(nodes) == pytest.approx(np.exp(nodes) - math.exp(-1), abs=1e-11)
 
 

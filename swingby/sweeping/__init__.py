@@ -1,0 +1,1 @@
+"""Many trajectories: a grid of points, measured by many workers, kept in one file."""

@@ -1,0 +1,118 @@
+"""How a sweep goes on: a bar on a terminal, a line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+#: Seconds between two lines where there is no terminal.
+EVERY = 5.0
+
+
+class Progress:
+    """What is said on stderr while a sweep runs; a context manager.
+
+    Parameters
+    ----------
+    total : int
+        Points of the grid.
+    shown : bool
+        Whether anything is said.
+    """
+
+    def __init__(self, total: int, *, shown: bool) -> None:
+        self.total, self.done, self.failed, self.found = total, 0, 0, 0
+        self._shown = shown
+        self._bar: Any = None
+        self._task: Any = None
+        self._start = self._said = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        if self._shown and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                TextColumn("sweep"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("sweep", total=self.total, rate="")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def skip(self, count: int) -> None:
+        """Count points that the store holds already.
+
+        Parameters
+        ----------
+        count : int
+        """
+        self.found += count
+        self._tell()
+
+    def add(self, done: int, failed: int) -> None:
+        """Count points that were just kept.
+
+        Parameters
+        ----------
+        done, failed : int
+        """
+        self.done += done
+        self.failed += failed
+        self._tell()
+
+    @property
+    def line(self) -> str:
+        """Where things stand, in one line."""
+        seconds = time.monotonic() - self._start
+        measured = self.done + self.failed
+        parts = [f"{self.found + measured} of {self.total} points"]
+        if self.found:
+            parts.append(f"{self.found} of them found in the store")
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if measured:
+            parts.append(f"{measured / max(seconds, 1e-9):.3g} per second")
+        return ", ".join(parts)
+
+    def _tell(self) -> None:
+        if self._bar is not None:
+            seconds = time.monotonic() - self._start
+            measured = self.done + self.failed
+            rate = f"{measured / seconds:.3g}/s" if measured and seconds > 0 else ""
+            failed = f", {self.failed} failed" if self.failed else ""
+            finished = self.found + measured
+            self._bar.update(self._task, completed=finished, rate=rate + failed)
+        elif time.monotonic() - self._said >= EVERY:
+            self._said = time.monotonic()
+            self.say(self.line)
+
+    def say(self, text: str) -> None:
+        """Write one line.
+
+        Parameters
+        ----------
+        text : str
+        """
+        if self._shown:
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+            sys.stderr.write(f"swingby: {text}\n")
+            sys.stderr.flush()

@@ -1,0 +1,1 @@
+"""The stage-time law on many instances side by side; compiled."""

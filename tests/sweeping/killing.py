@@ -1,0 +1,127 @@
+"""A driver as a process of its own, and its workers, to be killed by the tests."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import swingby
+
+#: Long enough to be killed in the middle, on any number of workers: 240 points.
+GRID = {
+    "signal": [[4, 1]],
+    "omega": ["1e-3", "1e-2"],
+    "eta": "0.001",
+    "seeds": 60,
+    "dynamics": ["euler", "gd"],
+}
+
+
+class Driver:
+    """``sweep`` in a process of its own, in chunks of four points."""
+
+    def __init__(self, store, **options):
+        options = {"chunk": 4, "progress": False, "wait": 30, **options}
+        code = (
+            "from swingby.sweeping.sweep import sweep\n"
+            f"sweep({GRID!r}, store={str(store)!r}, **{options!r})"
+        )
+        root = str(Path(swingby.__file__).parents[1])
+        environment = {**os.environ, "PYTHONPATH": root, "DASK_LOGGING__DISTRIBUTED": "critical"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def workers(self):
+        """Processes that measure, youngest last."""
+        return [one for one in children(self.process.pid) if b"spawn_main" in command(one)]
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+    def finish(self):
+        _, errors = self.process.communicate(timeout=120)
+        assert self.process.returncode == 0, errors.decode()
+
+
+def children(pid):
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    found = {int(one) for one in _read(listed).split()}
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        found |= {int(one) for one in _read(thread).split()}
+    return sorted(found)
+
+
+def command(pid):
+    return _read(Path(f"/proc/{pid}/cmdline"))
+
+
+def _read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def count(store):
+    """Rows so far; None while the store is being made."""
+    try:
+        with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT count(*) FROM points").fetchone()[0]
+    except sqlite3.Error:
+        return None
+
+
+def kill_drivers(store, rng, times, **options):
+    """Kill a driver at random moments of its life, start the next one, and let the last finish."""
+    longest = options.pop("longest")
+    for _ in range(times):
+        driver = Driver(store, **options)
+        try:
+            driver.process.wait(rng.uniform(0.1, longest))
+        except subprocess.TimeoutExpired:
+            driver.kill()
+        else:
+            driver.finish()
+    Driver(store, **options).finish()
+
+
+def kill_workers(store, rng, times, **options):
+    """Kill workers of one driver; a driver that finishes too early is restarted from scratch."""
+    driver = Driver(store, **options)
+    killed, seen = 0, None
+    while killed < times:
+        if driver.process.poll() is not None:
+            driver.finish()
+            driver = Driver(store, **options, resume=False)
+        now = count(store)
+        running = driver.workers()
+        if not now or not running or (now == seen and rng.random() < 0.98):
+            time.sleep(0.01)
+            continue
+        seen = now
+        time.sleep(rng.uniform(0, 0.2))
+        try:
+            os.kill(rng.choice(running), signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+        killed += 1
+    driver.finish()
+
+
+def wait_until_gone(pids, seconds=20.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not any(b"spawn_main" in command(pid) for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False

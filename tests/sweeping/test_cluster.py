@@ -1,0 +1,85 @@
+"""Dask: the same rows through shards, and after kills. Skipped where distributed is missing."""
+
+import importlib
+import importlib.util
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from swingby.errors import InvalidInput, MissingExtra
+from swingby.sweeping import cluster
+from swingby.sweeping.result import SweepResult
+from swingby.sweeping.sweep import sweep
+
+_HELP = importlib.util.spec_from_file_location("killing", Path(__file__).with_name("killing.py"))
+killing = importlib.util.module_from_spec(_HELP)
+_HELP.loader.exec_module(killing)
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+
+
+def test_without_distributed(grid, tmp_path, monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(cluster.importlib, "import_module", missing)
+    with pytest.raises(MissingExtra, match=r'pip install "swingby\[cluster\]"'):
+        sweep(grid, store=tmp_path / "a", executor="dask", workers=1, progress=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_is_given(grid, tmp_path, undisturbed, rows_of):
+    """In threads of this process, by client, by cluster, by address, and as a plain executor."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        given = {"a": client, "b": local, "d": client.get_executor(pure=False)}
+        for name, executor in given.items():
+            store = tmp_path / name
+            sweep(grid, store=store, executor=executor, workers=2, chunk=9, progress=False)
+            assert rows_of(store) == undisturbed
+            assert not (tmp_path / f"{name}.shards").exists()
+        assert client.submit(int).result() == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_nobody_answers(grid, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "_ANSWER", 0.5)
+    with pytest.raises(InvalidInput, match="must be the address of a Dask scheduler"):
+        sweep(grid, store=tmp_path / "a", executor="tcp://127.0.0.1:9", progress=False)
+    assert SweepResult(tmp_path / "a").status().total == 0
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    path = tmp_path_factory.mktemp("expected") / "out.sqlite"
+    sweep(killing.GRID, store=path, workers=0, progress=False)
+    return path
+
+
+@linux
+@pytest.mark.slow
+def test_killed_drivers(tmp_path, expected, rows_of):
+    pytest.importorskip("distributed")
+    store = tmp_path / "out.sqlite"
+    rng = random.Random("dask driver")
+    killing.kill_drivers(store, rng, 5, executor="dask", workers=1, longest=6)
+    assert rows_of(store) == rows_of(expected)
+    assert not list(tmp_path.glob("*.shards/*.sqlite"))
+
+
+@linux
+@pytest.mark.slow
+def test_killed_workers(tmp_path, expected, rows_of):
+    pytest.importorskip("distributed")
+    store = tmp_path / "out.sqlite"
+    rng = random.Random("dask worker")
+    killing.kill_workers(store, rng, 6, executor="dask", workers=1)
+    assert rows_of(store) == rows_of(expected)

@@ -1,0 +1,143 @@
+"""Rows depend on their point alone; labels mean the same when predicted and when observed."""
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import swingby
+from swingby.sweeping import measure as module
+from swingby.sweeping.draw import initial
+from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.labels import Label
+from swingby.sweeping.measure import measure, task_of
+from swingby.sweeping.point import Point, canonical
+
+POINT = Point(("4", "1"), None, None, "1e-3", 2, 0, "0.05", "gd")
+
+
+def points():
+    grid = SweepGrid(
+        signal=[[4, 1], [3, 2, 1]],
+        omega=[1e-3, "1e-20"],
+        eta=0.05,
+        width=["d", 1],
+        seeds=2,
+        dynamics=["euler", "gd", "flow"],
+    )
+    return list(grid.points())
+
+
+def text(row):
+    return canonical([row.results, row.reason])
+
+
+def test_rows_do_not_depend_on_the_split_or_the_order():
+    every = points()
+    rows = [text(row) for row in measure(every)]
+    assert [text(row) for point in every for row in measure([point])] == rows
+    assert [text(row) for row in measure(every[::-1])] == rows[::-1]
+    assert measure([]) == []
+
+
+def test_a_row_is_what_predict_and_simulate_say():
+    row = measure([POINT])[0].results
+    task, W0 = task_of(POINT), initial(POINT)
+    schedule = swingby.predict(task, W0, eta="0.05", dynamics="gd")
+    run = swingby.simulate(task, W0, eta="0.05", dynamics="gd")
+    assert row["predicted_half_times"] == schedule.half_times.tolist()
+    assert row["error"] == schedule.error.tolist()
+    assert row["half_times"] == run.half_times.tolist()
+    assert row["outcome"] == run.outcome
+    assert row["last_step"] == run.last_step
+    assert row["descents"] == run.descents()
+    assert row["transient"] == abs(run.peaks[0].value)
+    assert row["transient"] >= np.abs(run.W[:, 0, 1]).max()
+
+
+def test_the_margin_and_the_pivot_by_hand():
+    """For gd the pivot of concept 2 is w_22 - w_12^2 / w_11; W(0) is far below its odds' bend."""
+    point = replace(POINT, omega="1e-12")
+    row = measure([point])[0].results
+    (w11, w12), (_, w22) = initial(point).matrix
+    assert row["smallest_pivot"] == pytest.approx(min(1, (w22 - w12**2 / w11) / w22), rel=1e-6)
+    first, second = row["predicted_half_times"]
+    by_hand = (second - first) / sum(row["error"])
+    assert row["margin"] == pytest.approx(by_hand, rel=2 / (second - first))
+
+
+@pytest.mark.parametrize(
+    ("changes", "predicted", "observed"),
+    [
+        ({}, Label.IN_ORDER, Label.IN_ORDER),
+        ({"width": 1}, Label.TRAPPED, Label.TRAPPED),
+        ({"width": 1, "dynamics": "euler"}, Label.DIVERGED, Label.DIVERGED),
+        ({"steps": 3}, Label.IN_ORDER, Label.UNFINISHED),
+        ({"eta": "5"}, Label.UNDECIDED, Label.DIVERGED),
+        ({"signal": ("1", "4")}, Label.IN_ORDER, Label.IN_ORDER),
+        ({"signal": ("4", "1", "0"), "width": 3}, Label.IN_ORDER, Label.IN_ORDER),
+        ({"signal": ("4", "4")}, Label.IN_ORDER, Label.IN_ORDER),
+    ],
+)
+def test_labels(changes, predicted, observed):
+    row = measure([replace(POINT, **changes)])[0].results
+    assert (row["predicted"], row["observed"]) == (predicted, observed)
+
+
+def test_out_of_order_is_found_in_advance():
+    """Close signals: among 40 seeds some learn the weaker concept first, and the law says which."""
+    seeds = [replace(POINT, signal=("4", "3.9"), omega="1e-2", seed=k) for k in range(40)]
+    rows = [row.results for row in measure(seeds)]
+    late = [row["half_times"][0] > row["half_times"][1] for row in rows]
+    assert any(late)
+    assert not all(late)
+    assert [row["observed"] == Label.OUT_OF_ORDER for row in rows] == late
+    said = [row["predicted"] == Label.OUT_OF_ORDER for row in rows if row["margin"] > 1]
+    assert said == [one for one, row in zip(late, rows, strict=True) if row["margin"] > 1]
+    assert [row["order"] == [2, 1] for row in rows] == late
+
+
+def test_a_point_that_raises_stops_nothing(monkeypatch):
+    good = text(measure([POINT])[0])
+
+    def failing(point):
+        if point.seed == 1:
+            raise ZeroDivisionError("by\nzero")
+        return initial(point)
+
+    monkeypatch.setattr(module, "initial", failing)
+    first, wrong, last = measure([POINT, replace(POINT, seed=1), POINT])
+    assert text(first) == text(last) == good
+    assert (wrong.results, wrong.reason) == (None, "ZeroDivisionError: by zero")
+
+
+def test_refused_numbers_are_a_reason():
+    row = measure([replace(POINT, omega="1e301")])[0]
+    assert row.results is None
+    assert row.reason.startswith("InvalidInput: W0 must be below 1e300")
+
+
+def test_no_warning_about_single_runs(recwarn):
+    filters = list(warnings.filters)
+    measure([replace(POINT, signal=("4", "3", "2"), width=1)])
+    assert not recwarn.list
+    assert warnings.filters == filters
+
+
+def test_recorded_arrays():
+    plain, recorded = measure([POINT, replace(POINT, record=10)])
+    assert plain.arrays is None
+    assert plain.results == recorded.results
+    assert recorded.arrays["steps"][:3].tolist() == [0, 10, 20]
+    assert recorded.arrays["W"].shape == (len(recorded.arrays["steps"]), 2, 2)
+
+
+def test_numbers_survive_json():
+    for row in measure(points()):
+        assert all(
+            value is None or isinstance(value, (int, str)) or math.isfinite(value)
+            for value in row.results["predicted_half_times"] + row.results["half_times"]
+        )
+        canonical(row.results)

@@ -1,0 +1,130 @@
+"""What a store holds, as counts, tables and files."""
+
+import csv
+import importlib
+import json
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput, MissingExtra
+from swingby.sweeping import result as module
+from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.measure import measure
+from swingby.sweeping.result import SweepResult
+from swingby.sweeping.sweep import sweep
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("result") / "out.sqlite"
+    content = {
+        "signal": [[4, 1], [3, 2, 1]],
+        "omega": ["1e-400", "1e301"],
+        "eta": 0.1,
+        "dynamics": "gd",
+    }
+    sweep({**content, "seeds": 2}, store=path, workers=0, progress=False)
+    other = {"mu": [1, 2], "sigma": "1/3", "omega": "1e-3", "eta": 0.1, "width": 1}
+    sweep({**other, "dynamics": "gd"}, store=path, workers=0, progress=False)
+    return path
+
+
+GRID = SweepGrid(
+    signal=[[4, 1], [3, 2, 1]], omega=["1e-400", "1e301"], eta=0.1, seeds=3, dynamics="gd"
+)
+
+
+def test_status_counts_the_points_of_the_grid(store):
+    status = SweepResult(store, GRID).status()
+    assert (status.total, status.done, status.failed, status.missing) == (12, 4, 4, 4)
+    assert status.reasons == {"InvalidInput: W0 must be below 1e300": 4}
+    assert sum(status.labels.values()) == 4
+    every = SweepResult(store).status()
+    assert (every.total, every.done, every.failed, every.missing) == (9, 5, 4, 0)
+    assert every.labels["trapped", "trapped"] == 1
+    assert every.per_second > 0
+
+
+def test_rows_are_those_of_measure_in_the_order_of_the_grid(store):
+    rows = list(SweepResult(store, GRID).rows())
+    points = [point for point in GRID.points() if point.seed < 2]
+    assert [row.point for row in rows] == points
+    assert [row.results for row in rows] == [row.results for row in measure(points)]
+
+
+def test_frame(store):
+    frame = SweepResult(store, GRID).to_frame()
+    assert len(frame) == 8
+    first = measure([next(GRID.points())])[0].results
+    assert frame.loc[0, "omega"] == "1e-400"
+    assert frame.loc[0, "log10_omega"] == pytest.approx(-400)
+    assert frame.loc[0, "half_time_2"] == first["half_times"][1]
+    assert frame.loc[0, "error_1"] == first["error"][0]
+    assert frame.loc[0, "order"] == "1 2"
+    assert np.isnan(frame.loc[0, "a_3"])
+    assert frame.loc[frame.status == "failed", "half_time_1"].isna().all()
+    assert frame.loc[frame.status == "failed", "a_1"].tolist() == [4, 4, 3, 3]
+    assert SweepResult(store).to_frame()["mu_2"].dropna().tolist() == [2]
+
+
+def test_files_hold_the_frame(store, tmp_path, monkeypatch):
+    pandas = importlib.import_module("pandas")
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(module, "GROUP", 3)
+    result = SweepResult(store)
+    frame = result.to_frame()
+    parquet = pandas.read_parquet(result.to_parquet(tmp_path / "a.parquet"))
+    assert parquet.columns.tolist() == frame.columns.tolist()
+    for name in frame:
+        one, other = (table[name].astype(object) for table in (parquet, frame))
+        assert one[one.notna()].to_dict() == other[other.notna()].to_dict()
+    with open(result.to_csv(tmp_path / "a.csv"), encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["key"] for row in rows] == frame["key"].tolist()
+    assert [float(row["a_1"]) for row in rows] == frame["a_1"].tolist()
+
+
+def test_files_that_cannot_be_written(store, tmp_path):
+    pytest.importorskip("pyarrow")
+    result = SweepResult(store)
+    for write in (result.to_csv, result.to_parquet):
+        with pytest.raises(InvalidInput, match="out must be writable"):
+            write(tmp_path / "none" / "a.file")
+
+
+@pytest.mark.parametrize(("package", "method"), [("pandas", "to_frame"), ("pyarrow", "to_parquet")])
+def test_missing_extras(store, tmp_path, monkeypatch, package, method):
+    load = importlib.import_module
+
+    def without(name):
+        if name.startswith(package):
+            raise ImportError(name)
+        return load(name)
+
+    monkeypatch.setattr(module.importlib, "import_module", without)
+    with pytest.raises(MissingExtra, match=f"{package} is not installed"):
+        getattr(SweepResult(store), method)(*[tmp_path / "x"][: method == "to_parquet"])
+
+
+def test_texts(store):
+    result = SweepResult(store, GRID)
+    assert "12 points: 4 done, 4 failed, 4 missing" in str(result)
+    assert "failed, 4: InvalidInput: W0 must be below 1e300" in str(result)
+    assert repr(result).endswith("4 done, 4 failed, 4 missing>")
+    assert "<table>" in result._repr_html_()
+    json.dumps(result.to_grid().to_dict())
+
+
+def test_an_empty_store(tmp_path):
+    grid = {"design": "random", "points": 1, "signal": [2, 1], "omega": 1e-3, "eta": 0.1}
+    sweep(grid, store=tmp_path / "a", workers=0, progress=False)
+    other = SweepResult(tmp_path / "a", {**grid, "rng": 0, "eta": 0.2})
+    assert other.status().missing == 1
+    assert len(other.to_frame()) == 0
+    assert "1 missing" in str(other)
+
+
+def test_no_store(tmp_path):
+    with pytest.raises(InvalidInput, match="must be a sweep store that exists"):
+        SweepResult(tmp_path / "none")

@@ -1,0 +1,248 @@
+"""sweep: every point once, the same rows by every road, nothing measured twice."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.sweeping import executors, shards, work
+from swingby.sweeping import pool as pool_of_ours
+from swingby.sweeping import sweep as module
+from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.result import SweepResult
+from swingby.sweeping.store import reading, writing
+from swingby.sweeping.sweep import sweep
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "out.sqlite"
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Places of the points that this process measures."""
+    seen = []
+    measure_chunk = work.measure_chunk
+
+    def counting(plain):
+        seen.extend(plain["places"])
+        return measure_chunk(plain)
+
+    monkeypatch.setattr(executors, "measure_chunk", counting)
+    return seen
+
+
+@pytest.mark.parametrize("chunk", [None, 1, 7, 1000])
+def test_rows_do_not_depend_on_the_chunks(grid, path, undisturbed, rows_of, chunk):
+    sweep(grid, store=path, workers=0, chunk=chunk, progress=False)
+    assert rows_of(path) == undisturbed
+
+
+def test_threads_and_processes_give_the_same(grid, tmp_path, undisturbed, rows_of):
+    with ThreadPoolExecutor(2) as threads:
+        sweep(grid, store=tmp_path / "1", executor=threads, chunk=9, progress=False)
+        assert threads.submit(int).result() == 0
+    sweep(grid, store=tmp_path / "2", workers=2, chunk=9, progress=False)
+    assert rows_of(tmp_path / "1") == rows_of(tmp_path / "2") == undisturbed
+
+
+def test_resume_measures_only_what_is_missing(grid, path, counted, undisturbed, rows_of):
+    few = replace_seeds(grid, [1, 3])
+    sweep(few, store=path, workers=0, progress=False)
+    assert len(counted) == len(few) == 24
+    counted.clear()
+    sweep(grid, store=path, workers=0, progress=False)
+    assert len(counted) == len(grid) - 24
+    counted.clear()
+    sweep(grid, store=path, workers=0, progress=False)
+    assert counted == []
+    without_place = [(row[0], *row[2:]) for row in rows_of(path)]
+    assert without_place == [(row[0], *row[2:]) for row in undisturbed]
+
+
+def replace_seeds(grid, seeds):
+    return SweepGrid.from_dict({**grid.to_dict(), "seeds": seeds})
+
+
+def test_restart_measures_all_again_and_changes_nothing(grid, path, counted, undisturbed, rows_of):
+    sweep(grid, store=path, workers=0, progress=False)
+    counted.clear()
+    sweep(grid, store=path, workers=0, resume=False, progress=False)
+    assert counted == list(range(len(grid)))
+    assert rows_of(path) == undisturbed
+
+
+def test_points_whose_worker_died_are_measured_by_the_next_sweep(grid, path, undisturbed, rows_of):
+    sweep(grid, store=path, workers=0, progress=False)
+    with writing(path) as store:
+        row = next(row for row in store.rows() if row.results is not None)
+        list(store.stream("DELETE FROM points WHERE key = ?", [row.key]))
+        store.put([replace(row, results=None, reason="WorkerDied: x")])
+    result = sweep(grid, store=path, workers=0, progress=False)
+    assert rows_of(path) == undisturbed
+    assert "WorkerDied: x" not in result.status().reasons
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
+    grid, path, monkeypatch, capsys, undisturbed, rows_of
+):
+    measure_chunk = work.measure_chunk
+
+    def interrupted(plain):
+        if 12 in plain["places"]:
+            raise KeyboardInterrupt
+        return measure_chunk(plain)
+
+    monkeypatch.setattr(executors, "measure_chunk", interrupted)
+    with pytest.raises(KeyboardInterrupt) as error:
+        sweep(grid, store=path, workers=0, chunk=4)
+    said = f"stopped: 12 of {len(grid)} points"
+    assert error.value.__notes__[0].startswith(said)
+    stderr = capsys.readouterr().err
+    assert said in stderr
+    assert "the same call goes on" in stderr
+    assert len(rows_of(path)) == 12
+    monkeypatch.undo()
+    sweep(grid, store=path, workers=0, progress=False)
+    assert rows_of(path) == undisturbed
+
+
+def test_shards_of_a_killed_driver_are_used(grid, path, counted):
+    sweep(replace_seeds(grid, [0]), store=path.with_name("other"), workers=0, progress=False)
+    with reading(path.with_name("other")) as other:
+        rows = list(other.rows())
+    shards.write(shards.folder_of(path), rows)
+    counted.clear()
+    sweep(grid, store=path, workers=0, progress=False)
+    assert len(counted) == len(grid) - len(rows)
+    assert not shards.folder_of(path).exists()
+
+
+def test_equal_points_of_a_random_grid_are_kept_once(path):
+    grid = SweepGrid(
+        design="random", points=8, signal=[[2, 1]], omega=[1e-2, 1e-3], eta=0.1, dynamics="gd"
+    )
+    result = sweep(grid, store=path, workers=0, progress=False)
+    assert result.status().done == len(grid) == 8
+    with reading(path) as store:
+        assert len(list(store.rows())) == 2
+
+
+def test_recorded_trajectories_lie_beside_the_store(path):
+    grid = SweepGrid(signal=[2, 1], omega=1e-2, eta=0.1, dynamics="gd", record=5)
+    result = sweep(grid, store=path, workers=0, progress=False)
+    (row,) = result.rows()
+    kept = result.arrays(row)
+    run = swingby.simulate(
+        swingby.SIMTask.from_signal([2, 1]), kept["W"][0], "0.1", dynamics="gd", record=5
+    )
+    assert kept["steps"].tolist() == run.steps.tolist()
+    assert abs(kept["W"] - run.W).max() < 1e-9
+    plain = SweepGrid.from_dict({**grid.to_dict(), "record": None})
+    (row,) = sweep(plain, store=path, workers=0, progress=False).rows()
+    with pytest.raises(InvalidInput, match="grid with record"):
+        result.arrays(row)
+
+
+def test_a_worker_of_another_version_is_refused(grid, path, monkeypatch):
+    to_plain = work.Chunk.to_plain
+    monkeypatch.setattr(
+        work.Chunk, "to_plain", lambda chunk: {**to_plain(chunk), "swingby": "9.9.9"}
+    )
+    with pytest.raises(InvalidInput, match=r"must run the version of the driver, swingby 9\.9\.9"):
+        sweep(grid, store=path, workers=0, progress=False)
+    assert SweepResult(path).status().total == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"workers": -1}, "workers must be at least 0"),
+        ({"workers": 0, "executor": ThreadPoolExecutor(1)}, "workers must be at least 1"),
+        ({"chunk": 0}, "chunk must be at least 1"),
+        ({"executor": 3}, "executor must be an Executor"),
+        ({"executor": "threads"}, "executor must be an Executor"),
+        ({"wait": "long"}, "wait must be a number"),
+    ],
+)
+def test_wrong_arguments(grid, path, options, words):
+    with pytest.raises(InvalidInput, match=words):
+        sweep(grid, store=path, progress=False, **options)
+    assert not path.exists()
+
+
+def test_a_broken_executor_of_the_caller(grid, path):
+    pool = ProcessPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(InvalidInput, match="executor must be open"):
+        sweep(grid, store=path, executor=pool, progress=False)
+
+
+def test_workers_that_cannot_start(grid, path, monkeypatch):
+    monkeypatch.setattr(pool_of_ours, "_prepare", _exit)
+    with pytest.raises(InvalidInput, match="must be processes that can be started"):
+        sweep(grid, store=path, workers=1, progress=False)
+    assert SweepResult(path).status().total == 0
+
+
+def _exit():
+    os._exit(3)
+
+
+def test_a_script_without_a_guard(grid, tmp_path):
+    """No spawned worker, neither the first nor a later one, runs the script once more."""
+    script = tmp_path / "script.py"
+    few = {**grid.to_dict(), "omega": ["1e-2"]}
+    script.write_text(
+        "print('begin')\n"
+        "from swingby.sweeping.sweep import sweep\n"
+        f"result = sweep({few!r}, store='out.sqlite', workers=2, chunk=1, progress=False)\n"
+        "print(result.status().done)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(swingby.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("begin\n20\n", "")
+
+
+def test_chunks_grow_to_about_a_second():
+    sizes = module._Sizes(None)
+    sizes.learn(16, 1.6)
+    assert sizes.next == 10
+    for _ in range(10):
+        sizes.learn(sizes.next, sizes.next / 500)
+    assert sizes.next == 500
+    sizes.learn(500, 50.0)
+    assert sizes.next == 125
+    sizes.learn(500, float("nan"))
+    assert sizes.next == 125
+
+
+def test_progress_off_a_terminal(grid, path, monkeypatch, capsys):
+    monkeypatch.setattr("swingby.sweeping.progress.EVERY", 0.0)
+    sweep(grid, store=path, workers=0, chunk=20)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        f"swingby: {count} of 60 points" for count in (20, 40, 60)
+    ]
+    sweep(grid, store=path, workers=0)
+    assert "60 of 60 points, 60 of them found in the store" in capsys.readouterr().err
+    sweep(grid, store=path, workers=0, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_on_a_terminal(grid, path, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    sweep(grid, store=path, workers=0)
+    assert "60/60" in capsys.readouterr().err

@@ -1,0 +1,99 @@
+"""swingby sweep: as a user runs it."""
+
+import json
+
+import pytest
+
+from swingby import cli
+from swingby.sweeping import executors, work
+
+GRID = """
+signal = [[4, 1]]
+omega = [1e-2, 1e-3]
+eta = 0.1
+seeds = 3
+dynamics = "gd"
+"""
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grid.toml").write_text(GRID)
+    return tmp_path
+
+
+def run(*arguments):
+    return cli.run(["sweep", "grid.toml", "--store", "out.sqlite", *arguments])
+
+
+def test_a_sweep_from_beginning_to_end(capsys, workplace):
+    assert run("--workers", "0") == 0
+    assert "6 points: 6 done, 0 failed, 0 missing" in capsys.readouterr().out
+    (workplace / "grid.toml").write_text(GRID.replace("seeds = 3", "seeds = 4"))
+    assert run("--status") == 0
+    assert "8 points: 6 done, 0 failed, 2 missing" in capsys.readouterr().out
+    assert run("--workers", "0", "--restart", "--chunk", "1") == 0
+    assert run("--status", "--json") == 0
+    out = capsys.readouterr().out
+    status = json.loads(out[out.index("{") :])
+    assert (status["total"], status["done"], status["missing"]) == (8, 8, 0)
+    assert sum(one["points"] for one in status["labels"]) == 8
+
+
+def test_failed_points_give_exit_code_1(capsys, workplace):
+    (workplace / "grid.toml").write_text(GRID.replace("1e-2", "1e301"))
+    assert run("--workers", "0") == 1
+    assert "failed, 3: InvalidInput: W0 must be below 1e300" in capsys.readouterr().out
+    assert run("--status") == 1
+
+
+def test_export(capsys, workplace):
+    pytest.importorskip("pyarrow")
+    assert run("--workers", "0", "--export", "rows.csv") == 0
+    assert run("--status", "--export", "rows.parquet") == 0
+    assert len((workplace / "rows.csv").read_text().splitlines()) == 7
+    assert (workplace / "rows.parquet").read_bytes()[:4] == b"PAR1"
+
+
+def test_ctrl_c_gives_exit_code_130(capsys, monkeypatch):
+    def interrupted(plain):
+        if 3 in plain["places"]:
+            raise KeyboardInterrupt
+        return work.measure_chunk(plain)
+
+    monkeypatch.setattr(executors, "measure_chunk", interrupted)
+    assert run("--workers", "0", "--chunk", "2") == 130
+    stderr = capsys.readouterr().err
+    assert "stopped: 2 of 6 points" in stderr
+    assert "the same call goes on" in stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--status"], "store must be a sweep store that exists"),
+        (["--workers", "x"], "workers must be a number"),
+        (["--workers", "-1"], "workers must be at least 0"),
+        (["--export", "rows.xlsx"], "export must end in .parquet or .csv"),
+        (["--export", "none/rows.csv"], "export must lie in a folder that exists"),
+        (["--status", "--restart"], "restart must not be given together with status"),
+        (["--dask", "nowhere"], "executor must be an Executor"),
+        (["--chunk", "0"], "chunk must be at least 1"),
+    ],
+)
+def test_wrong_input_is_one_line(capsys, arguments, words):
+    assert run(*arguments) == 2
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(f"swingby: {words}")
+    assert stderr.count("\n") == 1
+
+
+def test_wrong_files_are_one_line(capsys, workplace):
+    assert cli.run(["sweep", "none.toml", "--store", "out.sqlite"]) == 2
+    (workplace / "out.sqlite").write_bytes(b"\x80\x04cposix\nsystem\n")
+    assert run("--workers", "0") == 2
+    stderr = capsys.readouterr().err
+    assert "grid must be a readable TOML file (No such file or directory)" in stderr
+    assert "this file is no database" in stderr
+    assert stderr.count("\n") == 2

@@ -1,0 +1,370 @@
+"""predict_batch against the scalar law, instance by instance; its shapes, and what it refuses."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.theory.initial import Initial, Scaled, initial_matrix
+from swingby.theory.stages import stage_law
+from swingby.theory.task import SIMTask
+from swingby.verify.batched.law import exponential
+from swingby.verify.predict_batch import predict_batch
+
+DYNAMICS = ("euler", "gd", "flow")
+#: Largest relative difference from the scalar law.
+CROSSING, ERROR = 1e-9, 1e-6
+
+
+def starts(count, d, seed, low=1e-8, high=1e-3, closest=1.3, farthest=4.0):
+    """Gaussian starts of full rank, signals in random order."""
+    rng = np.random.default_rng(seed)
+    ratios = np.concatenate(
+        [np.ones((count, 1)), rng.uniform(closest, farthest, (count, d - 1))], 1
+    )
+    signal = np.cumprod(ratios, axis=1)
+    signal = rng.permuted(signal / signal[:, -1:], axis=1)
+    omega = np.exp(rng.uniform(np.log(low), np.log(high), count))
+    U = rng.standard_normal((count, d, d))
+    W0 = U @ U.swapaxes(1, 2)
+    W0 *= (omega * d / np.trace(W0, axis1=1, axis2=2))[:, None, None]
+    return signal, (W0 + W0.swapaxes(1, 2)) / 2, rng.uniform(0.002, 0.05, count)
+
+
+def alone(a, W, eta, dynamics, *, scale=Fraction(1), sweeps=None):
+    """The scalar law, results in the user's order."""
+    order = np.argsort(-a, kind="stable")
+    task = SIMTask.from_signal(a[order].tolist())
+    start = Initial(W[np.ix_(order, order)], scale)
+    found = stage_law(task, start, Fraction(float(eta)), dynamics, sweeps=sweeps)
+    back = np.argsort(order)
+    return [part[back] for part in (found.crossing, found.error, found.trapped, found.undecided)]
+
+
+def agree(batch, given, dynamics, *, scales=None, sweeps=None):
+    """Assert agreement on every instance; how many of them the scalar law did not do itself."""
+    for place, (a, W, eta) in enumerate(zip(*given, strict=True)):
+        scale = Fraction(1) if scales is None else exponential(float(scales[place]))
+        expected = alone(a, W, eta, dynamics, scale=scale, sweeps=sweeps)
+        crossing, error, trapped, undecided = expected
+        assert batch.trapped[place].tolist() == trapped.tolist(), place
+        assert batch.undecided[place].tolist() == undecided.tolist(), place
+        np.testing.assert_allclose(
+            batch.crossing[place], crossing, rtol=CROSSING, err_msg=str(place)
+        )
+        np.testing.assert_allclose(batch.error[place], error, rtol=ERROR, err_msg=str(place))
+    return int((~batch.scalar).sum())
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_random_instances_agree_with_the_scalar_law(dynamics, d):
+    given = starts(30, d, seed=d)
+    batch = predict_batch(*given, dynamics)
+    assert agree(batch, given, dynamics) >= 25
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize(
+    ("low", "high", "least"),
+    [(1e-3, 1e-2, 25), (1e-2, 1e-1, 20), (1e-40, 1e-8, 25), (1e-300, 1e-290, 25), (0.1, 2.0, 0)],
+)
+def test_agreement_from_a_large_omega_to_the_end_of_the_float_range(dynamics, low, high, least):
+    given = starts(30, 4, 7, low, high)
+    batch = predict_batch(*given, dynamics)
+    assert agree(batch, given, dynamics) >= least
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_one_and_seven_concepts_go_to_the_scalar_law(dynamics):
+    for d in (1, 7):
+        given = starts(3, d, d)
+        batch = predict_batch(*given, dynamics)
+        assert agree(batch, given, dynamics) == 0
+
+
+def special(name):
+    """Instances that are not like Gaussian ones."""
+    signal, W0, eta = starts(24, 4, 11)
+    rng = np.random.default_rng(12)
+    if name == "free direction":
+        signal = np.sort(signal, axis=1)[:, ::-1].copy()
+        signal[:, 3] = 0
+        signal[12:, 2] = 0
+    elif name == "free direction in the middle":
+        signal[:, 1] = 0
+    elif name == "tie":
+        signal[:, 2] = signal[:, 0]
+    elif name == "rank two":
+        U = rng.standard_normal((24, 4, 2))
+        W0 = 1e-5 * (U @ U.swapaxes(1, 2))
+    elif name == "nearly degenerate":
+        U = rng.standard_normal((24, 4, 2))
+        lift = 10.0 ** rng.uniform(-12, 0, (24, 1, 1)) * np.eye(4)
+        W0 = 1e-5 * (U @ U.swapaxes(1, 2) + lift)
+    elif name == "nearly equal signals":
+        signal, W0, eta = starts(24, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
+    elif name == "diagonal":
+        W0 = np.eye(4) * 10.0 ** rng.uniform(-12, -1, (24, 1, 4))
+    elif name == "entries above one half":
+        W0[:, 0, 0] = rng.uniform(0.4, 0.9, 24)
+    elif name == "largest eigenvalue":
+        W0 = W0 * (rng.uniform(0.9, 1.0, 24) / np.linalg.eigvalsh(W0)[:, -1])[:, None, None]
+    elif name == "coarse":
+        eta = rng.uniform(0.3, 0.7, 24)
+    elif name == "scales apart":
+        root = 10.0 ** rng.uniform(-50, 0, (24, 4))
+        W0 = W0 * root[:, :, None] * root[:, None, :]
+    elif name == "indefinite":
+        W0 = W0 * np.where(np.eye(4) == 1, 1.0, 1.7)
+    elif name == "integers of low rank":
+        U = rng.integers(-3, 4, (24, 4, 3)).astype(float)
+        U[:, :, 0] = np.where(np.abs(U).sum(axis=2) == 0, 1.0, U[:, :, 0])
+        W0 = 1e-4 * (U @ U.swapaxes(1, 2))
+    elif name == "absent concept":
+        W0[:, 1, :] = W0[:, :, 1] = 0
+    W0 = (W0 + W0.swapaxes(1, 2)) / 2
+    return signal, W0, eta
+
+
+SPECIAL = (
+    "free direction",
+    "free direction in the middle",
+    "tie",
+    "rank two",
+    "nearly degenerate",
+    "nearly equal signals",
+    "diagonal",
+    "entries above one half",
+    "largest eigenvalue",
+    "coarse",
+    "scales apart",
+    "indefinite",
+    "integers of low rank",
+    "absent concept",
+)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_instances_agree_with_the_scalar_law(name, dynamics):
+    given = special(name)
+    agree(predict_batch(*given, dynamics), given, dynamics)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_the_leading_order_alone_is_the_law_without_sweeps(dynamics):
+    given = starts(40, 4, 5)
+    batch = predict_batch(*given, dynamics, correction="leading")
+    assert agree(batch, given, dynamics, sweeps=0) >= 35
+    full = predict_batch(*given, dynamics)
+    assert not np.array_equal(batch.crossing, full.crossing, equal_nan=True)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_scales_below_the_float_range(dynamics):
+    given = starts(24, 3, 9, 0.5, 1.0)
+    scales = np.random.default_rng(10).uniform(-3000, -5, 24)
+    batch = predict_batch(*given, dynamics, log_scale=scales)
+    assert agree(batch, given, dynamics, scales=scales) >= 20
+
+
+def test_omega_is_the_scale_of_the_scalar_law():
+    batch = predict_batch([4, 1], [[2, 1], [1, 2]], 0.01, "gd", omega="1e-400")
+    task = SIMTask.from_signal([4, 1])
+    start = initial_matrix(Scaled([[2, 1], [1, 2]], "1e-400"), 2)
+    expected = stage_law(task, start, Fraction(0.01), "gd")
+    assert np.allclose(batch.crossing, expected.crossing, rtol=1e-12)
+
+
+def test_both_ways_of_more_than_one_sweep_are_taken():
+    # Of these starts some need four sweeps and some do not; both kinds are done in lanes.
+    given = starts(60, 4, 21, 1e-4, 1e-3)
+    batch = predict_batch(*given, "flow")
+    corrections = []
+    for a, W, eta in zip(*given, strict=True):
+        order = np.argsort(-a)
+        task = SIMTask.from_signal(a[order].tolist())
+        start = Initial(W[np.ix_(order, order)], Fraction(1))
+        corrections.append(stage_law(task, start, Fraction(float(eta)), "flow").correction)
+    swept = np.array([found.change.any() for found in corrections])
+    assert 5 < swept[~batch.scalar].sum() < 55
+    agree(batch, given, "flow")
+
+
+def test_what_the_euler_drift_leaves_open_is_undecided_in_lanes_too():
+    # Concepts 1 and 2 are correlated to within what the drift takes; 3 is slow and apart.
+    correlations = np.linspace(0.9, 0.9999, 200)
+    W0 = np.tile(1e-3 * np.eye(3), (200, 1, 1))
+    W0[:, 0, 1] = W0[:, 1, 0] = 1e-3 * correlations
+    given = (np.tile([4.0, 2.0, 0.05], (200, 1)), W0, np.full(200, 0.01))
+    batch = predict_batch(*given, "euler")
+    assert not batch.scalar.any()
+    assert batch.undecided[:, 1].any()
+    assert not batch.undecided[:, [0, 2]].any()
+    assert np.isinf(batch.error[batch.undecided[:, 1]])[:, 1:].all()
+    cut = batch.trapped[:, 1] & ~batch.undecided[:, 1]
+    assert cut.any()
+    assert np.isnan(batch.crossing[cut][:, 2]).all()
+    assert agree(batch, given, "euler") == 200
+
+
+def test_a_pivot_that_has_lost_digits_is_that_of_the_scalar_law():
+    # The last pivot is 1e-9 of its terms: its last digits depend on the order of operations.
+    W0 = 1e-5 * np.array([[1.0, 0.6, 0.3], [0.6, 2.0, 0.9], [0.3, 0.9, 0.0]])
+    gained = W0[2, :2] @ np.linalg.solve(W0[:2, :2], W0[:2, 2])
+    W0[2, 2] = gained * (1 + 1e-9)
+    given = (np.array([[4.0, 2.0, 1.0]]), W0[None], np.array([0.01]))
+    for dynamics in ("gd", "flow"):
+        batch = predict_batch(*given, dynamics)
+        assert not batch.scalar.any()
+        agree(batch, given, dynamics)
+
+
+def test_the_place_in_the_batch_changes_no_bit():
+    signal, W0, eta = starts(70, 4, 3, 1e-8, 1e-2)
+    whole = predict_batch(signal, W0, eta, "euler")
+    order = np.random.default_rng(4).permutation(70)
+    shuffled = predict_batch(signal[order], W0[order], eta[order], "euler")
+    for name in ("crossing", "error", "trapped", "undecided", "scalar"):
+        one, other = getattr(whole, name)[order], getattr(shuffled, name)
+        assert one.tobytes() == other.tobytes(), name
+    for place in (0, 7, 8, 33, 69):
+        single = predict_batch(signal[place], W0[place], eta[place], "euler")
+        assert single.crossing.tobytes() == whole.crossing[place].tobytes()
+        assert single.error.tobytes() == whole.error[place].tobytes()
+
+
+def test_batches_of_more_than_one_chunk_are_all_done():
+    signal, W0, eta = starts(600, 2, 8)
+    whole = predict_batch(signal, W0, eta, "gd")
+    parts = [predict_batch(signal[k::3], W0[k::3], eta[k::3], "gd").crossing for k in range(3)]
+    for k in range(3):
+        assert np.array_equal(whole.crossing[k::3], parts[k])
+
+
+def test_flipping_signs_of_concepts_changes_no_bit():
+    signal, W0, eta = starts(40, 4, 6)
+    flip = np.array([1.0, -1.0, -1.0, 1.0])
+    plain = predict_batch(signal, W0, eta, "flow")
+    flipped = predict_batch(signal, W0 * flip[:, None] * flip, eta, "flow")
+    assert np.array_equal(plain.crossing, flipped.crossing)
+    assert np.array_equal(plain.error, flipped.error)
+
+
+def test_leading_axes_broadcast():
+    signal, W0, _ = starts(3, 2, 1)
+    eta = np.array([[0.01], [0.02]])
+    batch = predict_batch(signal, W0, eta, "gd")
+    assert batch.shape == (2, 3)
+    assert batch.crossing.shape == batch.error.shape == batch.trapped.shape == (2, 3, 2)
+    assert batch.undecided.shape == batch.half_times.shape == (2, 3, 2)
+    assert len(batch) == 2
+    for i in range(2):
+        for k in range(3):
+            one = predict_batch(signal[k], W0[k], eta[i, 0], "gd")
+            assert one.shape == ()
+            assert np.array_equal(one.crossing, batch.crossing[i, k])
+    assert np.array_equal(batch.half_times, np.ceil(batch.crossing))
+    scales = predict_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01, log_scale=[0.0, -5.0])
+    assert scales.shape == (2,)
+    assert (scales.crossing[1] > scales.crossing[0]).all()
+    with pytest.raises(TypeError, match="no length"):
+        len(predict_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01))
+
+
+def test_empty_batches_give_empty_results():
+    batch = predict_batch(np.empty((0, 3)), np.eye(3) * 1e-3, 0.01)
+    assert batch.crossing.shape == (0, 3)
+    assert len(batch) == 0
+    batch = predict_batch([1.0, 2.0], np.empty((4, 0, 2, 2)), 0.01, "gd")
+    assert batch.error.shape == (4, 0, 2)
+    assert len(batch.to_frame()) == 0
+
+
+def test_it_prints_as_a_line_and_becomes_a_frame():
+    batch = predict_batch([2.0, 1.0], 1e-3 * np.eye(2), [0.01, 0.02, 0.03], "gd")
+    assert repr(batch) == (
+        "<BatchSchedule gd: shape (3,), 2 concepts; 6 half-times, 0 trapped, 0 undecided>"
+    )
+    frame = batch.to_frame()
+    assert frame["half_time"].tolist() == batch.half_times.ravel().tolist()
+    assert frame["instance"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert frame["concept"].tolist() == [1, 2, 1, 2, 1, 2]
+
+
+GOOD = {"signal": [2.0, 1.0], "W0": [[1e-3, 0.0], [0.0, 1e-3]], "eta": 0.01}
+BAD = [
+    ("signal", [2.0, math.nan]),
+    ("signal", [2.0, math.inf]),
+    ("signal", [2.0, -1.0]),
+    ("signal", [0.0, 0.0]),
+    ("signal", 2.0),
+    ("signal", "4, 1"),
+    ("signal", ["4", "x"]),
+    ("signal", [True, False]),
+    ("signal", [1e-200, 1.0]),
+    ("signal", [1e200, 1.0]),
+    ("signal", [[1.0, 2.0], [1.0]]),
+    ("signal", [1.0, 2.0j]),
+    ("signal", None),
+    ("W0", [[1e-3, math.nan], [math.nan, 1e-3]]),
+    ("W0", [[1e-3, 1e-4], [2e-4, 1e-3]]),
+    ("W0", [[0.0, 0.0], [0.0, 0.0]]),
+    ("W0", [[1e301, 0.0], [0.0, 1.0]]),
+    ("W0", [1e-3, 1e-3]),
+    ("W0", np.eye(3)),
+    ("W0", "1e-3"),
+    ("eta", 0.0),
+    ("eta", -0.01),
+    ("eta", math.nan),
+    ("eta", math.inf),
+    ("eta", 1e-200),
+    ("eta", "small"),
+    ("eta", True),
+    ("dynamics", "adam"),
+    ("omega", 0),
+    ("omega", "x"),
+    ("omega", math.nan),
+    ("log_scale", math.nan),
+    ("log_scale", 1e6),
+    ("log_scale", "x"),
+    ("correction", "some"),
+]
+
+
+@pytest.mark.parametrize(("argument", "value"), BAD, ids=lambda value: repr(value)[:30])
+def test_bad_input_is_refused_by_name(argument, value):
+    with pytest.raises(InvalidInput) as refused:
+        predict_batch(**{**GOOD, argument: value})
+    assert refused.value.argument.startswith(argument)
+
+
+def test_shapes_that_do_not_broadcast_are_refused():
+    with pytest.raises(InvalidInput, match="must broadcast"):
+        predict_batch(np.ones((3, 2)), np.ones((2, 2, 2)), 0.01)
+    with pytest.raises(InvalidInput, match="one at a time"):
+        predict_batch(**GOOD, omega=1, log_scale=0.0)
+
+
+def test_the_refused_instance_is_named():
+    W0 = np.tile(np.eye(2) * 1e-3, (2, 3, 1, 1))
+    W0[1, 2, 0, 1] = 1
+    with pytest.raises(InvalidInput) as refused:
+        predict_batch([2.0, 1.0], W0, 0.01)
+    assert refused.value.argument == "W0[1, 2]"
+    with pytest.raises(InvalidInput, match="below 1e300"):
+        predict_batch([2.0, 1.0], np.eye(2), 0.01, log_scale=700)
+
+
+@pytest.mark.parametrize("logarithm", [0.0, -1.5, -3000.25, 10.0])
+def test_exponentials_of_scales_are_right(logarithm):
+    import mpmath
+
+    with mpmath.workprec(200):
+        found = exponential(logarithm)
+        expected = mpmath.exp(mpmath.mpf(logarithm))
+        quotient = mpmath.mpf(found.numerator) / found.denominator / expected
+        assert abs(quotient - 1) < 1e-20
