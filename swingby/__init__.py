@@ -66,13 +66,13 @@ if TYPE_CHECKING:
     from swingby.simulate.initialization import gaussian
     from swingby.simulate.result import Run
     from swingby.simulate.run import simulate
+    from swingby.sweeping.grid import SweepGrid
+    from swingby.sweeping.result import SweepResult
+    from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled
     from swingby.theory.one_layer import one_layer_output
     from swingby.theory.stages import Stages
     from swingby.theory.task import SIMTask
-    from swingby.sweeping.grid import SweepGrid
-    from swingby.sweeping.result import SweepResult
-    from swingby.sweeping.sweep import sweep
     from swingby.theory.verdict import Verdict
     from swingby.verify.audit import audit
     from swingby.verify.certification.certificate import Certificate

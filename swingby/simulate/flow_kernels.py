@@ -28,13 +28,8 @@ from swingby.simulate.kernels import (
     REACHED,
     REST,
 )
-from swingby.simulate.observation_kernels import (
-    at_goal,
-    observe,
-    observe_block,
-    project_null,
-    write_records,
-)
+from swingby.simulate.observation_kernels import at_goal, observe, observe_block, write_records
+from swingby.simulate.pivot_kernels import project_null
 from swingby.simulate.state import (
     DIVERGED,
     EXECUTED,

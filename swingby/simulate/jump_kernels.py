@@ -34,7 +34,7 @@ import numpy as np
 
 from swingby.simulate.compiling import compiled
 from swingby.simulate.growth_table import AT_ONCE, BOTH, FIRST, NEITHER
-from swingby.simulate.observation_kernels import find_negative_pivot
+from swingby.simulate.pivot_kernels import find_negative_pivot
 from swingby.simulate.state import (
     PSD_LOST,
     RECORDED,

@@ -14,15 +14,8 @@ import numpy as np
 
 from swingby.simulate.compiling import compiled, compiled_inside
 from swingby.simulate.jump_kernels import jump, renormalise
-from swingby.simulate.observation_kernels import (
-    at_goal,
-    find_negative_pivot,
-    first_doubtful,
-    observe,
-    observe_block,
-    project_null,
-    write_records,
-)
+from swingby.simulate.observation_kernels import at_goal, observe, observe_block, write_records
+from swingby.simulate.pivot_kernels import find_negative_pivot, first_doubtful, project_null
 from swingby.simulate.state import (
     DIVERGED,
     EXECUTED,

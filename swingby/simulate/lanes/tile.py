@@ -11,6 +11,9 @@ from swingby.simulate.growth_table import growth_table
 from swingby.simulate.state import PLAIN_RANGE, Booleans, Floats, Integers
 from swingby.simulate.step_source import LANES, rows
 
+#: Rows of Tile.flags: FINITE has 0 or nan; the others 1 or 0.
+FINITE, READY, DOUBTFUL, IS_LARGE, HAS_NULL, DUE = range(6)
+
 
 class Tile(NamedTuple):
     """The trajectories under way, one per lane.
