@@ -56,11 +56,16 @@ class Reach:
         on_import = not names
         if on_import:
             # One level is enough: what a module makes on import is used by those that name it.
-            names = self._contexts(module)
+            names = self._contexts(module) | self._own(module)
             for importer in self.importers.get(module, ()):
                 names |= self._contexts(importer)
         shows = on_import or any(part in module for part in SHOWS)
         return self._choose(names, module, seconds, READ_ALL if shows else ())
+
+    def _own(self, module: str) -> set[str]:
+        """Tests of the file named after a module: they may only read what it made on import."""
+        stem = module.rsplit("/", 1)[-1].removesuffix(".py")
+        return {name for name in self.seconds if f"test_{stem}.py::" in name}
 
     def _contexts(self, module: str, line: int | None = None) -> set[str]:
         if module not in self.by_module:
