@@ -704,7 +704,7 @@ MUTANTS = (
         "sweeping/labels.py",
         "earlier < later",
         "earlier <= later",
-        ("sweeping/test_measure.py::test_labels",),
+        ("sweeping/test_measure.py::test_the_order_of_learning_by_hand",),
     ),
     Mutant(
         "arrays of a row are unpickled",

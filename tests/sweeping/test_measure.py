@@ -3,11 +3,13 @@
 import math
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import swingby
+from swingby.sweeping import labels
 from swingby.sweeping import measure as module
 from swingby.sweeping.draw import initial
 from swingby.sweeping.grid import SweepGrid
@@ -141,3 +143,18 @@ def test_numbers_survive_json():
             for value in row.results["predicted_half_times"] + row.results["half_times"]
         )
         canonical(row.results)
+
+
+@pytest.mark.parametrize(
+    ("signal", "times", "label"),
+    [
+        ((2, 1), (10, 11), "in_order"),
+        ((2, 1), (10, 10), "in_order"),  # the same step
+        ((2, 1), (11, 10), "out_of_order"),
+        ((2, 2), (11, 10), "in_order"),  # equal signals
+        ((2, 0), (11, np.nan), "in_order"),  # a free direction is not learned
+    ],
+)
+def test_the_order_of_learning_by_hand(signal, times, label):
+    found = labels._order_label(tuple(map(Fraction, signal)), np.array(times, dtype=float))
+    assert found == label
