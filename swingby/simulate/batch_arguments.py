@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
-from swingby.simulate.missing import CLEARLY_POSITIVE, missing_concepts
+from swingby.simulate.missing import CLEARLY_POSITIVE, lasting, missing_concepts
 from swingby.simulate.state import Booleans, Floats
 from swingby.theory import numbers
 from swingby.theory.initial import LARGEST_ENTRY, SYMMETRY_TOLERANCE, Initial
@@ -153,10 +153,8 @@ def missing_of(batch: Batch, dynamics: str) -> Booleans:
     missing = np.zeros(batch.signal.shape, dtype=np.bool_)
     for run in np.flatnonzero(~_clearly_positive(batch)):
         initial = Initial(batch.W0[run], Fraction(1))
-        missing[run] = missing_concepts(initial, batch.signal[run])
-        if dynamics == "euler":
-            # euler does not keep the rank: only a concept whose whole row is zero stays missing.
-            missing[run] &= ~batch.W0[run].any(axis=1)
+        found = missing_concepts(initial, batch.signal[run])
+        missing[run] = lasting(found, initial.matrix, dynamics)
     return missing
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from swingby.simulate.batch_arguments import Batch, missing_of
 from swingby.simulate.growth_table import growth_table
-from swingby.simulate.lanes.run import BLOCK, LARGEST, SHORT_BLOCK, Stopped, run_lanes
+from swingby.simulate.lanes.run import Stopped, run_lanes
 from swingby.simulate.lanes.tile import Ends, make_queue
 from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.readout import level_array
@@ -30,6 +30,7 @@ from swingby.simulate.state import (
     make_record,
     make_state,
 )
+from swingby.simulate.step_source import BLOCK, LONG_BLOCK, WRITTEN_OUT
 from swingby.theory.initial import Initial
 
 #: In the order in which they are decided.
@@ -66,11 +67,11 @@ def run_piece(
     Piece
     """
     missing = missing_of(batch, dynamics)
-    if dynamics == "flow" or batch.signal.shape[1] > LARGEST:
+    if dynamics == "flow" or batch.signal.shape[1] > WRITTEN_OUT:
         return _one_by_one(batch, missing, steps, dynamics, skip=skip, stop=stop)
     null = missing if dynamics == "gd" else np.zeros_like(missing)
     kept = _room(*batch.signal.shape)
-    for held, block in ((False, BLOCK), (True, SHORT_BLOCK)):
+    for held, block in ((False, LONG_BLOCK), (True, BLOCK)):
         runs = np.flatnonzero(null.any(axis=1) == held)
         if not len(runs):
             continue

@@ -9,7 +9,6 @@ from numba import cfunc, types
 from numba.extending import intrinsic
 
 from swingby.simulate import step_source
-from swingby.simulate.kernels import WRITTEN_OUT
 
 _FLAT = types.Array(types.float64, 1, "C")
 
@@ -77,7 +76,7 @@ def steps_of_a_run(d: int, *, gd: bool, scaled: bool) -> tuple[Any, Any]:
     -------
     plain, scaled : numba cfunc
     """
-    size = d if d <= WRITTEN_OUT else 1
+    size = d if d <= step_source.WRITTEN_OUT else 1
     plain = single_steps(size, gd=gd, scaled=False)
     return plain, single_steps(size, gd=gd, scaled=True) if scaled else plain
 

@@ -20,13 +20,12 @@ import numpy as np
 from swingby.simulate.compiling import compiled
 from swingby.simulate.jump_kernels import jump, renormalise
 from swingby.simulate.kernels import (
-    BLAS_FROM,
-    BLOCK,
     BUDGET_SPENT,
     CAME_TO_REST,
     NOT_FINITE,
     REACHED,
     REST,
+    multiply,
 )
 from swingby.simulate.observation_kernels import at_goal, observe, observe_block, write_records
 from swingby.simulate.pivot_kernels import project_null
@@ -41,6 +40,7 @@ from swingby.simulate.state import (
     Record,
     State,
 )
+from swingby.simulate.step_source import BLOCK
 
 #: Order of the series.
 ORDER = 24
@@ -48,20 +48,6 @@ ORDER = 24
 TRUNCATION = 1e-17
 #: Longest stretch, in steps, that one series may cover.
 LONGEST = 4096.0
-
-
-@compiled
-def _multiply(left: Floats, right: Floats, product: Floats) -> None:  # pragma: no cover
-    d = left.shape[0]
-    if d >= BLAS_FROM:
-        np.dot(left, right, product)
-        return
-    for i in range(d):
-        for j in range(d):
-            total = 0.0
-            for k in range(d):
-                total += left[i, k] * right[k, j]
-            product[i, j] = total
 
 
 @compiled
@@ -84,7 +70,7 @@ def _expand(
                 scaled[n, i, j] = state.square[i] * series[n, i, j]
                 Y[i, j] = 0.0
         for k in range(n + 1):
-            _multiply(growth[k], scaled[n - k], part)
+            multiply(growth[k], scaled[n - k], part)
             for i in range(d):
                 for j in range(d):
                     Y[i, j] += part[i, j]

@@ -30,18 +30,12 @@ from swingby.simulate.state import (
     Record,
     State,
 )
+from swingby.simulate.step_source import BLOCK, LONG_BLOCK, WRITTEN_OUT
 
 #: What `advance` returns.
 REACHED, BUDGET_SPENT, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
 #: W does not change any more when every update is at most one unit in the last place of 1.
 REST = 2.0**-52
-#: Steps taken between two looks at the events, attempts to jump, and renormalisations. What
-#: rounding makes of a component that W(0) lacks grows by less than 1e12 within so many steps.
-BLOCK = 64
-#: The same up to d = 4, where the looks would take longer than the steps, and nothing is lacking.
-LONG_BLOCK = 256
-#: Up to this dimension steps are written out without loops.
-WRITTEN_OUT = 8
 #: From this dimension on, products of matrices are left to BLAS.
 BLAS_FROM = 17
 
@@ -66,7 +60,7 @@ def _steps_any(
             for j in range(d):
                 G[i, j] = sums[i, j] * X[i, j]
                 Z[i, j] = square[i] * X[i, j]
-        _multiply(G, Z, Y)
+        multiply(G, Z, Y)
         if gd:
             _gd_change(problem.signal, square, eta, scratch)
             for i in range(d):
@@ -84,8 +78,8 @@ def _steps_any(
 
 
 @compiled
-def _multiply(left: Floats, right: Floats, product: Floats) -> None:  # pragma: no cover
-    """A product of matrices; rows of the right one in lanes, or BLAS for large ones."""
+def multiply(left: Floats, right: Floats, product: Floats) -> None:  # pragma: no cover
+    """Product of matrices: rows of the right one in lanes, or BLAS for large ones."""
     d = left.shape[0]
     if d >= BLAS_FROM:
         np.dot(left, right, product)
@@ -110,7 +104,7 @@ def _gd_change(
         for j in range(d):
             Y[i, j] = signal[i] * X[i, j] - 0.5 * Y[i, j]
             Z[i, j] = square[i] * G[i, j]
-    _multiply(Y, Z, Q)
+    multiply(Y, Z, Q)
     for i in range(d):
         for j in range(i, d):
             second = Y[i, j] * signal[j] - 0.5 * Q[i, j]

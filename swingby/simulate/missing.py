@@ -44,6 +44,27 @@ def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
     return missing & (signal > 0)
 
 
+def lasting(missing: Booleans, W0: Floats, dynamics: str) -> Booleans:
+    """Missing concepts that the dynamics do not create.
+
+    gd and the flow keep the rank of W. euler does not: only a concept whose whole row is zero
+    stays missing.
+
+    Parameters
+    ----------
+    missing : ndarray of bool, shape (d,)
+        From :func:`missing_concepts`.
+    W0 : ndarray of shape (d, d)
+        W(0), up to a factor.
+    dynamics : {"euler", "gd", "flow"}
+
+    Returns
+    -------
+    ndarray of bool, shape (d,)
+    """
+    return missing & ~W0.any(axis=1) if dynamics == "euler" else missing
+
+
 def displaceable(missing: Booleans, initial: Initial, signal: Floats) -> Booleans:
     """Missing concepts that may still be learned, in place of one with a smaller signal.
 

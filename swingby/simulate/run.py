@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning
-from swingby.simulate.missing import displaceable, missing_concepts
+from swingby.simulate.missing import displaceable, lasting, missing_concepts
 from swingby.simulate.outcome import judge
 from swingby.simulate.readout import extrema, level_array, peaks
 from swingby.simulate.recording import needs_last_step, record_steps
@@ -140,10 +140,8 @@ def simulate(
     signal, point = task.signal, task.test_point
     if asked is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
-    missing = missing_concepts(initial, signal)
+    missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
     if dynamics == "euler":
-        # euler does not keep the rank: only a concept whose whole row is zero stays missing.
-        missing &= ~initial.matrix.any(axis=1)
         problem = make_problem(signal, step_size, dynamics, point, exempt=missing)
     else:
         problem = make_problem(signal, step_size, dynamics, point, null=missing)

@@ -652,8 +652,8 @@ MUTANTS = (
     Mutant(
         "what rounding makes of an absent component grows in lanes",
         "simulate/batch_piece.py",
-        "(True, SHORT_BLOCK)",
-        "(True, 4 * SHORT_BLOCK)",
+        "(True, BLOCK)",
+        "(True, LONG_BLOCK)",
         (_LANES + "special_starts_end_as_single_runs_do[gd]",),
     ),
     Mutant(

@@ -11,13 +11,6 @@ from swingby.simulate.lanes.tile import Ends, Queue, empty_tile, make_ends
 from swingby.simulate.state import make_problem, make_record, make_state
 from swingby.theory.initial import Initial
 
-#: Up to this dimension a step is written out without loops; compiling it takes 2 s at d = 8.
-LARGEST = 8
-#: Steps between two looks at a lane.
-BLOCK = 256
-#: The same where W(0) has no component for some concept, under gd: what rounding makes of it grows
-#: like a concept, and each look puts it back to zero.
-SHORT_BLOCK = 64
 #: Products per lane in one call of compiled code: about a tenth of a second.
 STRETCH = 100_000_000
 
