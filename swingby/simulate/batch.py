@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from swingby.errors import InvalidInput
 from swingby.simulate.batch_arguments import Broadcast, broadcast
 from swingby.simulate.batch_piece import Piece, run_piece
-from swingby.simulate.state import Floats, Integers
+from swingby.simulate.state import SMALLEST_SWING, Floats, Integers
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 
@@ -43,7 +44,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchRun:
-    """The ends of many runs. Made by :func:`simulate_batch`.
+    r"""The ends of many runs. Made by :func:`simulate_batch`.
 
     Attributes
     ----------
@@ -54,6 +55,10 @@ class BatchRun:
     W : ndarray of shape (..., d, d)
         At the last step.
     last_step, executed_steps : ndarray of int, shape (...)
+    descents : ndarray of int, shape (...), or None
+        How often the test loss fell by `swing` times its initial value; None without a test point.
+    transient : ndarray of shape (...), or None
+        The largest \|w_ij\|, i and j different, over all steps: the size of the swing.
     """
 
     half_times: Floats
@@ -61,6 +66,8 @@ class BatchRun:
     W: Floats
     last_step: Integers
     executed_steps: Integers
+    descents: Integers | None = None
+    transient: Floats | None = None
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         """Unpack as ``half_times, outcome, W = simulate_batch(...)``."""
@@ -81,6 +88,9 @@ def simulate_batch(
     steps: int = 10_000,
     dynamics: str = "euler",
     *,
+    omega: Any = None,
+    test_point: ArrayLike | None = None,
+    swing: float = 1e-3,
     skip: bool = True,
     workers: int = 1,
     progress: Callable[[int, int], object] | None = None,
@@ -103,6 +113,13 @@ def simulate_batch(
     steps : int
         Steps of every run.
     dynamics : {"euler", "gd", "flow"}
+    omega : number, text, or array of them of shape (...), optional
+        W(0) is ``omega * W0``; may lie below the float range (``"1e-400"``).
+    test_point : array_like of shape (..., d), optional
+        Asks for `descents` and `transient`: the point x of the test loss ``1/2 |W x - x|^2``.
+    swing : float
+        By what fraction of its initial value the test loss has to fall for a descent, and to rise
+        between two of them; at least 1e-9.
     skip : bool
         Jump over steps that are linear to rounding.
     workers : int
@@ -130,7 +147,8 @@ def simulate_batch(
     [[176.0, 349.0], [90.0, 176.0]]
     """
     require_dynamics(dynamics)
-    asked = broadcast(signal, W0, eta, dynamics)
+    asked = broadcast(signal, W0, eta, dynamics, omega, test_point)
+    least = 0.0 if test_point is None else _swing(swing)
     count = numbers.whole(steps, "steps", 1, most=2**53)
     threads = numbers.whole(workers, "workers", 1)
     total, d = asked.total, asked.signal.shape[-1]
@@ -140,6 +158,8 @@ def simulate_batch(
         W=np.full((total, d, d), np.nan),
         last_step=np.zeros(total, dtype=np.int64),
         executed_steps=np.zeros(total, dtype=np.int64),
+        descents=None if test_point is None else np.zeros(total, dtype=np.int64),
+        transient=None if test_point is None else np.full(total, np.nan),
     )
 
     def keep(first: int, last: int, piece: Piece) -> None:
@@ -148,6 +168,9 @@ def simulate_batch(
         kept.W[first:last] = piece.W
         kept.last_step[first:last] = piece.last_step
         kept.executed_steps[first:last] = piece.executed
+        if kept.descents is not None and kept.transient is not None:
+            kept.descents[first:last] = piece.descents
+            kept.transient[first:last] = piece.transient
         if progress is not None:
             progress(int((kept.outcome != NOT_RUN).sum()), total)
 
@@ -155,13 +178,20 @@ def simulate_batch(
 
     def run(first: int, last: int) -> Piece:
         part = asked.piece(first, last)
-        return run_piece(part, count, dynamics, skip=skip, stop=halt.is_set)
+        return run_piece(part, count, dynamics, swing=least, skip=skip, stop=halt.is_set)
 
     try:
         _for_each(run, keep, _pieces(total, threads), threads, halt)
     except KeyboardInterrupt:
         raise Interrupted(_shaped(kept, asked)) from None
     return _shaped(kept, asked)
+
+
+def _swing(swing: float) -> float:
+    value = float(numbers.exact(swing, "swing"))
+    if not value >= SMALLEST_SWING:
+        raise InvalidInput("swing", swing, f"must be at least {SMALLEST_SWING}")
+    return value
 
 
 def _pieces(total: int, threads: int) -> list[tuple[int, int]]:
@@ -203,4 +233,6 @@ def _shaped(kept: BatchRun, asked: Broadcast) -> BatchRun:
         W=kept.W.reshape(*shape, d, d),
         last_step=kept.last_step.reshape(shape),
         executed_steps=kept.executed_steps.reshape(shape),
+        descents=None if kept.descents is None else kept.descents.reshape(shape),
+        transient=None if kept.transient is None else kept.transient.reshape(shape),
     )

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swingby.simulate import events, readout
 from swingby.simulate.batch_arguments import Batch, missing_of
 from swingby.simulate.growth_table import growth_table
-from swingby.simulate.lanes.run import Stopped, run_lanes
-from swingby.simulate.lanes.tile import Ends, make_queue
+from swingby.simulate.lanes.run import Stopped, arrange, run_lanes
+from swingby.simulate.lanes.tile import Ends
 from swingby.simulate.outcome import Outcome, judge
-from swingby.simulate.readout import level_array
 from swingby.simulate.run import advance_chunk
 from swingby.simulate.state import (
     END,
     EXECUTED,
     LEVELS,
+    SMALLEST_SWING,
     STEP,
     Booleans,
     Floats,
     Integers,
+    State,
     float_matrix,
     make_problem,
     make_record,
     make_state,
 )
-from swingby.simulate.step_source import BLOCK, LONG_BLOCK, WRITTEN_OUT
-from swingby.theory.initial import Initial
+from swingby.simulate.step_source import WRITTEN_OUT
 
 #: In the order in which they are decided.
 OUTCOMES = (Outcome.DIVERGED, Outcome.CONVERGED, Outcome.LOST_PSD, Outcome.TRAPPED)
@@ -39,17 +39,29 @@ OUTCOMES = (Outcome.DIVERGED, Outcome.CONVERGED, Outcome.LOST_PSD, Outcome.TRAPP
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """The ends of some runs: arrays of shape (m, d), (m,), (m, d, d), (m,), (m,)."""
+    """The ends of some runs.
+
+    half_times (m, d), outcome (m,), W (m, d, d), last_step (m,), executed (m,), descents (m,),
+    transient (m,); the last two are 0 where runs are not watched.
+    """
 
     half_times: Floats
     outcome: NDArray[np.str_]
     W: Floats
     last_step: Integers
     executed: Integers
+    descents: Integers
+    transient: Floats
 
 
 def run_piece(
-    batch: Batch, steps: int, dynamics: str, *, skip: bool, stop: Callable[[], bool]
+    batch: Batch,
+    steps: int,
+    dynamics: str,
+    *,
+    swing: float,
+    skip: bool,
+    stop: Callable[[], bool],
 ) -> Piece:
     """Run a piece of a batch.
 
@@ -58,6 +70,9 @@ def run_piece(
     batch : Batch
     steps : int
     dynamics : {"euler", "gd", "flow"}
+    swing : float
+        By what fraction of its initial value the test loss has to fall to descend; 0 where
+        runs are not watched.
     skip : bool
     stop : callable
         Asked a few times a second; :class:`Stopped` is raised when it says so.
@@ -66,43 +81,30 @@ def run_piece(
     -------
     Piece
     """
-    missing = missing_of(batch, dynamics)
     if dynamics == "flow" or batch.signal.shape[1] > WRITTEN_OUT:
-        return _one_by_one(batch, missing, steps, dynamics, skip=skip, stop=stop)
+        return _one_by_one(batch, steps, dynamics, swing=swing, skip=skip, stop=stop)
+    scale = batch.mantissa, batch.exponent
+    arranged = arrange(batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics)
+    missing = missing_of(batch, arranged.unclear, dynamics)
     null = missing if dynamics == "gd" else np.zeros_like(missing)
-    kept = _room(*batch.signal.shape)
-    for held, block in ((False, LONG_BLOCK), (True, BLOCK)):
-        runs = np.flatnonzero(null.any(axis=1) == held)
-        if not len(runs):
-            continue
-        signal = batch.signal[runs]
-        queue = make_queue(signal, batch.W0[runs], batch.eta[runs], null[runs], dynamics)
-        ends = run_lanes(queue, steps, dynamics, block, skip=skip, stop=stop)
-        half_times = np.where(ends.half_times < 0, np.nan, ends.half_times)
-        kept.half_times[runs], kept.W[runs] = half_times, ends.W
-        kept.outcome[runs] = _outcomes(ends, half_times, signal > 0, missing[runs])
-        kept.last_step[runs], kept.executed[runs] = ends.last_step, ends.executed
-    return kept
-
-
-def _room(total: int, d: int) -> Piece:
+    ends = run_lanes(arranged, null, steps, dynamics, skip=skip, stop=stop)
     return Piece(
-        half_times=np.empty((total, d)),
-        outcome=np.empty(total, dtype="<U16"),
-        W=np.empty((total, d, d)),
-        last_step=np.empty(total, dtype=np.int64),
-        executed=np.empty(total, dtype=np.int64),
+        half_times=ends.half_times,
+        outcome=_outcomes(ends, batch.signal > 0, missing),
+        W=ends.W,
+        last_step=ends.last_step,
+        executed=ends.executed,
+        descents=ends.descents,
+        transient=ends.transient,
     )
 
 
-def _outcomes(
-    ends: Ends, half_times: Floats, counted: Booleans, missing: Booleans
-) -> NDArray[np.str_]:
+def _outcomes(ends: Ends, counted: Booleans, missing: Booleans) -> NDArray[np.str_]:
     """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(ends.W - np.eye(ends.W.shape[-1]))
     converged = ((off <= END) | ~pairs).all(axis=(1, 2))
-    trapped = (missing & counted & np.isnan(half_times)).any(axis=1)
+    trapped = (missing & counted & np.isnan(ends.half_times)).any(axis=1)
     return np.asarray(
         np.select(
             [ends.diverged >= 0, converged, ends.lost, trapped],
@@ -115,31 +117,51 @@ def _outcomes(
 
 def _one_by_one(
     batch: Batch,
-    missing: Booleans,
     steps: int,
     dynamics: str,
     *,
+    swing: float,
     skip: bool,
     stop: Callable[[], bool],
 ) -> Piece:
     total, d = batch.signal.shape
+    missing = missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
     growth = growth_table(batch.signal, batch.eta, dynamics)
-    kept = _room(total, d)
+    kept = Piece(
+        half_times=np.empty((total, d)),
+        outcome=np.empty(total, dtype="<U16"),
+        W=np.empty((total, d, d)),
+        last_step=np.zeros(total, dtype=np.int64),
+        executed=np.zeros(total, dtype=np.int64),
+        descents=np.zeros(total, dtype=np.int64),
+        transient=np.zeros(total),
+    )
     for k in range(total):
-        given: dict[str, Any] = {"growth": growth[k]}
+        given: dict[str, Any] = {"growth": growth[k], "point": batch.point[k]}
         given["exempt" if dynamics == "euler" else "null"] = missing[k]
         problem = make_problem(batch.signal[k], float(batch.eta[k]), dynamics, **given)
-        state = make_state(Initial(batch.W0[k], Fraction(1)), problem.point)
+        state = make_state(batch.initial(k), problem.point)
         record = make_record([], d)
         while advance_chunk(problem, state, record, dynamics, steps, skip=skip, rest=False) == 1:
             if stop():
                 raise Stopped
         if stop():
             raise Stopped
-        kept.half_times[k] = level_array(state)[LEVELS.index(0.5)]
+        kept.half_times[k] = readout.level_array(state)[LEVELS.index(0.5)]
         judgement = judge(problem, state, kept.half_times[k], missing[k], dynamics, "the steps")
         kept.outcome[k] = str(judgement.outcome)
         kept.W[k] = float_matrix(state)
         kept.last_step[k] = state.counters[STEP]
         kept.executed[k] = state.counters[EXECUTED]
+        if swing > 0:
+            kept.descents[k] = _descents(state, swing)
+            kept.transient[k] = max((abs(peak.value) for peak in readout.peaks(state)), default=0)
     return kept
+
+
+def _descents(state: State, swing: float) -> int:
+    # The state holds the smallest swing in the unit of the loss.
+    smallest = float(state.turning[2])
+    if not smallest > 0:
+        return 0
+    return events.descents(readout.extrema(state), smallest / SMALLEST_SWING * swing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from typing import Any
 
 from numba import cfunc, types
@@ -10,7 +11,8 @@ from numba.extending import intrinsic
 
 from swingby.simulate import step_source
 
-_FLAT = types.Array(types.float64, 1, "C")
+#: A flat array of floats.
+FLAT = types.Array(types.float64, 1, "C")
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -21,25 +23,6 @@ def fma(typing_context: Any, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
         return builder.fma(*given)
 
     return types.float64(types.float64, types.float64, types.float64), emit
-
-
-@functools.cache
-def lane_steps(d: int, *, gd: bool, scaled: bool) -> Any:
-    """A function ``steps(tile, count)`` that compiled code can call.
-
-    Parameters
-    ----------
-    d : int
-    gd, scaled : bool
-        See :func:`swingby.simulate.step_source.lane_source`.
-
-    Returns
-    -------
-    numba cfunc
-    """
-    name = f"lanes_{d}_{'gd' if gd else 'euler'}{'_scaled' * scaled}"
-    text = step_source.lane_source(d, gd=gd, scaled=scaled)
-    return _compile(text, name, types.void(_FLAT, types.int64))
 
 
 @functools.cache
@@ -58,7 +41,7 @@ def single_steps(d: int, *, gd: bool, scaled: bool) -> Any:
     """
     name = f"single_{d}_{'gd' if gd else 'euler'}{'_scaled' * scaled}"
     text = step_source.single_source(d, gd=gd, scaled=scaled)
-    return _compile(text, name, types.void(_FLAT, _FLAT, types.int64))
+    return compile_text(text, "steps", name, types.void(FLAT, FLAT, types.int64), step_source)
 
 
 def steps_of_a_run(d: int, *, gd: bool, scaled: bool) -> tuple[Any, Any]:
@@ -81,13 +64,29 @@ def steps_of_a_run(d: int, *, gd: bool, scaled: bool) -> tuple[Any, Any]:
     return plain, single_steps(size, gd=gd, scaled=True) if scaled else plain
 
 
-def _compile(text: str, name: str, signature: Any) -> Any:
+def compile_text(text: str, function: str, name: str, signature: Any, module: Any) -> Any:
     """Compile a text under a name of its own, as if it stood in the module that writes it.
 
-    So numba keeps it on disk like any other function, until that module changes.
+    So numba keeps it on disk like any other function, until that module changes; the name has a
+    digest of the text, because what makes the text may stand in another module.
+
+    Parameters
+    ----------
+    text : str
+        Our own, made from d and flags; it may call ``fma``.
+    function : str
+        What it defines.
+    name : str
+        Unlike that of any other text of the module.
+    signature : numba type
+    module : module
+
+    Returns
+    -------
+    numba cfunc
     """
-    made: dict[str, Any] = {"fma": fma, "__name__": step_source.__name__}
-    named = text.replace("def steps(", f"def {name}(", 1)
-    # The text is our own, made from d and two flags.
-    exec(compile(named, step_source.__file__, "exec"), made)  # noqa: S102
+    made: dict[str, Any] = {"fma": fma, "__name__": module.__name__}
+    name = f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    named = text.replace(f"def {function}(", f"def {name}(", 1)
+    exec(compile(named, module.__file__, "exec"), made)  # noqa: S102
     return cfunc(signature, cache=True, error_model="numpy")(made[name])

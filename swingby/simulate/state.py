@@ -183,7 +183,7 @@ def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -
     """
     if initial.largest > Fraction(10) ** 300:
         raise InvalidInput("W0", numbers.scientific(initial.largest), "must lie in the float range")
-    mantissa, shift = _binary(initial.scale)
+    mantissa, shift = binary(initial.scale)
     matrix = initial.matrix * mantissa
     d = len(matrix)
     sizes = [math.frexp(entry)[1] + shift for entry in np.diag(matrix).tolist() if entry]
@@ -293,7 +293,18 @@ def _float_matrix(X: Floats, exponent: Integers) -> Floats:
     return np.asarray(np.ldexp(X, total), dtype=np.float64)
 
 
-def _binary(scale: Fraction) -> tuple[float, int]:
-    """`scale` as mantissa times a power of two, the mantissa in [1/2, 2]."""
+def binary(scale: Fraction) -> tuple[float, int]:
+    """A number as mantissa times a power of two.
+
+    Parameters
+    ----------
+    scale : Fraction
+        Positive.
+
+    Returns
+    -------
+    float, int
+        The mantissa, in [1/2, 2], and the exponent.
+    """
     shift = scale.numerator.bit_length() - scale.denominator.bit_length()
     return float(scale / Fraction(2) ** shift), shift

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations_with_replacement
-from typing import NamedTuple
 
 #: Up to this dimension steps are written out without loops; compiling them takes 2 s at d = 8.
 WRITTEN_OUT = 8
@@ -53,71 +52,6 @@ def place(d: int, i: int, j: int) -> int:
     return first * d - first * (first - 1) // 2 + second - first
 
 
-class Rows(NamedTuple):
-    """Where the rows of a tile begin; a row has one number for each lane.
-
-    X: entries of the symmetric matrix by :func:`place`; of each concept k: rates: eta a_k;
-    square: 2^(2 m_k), of W = D X D; bar: what x_kk has to reach; below: 1 as long as it has
-    not; waited: steps for which it has not; `end`: how many rows there are.
-    """
-
-    X: int
-    rates: int
-    square: int
-    bar: int
-    below: int
-    waited: int
-    end: int
-
-
-def rows(d: int) -> Rows:
-    """The rows of a tile, all in one array, so that a compiler knows that they do not overlap.
-
-    Parameters
-    ----------
-    d : int
-
-    Returns
-    -------
-    Rows
-    """
-    entries = d * (d + 1) // 2
-    return Rows(0, *(entries + d * number for number in range(6)))
-
-
-def lane_source(d: int, *, gd: bool, scaled: bool) -> str:
-    """The text of a function that takes steps of all lanes of a tile.
-
-    Parameters
-    ----------
-    d : int
-    gd : bool
-        The map gd, else euler.
-    scaled : bool
-        W is held as D X D: every product over k carries ``square[k]``.
-
-    Returns
-    -------
-    str
-        A function ``steps(tile, count)``; the tile is flat, see :class:`Rows`. It needs a
-        function ``fma(a, b, c)``, a b + c rounded once: where products and sums are fused is
-        written down and not left to the compiler, so every lane has the same bits in any company.
-    """
-    at = rows(d)
-    body = [f"r{i} = {_row(at.rates + i)}" for i in range(d)]
-    body += [f"{_w(i, j)} = {_row(place(d, i, j))}" for i, j in _pairs(d)]
-    if scaled:
-        body += [f"s{i} = {_row(at.square + i)}" for i in range(d)]
-    body += _change(d, gd=gd, scaled=scaled)
-    for i, j in _pairs(d):
-        body.append(f"{_row(place(d, i, j))} = v{i}_{j}")
-        if i == j:
-            body.append(f"b = 0.0 if v{i}_{i} >= {_row(at.bar + i)} else {_row(at.below + i)}")
-            body += [f"{_row(at.below + i)} = b", f"{_row(at.waited + i)} += b"]
-    lines = ["def steps(tile, count):", " for n in range(count):", f"  for l in range({LANES}):"]
-    return "\n".join([*lines, *(f"   {line}" for line in body), ""])
-
-
 def single_source(d: int, *, gd: bool, scaled: bool) -> str:
     """The text of a function that takes steps of one trajectory: the same sums, the same bits.
 
@@ -125,7 +59,7 @@ def single_source(d: int, *, gd: bool, scaled: bool) -> str:
     ----------
     d : int
     gd, scaled : bool
-        As for :func:`lane_source`.
+        As for :func:`change`.
 
     Returns
     -------
@@ -140,7 +74,7 @@ def single_source(d: int, *, gd: bool, scaled: bool) -> str:
     begin.append(f"length = block.shape[0] // {d * d}")
     if scaled:
         begin += [f"s{i} = numbers[{entries + d + i}]" for i in range(d)]
-    body = _change(d, gd=gd, scaled=scaled)
+    body = change(d, gd=gd, scaled=scaled)
     for i, j in _pairs(d):
         body += [f"{_w(i, j)} = v{i}_{j}", f"block[{i * d + j} * length + n] = v{i}_{j}"]
     return "\n".join(
@@ -154,8 +88,21 @@ def single_source(d: int, *, gd: bool, scaled: bool) -> str:
     )
 
 
-def _change(d: int, *, gd: bool, scaled: bool) -> list[str]:
-    """From w, r = eta a, and s the squares, the next entries v."""
+def change(d: int, *, gd: bool, scaled: bool) -> list[str]:
+    """Lines that make the next entries v from w, r = eta a, and s, the squares.
+
+    Parameters
+    ----------
+    d : int
+    gd : bool
+        The map gd, else euler.
+    scaled : bool
+        W is held as D X D: every product over k carries ``s[k]``.
+
+    Returns
+    -------
+    list of str
+    """
     lines = [f"{_g(i, j)} = (r{i} + r{j}) * {_w(i, j)}" for i, j in _pairs(d)]
     if scaled:
         every = [(i, j) for i in range(d) for j in range(d)]
@@ -187,10 +134,6 @@ def _change(d: int, *, gd: bool, scaled: bool) -> list[str]:
 
 def _pairs(d: int) -> list[tuple[int, int]]:
     return list(combinations_with_replacement(range(d), 2))
-
-
-def _row(number: int) -> str:
-    return f"tile[{number * LANES} + l]"
 
 
 def _w(i: int, j: int) -> str:

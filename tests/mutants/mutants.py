@@ -33,6 +33,7 @@ _DYNAMICS = "theory/test_dynamics.py::test_"
 _ODDS = "theory/test_odds.py::test_"
 _STEP = "theory/test_finite_step.py::test_"
 _LANES = "simulate/test_lanes.py::test_"
+_WATCHED = "simulate/test_watched_lanes.py::test_"
 _DOUBTS = "theory/test_doubts.py::test_"
 _PIVOTS = "theory/test_pivots.py::test_"
 _STAGES = "theory/test_stages.py::test_"
@@ -644,17 +645,38 @@ MUTANTS = (
     ),
     Mutant(
         "a lane is reached too early",
-        "simulate/step_source.py",
+        "simulate/lanes/source.py",
         "0.0 if v{i}_{i} >= ",
         "0.0 if 2 * v{i}_{i} >= ",
         (_LANES + "a_step_of_every_lane_is_the_printed_formula",),
     ),
     Mutant(
         "what rounding makes of an absent component grows in lanes",
-        "simulate/batch_piece.py",
-        "(True, BLOCK)",
-        "(True, LONG_BLOCK)",
+        "simulate/lanes/run.py",
+        "(held, BLOCK)",
+        "(held, LONG_BLOCK)",
         (_LANES + "special_starts_end_as_single_runs_do[gd]",),
+    ),
+    Mutant(
+        "a rise of the test loss counts as a descent in lanes",
+        "simulate/lanes/source.py",
+        "+= 1.0 if fell else 0.0",
+        "+= 1.0 if rose else 0.0",
+        (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+    ),
+    Mutant(
+        "the transient of a lane is the smallest entry on the way",
+        "simulate/lanes/source.py",
+        "t = u if u > t else t",
+        "t = u if u < t else t",
+        (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+    ),
+    Mutant(
+        "a batch forgets the exponent of omega",
+        "simulate/batch_arguments.py",
+        "parts[..., 1].astype(np.int64)",
+        "0 * parts[..., 1].astype(np.int64)",
+        (_WATCHED + "a_scale_is_what_it_multiplies_w_by",),
     ),
     Mutant(
         "progress says all before it is done",

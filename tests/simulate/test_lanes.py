@@ -8,9 +8,11 @@ import pytest
 
 from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
-from swingby.simulate.compiled_steps import lane_steps
+from swingby.simulate.lanes.compiled import lane_steps
+from swingby.simulate.lanes.rows import rows
+from swingby.simulate.lanes.source import steps_source
 from swingby.simulate.run import simulate
-from swingby.simulate.step_source import LANES, lane_source, place, rows
+from swingby.simulate.step_source import LANES, place
 from swingby.theory.task import SIMTask
 
 #: Warnings of single runs about a W(0) that euler loses, or of deficient rank.
@@ -73,7 +75,7 @@ def test_a_step_of_every_lane_is_the_printed_formula(d, gd, scaled):
 def _call(d, gd, scaled, flat):
     """One step by the text itself, which is also Python."""
     made = {"fma": lambda a, b, c: a * b + c}
-    exec(lane_source(d, gd=gd, scaled=scaled), made)
+    exec(steps_source(d, gd=gd, scaled=scaled, watched=False), made)
     made["steps"](flat, 1)
 
 
@@ -97,7 +99,7 @@ def test_compiled_steps_are_the_text_to_rounding_and_scaling_changes_no_bit(d, g
 def _run_compiled(d, gd, scaled, flat):
     from swingby.simulate.compiling import compiled
 
-    steps = lane_steps(d, gd=gd, scaled=scaled)
+    steps = lane_steps(d, gd=gd, scaled=scaled, watched=False)
 
     @compiled
     def run(steps, flat, count):

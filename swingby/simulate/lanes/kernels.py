@@ -9,30 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from swingby.simulate.compiling import compiled
+from swingby.simulate.compiling import compiled, compiled_inside
 from swingby.simulate.lanes.lane import (
+    clear,
     diverge,
     entry,
     leap,
     load,
-    pack,
-    problem_of,
+    project,
     release,
     unpack,
 )
-from swingby.simulate.lanes.look import look
-from swingby.simulate.lanes.tile import (
-    DOUBTFUL,
-    DUE,
-    FINITE,
-    HAS_NULL,
-    IS_LARGE,
-    READY,
-    Ends,
-    Queue,
-    Tile,
-)
-from swingby.simulate.pivot_kernels import find_negative_pivot, project_null
+from swingby.simulate.lanes.rows import Rows
+from swingby.simulate.lanes.tile import Ends, Queue, Tile
+from swingby.simulate.pivot_kernels import find_negative_pivot
 from swingby.simulate.state import Floats, Problem, Record, State
 from swingby.simulate.step_source import LANES
 
@@ -44,12 +34,13 @@ FINISHED, BUDGET_SPENT = 0, 1
 def run_tile(
     plain: Any,
     scaled: Any,
-    single: Any,
-    single_scaled: Any,
+    look: Any,
     tile: Tile,
     queue: Queue,
     ends: Ends,
+    at: Rows,
     gd: bool,
+    watched: bool,
     stop_at: int,
     skip: bool,
     budget: int,
@@ -61,120 +52,163 @@ def run_tile(
 ) -> int:  # pragma: no cover
     """Run trajectories of the queue until all have ended, or for about `budget` steps a lane.
 
-    Call it again to go on; the tile keeps what is under way. `plain` and `scaled` are the
-    compiled steps of lanes, `single` and `single_scaled` those of a run alone; `state`, `model`,
-    `record` and `work` are scratch of such a run; `block`: steps between two looks.
+    Call it again to go on; the tile keeps what is under way. `plain`, `scaled` and `look` are the
+    compiled texts of :mod:`swingby.simulate.lanes.source`; `state`, `model`, `record` and `work`
+    are scratch of a run alone; `block`: steps between two looks.
 
     All lanes are whole blocks away from their own step 0 whenever a block begins: that is when a
     lane is looked at, whatever its neighbours do. Those that end within a block all end at the
     same place in it.
     """
     d = state.X.shape[0]
-    spent = 0
+    numbers = tile.numbers
+    spent, changed = 0, True
+    active, first_end, steps = 0, 0, plain
     while True:
-        active, ending, any_scaled = 0, False, False
-        for lane in range(LANES):
-            while True:
-                if tile.owner[lane] < 0:
-                    if queue.taken[0] >= queue.eta.shape[0]:
+        if changed:
+            changed = False
+            active, any_scaled = 0, False
+            first_end = tile.clock[0] + stop_at
+            for lane in range(LANES):
+                while tile.end[lane] <= tile.clock[0] or tile.owner[lane] < 0:
+                    if tile.owner[lane] >= 0:
+                        release(tile, ends, at, lane, stop_at, watched)
+                    if queue.taken[0] >= queue.members.shape[0]:
+                        clear(tile, at, lane)
                         break
-                    owner = queue.taken[0]
+                    owner = queue.members[queue.taken[0]]
                     queue.taken[0] += 1
-                    load(tile, queue, lane, owner, stop_at, gd, state, model, work)
-                    if skip:
-                        leap(tile, queue, lane, stop_at, gd, state, model, record, work, block)
-                if tile.left[lane] > 0:
-                    break
-                release(tile, ends, lane, d, stop_at)
-            if tile.owner[lane] >= 0:
-                active += 1
-                ending |= tile.left[lane] <= block
-                for k in range(d):
-                    any_scaled |= tile.exponent[k, lane] != 0
+                    load(tile, queue, at, lane, owner, stop_at)
+                    if numbers[at.null * LANES + lane] != 0.0:
+                        project(tile, queue, at, lane, state, model, work, watched)
+                    if skip and _may_jump(tile, at, lane, d):
+                        leap(
+                            tile,
+                            queue,
+                            at,
+                            lane,
+                            stop_at,
+                            gd,
+                            skip,
+                            watched,
+                            state,
+                            model,
+                            record,
+                            work,
+                            block,
+                        )
+                if tile.owner[lane] >= 0:
+                    active += 1
+                    first_end = min(first_end, tile.end[lane])
+                    for k in range(d):
+                        any_scaled |= tile.exponent[k, lane] != 0
+            steps = scaled if any_scaled else plain
         if active == 0:
             return FINISHED
         if spent >= budget:
             return BUDGET_SPENT
         spent += block
-        tile.start[:] = tile.numbers
-        steps = scaled if any_scaled else plain
+        changed = first_end - tile.clock[0] <= block
+        for row in range(at.changing * LANES):
+            tile.start[row] = numbers[row]
         taken = 0
-        if ending and stop_at % block != 0:
+        if changed and stop_at % block != 0:
             taken = stop_at % block
-            _advance(steps, tile, taken)
-            look(tile, d, gd, skip)
+            _advance(steps, tile, at, taken, d)
+            look(numbers, 0.0)
+            others = False
             for lane in range(LANES):
-                if tile.owner[lane] >= 0 and tile.left[lane] == 0:
-                    _treat(
-                        single,
-                        single_scaled,
-                        tile,
-                        queue,
-                        ends,
-                        lane,
-                        taken,
-                        stop_at,
-                        gd,
-                        skip,
-                        state,
-                        model,
-                        record,
-                        work,
-                        block,
-                    )
-                    if tile.owner[lane] >= 0:
-                        release(tile, ends, lane, d, stop_at)
-        _advance(steps, tile, block - taken)
-        look(tile, d, gd, skip)
+                if tile.end[lane] == tile.clock[0]:
+                    if numbers[at.due * LANES + lane] != 0.0:
+                        _treat(
+                            steps,
+                            tile,
+                            queue,
+                            ends,
+                            at,
+                            lane,
+                            taken,
+                            stop_at,
+                            gd,
+                            False,
+                            watched,
+                            state,
+                            model,
+                            record,
+                            work,
+                            block,
+                        )
+                    release(tile, ends, at, lane, stop_at, watched)
+                    clear(tile, at, lane)
+                others |= tile.owner[lane] >= 0
+            if not others:
+                continue
+        _advance(steps, tile, at, block - taken, d)
+        look(numbers, 1.0 if skip else 0.0)
         for lane in range(LANES):
-            if tile.owner[lane] >= 0 and tile.flags[DUE, lane] != 0.0:
+            if numbers[at.due * LANES + lane] != 0.0 and tile.owner[lane] >= 0:
+                changed = True
+                owner = tile.owner[lane]
                 _treat(
-                    single,
-                    single_scaled,
+                    steps,
                     tile,
                     queue,
                     ends,
+                    at,
                     lane,
                     block,
                     stop_at,
                     gd,
                     skip,
+                    watched,
                     state,
                     model,
                     record,
                     work,
                     block,
                 )
+                if ends.diverged[owner] >= 0:
+                    release(tile, ends, at, lane, stop_at, watched)
+                    clear(tile, at, lane)
 
 
-@compiled
-def _advance(steps: Any, tile: Tile, count: int) -> None:  # pragma: no cover
-    """Take steps, and keep x_kk as it is before the last one."""
-    d = tile.past.shape[0]
-    if count > 1:
-        steps(tile.numbers, count - 1)
+@compiled_inside
+def _may_jump(tile: Tile, at: Rows, lane: int, d: int) -> bool:  # pragma: no cover
+    """Whether W(0) is so small that a jump is worth an attempt."""
     for k in range(d):
-        at = entry(d, k, k) * LANES
+        value = tile.numbers[entry(d, k, k) * LANES + lane]
+        if abs(value * tile.numbers[(at.square + k) * LANES + lane]) > 1e-6:
+            return False
+    return True
+
+
+@compiled_inside
+def _advance(steps: Any, tile: Tile, at: Rows, count: int, d: int) -> None:  # pragma: no cover
+    """Take steps, and keep x_kk as it is before the last one."""
+    numbers = tile.numbers
+    if count > 1:
+        steps(numbers, count - 1)
+    for k in range(d):
+        source, past = entry(d, k, k) * LANES, (at.past + k) * LANES
         for lane in range(LANES):
-            tile.past[k, lane] = tile.numbers[at + lane]
-    steps(tile.numbers, 1)
-    for lane in range(LANES):
-        tile.left[lane] -= count
-        tile.executed[lane] += count
+            numbers[past + lane] = numbers[source + lane]
+    steps(numbers, 1)
+    tile.clock[0] += count
 
 
 @compiled
 def _treat(
-    single: Any,
-    single_scaled: Any,
+    steps: Any,
     tile: Tile,
     queue: Queue,
     ends: Ends,
+    at: Rows,
     lane: int,
     count: int,
     stop_at: int,
     gd: bool,
     skip: bool,
+    watched: bool,
     state: State,
     model: Problem,
     record: Record,
@@ -182,22 +216,17 @@ def _treat(
     block: int,
 ) -> None:  # pragma: no cover
     """Do what is due in a lane after `count` steps of a block."""
-    d = state.X.shape[0]
-    owner = tile.owner[lane]
-    if tile.flags[FINITE, lane] != 0.0:
-        if diverge(
-            single, single_scaled, tile, queue, ends, lane, count, stop_at, gd, state, model, record
-        ):
-            release(tile, ends, lane, d, stop_at)
+    numbers = tile.numbers
+    if numbers[at.infinite * LANES + lane] != 0.0:
+        diverge(steps, tile, ends, at, lane, count, stop_at, state.X.shape[0])
         return
-    if tile.flags[DOUBTFUL, lane] != 0.0 and not tile.lost[lane]:
-        unpack(tile, tile.numbers, lane, state, problem_of(queue, owner, model))
-        tile.lost[lane] = find_negative_pivot(state.X, queue.order[owner], work) >= 0
-    if tile.flags[HAS_NULL, lane] != 0.0:
-        problem = problem_of(queue, owner, model)
-        unpack(tile, tile.numbers, lane, state, problem)
-        project_null(problem, state, work)
-        pack(tile, lane, state)
-    large, ready = tile.flags[IS_LARGE, lane] != 0.0, tile.flags[READY, lane] != 0.0
-    if tile.left[lane] > 0 and (large or (skip and ready)):
-        leap(tile, queue, lane, stop_at, gd, state, model, record, work, block)
+    if numbers[at.doubtful * LANES + lane] != 0.0:
+        unpack(tile, at, lane, state)
+        if find_negative_pivot(state.X, queue.order[tile.owner[lane]], work) >= 0:
+            numbers[at.lost * LANES + lane] = 1.0
+    if numbers[at.null * LANES + lane] != 0.0:
+        project(tile, queue, at, lane, state, model, work, watched)
+    large = numbers[at.large * LANES + lane] != 0.0
+    ready = skip and numbers[at.ready * LANES + lane] != 0.0
+    if tile.end[lane] > tile.clock[0] and (large or ready):
+        leap(tile, queue, at, lane, stop_at, gd, skip, watched, state, model, record, work, block)

@@ -5,131 +5,93 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from swingby.simulate.growth_table import growth_table
-from swingby.simulate.state import PLAIN_RANGE, Booleans, Floats, Integers
-from swingby.simulate.step_source import LANES, rows
-
-#: Rows of Tile.flags: FINITE has 0 or nan; the others 1 or 0.
-FINITE, READY, DOUBTFUL, IS_LARGE, HAS_NULL, DUE = range(6)
+from swingby.simulate.lanes.rows import Rows
+from swingby.simulate.state import Booleans, Floats, Integers
+from swingby.simulate.step_source import LANES
 
 
 class Tile(NamedTuple):
     """The trajectories under way, one per lane.
 
-    numbers, start: the rows of :class:`swingby.simulate.step_source.Rows`, flat, now and when the
-    block began; past (d, lanes): x_kk one step before; exponent (d, lanes): m of W = D X D;
-    owner: which trajectory of the queue, -1 for none; left: steps to go; executed: steps
-    computed; lost: W is not positive semidefinite; flags (6, lanes) and work: scratch.
+    numbers: the rows of :class:`swingby.simulate.lanes.rows.Rows`, flat; start: those that
+    change, when the block began; exponent (d, lanes): m of W = D X D; owner: which trajectory,
+    -1 for none; end: when it is at its last step, by the clock of the tile, which counts the
+    steps of all lanes; loaded: when it came, by the same clock; scratch: a tile to do a block
+    again.
     """
 
     numbers: Floats
     start: Floats
-    past: Floats
     exponent: Integers
     owner: Integers
-    left: Integers
-    executed: Integers
-    lost: Booleans
-    flags: Floats
-    work: Floats
+    end: Integers
+    loaded: Integers
+    clock: Integers
+    scratch: Floats
 
 
 class Queue(NamedTuple):
-    """Trajectories to run, as :mod:`swingby.simulate.state` holds them; `taken` (1,) counts.
+    """Trajectories to run, those of `members` one after the other; `taken` (1,) counts.
 
-    X (m, d, d) and exponent (m, d): W(0) = D X D; signal (m, d); eta (m,); null, counted,
-    order (m, d); growth (u, 2, 3, d, d): one for each different pair of signal and eta, and
-    which one is whose (m,).
+    numbers (m, loaded): rows of each, as a lane takes them; exponent (m, d): W(0) = D X D; signal
+    (m, d); eta (m,); null (m, d): concepts whose pivot is kept at zero; order (m, d): concepts by
+    descending a; growth (u, 2, 3, d, d): one for each different pair of signal and eta, and which
+    one is whose (m,).
     """
 
-    X: Floats
+    numbers: Floats
     exponent: Integers
     signal: Floats
     eta: Floats
     null: Booleans
-    counted: Booleans
     order: Integers
     growth: Floats
     which: Integers
+    members: Integers
     taken: Integers
 
 
 class Ends(NamedTuple):
     """What is kept of each trajectory.
 
-    half_times (m, d): the first step at which w_kk is at least 1/2, -1 for none; W (m, d, d);
+    half_times (m, d): the first step at which w_kk is at least 1/2, nan for none; W (m, d, d);
     last_step, executed (m,); diverged (m,): the first step at which W is not finite, -1 for none;
-    lost (m,): W was seen not to be positive semidefinite.
+    lost (m,): W was seen not to be positive semidefinite; descents, transient (m,): of those that
+    are watched.
     """
 
-    half_times: Integers
+    half_times: Floats
     W: Floats
     last_step: Integers
     executed: Integers
     diverged: Integers
     lost: Booleans
+    descents: Integers
+    transient: Floats
 
 
-def empty_tile(d: int) -> Tile:
+def empty_tile(d: int, at: Rows) -> Tile:
     """A tile without trajectories; its lanes stay at W = 0.
 
     Parameters
     ----------
     d : int
+    at : Rows
 
     Returns
     -------
     Tile
     """
-    size = rows(d).end * LANES
     return Tile(
-        numbers=np.zeros(size),
-        start=np.zeros(size),
-        past=np.zeros((d, LANES)),
+        numbers=np.zeros(at.end * LANES),
+        start=np.zeros(at.changing * LANES),
         exponent=np.zeros((d, LANES), dtype=np.int64),
         owner=np.full(LANES, -1, dtype=np.int64),
-        left=np.zeros(LANES, dtype=np.int64),
-        executed=np.zeros(LANES, dtype=np.int64),
-        lost=np.zeros(LANES, dtype=np.bool_),
-        flags=np.zeros((6, LANES)),
-        work=np.zeros(rows(d).rates * LANES),
-    )
-
-
-def make_queue(signal: Floats, W0: Floats, eta: Floats, null: Booleans, dynamics: str) -> Queue:
-    """Arrange trajectories to run.
-
-    Parameters
-    ----------
-    signal : ndarray of shape (m, d)
-    W0 : ndarray of shape (m, d, d)
-    eta : ndarray of shape (m,)
-    null : ndarray of bool, shape (m, d)
-        Concepts whose pivot is kept at zero.
-    dynamics : {"euler", "gd"}
-
-    Returns
-    -------
-    Queue
-    """
-    X, exponent = _exponents(W0)
-    # In a sweep most runs share signal and eta, and a growth table costs as much as 10,000 steps.
-    pairs, which = np.unique(
-        np.concatenate([signal, eta[:, None]], axis=1), axis=0, return_inverse=True
-    )
-    return Queue(
-        X=X,
-        exponent=exponent,
-        signal=signal,
-        eta=eta,
-        null=null,
-        counted=signal > 0,
-        order=np.argsort(-signal, axis=1, kind="stable").astype(np.int64),
-        growth=growth_table(pairs[:, :-1], pairs[:, -1], dynamics),
-        which=which.reshape(-1).astype(np.int64),
-        taken=np.zeros(1, dtype=np.int64),
+        end=np.zeros(LANES, dtype=np.int64),
+        loaded=np.zeros(LANES, dtype=np.int64),
+        clock=np.zeros(1, dtype=np.int64),
+        scratch=np.zeros(at.end * LANES),
     )
 
 
@@ -145,22 +107,12 @@ def make_ends(total: int, d: int) -> Ends:
     Ends
     """
     return Ends(
-        half_times=np.full((total, d), -1, dtype=np.int64),
-        W=np.zeros((total, d, d)),
+        half_times=np.full((total, d), np.nan),
+        W=np.empty((total, d, d)),
         last_step=np.zeros(total, dtype=np.int64),
         executed=np.zeros(total, dtype=np.int64),
         diverged=np.full(total, -1, dtype=np.int64),
         lost=np.zeros(total, dtype=np.bool_),
+        descents=np.zeros(total, dtype=np.int64),
+        transient=np.zeros(total),
     )
-
-
-def _exponents(W0: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """X and m with W(0) = D X D, m = 0 where W(0) allows, as :func:`make_state` does it."""
-    diagonal = np.diagonal(W0, axis1=1, axis2=2)
-    size = np.frexp(diagonal)[1].astype(np.int64)
-    present = diagonal != 0
-    smallest = np.where(present, size, 0).min(axis=1, initial=0)
-    exponent = np.minimum(0, np.where(present, size, smallest[:, None]) // 2)
-    exponent[smallest >= PLAIN_RANGE] = 0
-    shift = -(exponent[:, :, None] + exponent[:, None, :])
-    return np.ldexp(W0, shift.astype(np.int32)), exponent
