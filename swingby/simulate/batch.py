@@ -85,7 +85,7 @@ def simulate_batch(
     signal: ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
-    steps: int = 10_000,
+    steps: int | None = 10_000,
     dynamics: str = "euler",
     *,
     omega: Any = None,
@@ -110,8 +110,9 @@ def simulate_batch(
         Symmetric; positive semidefinite for gd and flow.
     eta : array_like of shape (...)
         Step sizes; positive.
-    steps : int
-        Steps of every run.
+    steps : int or None
+        Steps of every run. None: each ends once W no longer changes, looked at every 256 steps,
+        and at the latest where :func:`simulate` without a number of steps does.
     dynamics : {"euler", "gd", "flow"}
     omega : number, text, or array of them of shape (...), optional
         W(0) is ``omega * W0``; may lie below the float range (``"1e-400"``).
@@ -149,7 +150,9 @@ def simulate_batch(
     require_dynamics(dynamics)
     asked = broadcast(signal, W0, eta, dynamics, omega, test_point)
     least = 0.0 if test_point is None else _swing(swing)
-    count = numbers.whole(steps, "steps", 1, most=2**53)
+    count = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
+    if count is None and not (asked.signal > 0).any(axis=-1).all():
+        raise InvalidInput("steps", None, "must be given where no signal is positive")
     threads = numbers.whole(workers, "workers", 1)
     total, d = asked.total, asked.signal.shape[-1]
     kept = BatchRun(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from swingby.simulate import events, readout
 from swingby.simulate.batch_arguments import Batch, missing_of
+from swingby.simulate.duration import most_executed, most_steps_of
 from swingby.simulate.growth_table import growth_table
 from swingby.simulate.lanes.run import Stopped, arrange, run_lanes
 from swingby.simulate.lanes.tile import Ends
@@ -56,7 +57,7 @@ class Piece:
 
 def run_piece(
     batch: Batch,
-    steps: int,
+    steps: int | None,
     dynamics: str,
     *,
     swing: float,
@@ -68,7 +69,8 @@ def run_piece(
     Parameters
     ----------
     batch : Batch
-    steps : int
+    steps : int or None
+        None until each run is at rest.
     dynamics : {"euler", "gd", "flow"}
     swing : float
         By what fraction of its initial value the test loss has to fall to descend; 0 where
@@ -86,8 +88,7 @@ def run_piece(
     scale = batch.mantissa, batch.exponent
     arranged = arrange(batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics)
     missing = missing_of(batch, arranged.unclear, dynamics)
-    null = missing if dynamics == "gd" else np.zeros_like(missing)
-    ends = run_lanes(arranged, null, steps, dynamics, skip=skip, stop=stop)
+    ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
     return Piece(
         half_times=ends.half_times,
         outcome=_outcomes(ends, batch.signal > 0, missing),
@@ -117,7 +118,7 @@ def _outcomes(ends: Ends, counted: Booleans, missing: Booleans) -> NDArray[np.st
 
 def _one_by_one(
     batch: Batch,
-    steps: int,
+    steps: int | None,
     dynamics: str,
     *,
     swing: float,
@@ -142,9 +143,13 @@ def _one_by_one(
         problem = make_problem(batch.signal[k], float(batch.eta[k]), dynamics, **given)
         state = make_state(batch.initial(k), problem.point)
         record = make_record([], d)
-        while advance_chunk(problem, state, record, dynamics, steps, skip=skip, rest=False) == 1:
+        rest = steps is None
+        last = most_steps_of(problem, state, dynamics) if steps is None else steps
+        while advance_chunk(problem, state, record, dynamics, last, skip=skip, rest=rest) == 1:
             if stop():
                 raise Stopped
+            if rest and state.counters[EXECUTED] >= most_executed(d):
+                break
         if stop():
             raise Stopped
         kept.half_times[k] = readout.level_array(state)[LEVELS.index(0.5)]

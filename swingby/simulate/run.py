@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning
+from swingby.simulate.duration import most_executed, most_steps_of
 from swingby.simulate.missing import displaceable, lasting, missing_concepts
 from swingby.simulate.outcome import judge
 from swingby.simulate.readout import extrema, level_array, peaks
@@ -31,7 +32,6 @@ from swingby.simulate.state import (
     Record,
     State,
     float_matrix,
-    log_diagonal,
     make_problem,
     make_record,
     make_state,
@@ -41,9 +41,6 @@ from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask
 
-#: A run without a number of steps computes at most this many for d up to 8, and fewer in
-#: proportion to 1/d^3 above; jumps are free.
-MOST_EXECUTED = 50_000_000
 #: Steps between two returns from compiled code, so that an interrupt is noticed.
 CHUNK = 100_000
 
@@ -151,7 +148,7 @@ def simulate(
         return make_state(initial, point)
 
     rest = asked is None
-    last = asked if asked is not None else _most_steps(problem, fresh())
+    last = asked if asked is not None else most_steps_of(problem, fresh(), dynamics)
     schedule = None if rest and needs_last_step(record) else record_steps(record, last)
     state = fresh()
     kept = make_record([0] if schedule is None else schedule, task.dim)
@@ -201,16 +198,6 @@ def _check_psd(initial: Initial, dynamics: str) -> None:
     )
 
 
-def _most_steps(problem: Problem, state: State) -> int:
-    positive = problem.signal[problem.counted]
-    rates = np.diag(problem.growth[:, 0].sum(axis=0))[problem.counted] * math.log(2)
-    slowest = float(rates[np.argmin(positive)])
-    logs = log_diagonal(state)
-    smallest = float(np.nanmin(logs, initial=0.0))
-    most = 3 * (60 - smallest) / slowest if slowest > 0 else math.inf
-    return max(1, math.ceil(min(most, 2.0**52)))
-
-
 def _advance(
     problem: Problem,
     state: State,
@@ -222,8 +209,7 @@ def _advance(
     rest: bool,
 ) -> bool:
     """Run in chunks; False when the bound on computed steps ended the run."""
-    d = len(problem.signal)
-    most = MOST_EXECUTED * min(1.0, (8 / d) ** 3) if rest else math.inf
+    most = most_executed(len(problem.signal)) if rest else math.inf
     while True:
         code = advance_chunk(problem, state, record, dynamics, last, skip=skip, rest=rest)
         if code != 1:

@@ -123,3 +123,27 @@ def test_what_makes_no_sense_is_refused(argument, given):
     with pytest.raises(InvalidInput) as caught:
         simulate_batch([2.0, 1.0], 1e-2 * np.eye(2), **arguments)
     assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+def test_without_steps_runs_end_at_rest_as_single_ones_do(dynamics):
+    tasks, signals, points, W0, omegas = watched_case(3, 8 if dynamics == "flow" else 30, 4)
+    batch = simulate_batch(signals, W0, 0.02, None, dynamics, omega=omegas, test_point=points)
+    for k, task in enumerate(tasks):
+        run = simulate(task, Scaled(W0[k], omegas[k]), 0.02, dynamics=dynamics, record="none")
+        assert np.array_equal(batch.half_times[k], run.half_times, equal_nan=True)
+        assert batch.outcome[k] == run.outcome.value
+        assert batch.descents[k] == run.descents()
+        # Looked at every 256 steps; what is still on its way down is given more time.
+        assert run.last_step - 1 <= batch.last_step[k] or run.outcome == "converged"
+        assert batch.last_step[k] <= 1.5 * run.last_step + 512
+    assert (batch.outcome == "converged").sum() > len(tasks) / 3
+
+
+def test_without_steps_a_trapped_run_ends_too():
+    ones = np.full((2, 2), 1e-3)
+    batch = simulate_batch([[2.0, 1.0], [2.0, 0.0]], ones, 0.01, None, "gd")
+    assert batch.outcome.tolist() == ["trapped", "converged"]
+    assert (batch.last_step < 20_000).all()
+    with pytest.raises(InvalidInput, match="no signal is positive"):
+        simulate_batch([[2.0, 1.0], [0.0, 0.0]], ones, 0.01, None, "gd")

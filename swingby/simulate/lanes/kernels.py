@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from swingby.simulate.compiling import compiled, compiled_inside
 from swingby.simulate.lanes.lane import (
+    at_rest,
     clear,
     diverge,
     entry,
@@ -41,7 +44,9 @@ def run_tile(
     at: Rows,
     gd: bool,
     watched: bool,
-    stop_at: int,
+    tail: int,
+    most: int,
+    rest: bool,
     skip: bool,
     budget: int,
     state: State,
@@ -53,8 +58,10 @@ def run_tile(
     """Run trajectories of the queue until all have ended, or for about `budget` steps a lane.
 
     Call it again to go on; the tile keeps what is under way. `plain`, `scaled` and `look` are the
-    compiled texts of :mod:`swingby.simulate.lanes.source`; `state`, `model`, `record` and `work`
-    are scratch of a run alone; `block`: steps between two looks.
+    compiled texts of :mod:`swingby.simulate.lanes.source`; `tail`: steps of every trajectory
+    after its last whole block; `most`: computed steps of each; `rest`: end those that are at
+    rest; `state`, `model`, `record` and `work` are scratch of a run alone; `block`: steps between
+    two looks.
 
     All lanes are whole blocks away from their own step 0 whenever a block begins: that is when a
     lane is looked at, whatever its neighbours do. Those that end within a block all end at the
@@ -68,17 +75,17 @@ def run_tile(
         if changed:
             changed = False
             active, any_scaled = 0, False
-            first_end = tile.clock[0] + stop_at
+            first_end = np.iinfo(np.int64).max
             for lane in range(LANES):
                 while tile.end[lane] <= tile.clock[0] or tile.owner[lane] < 0:
                     if tile.owner[lane] >= 0:
-                        release(tile, ends, at, lane, stop_at, watched)
+                        release(tile, ends, at, lane, watched)
                     if queue.taken[0] >= queue.members.shape[0]:
                         clear(tile, at, lane)
                         break
                     owner = queue.members[queue.taken[0]]
                     queue.taken[0] += 1
-                    load(tile, queue, at, lane, owner, stop_at)
+                    load(tile, queue, at, lane, owner, most)
                     if numbers[at.null * LANES + lane] != 0.0:
                         project(tile, queue, at, lane, state, model, work, watched)
                     if skip and _may_jump(tile, at, lane, d):
@@ -87,7 +94,7 @@ def run_tile(
                             queue,
                             at,
                             lane,
-                            stop_at,
+                            most,
                             gd,
                             skip,
                             watched,
@@ -112,8 +119,8 @@ def run_tile(
         for row in range(at.changing * LANES):
             tile.start[row] = numbers[row]
         taken = 0
-        if changed and stop_at % block != 0:
-            taken = stop_at % block
+        if changed and tail != 0:
+            taken = tail
             _advance(steps, tile, at, taken, d)
             look(numbers, 0.0)
             others = False
@@ -128,8 +135,9 @@ def run_tile(
                             at,
                             lane,
                             taken,
-                            stop_at,
+                            most,
                             gd,
+                            rest,
                             False,
                             watched,
                             state,
@@ -138,13 +146,13 @@ def run_tile(
                             work,
                             block,
                         )
-                    release(tile, ends, at, lane, stop_at, watched)
+                    release(tile, ends, at, lane, watched)
                     clear(tile, at, lane)
                 others |= tile.owner[lane] >= 0
             if not others:
                 continue
         _advance(steps, tile, at, block - taken, d)
-        look(numbers, 1.0 if skip else 0.0)
+        look(numbers, 1.0 if skip or rest else 0.0)
         for lane in range(LANES):
             if numbers[at.due * LANES + lane] != 0.0 and tile.owner[lane] >= 0:
                 changed = True
@@ -157,8 +165,9 @@ def run_tile(
                     at,
                     lane,
                     block,
-                    stop_at,
+                    most,
                     gd,
+                    rest,
                     skip,
                     watched,
                     state,
@@ -168,7 +177,7 @@ def run_tile(
                     block,
                 )
                 if ends.diverged[owner] >= 0:
-                    release(tile, ends, at, lane, stop_at, watched)
+                    release(tile, ends, at, lane, watched)
                     clear(tile, at, lane)
 
 
@@ -205,8 +214,9 @@ def _treat(
     at: Rows,
     lane: int,
     count: int,
-    stop_at: int,
+    most: int,
     gd: bool,
+    rest: bool,
     skip: bool,
     watched: bool,
     state: State,
@@ -218,7 +228,7 @@ def _treat(
     """Do what is due in a lane after `count` steps of a block."""
     numbers = tile.numbers
     if numbers[at.infinite * LANES + lane] != 0.0:
-        diverge(steps, tile, ends, at, lane, count, stop_at, state.X.shape[0])
+        diverge(steps, tile, ends, at, lane, count, state.X.shape[0])
         return
     if numbers[at.doubtful * LANES + lane] != 0.0:
         unpack(tile, at, lane, state)
@@ -227,6 +237,10 @@ def _treat(
     if numbers[at.null * LANES + lane] != 0.0:
         project(tile, queue, at, lane, state, model, work, watched)
     large = numbers[at.large * LANES + lane] != 0.0
-    ready = skip and numbers[at.ready * LANES + lane] != 0.0
+    ready = numbers[at.ready * LANES + lane] != 0.0
+    if rest and ready and at_rest(tile, queue, at, lane):
+        tile.end[lane] = tile.clock[0]
+        return
+    ready = ready and skip
     if tile.end[lane] > tile.clock[0] and (large or ready):
-        leap(tile, queue, at, lane, stop_at, gd, skip, watched, state, model, record, work, block)
+        leap(tile, queue, at, lane, most, gd, skip, watched, state, model, record, work, block)

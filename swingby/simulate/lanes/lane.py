@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from swingby.simulate.compiling import compiled, compiled_inside
-from swingby.simulate.jump_kernels import jump, renormalise, scale_up
+from swingby.simulate.jump_kernels import LEARNED, jump, renormalise, scale_up
 from swingby.simulate.lanes.rows import Rows
 from swingby.simulate.lanes.tile import Ends, Queue, Tile
 from swingby.simulate.pivot_kernels import project_null
@@ -29,6 +29,9 @@ from swingby.simulate.state import (
     State,
 )
 from swingby.simulate.step_source import LANES
+
+#: Entries between two concepts are at rest below this.
+REST = 2.0**-52
 
 
 @compiled
@@ -104,16 +107,17 @@ def entry(d: int, i: int, j: int) -> int:  # pragma: no cover
 
 @compiled_inside
 def load(
-    tile: Tile, queue: Queue, at: Rows, lane: int, owner: int, stop_at: int
+    tile: Tile, queue: Queue, at: Rows, lane: int, owner: int, most: int
 ) -> None:  # pragma: no cover
-    """Put a trajectory of the queue into a lane."""
+    """Put a trajectory of the queue into a lane, for at most `most` computed steps."""
     for row in range(at.loaded):
         tile.numbers[row * LANES + lane] = queue.numbers[owner, row]
     for k in range(queue.exponent.shape[1]):
         tile.exponent[k, lane] = queue.exponent[owner, k]
     tile.owner[lane] = owner
+    tile.ahead[lane] = -tile.clock[0]
     tile.loaded[lane] = tile.clock[0]
-    tile.end[lane] = tile.clock[0] + stop_at
+    tile.end[lane] = tile.clock[0] + min(queue.stop[owner], most)
 
 
 @compiled_inside
@@ -127,9 +131,7 @@ def clear(tile: Tile, at: Rows, lane: int) -> None:  # pragma: no cover
 
 
 @compiled_inside
-def release(
-    tile: Tile, ends: Ends, at: Rows, lane: int, stop_at: int, watched: bool
-) -> None:  # pragma: no cover
+def release(tile: Tile, ends: Ends, at: Rows, lane: int, watched: bool) -> None:  # pragma: no cover
     """Keep the end of a lane's trajectory; the lane is free."""
     owner = tile.owner[lane]
     numbers = tile.numbers
@@ -146,7 +148,7 @@ def release(
             ends.W[owner, i, j] = value
             ends.W[owner, j, i] = value
             row += 1
-    ends.last_step[owner] = stop_at - (tile.end[lane] - tile.clock[0])
+    ends.last_step[owner] = tile.clock[0] + tile.ahead[lane]
     ends.executed[owner] = tile.clock[0] - tile.loaded[lane]
     ends.lost[owner] = numbers[at.lost * LANES + lane] != 0.0
     if watched:
@@ -178,7 +180,7 @@ def leap(
     queue: Queue,
     at: Rows,
     lane: int,
-    stop_at: int,
+    most: int,
     gd: bool,
     skip: bool,
     watched: bool,
@@ -192,7 +194,8 @@ def leap(
     d = state.X.shape[0]
     problem = problem_of(queue, tile.owner[lane], model)
     unpack(tile, at, lane, state)
-    state.counters[STEP] = stop_at - (tile.end[lane] - tile.clock[0])
+    stop_at = queue.stop[tile.owner[lane]]
+    state.counters[STEP] = tile.clock[0] + tile.ahead[lane]
     total = 0
     while state.counters[STEP] < stop_at:
         renormalise(state)
@@ -200,7 +203,8 @@ def leap(
         if n == 0:
             break
         total += n
-    tile.end[lane] -= total
+    tile.ahead[lane] += total
+    tile.end[lane] = min(stop_at - tile.ahead[lane], tile.loaded[lane] + most)
     for k in range(d):
         below = tile.numbers[(at.below + k) * LANES + lane]
         tile.numbers[(at.waited + k) * LANES + lane] += below * float(total)
@@ -217,8 +221,27 @@ def leap(
 
 
 @compiled
+def at_rest(tile: Tile, queue: Queue, at: Rows, lane: int) -> bool:  # pragma: no cover
+    """Whether a lane in which nothing moves any more is where it tends to."""
+    goal = queue.goal[tile.owner[lane]]
+    numbers = tile.numbers
+    d = goal.shape[0]
+    row = at.X
+    for i in range(d):
+        for j in range(i, d):
+            if not (math.isnan(goal[i]) or math.isnan(goal[j])):
+                shift = tile.exponent[i, lane] + tile.exponent[j, lane]
+                value = math.ldexp(numbers[row * LANES + lane], max(shift, -3000))
+                aim = goal[i] if i == j else 0.0
+                if abs(value - aim) > (LEARNED if i == j else REST):
+                    return False
+            row += 1
+    return True
+
+
+@compiled
 def diverge(
-    steps: Any, tile: Tile, ends: Ends, at: Rows, lane: int, count: int, stop_at: int, d: int
+    steps: Any, tile: Tile, ends: Ends, at: Rows, lane: int, count: int, d: int
 ) -> None:  # pragma: no cover
     """Take the `count` steps of a block again, up to the last finite one, where the lane ends.
 
@@ -241,6 +264,6 @@ def diverge(
         if finite != 0.0:
             break
         taken += 1
-    tile.end[lane] += count - taken
+    tile.ahead[lane] -= count - taken
     tile.loaded[lane] += count - taken
-    ends.diverged[tile.owner[lane]] = stop_at - (tile.end[lane] - tile.clock[0]) + 1
+    ends.diverged[tile.owner[lane]] = tile.clock[0] + tile.ahead[lane] + 1

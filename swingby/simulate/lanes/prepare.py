@@ -60,13 +60,15 @@ def arrange(
     numbers: Floats,
     exponent: Integers,
     order: Integers,
+    log_smallest: Floats,
 ) -> Booleans:  # pragma: no cover
     """Fill numbers (m, loaded), exponent (m, d) and order (m, d) of a queue.
 
     W(0) is ``mantissa 2^shift W0``, held as D X D, m = 0 where W(0) allows, as
     :func:`swingby.simulate.state.make_state` does it; `swing` is relative to the initial test
-    loss; not positive where trajectories are not watched. Returns for which of the m trajectories
-    floats leave a doubt whether all pivots of W(0) are positive.
+    loss; not positive where trajectories are not watched. Also fills log_smallest (m,): the
+    logarithm of the smallest positive w_kk, or 0 if that is more. Returns for which of the m
+    trajectories floats leave a doubt whether all pivots of W(0) are positive.
     """
     total, d = signal.shape
     unclear = np.zeros(total, dtype=np.bool_)
@@ -80,6 +82,11 @@ def arrange(
                 M[j, i] = M[i, j]
         _order(signal, n, order)
         unclear[n] = not _clearly_positive(M, order[n], work)
+        log_smallest[n] = 0.0
+        for k in range(d):
+            if M[k, k] > 0.0:
+                log_entry = math.log(M[k, k]) + shift[n] * math.log(2.0)
+                log_smallest[n] = min(log_smallest[n], log_entry)
         _exponents(M, shift[n], exponent, n)
         for i in range(d):
             for j in range(i, d):

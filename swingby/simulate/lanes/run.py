@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from swingby.simulate.duration import MOST_EXECUTED, most_steps
 from swingby.simulate.growth_table import growth_table
 from swingby.simulate.lanes.rows import Rows, rows
 from swingby.simulate.lanes.tile import Ends, Queue, empty_tile, make_ends
@@ -27,8 +28,9 @@ class Stopped(Exception):
 class Arranged:
     """Trajectories as lanes take them. Made by :func:`arrange`.
 
-    numbers, exponent, order: see :class:`swingby.simulate.lanes.tile.Queue`; unclear (m,): floats
-    leave a doubt whether all pivots of W(0) are positive.
+    numbers, exponent, order: see :class:`swingby.simulate.lanes.tile.Queue`; log_smallest (m,):
+    logarithm of the smallest positive w_kk(0), or 0; unclear (m,): floats leave a doubt whether
+    all pivots of W(0) are positive.
     """
 
     signal: Floats
@@ -38,6 +40,7 @@ class Arranged:
     numbers: Floats
     exponent: Integers
     order: Integers
+    log_smallest: Floats
     unclear: Booleans
 
 
@@ -77,34 +80,47 @@ def arrange(
     at = rows(d, watched=swing > 0)
     numbers = np.empty((total, at.loaded))
     exponent, order = np.empty((2, total, d), dtype=np.int64)
+    log_smallest = np.empty(total)
     unclear = prepare.arrange(
-        signal, W0, eta, *scale, point, swing, dynamics == "gd", at, numbers, exponent, order
+        signal,
+        W0,
+        eta,
+        *scale,
+        point,
+        swing,
+        dynamics == "gd",
+        at,
+        numbers,
+        exponent,
+        order,
+        log_smallest,
     )
-    return Arranged(signal, eta, at, swing > 0, numbers, exponent, order, unclear)
+    return Arranged(signal, eta, at, swing > 0, numbers, exponent, order, log_smallest, unclear)
 
 
 def run_lanes(
     arranged: Arranged,
-    null: Booleans,
-    steps: int,
+    missing: Booleans,
+    steps: int | None,
     dynamics: str,
     *,
     skip: bool,
-    stop: Callable[[], bool],
+    halt: Callable[[], bool],
 ) -> Ends:
     """Run trajectories.
 
     Parameters
     ----------
     arranged : Arranged
-    null : ndarray of bool, shape (m, d)
-        Concepts whose pivot is kept at zero.
-    steps : int
-        Of every trajectory.
+    missing : ndarray of bool, shape (m, d)
+        Concepts that W(0) has no component for; under gd their pivot is kept at zero.
+    steps : int or None
+        Of every trajectory; None until it is at rest, or for the most steps that a single run
+        would take.
     dynamics : {"euler", "gd"}
     skip : bool
         Jump over steps that are linear to rounding.
-    stop : callable
+    halt : callable
         Asked a few times a second.
 
     Returns
@@ -114,7 +130,7 @@ def run_lanes(
     Raises
     ------
     Stopped
-        When `stop` says so; what is under way is lost.
+        When `halt` says so; what is under way is lost.
     """
     from swingby.simulate.lanes.prepare import distinct
 
@@ -123,6 +139,11 @@ def run_lanes(
     if skip:
         first, which = distinct(arranged.signal, arranged.eta)
         growth = growth_table(arranged.signal[first], arranged.eta[first], dynamics)
+    null = missing if dynamics == "gd" else np.zeros_like(missing)
+    goal = np.where(arranged.signal > 0, np.where(missing, 0.0, 1.0), np.nan)
+    stop = np.full(total, steps or 0)
+    if steps is None:
+        stop = most_steps(arranged.signal, arranged.eta, arranged.log_smallest, dynamics)
     held = null.any(axis=1)
     arranged.numbers[:, arranged.at.null] = held
     ends = make_ends(total, d)
@@ -134,14 +155,16 @@ def run_lanes(
                 arranged.exponent,
                 arranged.signal,
                 arranged.eta,
+                stop if steps is not None else -(-stop // block) * block,
                 null,
+                goal,
                 arranged.order,
                 growth,
                 which,
                 np.flatnonzero(members),
                 np.zeros(1, dtype=np.int64),
             )
-            _run(queue, ends, arranged, steps, dynamics, block, skip=skip, stop=stop)
+            _run(queue, ends, arranged, steps, dynamics, block, skip=skip, halt=halt)
     return ends
 
 
@@ -149,12 +172,12 @@ def _run(
     queue: Queue,
     ends: Ends,
     arranged: Arranged,
-    steps: int,
+    steps: int | None,
     dynamics: str,
     block: int,
     *,
     skip: bool,
-    stop: Callable[[], bool],
+    halt: Callable[[], bool],
 ) -> None:
     from swingby.simulate.lanes.compiled import lane_look, lane_steps
     from swingby.simulate.lanes.kernels import BUDGET_SPENT, run_tile
@@ -180,7 +203,9 @@ def _run(
             arranged.at,
             gd,
             watched,
-            steps,
+            0 if steps is None else steps % block,
+            MOST_EXECUTED // block * block if steps is None else 2**62,
+            steps is None,
             skip,
             budget,
             state,
@@ -191,5 +216,5 @@ def _run(
         )
         == BUDGET_SPENT
     ):
-        if stop():
+        if halt():
             raise Stopped

@@ -16,18 +16,19 @@ class Tile(NamedTuple):
 
     numbers: the rows of :class:`swingby.simulate.lanes.rows.Rows`, flat; start: those that
     change, when the block began; exponent (d, lanes): m of W = D X D; owner: which trajectory,
-    -1 for none; end: when it is at its last step, by the clock of the tile, which counts the
-    steps of all lanes; loaded: when it came, by the same clock; scratch: a tile to do a block
-    again.
+    -1 for none. The clock (1,) of the tile counts the steps of all lanes; ahead: by how much the
+    step of a trajectory is ahead of it; loaded: when the trajectory came, by the clock; end: when
+    it ends. scratch: a tile to do a block again.
     """
 
     numbers: Floats
     start: Floats
     exponent: Integers
     owner: Integers
-    end: Integers
-    loaded: Integers
     clock: Integers
+    ahead: Integers
+    loaded: Integers
+    end: Integers
     scratch: Floats
 
 
@@ -35,7 +36,8 @@ class Queue(NamedTuple):
     """Trajectories to run, those of `members` one after the other; `taken` (1,) counts.
 
     numbers (m, loaded): rows of each, as a lane takes them; exponent (m, d): W(0) = D X D; signal
-    (m, d); eta (m,); null (m, d): concepts whose pivot is kept at zero; order (m, d): concepts by
+    (m, d); eta (m,); stop (m,): the step at which each ends; null (m, d): concepts whose pivot is
+    kept at zero; goal (m, d): where w_kk is at rest, nan for anywhere; order (m, d): concepts by
     descending a; growth (u, 2, 3, d, d): one for each different pair of signal and eta, and which
     one is whose (m,).
     """
@@ -44,7 +46,9 @@ class Queue(NamedTuple):
     exponent: Integers
     signal: Floats
     eta: Floats
+    stop: Integers
     null: Booleans
+    goal: Floats
     order: Integers
     growth: Floats
     which: Integers
@@ -88,9 +92,10 @@ def empty_tile(d: int, at: Rows) -> Tile:
         start=np.zeros(at.changing * LANES),
         exponent=np.zeros((d, LANES), dtype=np.int64),
         owner=np.full(LANES, -1, dtype=np.int64),
-        end=np.zeros(LANES, dtype=np.int64),
-        loaded=np.zeros(LANES, dtype=np.int64),
         clock=np.zeros(1, dtype=np.int64),
+        ahead=np.zeros(LANES, dtype=np.int64),
+        loaded=np.zeros(LANES, dtype=np.int64),
+        end=np.zeros(LANES, dtype=np.int64),
         scratch=np.zeros(at.end * LANES),
     )
 
