@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +13,11 @@ from swingby.cli.given import json_text, terminal_width, whole
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from swingby.sweeping.phases.disagreements import Disagreements
     from swingby.sweeping.result import SweepResult
 
 _ENDINGS = (".parquet", ".csv")
+_PICTURES = (".png", ".pdf", ".svg")
 
 
 @click.command()
@@ -26,6 +28,11 @@ _ENDINGS = (".parquet", ".csv")
 @click.option("--dask", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786; or local.")
 @click.option("--status", is_flag=True, help="Only say how far the sweep is.")
 @click.option("--export", metavar="FILE", help="Write the rows to .parquet or .csv.")
+@click.option("--diagram", metavar="PICTURE", help="Draw a phase diagram: .png, .pdf or .svg.")
+@click.option("--x", metavar="NAME", help="Its axis across: omega, eta, width, a_1/a_2, ...")
+@click.option("--y", metavar="NAME", help="Its axis up. Default: quantities that vary.")
+@click.option("--where", multiple=True, metavar="NAME=VALUE", help="Draw and list these alone.")
+@click.option("--disagreements", is_flag=True, help="List points not observed as predicted.")
 @click.option("--restart", is_flag=True, help="Measure every point again; rows are replaced.")
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 def sweep(
@@ -36,24 +43,41 @@ def sweep(
     dask: str | None,
     status: bool,
     export: str | None,
+    diagram: str | None,
+    x: str | None,
+    y: str | None,
+    where: tuple[str, ...],
+    disagreements: bool,
     restart: bool,
     as_json: bool,
 ) -> int:
     """Predict and run every point of GRID, a TOML file, and keep the rows in a file.
 
+    GRID may also be the name of a built-in one: atlas (a million points), dimension, descents.
+
     The same command goes on where it was stopped. Exit code 0: all points done (with --status:
     none failed), 1: some points failed.
     """
-    if export is not None and Path(export).suffix not in _ENDINGS:
-        raise InvalidInput("export", export, f"must end in {' or '.join(_ENDINGS)}")
-    if export is not None and not Path(export).resolve().parent.is_dir():
-        raise InvalidInput("export", export, "must lie in a folder that exists")
+    _check_file("export", export, _ENDINGS)
+    _check_file("diagram", diagram, _PICTURES)
     if status and restart:
         raise InvalidInput("restart", "status", "must not be given together with status")
-    from swingby.sweeping.grid import SweepGrid
+    from swingby.sweeping.grid import as_grid
     from swingby.sweeping.result import SweepResult
 
-    points = SweepGrid.from_toml(grid)
+    points = as_grid(grid)
+    asked = _asked(where)
+    for name, value in (("x", x), ("y", y)):
+        if diagram is None and value is not None:
+            raise InvalidInput(name, value, "must be given together with diagram")
+    if asked and diagram is None and not disagreements:
+        raise InvalidInput(
+            "where", where[0], "must be given together with diagram or disagreements"
+        )
+    if diagram is not None or disagreements:
+        from swingby.sweeping.phases.build import check_names
+
+        check_names(points, x, y, asked)
     if status:
         result = SweepResult(store, points)
     else:
@@ -69,10 +93,34 @@ def sweep(
         )
     if export is not None:
         (result.to_parquet if Path(export).suffix == ".parquet" else result.to_csv)(export)
-    return _tell(result, as_json=as_json)
+    if diagram is not None:
+        result.phase_diagram(x, y, where=asked).save_picture(diagram)
+    found = result.disagreements(where=asked) if disagreements else None
+    return _tell(result, found, as_json=as_json)
 
 
-def _tell(result: SweepResult, *, as_json: bool) -> int:
+def _check_file(argument: str, path: str | None, endings: tuple[str, ...]) -> None:
+    """Refuse a file before the sweep rather than after it."""
+    if path is None:
+        return
+    if Path(path).suffix not in endings:
+        listed = ", ".join(endings[:-1])
+        raise InvalidInput(argument, path, f"must end in {listed} or {endings[-1]}")
+    if not Path(path).resolve().parent.is_dir():
+        raise InvalidInput(argument, path, "must lie in a folder that exists")
+
+
+def _asked(where: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in where:
+        name, sign, value = text.partition("=")
+        if not sign or name in found:
+            raise InvalidInput("where", text, "must be NAME=VALUE, every name once")
+        found[name] = value
+    return found
+
+
+def _tell(result: SweepResult, found: Disagreements | None, *, as_json: bool) -> int:
     from swingby.sweeping.status import status_grid
 
     status = result.status()
@@ -82,10 +130,19 @@ def _tell(result: SweepResult, *, as_json: bool) -> int:
             for (said, seen), count in status.labels.items()
         ]
         plain = {name: getattr(status, name) for name in ("total", "done", "failed", "missing")}
-        more = {"reasons": status.reasons, "per_second": status.per_second, "labels": labels}
+        more: dict[str, Any] = {
+            "reasons": status.reasons,
+            "per_second": status.per_second,
+            "labels": labels,
+        }
+        if found is not None:
+            more["disagreements"] = found.to_dict()
         click.echo(json_text(plain | more))
     else:
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         table = status_grid(status, result.store)
         click.echo(table.to_text(width=terminal_width(80), color=color))
+        if found is not None:
+            table = found.to_grid()
+            click.echo("\n" + table.to_text(width=terminal_width(80), color=color))
     return 1 if status.failed else 0

@@ -52,7 +52,7 @@ def most_steps(signal: Floats, eta: Floats, log_smallest: Floats, dynamics: str)
     else:
         growth = 2 * (np.log1p(slowest) if dynamics == "gd" else slowest)
     with np.errstate(divide="ignore", over="ignore"):
-        most = np.minimum(3 * (60 - log_smallest) / growth, 2.0**52)
+        most: Floats = np.minimum(3 * (60 - log_smallest) / growth, 2.0**52)
     return np.maximum(1, np.ceil(most)).astype(np.int64)
 
 

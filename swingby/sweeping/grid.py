@@ -15,6 +15,7 @@ import numpy as np
 from swingby.errors import MISSING, InvalidInput
 from swingby.sweeping import axes, grid_file
 from swingby.sweeping.axes import Vector
+from swingby.sweeping.builtin import BUILTIN
 from swingby.sweeping.grid_checks import check_design, check_tasks
 from swingby.sweeping.grid_numbers import optional_whole
 from swingby.sweeping.grid_values import AS_DIM, record_rule, seed_numbers, width_axis
@@ -283,18 +284,15 @@ def as_grid(grid: Any) -> SweepGrid:
 
     Parameters
     ----------
-    grid : SweepGrid, dict, or path of a TOML file
+    grid : SweepGrid, dict, path of a TOML file, or name of a built-in grid
+        See :mod:`swingby.sweeping.builtin`; a file of that name goes first.
 
     Returns
     -------
     SweepGrid
-
-    Raises
-    ------
-    InvalidInput
     """
     if isinstance(grid, SweepGrid):
         return grid
-    if isinstance(grid, (str, Path)):
-        return SweepGrid.from_toml(grid)
-    return SweepGrid.from_dict(grid)
+    if isinstance(grid, str) and grid in BUILTIN and not Path(grid).exists():
+        grid = BUILTIN[grid]()
+    return SweepGrid.from_toml(grid) if isinstance(grid, (str, Path)) else SweepGrid.from_dict(grid)

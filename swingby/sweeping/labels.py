@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
@@ -15,11 +16,10 @@ from swingby.simulate.outcome import Outcome
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from swingby.simulate.result import Run
-    from swingby.theory.stages import Stages
     from swingby.verify.schedule import Schedule
 
     Floats = NDArray[np.float64]
+    Booleans = NDArray[np.bool_]
 
 
 class Label(StrEnum):
@@ -50,8 +50,38 @@ class Label(StrEnum):
     UNDECIDED = "undecided"
 
 
-def predicted_label(schedule: Schedule) -> Label:
-    """What the stage law says of a point.
+@dataclass(frozen=True, eq=False)
+class Law:
+    """What the stage law says of a point; arrays of shape (d,).
+
+    Parameters
+    ----------
+    signal : sequence of Fraction
+    crossing, error : ndarray
+        In steps.
+    trapped, undecided : ndarray of bool
+    diverges : bool
+        A negative pivot runs away.
+    share : ndarray
+        Pivots of W(0) relative to the terms that they are formed from, signed.
+    """
+
+    signal: Sequence[Fraction]
+    crossing: Floats
+    error: Floats
+    trapped: Booleans
+    undecided: Booleans
+    diverges: bool
+    share: Floats
+
+    @property
+    def half_times(self) -> Floats:
+        """First whole steps at which w_kk is at least 1/2."""
+        return np.asarray(np.ceil(self.crossing))
+
+
+def law_of(schedule: Schedule) -> Law:
+    """The law of a schedule.
 
     Parameters
     ----------
@@ -60,36 +90,65 @@ def predicted_label(schedule: Schedule) -> Label:
 
     Returns
     -------
-    Label
+    Law
     """
-    stages = _stages(schedule)
-    positive = schedule.task.signal > 0
-    if (stages.undecided & positive).any():
-        return Label.UNDECIDED
-    if np.isfinite(stages.blow_up):
-        return Label.DIVERGED
-    learned = positive & ~stages.trapped
-    if not np.isfinite(stages.error[learned]).all():
-        return Label.UNDECIDED
-    if stages.trapped.any():
-        return Label.TRAPPED
-    return _order_label(schedule.task.exact_signal, schedule.half_times)
+    stages = schedule.stages
+    if stages is None:
+        raise TypeError("a schedule of one W(0) expected")
+    share = np.empty(len(stages.order))
+    share[stages.order] = stages.pivots.sign * np.exp(-stages.pivots.cancellation)
+    return Law(
+        signal=schedule.task.exact_signal,
+        crossing=stages.crossing,
+        error=stages.error,
+        trapped=stages.trapped,
+        undecided=stages.undecided,
+        diverges=bool(np.isfinite(stages.blow_up)),
+        share=share,
+    )
 
 
-def observed_label(run: Run) -> Label:
-    """What a run did.
+def predicted_label(law: Law) -> Label:
+    """What the stage law says of a point, in one word.
 
     Parameters
     ----------
-    run : Run
+    law : Law
 
     Returns
     -------
     Label
     """
-    match run.outcome:
+    positive = np.array([a > 0 for a in law.signal])
+    if (law.undecided & positive).any():
+        return Label.UNDECIDED
+    if law.diverges:
+        return Label.DIVERGED
+    learned = positive & ~law.trapped
+    if not np.isfinite(law.error[learned]).all():
+        return Label.UNDECIDED
+    if law.trapped.any():
+        return Label.TRAPPED
+    return _order_label(law.signal, law.half_times)
+
+
+def observed_label(outcome: str, signal: Sequence[Fraction], half_times: Floats) -> Label:
+    """What a run did.
+
+    Parameters
+    ----------
+    outcome : str
+        Of :class:`swingby.simulate.outcome.Outcome`.
+    signal : sequence of d Fractions
+    half_times : ndarray of shape (d,)
+
+    Returns
+    -------
+    Label
+    """
+    match outcome:
         case Outcome.CONVERGED:
-            return _order_label(run.task.exact_signal, run.half_times)
+            return _order_label(signal, half_times)
         case Outcome.TRAPPED:
             return Label.TRAPPED
         case Outcome.STOPPED_EARLY:
@@ -124,7 +183,7 @@ def learning_order(times: Floats) -> list[int]:
     return [int(k) + 1 for k in order if np.isfinite(times[k])]
 
 
-def margin(schedule: Schedule) -> float:
+def margin(law: Law) -> float:
     r"""How clearly the law separates the stages.
 
     .. math:: \min_{i, j} \frac{|t_i - t_j|}{e_i + e_j}
@@ -134,28 +193,23 @@ def margin(schedule: Schedule) -> float:
 
     Parameters
     ----------
-    schedule : Schedule
-        Of one W(0).
+    law : Law
 
     Returns
     -------
     float
         0 where an error bar is infinite; inf with fewer than two concepts to compare.
     """
-    stages = _stages(schedule)
-    learned = [
-        int(k)
-        for k in stages.order
-        if schedule.task.exact_signal[k] > 0 and np.isfinite(stages.crossing[k])
-    ]
+    order = sorted(range(len(law.signal)), key=lambda k: -law.signal[k])
+    learned = [k for k in order if law.signal[k] > 0 and np.isfinite(law.crossing[k])]
     found = [
-        abs(stages.crossing[i] - stages.crossing[j]) / (stages.error[i] + stages.error[j])
+        abs(law.crossing[i] - law.crossing[j]) / (law.error[i] + law.error[j])
         for i, j in pairwise(learned)
     ]
     return float(min(found, default=np.inf))
 
 
-def smallest_pivot(schedule: Schedule) -> float:
+def smallest_pivot(law: Law) -> float:
     r"""The smallest pivot of W(0) relative to the terms that it is formed from.
 
     Signed; about :math:`\pi_k / w_{kk}(0)` for gd and the flow, where it is the share of a
@@ -164,21 +218,11 @@ def smallest_pivot(schedule: Schedule) -> float:
 
     Parameters
     ----------
-    schedule : Schedule
-        Of one W(0).
+    law : Law
 
     Returns
     -------
     float
         Over the concepts with a > 0; 0 where only rounding is left of a pivot.
     """
-    stages = _stages(schedule)
-    positive = schedule.task.signal[stages.order] > 0
-    share = stages.pivots.sign * np.exp(-stages.pivots.cancellation)
-    return float(share[positive].min())
-
-
-def _stages(schedule: Schedule) -> Stages:
-    if schedule.stages is None:
-        raise TypeError("a schedule of one W(0) expected")
-    return schedule.stages
+    return float(min(share for a, share in zip(law.signal, law.share, strict=True) if a > 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
@@ -14,14 +15,13 @@ import numpy as np
 from swingby.errors import SwingbyWarning
 from swingby.sweeping import labels
 from swingby.sweeping.draw import initial
+from swingby.sweeping.labels import Law
 from swingby.sweeping.point import Point
+from swingby.sweeping.together import End, Given, observe_together, predict_together
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from swingby.simulate.result import Run
-    from swingby.verify.schedule import Schedule
 
 #: Numbers that every measured point has.
 NUMBERS = ("margin", "smallest_pivot", "transient", "descents", "last_step")
@@ -49,7 +49,7 @@ class Row:
         - ``predicted_order``, ``order``: concepts, counted from 1, in the order of learning;
         - ``half_times``: per concept, the observed step;
         - ``outcome``: :class:`swingby.simulate.outcome.Outcome`;
-        - ``last_step``: of the run;
+        - ``last_step``: of the run; runs side by side are looked at every 256 steps;
         - ``descents``: how often the test loss descends by 1e-3 of its initial value;
         - ``transient``: largest |w_ij|, i and j different, along the run: the size of the swing;
         - ``predicted``, ``observed``: :class:`swingby.sweeping.labels.Label`;
@@ -66,7 +66,7 @@ class Row:
 
 
 def measure(points: Sequence[Point]) -> list[Row]:
-    """Predict and run every point.
+    """Predict and run every point, side by side where the dynamics allow it.
 
     Parameters
     ----------
@@ -87,7 +87,20 @@ def measure(points: Sequence[Point]) -> list[Row]:
     ('in_order', 'in_order', [162, 590])
     """
     with _quiet():
-        return [_guarded(point) for point in points]
+        rows: list[Row | None] = [None] * len(points)
+        given: list[Given] = []
+        for place, point in enumerate(points):
+            try:
+                given.append(Given(place, point, task_of(point), initial(point)))
+            except Exception as error:  # whatever it is, the other points go on
+                rows[place] = _failed(error)
+        laws, ends = predict_together(given), observe_together(given)
+        for one in given:
+            try:
+                rows[one.place] = _measured(one, laws.get(one.place), ends.get(one.place))
+            except Exception as error:
+                rows[one.place] = _failed(error)
+    return [row for row in rows if row is not None]
 
 
 @contextlib.contextmanager
@@ -104,31 +117,31 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def _guarded(point: Point) -> Row:
-    try:
-        return _measured(point)
-    except Exception as error:  # whatever it is, the other points go on
-        text = " ".join(str(error).split())
-        return Row(None, f"{type(error).__name__}: {text}" if text else type(error).__name__)
+def _failed(error: Exception) -> Row:
+    text = " ".join(str(error).split())
+    return Row(None, f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def _measured(point: Point) -> Row:
+def _measured(given: Given, law: Law | None, end: End | None) -> Row:
     from swingby.simulate.run import simulate
     from swingby.verify.predict import predict
 
-    task = task_of(point)
-    W0 = initial(point)
-    schedule = predict(task, W0, eta=point.eta, dynamics=point.dynamics)
-    run = simulate(
-        task,
-        W0,
-        eta=point.eta,
-        steps=point.steps,
-        dynamics=point.dynamics,
-        record="none" if point.record is None else point.record,
-    )
-    arrays = None if point.record is None else {"steps": run.steps, "W": run.W}
-    return Row({**_predicted(schedule), **_observed(run)}, arrays=arrays)
+    point, arrays = given.point, None
+    if law is None:
+        schedule = predict(given.task, given.W0, eta=point.eta, dynamics=point.dynamics)
+        law = labels.law_of(schedule)
+    if end is None:
+        run = simulate(
+            given.task,
+            given.W0,
+            eta=point.eta,
+            steps=point.steps,
+            dynamics=point.dynamics,
+            record="none" if point.record is None else point.record,
+        )
+        end = End.of_run(run)
+        arrays = None if point.record is None else {"steps": run.steps, "W": run.W}
+    return Row({**_predicted(law), **_observed(law, end)}, arrays=arrays)
 
 
 def task_of(point: Point) -> SIMTask:
@@ -142,47 +155,52 @@ def task_of(point: Point) -> SIMTask:
     -------
     SIMTask
     """
-    if point.signal is not None:
-        return SIMTask.from_signal(point.signal)
-    return SIMTask(point.mu or (), point.sigma or ())
+    return _task(point.signal, point.mu, point.sigma)
 
 
-def _predicted(schedule: Schedule) -> dict[str, Any]:
-    stages = schedule.stages
-    undecided = schedule.trapped if stages is None else stages.undecided
+@functools.lru_cache(1000)
+def _task(
+    signal: tuple[str, ...] | None, mu: tuple[str, ...] | None, sigma: tuple[str, ...] | None
+) -> SIMTask:
+    if signal is not None:
+        return SIMTask.from_signal(signal)
+    return SIMTask(mu or (), sigma or ())
+
+
+def _predicted(law: Law) -> dict[str, Any]:
     return {
-        "signal": [float(a) for a in schedule.task.exact_signal],
-        "predicted_half_times": _plain(schedule.half_times),
-        "error": _plain(schedule.error),
-        "trapped": [bool(one) for one in schedule.trapped],
-        "undecided": [bool(one) for one in undecided],
-        "predicted_order": labels.learning_order(schedule.half_times),
-        "predicted": str(labels.predicted_label(schedule)),
-        "margin": _number(labels.margin(schedule)),
-        "smallest_pivot": _number(labels.smallest_pivot(schedule)),
+        "signal": [float(a) for a in law.signal],
+        "predicted_half_times": _plain(law.half_times),
+        "error": _plain(law.error),
+        "trapped": law.trapped.tolist(),
+        "undecided": law.undecided.tolist(),
+        "predicted_order": labels.learning_order(law.half_times),
+        "predicted": str(labels.predicted_label(law)),
+        "margin": _number(labels.margin(law)),
+        "smallest_pivot": _number(labels.smallest_pivot(law)),
     }
 
 
-def _observed(run: Run) -> dict[str, Any]:
+def _observed(law: Law, end: End) -> dict[str, Any]:
     return {
-        "half_times": _plain(run.half_times),
-        "order": labels.learning_order(run.half_times),
-        "outcome": str(run.outcome),
-        "observed": str(labels.observed_label(run)),
-        "last_step": run.last_step,
-        "descents": run.descents(),
-        "transient": _number(max((abs(peak.value) for peak in run.peaks), default=0.0)),
+        "half_times": _plain(end.half_times),
+        "order": labels.learning_order(end.half_times),
+        "outcome": end.outcome,
+        "observed": str(labels.observed_label(end.outcome, law.signal, end.half_times)),
+        "last_step": end.last_step,
+        "descents": end.descents,
+        "transient": _number(end.transient),
     }
 
 
 def _plain(values: NDArray[np.float64]) -> list[float | int | str | None]:
-    return [_number(float(value)) for value in values]
+    return [_number(value) for value in values.tolist()]
 
 
 def _number(value: float) -> float | int | str | None:
     """A number as JSON has it: whole ones short, nan as None, infinity as text."""
-    if np.isnan(value):
+    if value != value:
         return None
-    if np.isinf(value):
+    if value in (float("inf"), float("-inf")):
         return "inf" if value > 0 else "-inf"
     return int(value) if value == int(value) and abs(value) < 2**53 else float(value)

@@ -11,7 +11,7 @@ from typing import Any
 import swingby
 
 #: Raised whenever :func:`swingby.sweeping.measure.measure` may give another row for a point.
-MEASURE_VERSION = 1
+MEASURE_VERSION = 2
 
 #: Fields that W(0) depends on; the step size and the dynamics are not among them, so that one
 #: W(0) is run under all of them.

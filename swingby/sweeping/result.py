@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import importlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -21,6 +21,10 @@ from swingby.sweeping.status import Status, status_grid, summary
 from swingby.sweeping.store import BATCH, Store, reading
 from swingby.verify.grid import Grid
 from swingby.verify.output import writable
+
+if TYPE_CHECKING:
+    from swingby.sweeping.phases.diagram import PhaseDiagram
+    from swingby.sweeping.phases.disagreements import Disagreements
 
 #: Rows that are held at once while a file is written.
 GROUP = 5_000
@@ -217,6 +221,61 @@ class SweepResult:
             return self.grid.dims[-1]
         with reading(self.store) as store:
             return store.largest_dimension
+
+    def phase_diagram(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        bins: int | None = None,
+    ) -> PhaseDiagram:
+        """Predicted and observed labels, margins and descents over two quantities.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            ``omega``, ``eta``, ``width``, ``dimension``, ``dynamics``, ``a_1/a_2``, ``sigma_1``,
+            ...; see :class:`swingby.sweeping.phases.quantity.Quantity`. Default: the first ones
+            that vary. All others are pooled, as the seeds are.
+        where : dict from str to a value, optional
+            Only these points: ``{"eta": "0.01", "dynamics": "gd"}``.
+        bins : int, optional
+            Bins per axis of numbers drawn at random. By default every draw is shown, up to 2000.
+
+        Returns
+        -------
+        PhaseDiagram
+
+        Raises
+        ------
+        InvalidInput
+            For an unknown quantity, or a value that no point has.
+        """
+        from swingby.sweeping.phases.build import phase_diagram
+
+        return phase_diagram(self, x, y, where=where, bins=bins)
+
+    def disagreements(
+        self, limit: int | None = 20, *, where: Mapping[str, Any] | None = None
+    ) -> Disagreements:
+        """Points that the law decides and that are observed otherwise, by margin.
+
+        Parameters
+        ----------
+        limit : int or None
+            How many at most; None for all.
+        where : dict, optional
+            See :meth:`phase_diagram`.
+
+        Returns
+        -------
+        Disagreements
+            With the agreement over all points.
+        """
+        from swingby.sweeping.phases.disagreements import disagreements
+
+        return disagreements(self, limit, where)
 
     def to_grid(self) -> Grid:
         """Counts as a table: predicted labels down, observed labels across.

@@ -44,6 +44,9 @@ class BatchSchedule:
         Error bar of each half-time in steps; inf where the law is out of its range.
     trapped, undecided : ndarray of bool, shape (..., d)
         As in :class:`swingby.theory.stages.Stages`.
+    share : ndarray of shape (..., d)
+        Pivots of W(0) relative to the terms that they are formed from, signed (under euler after
+        the drift): near 0 a concept is learned late, below 0 it runs away.
     scalar : ndarray of bool, shape (...)
         Which instances were given to the scalar law.
     """
@@ -53,6 +56,7 @@ class BatchSchedule:
     error: Floats
     trapped: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
+    share: Floats
     scalar: NDArray[np.bool_]
 
     @property
@@ -196,6 +200,7 @@ def predict_batch(
         error=found.error.reshape(*shape, d),
         trapped=found.trapped.reshape(*shape, d),
         undecided=found.undecided.reshape(*shape, d),
+        share=found.share.reshape(*shape, d),
         scalar=found.scalar.reshape(shape),
     )
 

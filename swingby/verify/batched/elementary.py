@@ -125,15 +125,22 @@ def _exp_pair(x: Vector, *, both: bool) -> tuple[Vector, Vector]:
     return Vector(builder, up), Vector(builder, down)
 
 
-def logistic_parts(y: Vector) -> tuple[Vector, Vector, Vector]:
-    """1/(1 + exp(-y)), 1/(1 + exp(y)) and log(1 + exp(y)), to 1e-12; one division for all."""
-    small = exp_near(-abs(y))
+def logistic_parts(y: Vector, small: Vector) -> tuple[Vector, Vector, Vector]:
+    """1/(1 + exp(-y)), 1/(1 + exp(y)) and log(1 + exp(y)), to 1e-12, from y and exp(-abs(y)).
+
+    One division for all, and two short polynomials in place of a long one, because every
+    instruction waits for the one before.
+    """
     one, two = small + 1.0, small + 2.0
     both = 1.0 / (one * two)
     high = two * both
     low = small * high
     s = small * one * both
-    soft = largest(0.0, y) + 2.0 * s * _polynomial(_ARTANH_SHORT, s * s)
+    square = s * s
+    fourth = square * square
+    series = _polynomial(_ARTANH_SHORT[::2], fourth)
+    series = series + square * _polynomial(_ARTANH_SHORT[1::2], fourth)
+    soft = largest(0.0, y) + (s + s) * series
     up = y > 0.0
     return where(up, high, low), where(up, low, high), soft
 

@@ -46,45 +46,65 @@ def end_leading(rows: Rows, d: int, kind: int, _i: Any, _j: Any) -> None:
 
 @written(layout)
 def end_first(rows: Rows, d: int, kind: int, _i: Any, _j: Any) -> None:
-    """The end after one sweep; `more` where that one was not small."""
-    before, after, fine = _crossings(rows, d, rows["fine"] > 0.5)
+    """The end after one sweep; `more` where that one was not small, or levels were left out."""
+    given = rows["fine"] > 0.5
+    before, after, sure = _crossings(rows, d)
     biggest, moved = rows.zero, rows.zero
     for k in range(d):
-        learned = rows["learned", k] > 0.5
-        change = abs(after[k] - before[k]) * rows["rate", k]
-        moved = largest(moved, where(learned, change, rows.zero))
+        change = where(_seen(rows, k), abs(after[k] - before[k]) * rows["rate", k], math.inf)
+        moved = largest(moved, where(rows["learned", k] > 0.5, change, rows.zero))
         biggest = largest(biggest, rows["size", k])
         rows["crossing", k] = after[k]
     decisive = largest(moved, biggest)
     small = decisive < SMALL_CORRECTION
-    clear = abs(decisive - SMALL_CORRECTION) > SMALL_CORRECTION * _CLOSE
-    rows["more"] = where(small, 0.0, rows.zero.like(1.0))
-    _finish(rows, d, kind, [rows.zero] * d, fine & clear)
+    clear = sure & (abs(decisive - SMALL_CORRECTION) > SMALL_CORRECTION * _CLOSE)
+    clear = given & (clear | (biggest > SMALL_CORRECTION * (1 + _CLOSE)))
+    more = where(small, 0.0, rows.zero.like(1.0))
+    left_out = given & (rows["near"] < 0.5) & ~(biggest > SMALL_CORRECTION * (1 + _CLOSE))
+    rows["more"] = where(left_out, 2.0, more)
+    _finish(rows, d, kind, [rows.zero] * d, clear)
+    rows["fine"] = where(small, rows["fine"], where(clear, 1.0, rows.zero))
 
 
 @written(layout)
 def end_last(rows: Rows, d: int, kind: int, _i: Any, _j: Any) -> None:
-    """The end after all sweeps."""
-    before, after, fine = _crossings(rows, d, rows["fine"] > 0.5)
-    changes = []
+    """The end after all sweeps; `more` where the size of the first one alone does not ask for them.
+
+    Where the last sweep still moves a stage, or loses it, the leading order is the better guess.
+    """
+    before, after, fine = _crossings(rows, d)
+    fine = fine & (rows["fine"] > 0.5)
+    changes, most, biggest = [], rows.zero, rows.zero
     for k in range(d):
-        learned = rows["learned", k] > 0.5
-        change = abs(after[k] - before[k]) * rows["rate", k]
-        changes.append(where(learned, change, rows.zero))
-        fine = fine & (changes[k] < LARGEST_CHANGE * (1 - _CLOSE))
-        rows["crossing", k] = after[k]
-    rows["more"] = 0.0
-    _finish(rows, d, kind, changes, fine)
+        change = where(_seen(rows, k), abs(after[k] - before[k]) * rows["rate", k], math.inf)
+        changes.append(where(rows["learned", k] > 0.5, change, rows.zero))
+        most = largest(most, changes[k])
+        biggest = largest(biggest, rows["size", k])
+        fine = fine & (abs(changes[k] - LARGEST_CHANGE) > LARGEST_CHANGE * _CLOSE)
+    lost = most > LARGEST_CHANGE
+    for k in range(d):
+        changes[k] = where(lost, 0.0, changes[k])
+        rows["crossing", k] = where(lost, rows["time", k], after[k])
+    clearly = biggest > SMALL_CORRECTION * (1 + _CLOSE)
+    rows["more"] = where(clearly, 0.0, rows.zero.like(2.0))
+    _finish(rows, d, kind, changes, fine, lost)
 
 
-def _crossings(rows: Rows, d: int, fine: Mask) -> tuple[list[Vector], list[Vector], Mask]:
-    """Where each concept goes through 1/2, before and after the last sweep."""
+def _seen(rows: Rows, k: int) -> Mask:
+    """Whether the panels see the crossing of a concept before and after the last sweep."""
+    return (rows["seen", 0, k] > 0.5) & (rows["seen", 1, k] > 0.5)
+
+
+def _crossings(rows: Rows, d: int) -> tuple[list[Vector], list[Vector], Mask]:
+    """Where each concept goes through 1/2, before and after the last sweep; whether all is sure."""
     found: list[list[Vector]] = [[], []]
+    fine = rows["eta"] > 0.0
     for side in range(2):
         for k in range(d):
             value, sure = _crossing(rows, side, k)
             found[side].append(value)
-            fine = fine & (sure | (rows["learned", k] < 0.5))
+            asked = (rows["learned", k] > 0.5) & (rows["seen", side, k] > 0.5)
+            fine = fine & (sure | ~asked)
     return found[0], found[1], fine
 
 
@@ -117,8 +137,10 @@ def _crossing(rows: Rows, side: int, k: int) -> tuple[Vector, Mask]:
     return where(rising & inside, cubic, linear), clearly & clear
 
 
-def _finish(rows: Rows, d: int, kind: int, changes: list[Vector], fine: Mask) -> None:
-    """Finite-step shift, blow-up, error bars, doubts."""
+def _finish(
+    rows: Rows, d: int, kind: int, changes: list[Vector], fine: Mask, lost: Mask | None = None
+) -> None:
+    """Finite-step shift, blow-up, error bars, doubts; nothing is known where stages are `lost`."""
     sizes = [rows["size", k] for k in range(d)]
     biggest, most_changed = rows.zero, rows.zero
     for k in range(d):
@@ -131,7 +153,7 @@ def _finish(rows: Rows, d: int, kind: int, changes: list[Vector], fine: Mask) ->
     open_signs = []
     for k in range(d):
         trapped, passing = rows["trapped", k] > 0.5, rows["highest", k] > PASSING
-        fine = fine & (abs(rows["highest", k] - PASSING) > _CLOSE)
+        fine = fine & ((abs(rows["highest", k] - PASSING) > _CLOSE) | ~trapped)
         if kind == EULER:
             cancels, away, clear = _cancels(rows, biggest, k)
             fine = fine & clear
@@ -172,6 +194,8 @@ def _finish(rows: Rows, d: int, kind: int, changes: list[Vector], fine: Mask) ->
         error = where(total > 1.0, math.inf, total / rate)
         if kind == EULER:
             error = where(after > 0.5, math.inf, error)
+        if lost is not None:
+            error = where(lost, math.inf, error)
         error = where(learned, error, math.nan)
         rows["error", k] = where(rows["undecided", k] > 0.5, math.inf, error)
     rows["fine"] = where(fine, 1.0, rows.zero)

@@ -12,8 +12,8 @@ from swingby.theory.initial import Initial
 from swingby.theory.pivots import Pivots
 from swingby.theory.stages import Stages, stage_law
 from swingby.theory.task import SIMTask
-from swingby.verify.batched.pivots import find_pivots, put_pivots
-from swingby.verify.batched.rows import DYNAMICS, lengths
+from swingby.verify.batched.pivots import find_pivots, put_pivots, some
+from swingby.verify.batched.rows import DYNAMICS, layout, lengths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 COMPILED = range(2, 7)
 #: Groups of lanes that go through the stages together, so that they stay in the cache.
 _GROUPS = 32
-#: Fates of an instance: more sweeps, the scalar law, the pivots of the scalar law.
-DONE, MORE, SCALAR, PIVOTS = 0, 1, 2, 3
+#: Fates of an instance: more sweeps, the scalar law, the pivots of the scalar law, once more with
+#: nothing left out; more sweeps, as is thought beforehand.
+DONE, MORE, SCALAR, PIVOTS, AGAIN, LIKELY_MORE = 0, 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class Found:
     ----------
     crossing, error : ndarray of shape (n, d)
     trapped, undecided : ndarray of bool, shape (n, d)
+    share : ndarray of shape (n, d)
+        Pivots relative to the terms that they are formed from, signed.
     scalar : ndarray of bool, shape (n,)
         Which instances were given to the scalar law.
     swept : ndarray of bool, shape (n,)
@@ -46,6 +49,7 @@ class Found:
     error: Floats
     trapped: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
+    share: Floats
     scalar: NDArray[np.bool_]
     swept: NDArray[np.bool_]
 
@@ -77,24 +81,32 @@ def batched_law(
         np.full((count, d), np.nan),
         np.zeros((count, d), dtype=np.bool_),
         np.zeros((count, d), dtype=np.bool_),
+        np.full((count, d), np.nan),
         np.zeros(count, dtype=np.bool_),
         np.zeros(count, dtype=np.bool_),
     )
     fate = np.full(count, SCALAR, dtype=np.int8)
     if d in COMPILED and count:
         given = (signal, matrix, eta, log_scale)
-        everything = np.arange(count)
         first = 0 if leading else 1
-        _run(everything, given, dynamics, first, found, fate)
-        unresolved = fate == PIVOTS
-        pivots: dict[int, Pivots] = {}
-        _run(np.flatnonzero(unresolved), given, dynamics, first, found, fate, pivots=pivots)
-        again = fate == MORE
+        _run(np.arange(count), given, dynamics, first, found, fate, quick=not leading)
+        likely = np.flatnonzero(fate == LIKELY_MORE)
+        _run(likely, given, dynamics, 4, found, fate, unsure=True)
+        found.swept[likely] = fate[likely] == DONE
+        unresolved = np.flatnonzero(fate == PIVOTS)
+        if len(unresolved):
+            a, W, step, scale = (part[unresolved] for part in given)
+            pivots = find_pivots(a, W, step, scale, dynamics)
+            _run(unresolved, given, dynamics, first, found, fate, pivots=pivots)
+            swept = fate[unresolved] == MORE
+            found.swept[unresolved] = swept
+            pivots = some(pivots, swept)
+            _run(unresolved[swept], given, dynamics, 4, found, fate, pivots=pivots)
+        _run(np.flatnonzero(fate == AGAIN), given, dynamics, first, found, fate)
+        again = np.flatnonzero(fate == MORE)
         found.swept[again] = True
-        _run(np.flatnonzero(again & ~unresolved), given, dynamics, 4, found, fate)
-        chosen = np.flatnonzero(again & unresolved)
-        _run(chosen, given, dynamics, 4, found, fate, pivots=pivots)
-    found.scalar[:] = fate >= SCALAR
+        _run(again, given, dynamics, 4, found, fate)
+    found.scalar[:] = (fate == SCALAR) | (fate == PIVOTS)
     for place in np.flatnonzero(found.scalar):
         stages = scalar_law(
             signal[place],
@@ -109,6 +121,8 @@ def batched_law(
         found.error[place, order] = stages.error
         found.trapped[place, order] = stages.trapped
         found.undecided[place, order] = stages.undecided
+        share = stages.pivots.sign * np.exp(-stages.pivots.cancellation)
+        found.share[place, order] = share[np.argsort(stages.order)]
     return found
 
 
@@ -120,7 +134,9 @@ def _run(
     found: Found,
     fate: NDArray[np.int8],
     *,
-    pivots: dict[int, Pivots] | None = None,
+    pivots: Pivots | None = None,
+    quick: bool = False,
+    unsure: bool = False,
 ) -> None:
     from swingby.verify.batched import drive, transfer
     from swingby.verify.batched.vectors import LANES
@@ -131,8 +147,11 @@ def _run(
     shared, own = lengths(d)
     array = np.zeros((shared + _GROUPS * own, LANES))
     at = transfer.places(d)
+    lanes = array[shared:].reshape(_GROUPS, own, LANES)
+    more = layout(d)["more"].start
     begin, follow = drive.begin(d, kind), drive.follow(d)
     quadrature, end = drive.quadrature(d), drive.end(d, kind)
+    quick_quadrature = drive.quick_quadrature(d)
     size = _GROUPS * LANES
     for low in range(0, len(chosen), size):
         part = chosen[low : low + size]
@@ -140,16 +159,19 @@ def _run(
         transfer.bring(part, *given, array, shared, own, at)
         begin(array, shared, own, groups)
         if pivots is not None:
-            lanes = array[shared:].reshape(_GROUPS, own, LANES)
-            for number, place in enumerate(part.tolist()):
-                if place not in pivots:
-                    a, W, step, scale = (values[place] for values in given)
-                    pivots[place] = find_pivots(a, W, float(step), float(scale), dynamics)
-                put_pivots(lanes[number // LANES, :, number % LANES], pivots[place])
+            put_pivots(lanes, some(pivots, slice(low, low + size)))
         follow(array, shared, own, groups)
-        if sweeps:
+        if quick:
+            left = transfer.pack(part, array, shared, own, at)
+            fate[part[left:]] = LIKELY_MORE
+            part, groups = part[:left], -(-left // LANES)
+        if quick:
+            quick_quadrature(array, shared, own, groups)
+        elif sweeps:
             quadrature(array, shared, own, groups, sweeps)
         end(array, shared, own, groups, sweeps)
+        if sweeps > 1 and not unsure:
+            lanes[:, more] = 0.0
         transfer.fetch(
             part,
             given[0],
@@ -161,6 +183,7 @@ def _run(
             found.error,
             found.trapped,
             found.undecided,
+            found.share,
             fate,
         )
 

@@ -14,7 +14,13 @@ from swingby.theory.correction import SMALLEST_COLUMN, quadrature_rule
 from swingby.verify.batched.elementary import exp_near, exp_pair, logistic_parts
 from swingby.verify.batched.rows import NODES, layout, pair
 from swingby.verify.batched.vectors import Rows, Vector, clip, smallest, where, written
-from swingby.verify.batched.weights import LEADING, Table, plain_columns, turned_columns
+from swingby.verify.batched.weights import (
+    LEADING,
+    NEAR_STAGE,
+    Table,
+    plain_columns,
+    turned_columns,
+)
 
 #: exp(200): a ratio x_j/x_k above this is never multiplied with anything that counts.
 _LARGEST_RATIO = 7.225973768125749e86
@@ -35,6 +41,7 @@ def clear(rows: Rows, d: int, _kind: int, _i: Any, _j: Any) -> None:
     for component in range(d * (d + 1) // 2):
         for sweep in range(4):
             rows["sum", sweep, component] = 0.0
+    rows["stage"] = -float(NODES)
     for k in range(d):
         rows["total", k] = 0.0
         rows["highest", k] = 0.0
@@ -42,6 +49,7 @@ def clear(rows: Rows, d: int, _kind: int, _i: Any, _j: Any) -> None:
         for side in range(2):
             rows["waiting", side, k] = 1.0
             rows["place", side, k] = 0.0
+            rows["seen", side, k] = 0.0
 
 
 @written(layout)
@@ -56,16 +64,25 @@ def place_nodes(rows: Rows, _d: int, _kind: int, panel: Any, following: Any) -> 
 
 @written(layout)
 def rise_alone(rows: Rows, d: int, _kind: int, node: Any, place: Any) -> None:
-    """The odds of the leading order at one node, as shares and in logarithms."""
+    """Exponentials of the leading order at one node: the smaller one of odds and inverse odds."""
     t = rows["t", node]
     rows["time_of", place] = t
     for k in range(d):
-        share, rest, soft = logistic_parts(rows["log_odds", k] + rows["rate", k] * t)
-        rows["share", node, k], rows["rest", node, k] = share, rest
-        rows["risen", node, k] = soft - rows["soft", k]
+        rows["rest", node, k] = exp_near(-abs(rows["log_odds", k] + rows["rate", k] * t))
     for k in range(1, d):
         step = smallest(650.0, rows["step", k] + rows["step_rate", k] * t)
         rows["ratio", node, k] = exp_near(step)
+
+
+@written(layout)
+def settle(rows: Rows, d: int, _kind: int, node: Any, _place: Any) -> None:
+    """The odds of the leading order at one node as shares and in logarithms, after `rise_alone`."""
+    t = rows["t", node]
+    for k in range(d):
+        y = rows["log_odds", k] + rows["rate", k] * t
+        share, rest, soft = logistic_parts(y, rows["rest", node, k])
+        rows["share", node, k], rows["rest", node, k] = share, rest
+        rows["risen", node, k] = soft - rows["soft", k]
 
 
 @written(layout)
@@ -180,25 +197,31 @@ def interpolate(rows: Rows, d: int, _kind: int, _i: Any, _j: Any) -> None:
 
 
 @written(layout)
-def integrate(rows: Rows, d: int, _kind: int, sweep: Any, _j: Any) -> None:
-    """Add up the integrands to each node of one panel."""
+def integrate(rows: Rows, d: int, kind: int, sweep: Any, _j: Any) -> None:
+    """Add up the integrands to nodes of one panel: to all, or to those that `kind` looks at."""
     half = rows["half"]
+    known = NEAR_STAGE.get(kind, ())
     for component in range(d * (d + 1) // 2):
         bound = 8.0 if component < d else 6.0
-        values = [rows["speed", node, component] * half for node in range(NODES)]
+        values = [rows["speed", node, component] for node in range(NODES)]
         before = rows["sum", sweep, component]
         # The nodes lie symmetrically: even and odd parts, each with half of the products.
         mirrored = list(zip(values[:_HALF], reversed(values[_HALF:]), strict=True))
         even = [left + right for left, right in mirrored]
+        after = before + half * _weighted(even, _WEIGHTS[:_HALF])
+        rows["sum", sweep, component] = after
+        for node in known:
+            part = before + half * _weighted(values, _CUMULATIVE[node])
+            rows["correction", node, component] = clip(part, -bound, bound)
+        if known:
+            continue
         odd = [left - right for left, right in mirrored]
-        after = before + _weighted(even, _WEIGHTS[:_HALF])
         for node in range(_HALF):
             part = _weighted(even, _EVEN[node])
             turned = _weighted(odd, _ODD[node])
-            near, far = before + (turned + part), after + (turned - part)
+            near, far = before + half * (turned + part), after + half * (turned - part)
             rows["correction", node, component] = clip(near, -bound, bound)
             rows["correction", NODES - 1 - node, component] = clip(far, -bound, bound)
-        rows["sum", sweep, component] = after
 
 
 def _weighted(values: list[Vector], weights: list[float]) -> Vector:

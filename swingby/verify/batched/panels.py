@@ -15,6 +15,7 @@ from swingby.verify.batched.vectors import Mask, Rows, Vector, largest, smallest
 
 #: Logarithm of an entry of L that is zero.
 _NOTHING = -4e9
+_LOG_TWO = math.log(2)
 
 
 @written(layout)
@@ -35,6 +36,7 @@ def follow(rows: Rows, d: int, _kind: int, _i: object, _j: object) -> None:
         for j in range(k + 1, d):
             fine = fine & _lead(rows, log_odds, rate, j, k)
     fine = fine & _panels(rows, times, rate) & _steps(rows, log_odds, rate)
+    rows["guess"] = _guess(rows, d)
     rows["fine"] = where(fine, 1.0, rows.zero)
 
 
@@ -58,6 +60,30 @@ def _lead(rows: Rows, log_odds: list[Vector], rate: list[Vector], j: int, k: int
     relative = exp(column_log - unit)
     rows["column", place] = where(column > 0.0, relative, where(column < 0.0, -relative, 0.0))
     return ((size > 1e-290) & (size < 1e290)) | (size <= 0.0)
+
+
+def _guess(rows: Rows, d: int) -> Vector:
+    """The overlap of the stages: up to a factor, the largest size of the correction.
+
+    With l_jk at the stage of k; a concept j that saturates before is taken as saturated.
+    """
+    found = rows.zero
+    for j in range(d):
+        for k in range(j):
+            place, time = pair(j, k), rows["time", k]
+            both = (rows["learned", j] > 0.5) & (rows["learned", k] > 0.5)
+            later = largest(0.0, rows["log_odds", j] + rows["rate", j] * time)
+            size = (
+                rows["unit_log", place]
+                + rows["climb", place] * time
+                + rows["power_k", place] * (_LOG_TWO - rows["soft", k])
+                + rows["power_j", place] * (later - rows["soft", j])
+            )
+            column = rows["column", place]
+            slower = abs(1.0 - rows["rate", j] / rows["rate", k])
+            share = exp(smallest(100.0, size) * 2.0) * column * column * slower
+            found = where(both, largest(found, share), found)
+    return found
 
 
 def _steps(rows: Rows, log_odds: list[Vector], rate: list[Vector]) -> Mask:

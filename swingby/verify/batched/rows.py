@@ -102,14 +102,22 @@ def layout(d: int) -> dict[str, Place]:
         "undecided": (d,),
         "edge": (panels + 1,),
         "nodes": (),
+        # An estimate of the largest size of the correction.
+        "guess": (),
+        # What is above is there before the quadrature.
         "size": (d,),
         "highest": (d,),
         # How large the columns of L become.
         "spread": (),
+        # Whether the panels see the crossing of a concept, before and after the last sweep.
+        "seen": (2, d),
+        # 1 where nothing hangs on levels that a quick quadrature leaves out.
+        "near": (),
         "near_level": (2, d, 4),
         "near_time": (2, d, 4),
         "crossing": (d,),
         "error": (d,),
+        # 1 where more sweeps are needed, 2 where that is open.
         "more": (),
     }
     work: dict[str, tuple[int, ...]] = {
@@ -134,6 +142,8 @@ def layout(d: int) -> dict[str, Place]:
         "last_t": (panels,),
         "time_of": (panels * NODES,),
         "level": (2, panels * NODES, d),
+        # The first node after a stage, by its number.
+        "stage": (),
         "waiting": (2, d),
         "place": (2, d),
     }

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from swingby.theory.doubts import PASSING
 from swingby.verify.batched.elementary import exp_near
 from swingby.verify.batched.rows import NODES, layout, pair
 from swingby.verify.batched.vectors import Rows, Vector, largest, where, written
 
 #: By `kind`: from the leading order, and with the correction.
 LEADING, CORRECTED = 0, 1
+#: What `watch` looks at, by `kind`.
+BEFORE, AFTER, BEFORE_STAGE, AFTER_STAGE = 0, 1, 2, 3
+#: Nodes of a panel that ends at a stage, and of one that starts there, between which small
+#: corrections leave its crossing.
+LAST_NODES, FIRST_NODES = (NODES - 3, NODES - 2, NODES - 1), (0, 1, 2)
+NEAR_STAGE = {BEFORE_STAGE: LAST_NODES, AFTER_STAGE: FIRST_NODES}
+
+#: A trapped concept that stays below the first number without small corrections stays below 1/4
+#: with them.
+_PASSES_BY, _PASSING = 0.03, PASSING * (1 + 1e-6)
 
 Table = dict[tuple[int, int], Vector]
 
@@ -117,18 +128,59 @@ def level(rows: Rows, d: int, _kind: int, node: Any, place: Any) -> None:
 
 @written(layout)
 def watch(rows: Rows, d: int, kind: int, first: Any, _j: Any) -> None:
-    """Count the nodes before each concept first reaches 1/2, over one panel; its highest level."""
+    """Count the nodes before each concept first reaches 1/2, over one panel; its highest level.
+
+    By `kind`: of the levels before the last sweep, or after it; of these, at the nodes near the
+    end or the start of the panel alone, and of those before the last sweep at the other nodes.
+    """
+    side, real = min(kind, AFTER), rows["half"] > 0.0
+    known = NEAR_STAGE.get(kind, range(NODES))
     for k in range(d):
-        waiting, count = rows["waiting", kind, k] > 0.5, rows["place", kind, k]
+        waiting, count = rows["waiting", side, k] > 0.5, rows["place", side, k]
         highest = rows["highest", k]
         for node in range(NODES):
-            value = rows["level", kind, (first, node), k]
+            value = rows["level", side if node in known else BEFORE, (first, node), k]
             waiting = waiting & (value < 0.5)
             count = where(waiting, count + 1.0, count)
             highest = largest(highest, value)
-        rows["waiting", kind, k] = where(waiting, 1.0, rows.zero)
-        rows["place", kind, k] = count
-        rows["highest", k] = highest
+        rows["waiting", side, k] = where(waiting, 1.0, rows.zero)
+        rows["place", side, k] = count
+        rows["highest", k] = where(real, highest, rows["highest", k])
+
+
+@written(layout)
+def catch(rows: Rows, d: int, _kind: int, first: Any, _j: Any) -> None:
+    """Keep the nodes around crossings next to the stage that the panel from `first` starts at."""
+    stage = rows["stage"] + 2.0 * NODES
+    rows["stage"] = stage
+    for side in range(2):
+        for k in range(d):
+            place = rows["place", side, k]
+            early, late = place < stage - 0.5, place > stage + 0.5
+            here = (abs(place - stage) < 1.5) & (place < rows["nodes"])
+            rows["seen", side, k] = where(here, 1.0, rows["seen", side, k])
+            for name, other in (("near_level", "level"), ("near_time", "time_of")):
+                key = (side,) if other == "level" else ()
+                last = (k,) if other == "level" else ()
+                values = [rows[(other, *key, (first, node), *last)] for node in range(-3, 3)]
+                for near in range(4):
+                    value = where(early, values[near], values[near + 1])
+                    value = where(late, values[near + 2], value)
+                    kept = rows[name, side, k, near]
+                    rows[name, side, k, near] = where(here, value, kept)
+
+
+@written(layout)
+def judge(rows: Rows, d: int, _kind: int, _i: Any, _j: Any) -> None:
+    """Whether all crossings lie next to the stages, and no trapped concept comes near 1/4."""
+    near = rows["eta"] > 0.0
+    for k in range(d):
+        both = (rows["seen", 0, k] > 0.5) & (rows["seen", 1, k] > 0.5)
+        both = both & (abs(rows["place", 1, k] - rows["place", 0, k]) < 1.5)
+        near = near & (both | (rows["learned", k] < 0.5))
+        highest, trapped = rows["highest", k], rows["trapped", k] > 0.5
+        near = near & ((highest < _PASSES_BY) | (highest > _PASSING) | ~trapped)
+    rows["near"] = where(near, 1.0, rows.zero)
 
 
 @written(layout)
@@ -138,4 +190,4 @@ def rise(rows: Rows, d: int, _kind: int, first: Any, _j: Any) -> None:
         highest = rows["highest", k]
         for node in range(NODES):
             highest = largest(highest, rows["level", 0, (first, node), k])
-        rows["highest", k] = highest
+        rows["highest", k] = where(rows["half"] > 0.0, highest, rows["highest", k])

@@ -1,0 +1,1 @@
+"""Phase diagrams: what was predicted and observed over the axes of a sweep."""

@@ -1,0 +1,259 @@
+"""Phase diagrams: pixels against a second count with pandas, and rows written by hand."""
+
+import importlib.util
+import json
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from swingby.errors import InvalidInput
+from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.phases.agreement import Agreement, wilson
+from swingby.sweeping.phases.axis import axis_of, ordered
+from swingby.sweeping.phases.quantity import quantity
+from swingby.sweeping.result import SweepResult
+from swingby.sweeping.sweep import sweep
+
+_HELP = importlib.util.spec_from_file_location("rows", Path(__file__).with_name("phase_rows.py"))
+rows = importlib.util.module_from_spec(_HELP)
+_HELP.loader.exec_module(rows)
+by_hand, row = rows.by_hand, rows.row
+
+CONTENT = {
+    "signal": [[4, 1], [4, 2], [2, 1], [4, 3]],
+    "omega": ["1e-1", "1e-2", "1e-3", "1e301"],
+    "eta": [0.1, 0.25],
+    "width": [1, 2],
+    "dynamics": ["euler", "gd"],
+}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A store with failed points; its larger grid has missing ones."""
+    path = tmp_path_factory.mktemp("phase") / "out.sqlite"
+    sweep({**CONTENT, "seeds": 3}, store=path, workers=0, progress=False)
+    return SweepResult(path, SweepGrid(**CONTENT, seeds=4))
+
+
+def test_pixels_are_the_groups_of_the_frame(measured):
+    """A second implementation: the exported frame, grouped by pandas."""
+    diagram = measured.phase_diagram("omega", "a_1/a_2", where={"dynamics": "euler"})
+    assert diagram.x.values == ("0.001", "0.01", "0.1", "1e301")
+    assert diagram.y.values == ("4/3", "2", "4")
+    # Two of the four signals have the ratio 2.
+    assert diagram.pooled == {"signal": 4, "eta": 2, "width": 2, "seed": 4}
+    frame = measured.to_frame()
+    frame = frame[frame.dynamics == "euler"].copy()
+    frame["ratio"] = frame.a_1 / frame.a_2
+    cells = diagram.cells
+    assert cells.done.shape == (3, 4)
+    for up, ratio in enumerate((4 / 3, 2, 4)):
+        for across, omega in enumerate(diagram.x.values):
+            here = frame[(frame.omega == omega) & np.isclose(frame.ratio, ratio)]
+            done = here[here.status == "done"]
+            place = (up, across)
+            tasks = 2 if ratio == 2 else 1
+            assert cells.done[place] == len(done)
+            assert cells.failed[place] == len(here) - len(done)
+            assert cells.missing[place] == 4 * tasks  # one of four seeds, two eta, two widths
+            for which in ("predicted", "observed"):
+                counts = done[which].value_counts().to_dict()
+                found = dict(zip(cells.labels, getattr(cells, which)[place], strict=True))
+                assert {name: n for name, n in found.items() if n} == counts
+            decided = done[(done.predicted != "undecided") & (done.observed != "unfinished")]
+            assert cells.decided[place] == len(decided)
+            assert cells.agreed[place] == (decided.predicted == decided.observed).sum()
+            ended = done[done.observed != "unfinished"]
+            if len(done):
+                assert cells.margin[place] == done.margin.median()
+                assert cells.least_margin[place] == done.margin.min()
+                assert cells.swing_by[place] == (ended.descents >= 2).mean()
+                assert cells.descents[place] == pytest.approx(ended.descents.mean(), rel=1e-12)
+                assert cells.most_descents[place] == ended.descents.mode().min()
+            else:
+                assert np.isnan([cells.margin[place], cells.swing_by[place]]).all()
+                assert cells.most_descents[place] == -1
+    assert cells.failed.sum() > 0
+    assert cells.disagreement.shape == (3, 4)
+
+
+def test_a_store_without_a_grid_gives_the_same_pixels(measured):
+    whole = SweepResult(measured.store).phase_diagram("omega", "a_1/a_2").to_dict()
+    grid = SweepResult(measured.store, SweepGrid(**CONTENT, seeds=3)).phase_diagram(
+        "omega", "a_1/a_2"
+    )
+    assert whole == grid.to_dict()
+
+
+def test_numbers_of_a_pixel_by_hand(tmp_path):
+    grid = SweepGrid(signal=[[2, 1]], omega=["1e-3"], eta=[0.1, 0.2], seeds=5)
+    measured = [
+        row(margin="inf", descents=2, predicted_descents=2),
+        row("out_of_order", "in_order", margin=0.5, descents=2, predicted_descents=None),
+        row("undecided", "out_of_order", margin=None, descents=1, predicted_descents=1),
+        row(observed="unfinished", margin=3, descents=5),
+        None,
+        # The second step size: margins 1, 1, 4, inf; as many runs of one descent as of three.
+        row(margin=1, descents=3),
+        row(margin="inf", descents=1),
+        row(margin=4, descents=3),
+        row(margin=1, descents=1),
+    ]
+    diagram = by_hand(tmp_path / "a", grid, measured).phase_diagram()
+    cells = diagram.cells
+    assert (diagram.x.name, diagram.y) == ("eta", None)
+    assert cells.done.tolist() == [4, 4]
+    assert cells.failed.tolist() == [1, 0]
+    assert cells.missing.tolist() == [0, 1]
+    assert cells.decided.tolist() == [2, 4]
+    assert cells.agreed.tolist() == [1, 4]
+    assert cells.disagreement.tolist() == [0.5, 0]
+    assert cells.margin.tolist() == [3, 2.5]
+    assert cells.least_margin.tolist() == [0.5, 1]
+    # Runs that ended: 2, 2, 1 descents; 3, 1, 3, 1.
+    assert cells.ended.tolist() == [3, 4]
+    assert cells.swing_by.tolist() == [2 / 3, 0.5]
+    assert cells.descents.tolist() == [5 / 3, 2]
+    assert cells.most_descents.tolist() == [2, 1]
+    # The law told 2 and 1, could not tell once, and said nothing four times.
+    assert cells.told.tolist() == [2, 0]
+    assert cells.predicted_swing_by[0] == 0.5
+    assert cells.predicted_descents[0] == 1.5
+    assert np.isnan(cells.predicted_descents[1])
+    label, share = cells.majority("predicted")
+    assert [cells.labels[one] for one in label] == ["in_order", "in_order"]
+    assert share.tolist() == [0.5, 1]
+    assert cells.share("observed", "out_of_order").tolist() == [0.25, 0]
+    found = diagram.agreement
+    assert (found.agreed, found.decided, found.undecided, found.unfinished) == (5, 6, 1, 1)
+    assert (found.failed, found.missing, found.points) == (1, 1, 10)
+
+
+def test_an_unfinished_run_counts_no_descents(tmp_path):
+    grid = SweepGrid(signal=[[2, 1]], omega=["1e-3"], eta=[0.1])
+    diagram = by_hand(tmp_path / "a", grid, [row(observed="unfinished", descents=3)])
+    cells = diagram.phase_diagram().cells
+    assert cells.ended.tolist() == [0]
+    assert np.isnan(cells.swing_by).all()
+    assert cells.most_descents.tolist() == [-1]
+
+
+def test_quantities_that_a_point_lacks_are_left_out(tmp_path):
+    grid = SweepGrid(signal=[[4, 2], [4, 0], [4, 2, 1]], omega="1e-3", eta=[0.1, 0.2])
+    result = by_hand(tmp_path / "a", grid, [row()] * 6)
+    ratio = result.phase_diagram("a_1/a_2", "eta")
+    assert (ratio.x.values, ratio.left_out) == (("2",), 2)  # a_2 = 0 has no ratio
+    assert result.phase_diagram("a_3", "eta").left_out == 4
+    assert result.phase_diagram("dimension", "eta").x.values == ("2", "3")
+    assert result.phase_diagram("signal", "eta").x.values == ("(4, 0)", "(4, 2)", "(4, 2, 1)")
+    with pytest.raises(InvalidInput, match="x must have a value at some point"):
+        result.phase_diagram("mu_1")
+
+
+def test_where_takes_numbers_as_a_grid_does(measured):
+    whole = measured.phase_diagram("omega", "a_1/a_2", where={"eta": "0.25"})
+    for value in (0.25, Fraction(1, 4), "1/4"):
+        other = measured.phase_diagram("omega", "a_1/a_2", where={"eta": value})
+        assert other.to_dict() == whole.to_dict()
+    assert whole.fixed["eta"] == "0.25"
+    assert whole.cells.done.sum() * 2 == measured.phase_diagram().cells.done.sum()
+    one = measured.phase_diagram(where={"signal": [4, 1], "seed": 0, "width": 2})
+    assert one.fixed["signal"] == "(4, 1)"
+    assert (one.x.name, one.y.name) == ("omega", "eta")
+    assert one.agreement.points == 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"x": "omgea"}, "x must name a quantity of the sweep; these vary: omega, a_1/a_2, a_1,"),
+        ({"y": "a_0"}, "y must name a quantity of the sweep; these vary: omega"),
+        ({"x": 3}, "x must name a quantity"),
+        ({"x": "eta", "y": "eta"}, "y must be another quantity than x"),
+        ({"where": {"eta": 0.3}}, "must be a value of the sweep: 0.1, 0.25, got 0.3"),
+        ({"where": {"etta": 0.3}}, "where must name a quantity of the sweep; these vary"),
+        ({"where": {"eta": "x"}}, r"where\[eta\] must be a number"),
+        ({"where": {"dynamics": "flow"}}, "must be a value of the sweep: euler, gd"),
+        ({"where": "eta=0.1"}, "where must be a dict"),
+        ({"where": {"signal": 4}}, "must be a vector"),
+        ({"where": {"signal": "(2, 1)", "a_1": 4}}, "must be a value of the sweep: 2, got 4"),
+        ({"bins": 0}, "bins must be at least 1"),
+        ({"bins": True}, "bins must be"),
+    ],
+)
+def test_wrong_input(measured, arguments, words):
+    with pytest.raises(InvalidInput, match=words):
+        measured.phase_diagram(**arguments)
+
+
+def test_wilson_is_that_of_scipy():
+    for agreed, decided in [(0, 7), (7, 7), (3, 10), (999, 1000), (1, 1)]:
+        expected = stats.binomtest(agreed, decided).proportion_ci(method="wilson")
+        assert wilson(agreed, decided) == pytest.approx(
+            (expected.low, expected.high), rel=1e-12, abs=1e-15
+        )
+
+
+def test_agreement_of_nothing():
+    found = Agreement({})
+    assert np.isnan(found.share)
+    assert found.interval == (0, 1)
+    assert found.lines() == ["no point is decided"]
+
+
+def axis(name, *texts, spacing=None):
+    return axis_of(quantity(name), ordered([Fraction(one) for one in texts]), spacing)
+
+
+def test_axes_take_the_scale_on_which_values_are_even():
+    assert axis("eta", "0.01", "0.02", "0.03").scale == "linear"
+    assert axis("eta", "0.01", "0.02", "0.04", "0.08").scale == "log"
+    assert axis("omega", "1e-3", "1e-1", "1e-2").values == ("0.001", "0.01", "0.1")
+    below = axis("omega", "1e-400", "1e-402", "1e-401")
+    assert below.scale == "log"
+    assert below.places == (-402, -401, -400)
+    assert below.edges == (-402.5, -401.5, -400.5, -399.5)
+    # 300 decades beside three: the pixels would not be seen.
+    assert axis("omega", "1e-300", "1e-6", "1e-3").scale == "ordered"
+    assert axis("sigma_1", "0", "0.5", "1").edges == (-0.25, 0.25, 0.75, 1.25)
+    assert axis("omega", "1e-5").edges == (-5.5, -4.5)
+
+
+def test_uneven_pixels_end_half_way():
+    found = axis("eta", "1", "2", "4", spacing="linear")
+    assert found.edges == (0.5, 1.5, 3, 5)
+
+
+def test_plain_values(measured):
+    diagram = measured.phase_diagram()
+    plain = json.loads(json.dumps(diagram.to_dict(), allow_nan=False))
+    assert plain["shape"] == [3, 4]
+    assert plain["pixels"]["omega"][:4] == ["0.001", "0.01", "0.1", "1e301"]
+    frame = diagram.to_frame()
+    assert len(frame) == 12
+    assert frame.done.sum() == diagram.cells.done.sum()
+    assert frame.loc[frame.done == 0, "margin"].isna().tolist() == [True]
+    assert frame.loc[5, "a_1/a_2"] == "2"
+    text = str(diagram)
+    assert "predicted as observed:" in text
+    assert "y: a_1/a_2 = 4/3, 2, 4" in text
+    assert "pooled: " in text
+    assert repr(diagram).startswith("<PhaseDiagram over omega, a_1/a_2: 4 x 3 pixels")
+    assert "<table>" in diagram._repr_html_()
+    assert diagram.to_latex().startswith(r"\begin{tabular}")
+
+
+def test_a_damaged_row_is_named(tmp_path):
+    grid = SweepGrid(signal=[[2, 1]], omega="1e-3", eta=[0.1, 0.2])
+    result = by_hand(tmp_path / "a", grid, [row(), row()])
+    with closing(sqlite3.connect(result.store)) as connection:
+        connection.execute("UPDATE points SET results = '{' WHERE place = 1")
+        connection.commit()
+    with pytest.raises(InvalidInput, match="store"):
+        result.phase_diagram()

@@ -1,0 +1,285 @@
+"""Pictures of phase diagrams, read back from the figure."""
+
+import importlib.util
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PathCollection, QuadMesh
+from matplotlib.colors import to_rgb
+from matplotlib.patches import PathPatch
+
+from swingby.errors import InvalidInput
+from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.phases import build as phase
+from swingby.sweeping.phases.marks import runs
+from swingby.sweeping.phases.picture import PANELS, default_panels
+from swingby.sweeping.phases.style import FAILED, PALEST, STYLES, lightness
+from swingby.sweeping.phases.ticks import apart, tick_text
+from swingby.sweeping.result import SweepResult
+from swingby.sweeping.store import writing
+from swingby.sweeping.sweep import sweep
+
+_HELP = importlib.util.spec_from_file_location("rows", Path(__file__).with_name("phase_rows.py"))
+rows = importlib.util.module_from_spec(_HELP)
+_HELP.loader.exec_module(rows)
+by_hand, row = rows.by_hand, rows.row
+
+GRID = SweepGrid(signal=[[4, 2], [4, 1]], omega=["1e-2", "1e-1", "1"], eta="0.1", seeds=2)
+
+
+@pytest.fixture
+def diagram(tmp_path):
+    """Ratio 2: in order, mixed, failed. Ratio 4: trapped, half failed, missing."""
+    measured = [
+        *(row(margin=5), row(margin=5)),
+        *(row(margin=0.5), row(observed="out_of_order", margin=0.7)),
+        *(None, None),
+        *(row("trapped", "trapped", margin="inf", descents=2), row("trapped", "trapped", margin=3)),
+        *(None, row("undecided", margin=None)),
+    ]
+    return by_hand(tmp_path / "a", GRID, measured).phase_diagram()
+
+
+def panel(figure, title):
+    return next(ax for ax in figure.axes if ax.get_title(loc="left") == title)
+
+
+def pixels(ax):
+    (mesh,) = (one for one in ax.collections if isinstance(one, QuadMesh))
+    return np.asarray(mesh.get_array()), mesh.get_coordinates()
+
+
+def test_every_pixel_has_the_colour_of_its_label(diagram):
+    colors, corners = pixels(panel(diagram.plot(["observed"]), "observed label"))
+    order, trapped = (np.array(to_rgb(STYLES[name].color)) for name in ("in_order", "trapped"))
+    assert colors[0, 0] == pytest.approx(order)
+    # Half of the points are in order: as pale as can be, and the first label of the two.
+    assert colors[0, 1] == pytest.approx(PALEST * order + 1 - PALEST)
+    assert colors[0, 2] == pytest.approx(to_rgb(FAILED.color))
+    assert colors[1, 0] == pytest.approx(trapped)
+    assert colors[1, 1] == pytest.approx(order)  # the point that did not fail
+    assert colors[1, 2].tolist() == [1, 1, 1]
+    assert corners[0, :, 0].tolist() == [-2.5, -1.5, -0.5, 0.5]  # log10 of omega
+    # Two ratios 2 and 4 on a linear axis.
+    assert corners[:, 0, 1].tolist() == [1, 3, 5]
+
+
+def test_failed_and_hatched_pixels_are_marked(diagram):
+    ax = panel(diagram.plot(["observed"]), "observed label")
+    assert [(one.get_text(), one.get_position()) for one in ax.texts] == [("2", (0.0, 2.0))]
+    (cross,) = ax.lines
+    assert (cross.get_xdata().tolist(), cross.get_ydata().tolist()) == ([-1], [4])
+    (hatched,) = (one for one in ax.patches if isinstance(one, PathPatch))
+    assert hatched.get_hatch() == STYLES["trapped"].hatch
+    assert hatched.get_path().get_extents().bounds == (-2.5, 3, 1, 2)
+
+
+def test_the_line_of_margin_one_runs_between_pixels(diagram):
+    """Margins 5 | 0.6 | - over inf | - | -: one line, between the first two."""
+    ax = panel(diagram.plot(["margin"]), "predicted margin, median")
+    (line,) = (one for one in ax.collections if isinstance(one, LineCollection))
+    assert [one.tolist() for one in line.get_segments()] == [[[-1.5, 1], [-1.5, 3]]]
+
+
+def test_panels(diagram, tmp_path):
+    titles = [ax.get_title(loc="left") for ax in diagram.plot(PANELS).axes]
+    assert sum(map(bool, titles)) == len(PANELS)
+    assert default_panels(diagram)[-2:] == ("swing_by", "descents")
+    assert len(default_panels(diagram)) == 6
+    told = by_hand(tmp_path / "b", GRID, [row(predicted_descents=2)] * 12).phase_diagram()
+    assert len(default_panels(told)) == 8
+    assert "predicted_swing_by" in default_panels(told)
+    for wrong in (["predictde"], "x", []):
+        with pytest.raises(InvalidInput, match="panels must"):
+            diagram.plot(wrong)
+
+
+def test_legend_says_what_is_drawn(diagram):
+    texts = [one.get_text() for one in diagram.plot(["observed"]).legends[0].get_texts()]
+    expected = ["in order", "trapped", "pale: points differ", "failed", "failed in part", "no run"]
+    assert texts == expected
+    texts = [one.get_text() for one in diagram.plot(["disagreement"]).legends[0].get_texts()]
+    assert texts == ["no number", "failed", "failed in part", "no run"]
+
+
+def test_labels_read_in_grey():
+    """Labels differ in hatch, and neighbours of the ladder in lightness as well."""
+    hatches = [style.hatch for style in STYLES.values()]
+    assert len(set(hatches)) == len(hatches)
+    assert len({style.marker for style in STYLES.values()}) == len(STYLES)
+    shades = [lightness(STYLES[name].color) for name in STYLES if name != "unfinished"]
+    assert all(light - dark > 0.1 for light, dark in pairwise(shades))
+
+
+def overlaps(figure):
+    """Pairs of texts that touch: ticks of one axis, and the legend with a panel."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    found = []
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            boxes = [
+                one.get_window_extent(renderer)
+                for one in axis.get_ticklabels()
+                if one.get_text() and one.get_visible()
+            ]
+            found += [
+                (one, other)
+                for place, one in enumerate(boxes)
+                for other in boxes[:place]
+                if one.overlaps(other)
+            ]
+        for legend in figure.legends:
+            box = legend.get_window_extent(renderer)
+            if ax.get_tightbbox(renderer).overlaps(box):
+                found.append((ax, legend))
+    return found
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"omega": ["1e-4", "1e-3", "1e-2", "3e-2", "0.1", "0.3"], "eta": [0.01, 0.05, 0.1, 0.2]},
+        {"omega": ["1e-300", "1e-6", "1e-3", "1e-1", "1e200"], "width": [1, 2, 3, 8]},
+        {"omega": [f"1e-{k}" for k in range(1, 60)], "eta": [f"0.0{k}" for k in range(11, 40)]},
+        {"omega": ["0.123456", "0.1234567", "0.1234568"], "eta": ["1/3", "2/7", "1/70"]},
+        {"omega": "1e-5", "eta": "0.1"},
+        {"omega": ["1e-5", "1e-4"], "dynamics": ["euler", "gd", "flow"]},
+        {"omega": [f"{k}e-1" for k in range(1, 30)]},
+    ],
+)
+def test_nothing_overlaps(tmp_path, content):
+    grid = SweepGrid(**{"signal": [[3, 2, 1]], "eta": 0.1, **content})
+    labels = ["in_order", "out_of_order", "trapped", "diverged", "unfinished"]
+    measured = [row(observed=labels[place % 5]) for place in range(len(grid))]
+    found = by_hand(tmp_path / "a", grid, measured).phase_diagram()
+    assert not overlaps(found.plot())
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+def test_files(diagram, tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    diagram.save_picture(path, ["predicted", "margin"])
+    assert path.read_bytes()[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
+
+
+def test_files_that_are_refused(diagram, tmp_path):
+    with pytest.raises(InvalidInput, match=r"out must end in \.png, \.pdf or \.svg"):
+        diagram.save_picture(tmp_path / "a.gif")
+    with pytest.raises(InvalidInput, match="out must be writable"):
+        diagram.save_picture(tmp_path / "none" / "a.png")
+
+
+RANDOM = {
+    "design": "random",
+    "points": 60,
+    "signal": {"low": "0.5", "high": "4", "dim": 2},
+    "omega": {"low": "1e-400", "high": "1e-3", "spacing": "log"},
+    "eta": [0.1, 0.2],
+    "seeds": 2,
+    "dynamics": "gd",
+}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    path = tmp_path_factory.mktemp("drawn") / "out.sqlite"
+    return sweep(RANDOM, store=path, workers=0, progress=False)
+
+
+def test_every_draw_is_a_sign(drawn):
+    diagram = drawn.phase_diagram()
+    assert (diagram.x.name, diagram.y.name, diagram.shape) == ("omega", "a_1/a_2", (60,))
+    assert diagram.scattered
+    assert (diagram.cells.done == 2).all()
+    # The exact numbers of the frame, draw by draw.
+    frame = drawn.to_frame()
+    expected = {(one.omega, round(one.a_1 / one.a_2, 9)) for one in frame.itertuples()}
+    places = zip(diagram.x.values, 10 ** np.array(diagram.y.places), strict=True)
+    assert {(omega, round(ratio, 9)) for omega, ratio in places} == expected
+    logs = dict(zip(frame.omega, frame.log10_omega, strict=True))
+    assert diagram.x.places == tuple(logs[value] for value in diagram.x.values)
+    ax = panel(diagram.plot(["observed"]), "observed label")
+    signs = [one for one in ax.collections if isinstance(one, PathCollection)]
+    assert sum(len(one.get_offsets()) for one in signs) == 60
+    assert not overlaps(diagram.plot())
+    without = SweepResult(drawn.store).phase_diagram()
+    assert without.to_dict()["pixels"].keys() == diagram.to_dict()["pixels"].keys()
+    assert without.scattered
+
+
+def test_bins_hold_every_draw_once(drawn, monkeypatch):
+    frame = drawn.to_frame()
+    diagram = drawn.phase_diagram(bins=4)
+    assert diagram.shape == (4, 4)
+    edges = np.linspace(frame.log10_omega.min(), frame.log10_omega.max(), 5)
+    assert diagram.x.edges == pytest.approx(tuple(edges))
+    expected, _ = np.histogram(frame.log10_omega, edges)
+    assert diagram.cells.done.sum(axis=0).tolist() == expected.tolist()
+    assert diagram.cells.done.sum() == 120
+    monkeypatch.setattr(phase, "MOST_DRAWS", 59)
+    assert drawn.phase_diagram().shape == (5, 5)
+    # A quantity that was not drawn from a range keeps its values.
+    assert drawn.phase_diagram("omega", "eta").shape == (2, 5)
+    assert drawn.phase_diagram("omega", "eta").y.values == ("0.1", "0.2")
+    assert not overlaps(diagram.plot())
+
+
+def test_one_quantity_gives_stacked_shares(tmp_path):
+    grid = SweepGrid(signal=[[2, 1]], omega=["1e-2", "1e-3"], eta="0.1", seeds=4)
+    measured = [row(), row(), row("trapped", "diverged"), None, row(), row(margin="inf")]
+    diagram = by_hand(tmp_path / "a", grid, measured).phase_diagram()
+    figure = diagram.plot()
+    bars = panel(figure, "observed label").patches
+    found = {(bar.get_x(), bar.get_y(), bar.get_height(), bar.get_hatch()) for bar in bars}
+    hatch = STYLES["diverged"].hatch
+    # Omega 1e-3: two of four in order, two missing; 1e-2: two in order, one diverged, one failed.
+    expected = {(-3.5, 0, 0.5), (-2.5, 0, 0.5), (-2.5, 0.5, 0.25), (-2.5, 0.75, 0.25)}
+    assert {bar[:3] for bar in found if bar[2]} == expected
+    assert (-2.5, 0.5, 0.25, hatch) in found
+    assert not overlaps(figure)
+
+
+def test_no_points_at_all(tmp_path):
+    with writing(tmp_path / "empty"):
+        pass
+    empty = SweepResult(tmp_path / "empty")
+    diagram = empty.phase_diagram()
+    assert diagram.agreement.points == 0
+    assert "no point is decided" in str(diagram)
+    diagram.save_picture(tmp_path / "a.png")
+    missing = SweepResult(tmp_path / "empty", GRID).phase_diagram()
+    assert missing.cells.missing.tolist() == [[2, 2, 2], [2, 2, 2]]
+    missing.save_picture(tmp_path / "b.png")
+    colors, _ = pixels(panel(missing.plot(["observed"]), "observed label"))
+    assert (colors == 1).all()
+    assert empty.phase_diagram("eta", "width", where={"seed": 3}).shape == (0, 0)
+    assert not len(empty.disagreements())
+
+
+def test_a_single_point(tmp_path):
+    grid = SweepGrid(signal=[[2, 1]], omega="1e-3", eta="0.1")
+    result = by_hand(tmp_path / "a", grid, [row()])
+    assert result.phase_diagram().shape == (1,)
+    pair = result.phase_diagram("omega", "eta")
+    assert pair.shape == (1, 1)
+    pair.save_picture(tmp_path / "a.pdf")
+    result.phase_diagram().save_picture(tmp_path / "b.pdf")
+
+
+def test_runs_of_pixels():
+    here = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
+    assert runs(here) == [(0, 0, 2), (0, 3, 4), (2, 0, 4)]
+
+
+def test_ticks():
+    assert apart([(0, "a"), (1, "b"), (2, "c")], 10, across=False) == [(0, "a"), (1, "b"), (2, "c")]
+    assert apart([(0, "a"), (0.5, "b"), (2, "c")], 10, across=False) == [(0, "a"), (2, "c")]
+    assert tick_text("1e-400") == r"$\mathdefault{10^{-400}}$"
+    assert tick_text("12345", log=True) == r"$\mathdefault{1.234 \cdot 10^{4}}$"
+    assert tick_text("1/3000") == "1/3000"
+    assert tick_text("(4, 1)") == "(4, 1)"
