@@ -15,7 +15,12 @@ import numpy as np
 from swingby.simulate.compiling import compiled, compiled_inside
 from swingby.simulate.jump_kernels import jump, renormalise
 from swingby.simulate.observation_kernels import at_goal, observe, observe_block, write_records
-from swingby.simulate.pivot_kernels import find_negative_pivot, first_doubtful, project_null
+from swingby.simulate.pivot_kernels import (
+    find_negative_pivot,
+    first_doubtful,
+    project_null,
+    quiet_steps,
+)
 from swingby.simulate.state import (
     DIVERGED,
     EXECUTED,
@@ -205,6 +210,7 @@ def advance(
     flat = block.reshape(-1)
     work = np.empty((d + 1, d, length))
     any_null = problem.null.any()
+    quiet = quiet_steps(problem.eta * problem.signal.max())
     if counters[STARTED] == 0:
         counters[STARTED] = 1
         if any_null and gd:
@@ -225,7 +231,7 @@ def advance(
             observe(problem, state, record)
             continue
         before = counters[STEP]
-        count = min(BLOCK if any_null else length, stop_at - before)
+        count = min(quiet if any_null else length, stop_at - before)
         if d > WRITTEN_OUT:
             _steps_any(problem, state, gd, count, block, scratch)
         elif _fill(problem, state, numbers):

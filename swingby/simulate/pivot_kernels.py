@@ -8,6 +8,7 @@ import numpy as np
 
 from swingby.simulate.compiling import compiled
 from swingby.simulate.state import Floats, Integers, Problem, State
+from swingby.simulate.step_source import BLOCK
 
 #: A pivot of LDL^T counts as negative below -PIVOT_ROUNDING * d * w_kk. Eliminating one concept
 #: after the other from a positive semidefinite W changes the k-th pivot by at most about
@@ -15,6 +16,8 @@ from swingby.simulate.state import Floats, Integers, Problem, State
 #: for the rounding of the step itself, while a genuine loss moves the pivot by a relative
 #: (eta (a_i - a_j))^2 per step and passes this bar at once.
 PIVOT_ROUNDING = 8 * 2.0**-52
+#: Between two projections rounding of 1e-16 may grow to 1e-12.
+NOISE_GROWTH = 1e4
 
 
 @compiled
@@ -46,6 +49,19 @@ def find_negative_pivot(X: Floats, order: Integers, work: Floats) -> int:  # pra
                 for j in range(i, d):
                     work[i, j] -= factor * work[k, j]
     return -1
+
+
+@compiled
+def quiet_steps(fastest: float) -> int:  # pragma: no cover
+    """How many steps may lie between two projections: a power of two, at most BLOCK.
+
+    `fastest` is the largest eta a. What rounding makes of an absent component grows by at most
+    (1 + eta a)^2 a step; it is not to grow by more than NOISE_GROWTH.
+    """
+    steps = BLOCK
+    while steps > 1 and 2.0 * steps * math.log1p(fastest) > math.log(NOISE_GROWTH):
+        steps //= 2
+    return steps
 
 
 @compiled

@@ -21,11 +21,11 @@ from itertools import combinations_with_replacement
 
 #: Up to this dimension steps are written out without loops; compiling them takes 2 s at d = 8.
 WRITTEN_OUT = 8
-#: Steps taken between two looks at the events, attempts to jump, and renormalisations. What
-#: rounding makes of a component that W(0) lacks grows by less than 1e12 within so many steps; each
-#: look puts it back to zero.
+#: Most steps between two looks where a component is lacking: each look puts back to zero what
+#: rounding makes of it.
 BLOCK = 64
-#: The same where nothing is lacking and looks would take longer than steps: in lanes, up to d = 4.
+#: Steps between two looks at the events, attempts to jump, and renormalisations, where nothing is
+#: lacking.
 LONG_BLOCK = 256
 #: Trajectories in a tile.
 LANES = 32

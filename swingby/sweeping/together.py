@@ -124,8 +124,7 @@ def predict_together(given: list[Given]) -> dict[int, Law]:
     Returns
     -------
     dict from int to Law
-        By place; without those whose prediction is special: a concept that is trapped or
-        undecided, a pivot that is not positive.
+        By place.
     """
     from swingby.verify.predict_batch import predict_batch
 
@@ -148,19 +147,19 @@ def predict_together(given: list[Given]) -> dict[int, Law]:
             group[0].point.dynamics,
             log_scale=np.array([logarithms[one.W0.omega] for one in group]),
         )
-        special = (batch.trapped | batch.undecided).any(axis=1) | batch.scalar
-        special |= ~(batch.share > 0).all(axis=1)
+        # Only the printed map turns pivots negative; where their sign is open, that is undecided.
+        runs_away = batch.trapped & ~batch.undecided & (batch.share < 0)
+        diverges = runs_away.any(axis=1) & (batch.dynamics == "euler")
         for number, one in enumerate(group):
-            if not special[number]:
-                found[one.place] = Law(
-                    signal=one.task.exact_signal,
-                    crossing=batch.crossing[number],
-                    error=batch.error[number],
-                    trapped=batch.trapped[number],
-                    undecided=batch.undecided[number],
-                    diverges=False,
-                    share=batch.share[number],
-                )
+            found[one.place] = Law(
+                signal=one.task.exact_signal,
+                crossing=batch.crossing[number],
+                error=batch.error[number],
+                trapped=batch.trapped[number],
+                undecided=batch.undecided[number],
+                diverges=bool(diverges[number]),
+                share=batch.share[number],
+            )
 
     _for_each_group(given, group_of, predict)
     return found

@@ -233,3 +233,19 @@ def test_arguments_are_spread_out_only_a_piece_at_a_time():
     assert set(batch.outcome.ravel()) == {"stopped_early"}
     first = one_step([2.0, 1.0, 0.5], 1e-2 * np.eye(3), etas[99, 999], gd=False)
     assert np.allclose(batch.W[99, 999], one_step([2.0, 1.0, 0.5], first, etas[99, 999], gd=False))
+
+
+def test_coarse_steps_from_a_start_of_rank_one_keep_the_rank():
+    # With U a column there is nothing to round: the map of the column itself is the witness.
+    signal, eta, steps = np.array([4.3, 3.6, 1.0]), 0.1, 600
+    column = 2.0**-10 * np.array([5.0, 1.0, 2.0])
+    W0 = np.outer(column, column)
+    for _ in range(steps):
+        W = np.outer(column, column)
+        gradient = np.diag(signal) - (signal[:, None] + signal[None, :]) * W / 2
+        column = column + eta * gradient @ column
+    batch = simulate_batch(signal, W0, eta, steps, "gd")
+    run = simulate(SIMTask.from_signal(signal.tolist()), W0, eta, steps, "gd", record="none")
+    assert (str(batch.outcome), run.outcome.value) == ("trapped", "trapped")
+    assert np.allclose(batch.W, np.outer(column, column), rtol=0, atol=1e-12)
+    assert np.allclose(run.W[-1], np.outer(column, column), rtol=0, atol=1e-12)

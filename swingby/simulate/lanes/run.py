@@ -133,6 +133,7 @@ def run_lanes(
         When `halt` says so; what is under way is lost.
     """
     from swingby.simulate.lanes.prepare import distinct
+    from swingby.simulate.pivot_kernels import quiet_steps
 
     total, d = arranged.signal.shape
     growth, which = np.zeros((1, 2, 3, d, d)), np.zeros(total, dtype=np.int64)
@@ -147,24 +148,26 @@ def run_lanes(
     held = null.any(axis=1)
     arranged.numbers[:, arranged.at.null] = held
     ends = make_ends(total, d)
+    fastest = (arranged.signal * arranged.eta[:, None]).max(axis=1)
+    blocks = np.full(total, LONG_BLOCK)
     # What rounding makes of an absent component is put back to zero at every look.
-    for members, block in ((~held, LONG_BLOCK), (held, BLOCK)):
-        if members.any():
-            queue = Queue(
-                arranged.numbers,
-                arranged.exponent,
-                arranged.signal,
-                arranged.eta,
-                stop if steps is not None else -(-stop // block) * block,
-                null,
-                goal,
-                arranged.order,
-                growth,
-                which,
-                np.flatnonzero(members),
-                np.zeros(1, dtype=np.int64),
-            )
-            _run(queue, ends, arranged, steps, dynamics, block, skip=skip, halt=halt)
+    blocks[held] = [quiet_steps(one) for one in fastest[held].tolist()]
+    for block in np.unique(blocks).tolist():
+        queue = Queue(
+            arranged.numbers,
+            arranged.exponent,
+            arranged.signal,
+            arranged.eta,
+            stop if steps is not None else -(-stop // block) * block,
+            null,
+            goal,
+            arranged.order,
+            growth,
+            which,
+            np.flatnonzero(blocks == block),
+            np.zeros(1, dtype=np.int64),
+        )
+        _run(queue, ends, arranged, steps, dynamics, block, skip=skip, halt=halt)
     return ends
 
 
