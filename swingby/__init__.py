@@ -34,6 +34,8 @@ _HOME = {
     "predict_gaussian": "swingby.verify.predict",
     "predict_batch": "swingby.verify.predict_batch",
     "BatchSchedule": "swingby.verify.predict_batch",
+    "predict_swing_batch": "swingby.verify.predict_swing",
+    "BatchSwing": "swingby.verify.predict_swing",
     "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
     "Comparison": "swingby.verify.comparison",
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
     from swingby.verify.paper_settings import paper_tables
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.predict_batch import BatchSchedule, predict_batch
+    from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
     from swingby.verify.schedule import Schedule
 
 

@@ -17,14 +17,30 @@ from swingby.sweeping import labels
 from swingby.sweeping.draw import initial
 from swingby.sweeping.labels import Law
 from swingby.sweeping.point import Point
-from swingby.sweeping.together import End, Given, observe_together, predict_together
+from swingby.sweeping.together import (
+    End,
+    Given,
+    Swing,
+    foresee_together,
+    observe_together,
+    predict_together,
+)
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Numbers that every measured point has.
-NUMBERS = ("margin", "smallest_pivot", "transient", "descents", "last_step")
+NUMBERS = (
+    "margin",
+    "smallest_pivot",
+    "predicted_descents",
+    "swing_margin",
+    "predicted_transient",
+    "descents",
+    "transient",
+    "last_step",
+)
 #: Words that every measured point has.
 WORDS = ("predicted", "observed", "outcome")
 #: One number, or truth value, per concept.
@@ -52,6 +68,8 @@ class Row:
         - ``last_step``: of the run; runs side by side are looked at every 256 steps;
         - ``descents``: how often the test loss descends by 1e-3 of its initial value;
         - ``transient``: largest |w_ij|, i and j different, along the run: the size of the swing;
+        - ``predicted_descents``, ``predicted_transient``, ``swing_margin``: see
+          :class:`swingby.verify.predict_swing.BatchSwing`; None where undecided;
         - ``predicted``, ``observed``: :class:`swingby.sweeping.labels.Label`;
         - ``margin``, ``smallest_pivot``: see :mod:`swingby.sweeping.labels`.
     reason : str or None
@@ -95,9 +113,12 @@ def measure(points: Sequence[Point]) -> list[Row]:
             except Exception as error:  # whatever it is, the other points go on
                 rows[place] = _failed(error)
         laws, ends = predict_together(given), observe_together(given)
+        swings = foresee_together(given)
         for one in given:
             try:
-                rows[one.place] = _measured(one, laws.get(one.place), ends.get(one.place))
+                rows[one.place] = _measured(
+                    one, laws.get(one.place), swings.get(one.place), ends.get(one.place)
+                )
             except Exception as error:
                 rows[one.place] = _failed(error)
     return [row for row in rows if row is not None]
@@ -122,7 +143,7 @@ def _failed(error: Exception) -> Row:
     return Row(None, f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def _measured(given: Given, law: Law | None, end: End | None) -> Row:
+def _measured(given: Given, law: Law | None, swing: Swing | None, end: End | None) -> Row:
     from swingby.simulate.run import simulate
     from swingby.verify.predict import predict
 
@@ -141,7 +162,8 @@ def _measured(given: Given, law: Law | None, end: End | None) -> Row:
         )
         end = End.of_run(run)
         arrays = None if point.record is None else {"steps": run.steps, "W": run.W}
-    return Row({**_predicted(law), **_observed(law, end)}, arrays=arrays)
+    results = {**_predicted(law), **_foreseen(swing), **_observed(law, end)}
+    return Row(results, arrays=arrays)
 
 
 def task_of(point: Point) -> SIMTask:
@@ -178,6 +200,16 @@ def _predicted(law: Law) -> dict[str, Any]:
         "predicted": str(labels.predicted_label(law)),
         "margin": _number(labels.margin(law)),
         "smallest_pivot": _number(labels.smallest_pivot(law)),
+    }
+
+
+def _foreseen(swing: Swing | None) -> dict[str, Any]:
+    if swing is None:
+        return dict.fromkeys(("predicted_descents", "swing_margin", "predicted_transient"))
+    return {
+        "predicted_descents": swing.descents,
+        "swing_margin": _number(swing.margin),
+        "predicted_transient": _number(swing.transient),
     }
 
 

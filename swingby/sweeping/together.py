@@ -6,6 +6,7 @@ refuses, or that are special, are left to be measured one by one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 LARGEST_RUN = 8
 #: Largest d of predictions in lanes, as in :mod:`swingby.verify.batched`.
 LARGEST_PREDICTION = 6
+#: From this eta a on, no descents are predicted for steps that are not those of the flow.
+COARSE = Fraction(1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +117,63 @@ def observe_together(given: list[Given]) -> dict[int, End]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Swing:
+    """What is predicted of the test loss.
+
+    descents: None where undecided; margin: see `swing_margin` of
+    :class:`swingby.verify.predict_swing.BatchSwing`; transient: nan outside the range of the law.
+    """
+
+    descents: int | None
+    margin: float
+    transient: float
+
+
+def foresee_together(given: list[Given]) -> dict[int, Swing]:
+    """Descents of the test loss and transients, predicted.
+
+    Parameters
+    ----------
+    given : list of Given
+
+    Returns
+    -------
+    dict from int to Swing
+        By place; without those that the prediction refuses.
+    """
+    from swingby.verify.predict_swing import predict_swing_batch
+
+    found: dict[int, Swing] = {}
+
+    def foresee(group: list[Given]) -> None:
+        batch = predict_swing_batch(
+            np.array([one.task.signal for one in group]),
+            np.array([one.W0.matrix for one in group]),
+            _step_sizes(group),
+            group[0].point.dynamics,
+            test_point=np.array([one.task.test_point for one in group]),
+            log_scale=_log_scales(group),
+        )
+        for number, one in enumerate(group):
+            descents = int(batch.descents[number])
+            found[one.place] = Swing(
+                descents=None if batch.undecided[number] else descents,
+                margin=float(batch.swing_margin[number]),
+                transient=float(batch.transient[number]),
+            )
+
+    def group_of(one: Given) -> Hashable:
+        dynamics = one.point.dynamics
+        if dynamics != "flow" and Fraction(one.point.eta) * max(one.task.exact_signal) >= COARSE:
+            found[one.place] = Swing(None, math.nan, math.nan)
+            return None
+        return (one.point.dimension, dynamics)
+
+    _for_each_group(given, group_of, foresee)
+    return found
+
+
 def predict_together(given: list[Given]) -> dict[int, Law]:
     """The stage law of the points that the batched law takes.
 
@@ -136,20 +196,16 @@ def predict_together(given: list[Given]) -> dict[int, Law]:
         return (point.dimension, point.dynamics) if fits else None
 
     def predict(group: list[Given]) -> None:
-        logarithms: dict[Fraction, float] = {}
-        for one in group:
-            if one.W0.omega not in logarithms:
-                logarithms[one.W0.omega] = numbers.log_of(one.W0.omega)
         batch = predict_batch(
             np.array([one.task.signal for one in group]),
             np.array([one.W0.matrix for one in group]),
             _step_sizes(group),
             group[0].point.dynamics,
-            log_scale=np.array([logarithms[one.W0.omega] for one in group]),
+            log_scale=_log_scales(group),
         )
         # Only the printed map turns pivots negative; where their sign is open, that is undecided.
         runs_away = batch.trapped & ~batch.undecided & (batch.share < 0)
-        diverges = runs_away.any(axis=1) & (batch.dynamics == "euler")
+        diverges = np.asarray(runs_away.any(axis=1) & (batch.dynamics == "euler"))
         for number, one in enumerate(group):
             found[one.place] = Law(
                 signal=one.task.exact_signal,
@@ -187,6 +243,14 @@ def _try(group: list[Given], treat: Callable[[list[Given]], None]) -> None:
         if middle:
             _try(group[:middle], treat)
             _try(group[middle:], treat)
+
+
+def _log_scales(group: list[Given]) -> NDArray[np.float64]:
+    logarithms: dict[Fraction, float] = {}
+    for one in group:
+        if one.W0.omega not in logarithms:
+            logarithms[one.W0.omega] = numbers.log_of(one.W0.omega)
+    return np.array([logarithms[one.W0.omega] for one in group])
 
 
 def _step_sizes(group: list[Given]) -> NDArray[np.float64]:

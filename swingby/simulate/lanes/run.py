@@ -13,7 +13,7 @@ from swingby.simulate.growth_table import growth_table
 from swingby.simulate.lanes.rows import Rows, rows
 from swingby.simulate.lanes.tile import Ends, Queue, empty_tile, make_ends
 from swingby.simulate.state import Booleans, Floats, Integers, make_problem, make_record, make_state
-from swingby.simulate.step_source import BLOCK, LONG_BLOCK
+from swingby.simulate.step_source import LONG_BLOCK
 from swingby.theory.initial import Initial
 
 #: Products per lane in one call of compiled code: about a tenth of a second.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -219,6 +220,7 @@ def scalar_law(
     )
 
 
+@functools.lru_cache(1000)
 def exponential(logarithm: float) -> Fraction:
     """The exponential of a float as a rational, also where no float holds it.
 

@@ -1,0 +1,434 @@
+"""predict_swing_batch against the scalar composite, runs, closed forms and the paper's figures."""
+
+import math
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.simulate.events import descents, turning_points
+from swingby.simulate.run import simulate
+from swingby.theory.initial import Initial, Scaled, initial_matrix
+from swingby.theory.stages import stage_law
+from swingby.theory.task import SIMTask
+from swingby.verify.curves import curve_events
+from swingby.verify.paper_settings import figure_settings
+from swingby.verify.predict_swing import predict_swing_batch
+
+DYNAMICS = ("euler", "gd", "flow")
+FIELDS = (
+    "descents",
+    "least_descents",
+    "most_descents",
+    "swing_margin",
+    "needed_margin",
+    "transient",
+    "entry",
+    "diverges",
+    "undecided",
+    "scalar",
+)
+
+
+def starts(count, d, seed, low=1e-6, high=1e-2, farthest=3.0):
+    """Gaussian starts; every other one has entries of one sign, which makes swings likely."""
+    rng = np.random.default_rng(seed)
+    steps = rng.uniform(1.2, farthest, (count, d - 1))
+    signal = np.cumprod(np.concatenate([np.ones((count, 1)), steps], axis=1), axis=1)
+    signal = rng.permuted(signal / signal[:, -1:], axis=1)
+    omega = np.exp(rng.uniform(np.log(low), np.log(high), count))
+    U = rng.standard_normal((count, d, d + 1))
+    U[::2] = np.abs(U[::2])
+    W0 = (U @ U.swapaxes(1, 2)) * (omega / (d + 1))[:, None, None]
+    return signal, (W0 + W0.swapaxes(1, 2)) / 2, rng.uniform(0.005, 0.03, count)
+
+
+def task_of(a, point=None):
+    given = np.sqrt(len(a) * a) if point is None else point
+    return SIMTask(given.tolist()).with_signal(a.tolist(), "drawn")
+
+
+def composite(a, W, eta, dynamics, scale=Fraction(1)):
+    """Descents and transient of the scalar composite."""
+    found = curve_events(stage_law(task_of(a), Initial(W, scale), Fraction(float(eta)), dynamics))
+    kinds = [kind for _, kind in found.turning]
+    heights = {peak.entry: peak.height for peak in found.peaks}
+    return kinds.count("max") + (kinds[:1] != ["max"]), heights
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 6])
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_random_instances_agree_with_the_scalar_composite(dynamics, d):
+    given = starts(30, d, seed=d, high=1e-3)
+    found = predict_swing_batch(*given, dynamics)
+    sure = np.flatnonzero(~found.undecided & (found.swing_margin > 1.1) & ~found.diverges)
+    assert len(sure) >= 15
+    assert not found.scalar.any()
+    for place in sure:
+        count, heights = composite(*(part[place] for part in given), dynamics)
+        assert found.descents[place] == count, place
+        # Linear interpolation of the scalar correction between its nodes is off by up to 1e-3.
+        assert found.transient[place] == pytest.approx(max(heights.values()), abs=2e-3), place
+        assert heights[tuple(found.entry[place].tolist())] > max(heights.values()) - 2e-3
+    if dynamics == "flow":
+        assert found.swing_by.sum() >= 2
+
+
+@pytest.mark.parametrize("d", [1, 7])
+def test_dimensions_that_the_scalar_law_starts(d):
+    given = starts(3, d, seed=d)
+    for dynamics in DYNAMICS:
+        found = predict_swing_batch(*given, dynamics)
+        assert found.scalar.all()
+        for place in np.flatnonzero(~found.undecided & ~found.diverges):
+            count, heights = composite(*(part[place] for part in given), dynamics)
+            assert found.descents[place] == count
+            assert found.transient[place] == pytest.approx(
+                max(heights.values(), default=0), abs=3e-3
+            )
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize(("dynamics", "least"), [("euler", 60), ("gd", 76), ("flow", 78)])
+def test_runs_descend_as_often_as_predicted(dynamics, least, d):
+    signal, W0, eta = starts(80, d, seed=10 + d)
+    found = predict_swing_batch(signal, W0, eta, dynamics)
+    assert (~found.undecided).sum() >= least
+    off = {"euler": 0.015, "gd": 0.01, "flow": 1e-3}[dynamics]
+    several = 0
+    for place in range(80):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = simulate(
+                task_of(signal[place]), W0[place], eta[place], dynamics=dynamics, record="none"
+            )
+        observed = run.descents()
+        several += observed >= 2
+        if found.least_descents[place] >= 0:
+            assert found.least_descents[place] <= observed <= found.most_descents[place], place
+        if found.undecided[place]:
+            assert found.descents[place] == -1
+            continue
+        assert found.descents[place] == observed, place
+        lost = str(run.outcome) not in ("converged", "trapped")
+        assert found.diverges[place] == lost, place
+        if not lost:
+            largest = max(run.peaks, key=lambda peak: abs(peak.value))
+            assert found.transient[place] == pytest.approx(abs(largest.value), abs=off), place
+    assert several >= 8
+
+
+def test_the_figures_of_the_paper():
+    # Fig. 5 shows two descents, Figs. 8 and 9 three and four; with a in place of a^2 fewer.
+    descended = {}
+    for setting in figure_settings():
+        assert not isinstance(setting.W0, Scaled)
+        found = predict_swing_batch(
+            setting.task.signal,
+            setting.W0,
+            float(setting.eta),
+            setting.dynamics,
+            test_point=setting.task.test_point,
+        )
+        key = (setting.figure, setting.parameters, setting.rates, setting.dynamics)
+        descended[key] = int(found.descents)
+        if found.undecided:
+            continue
+        run = simulate(
+            setting.task, setting.W0, setting.eta, dynamics=setting.dynamics, record="none"
+        )
+        assert found.descents == run.descents(), setting.title
+    assert descended["Fig. 5", "caption and code", "a^2", "euler"] == 2
+    assert descended["Fig. 5", "caption and code", "a", "euler"] == 1
+    assert descended["Fig. 8", "caption", "a", "gd"] == 3
+    assert descended["Fig. 8", "code", "a^2", "euler"] == 3
+    assert descended["Fig. 9", "caption", "a^2", "gd"] == 4
+    assert list(descended.values()).count(-1) <= 3
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_one_concept_and_diagonal_starts_descend_once_and_have_no_transient(dynamics):
+    one = predict_swing_batch([2.0], [[1e-3]], 0.01, dynamics)
+    assert (one.descents, one.transient) == (1, 0.0)
+    assert one.entry.tolist() == [-1, -1]
+    diagonal = np.eye(4) * 10.0 ** np.random.default_rng(1).uniform(-9, -1, (30, 1, 4))
+    found = predict_swing_batch([1.0, 4.0, 0.3, 2.0], diagonal, 0.01, dynamics)
+    assert (found.descents == 1).all()
+    assert (found.transient == 0.0).all()
+    assert (found.entry == -1).all()
+    assert not found.swing_by.any()
+
+
+def test_a_correlation_of_the_right_sign_is_a_swing_by_and_of_the_wrong_sign_is_none():
+    # w_21 > 0 moves the output towards (1, 1) and is then suppressed: Sec. 4.2.2.
+    W0 = np.array([[[2e-3, 1e-3], [1e-3, 2e-3]], [[2e-3, -1e-3], [-1e-3, 2e-3]]])
+    found = predict_swing_batch([4.0, 1.0], W0, 0.01, "flow")
+    assert found.descents.tolist() == [2, 1]
+    assert found.swing_by.tolist() == [True, False]
+    assert found.transient[0] == found.transient[1]
+    assert found.entry.tolist() == [[0, 1], [0, 1]]
+    # What only the direction of the test point decides: seen from (1, -1) it is the other way.
+    other = predict_swing_batch([4.0, 1.0], W0, 0.01, "flow", test_point=[2.0, -1.0])
+    assert other.descents.tolist() == [1, 2]
+
+
+def test_equal_signals_follow_their_closed_form():
+    # W(t) = e^(2at) W0 (I + (e^(2at) - 1) W0)^-1 for equal a under the flow.
+    _, W0, _ = starts(12, 3, seed=5, low=1e-3, high=0.1)
+    a, eta, x = 0.7, 0.01, np.array([1.0, 2.0, -0.5])
+    found = predict_swing_batch([a] * 3, W0, eta, "flow", test_point=x)
+    grown = np.exp(2 * a * eta * np.arange(0.0, 4000.0))
+    for place in range(12):
+        values, Q = np.linalg.eigh(W0[place])
+        levels = grown[:, None] * values / (1 + (grown[:, None] - 1) * values)
+        W = (Q * levels[:, None, :]) @ Q.T
+        loss = ((W @ x - x) ** 2).sum(axis=1) / 2
+        size = np.abs(W)
+        size[:, range(3), range(3)] = 0
+        assert found.transient[place] == pytest.approx(size.max(), abs=3e-4)
+        assert found.descents[place] == descents(turning_points(loss), 1e-3 * loss[0]) == 1
+
+
+@pytest.mark.parametrize("dynamics", ["gd", "flow"])
+def test_trapped_concepts_stay_at_zero(dynamics):
+    # W(0) of rank one: the second and the third concept have no component.
+    u = np.array([1.0, 0.5, 0.25])
+    W0 = 2.0**-13 * np.outer(u, u)
+    signal = np.array([3.0, 2.0, 1.0])
+    found = predict_swing_batch(signal, W0, 0.01, dynamics)
+    assert not found.undecided
+    run = simulate(task_of(signal), W0, 0.01, dynamics=dynamics, record="none")
+    assert str(run.outcome) == "trapped"
+    assert found.descents == run.descents()
+    assert found.transient == pytest.approx(max(abs(peak.value) for peak in run.peaks), abs=2e-3)
+
+
+def test_a_negative_pivot_under_euler_diverges_after_the_predicted_descents():
+    W0 = 1e-3 * np.array([[1.0, 0.999, 0.0], [0.999, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    signal = np.array([4.0, 2.0, 0.05])
+    found = predict_swing_batch(signal, W0, 0.02, "euler")
+    assert found.diverges
+    assert not found.undecided
+    assert found.transient == math.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = simulate(task_of(signal), W0, 0.02, record="none")
+    assert str(run.outcome) in ("diverged", "psd_lost")
+    assert found.descents == run.descents()
+
+
+@pytest.mark.parametrize(
+    ("signal", "W0", "eta", "dynamics"),
+    [
+        ([4.0, 1.0], 1e-3 * np.eye(2), 0.2, "euler"),  # eta a_max = 0.8
+        ([4.0, 1.0], 1e-3 * np.eye(2), 0.2, "gd"),
+        ([4.0, 1.0], [[0.96, 0.0], [0.0, 0.1]], 0.01, "flow"),  # the largest eigenvalue
+        ([4.0, 1.0], [[1e-3, 2e-3], [2e-3, 1e-3]], 0.01, "gd"),  # not U U^T
+        ([4.0, 1.0], [[1e-3, 2e-3], [2e-3, 1e-3]], 0.01, "flow"),
+        # The euler drift cancels the pivot to within the error of the law.
+        (
+            [4.0, 2.0, 0.05],
+            1e-3 * np.array([[1, 0.985, 0], [0.985, 1, 0], [0, 0, 1]]),
+            0.01,
+            "euler",
+        ),
+    ],
+)
+def test_outside_the_range_of_the_law_nothing_is_said(signal, W0, eta, dynamics):
+    found = predict_swing_batch(signal, W0, eta, dynamics)
+    assert found.undecided
+    assert found.descents == found.least_descents == found.most_descents == -1
+    assert np.isnan(found.transient)
+    assert np.isnan(found.swing_margin)
+    assert not found.swing_by
+    assert not found.diverges
+
+
+def test_a_threshold_at_a_decisive_size_leaves_the_count_open():
+    signal, W0, eta = starts(60, 3, seed=4)
+    found = predict_swing_batch(signal, W0, eta, "flow")
+    close = np.flatnonzero((found.swing_margin < 50) & ~found.undecided)
+    assert len(close) >= 5
+    for place in close:
+        given = (signal[place], W0[place], eta[place], "flow")
+        margin = found.swing_margin[place]
+        moved = [predict_swing_batch(*given, swing=1e-3 * margin**side) for side in (-1, 1)]
+        at = min(moved, key=lambda one: one.swing_margin)
+        assert at.swing_margin < at.needed_margin < 1.01
+        assert at.undecided
+        assert at.descents == -1
+        assert at.most_descents == at.least_descents + 1
+        # Well beyond it the count is the other one.
+        side = -1 if at is moved[0] else 1
+        beyond = predict_swing_batch(*given, swing=1e-3 * (1.05 * margin) ** side)
+        assert beyond.descents == found.descents[place] - side
+
+
+def test_smaller_thresholds_see_smaller_swings():
+    W0, signal = np.array([[2e-3, 8e-4], [8e-4, 2e-3]]), np.array([4.0, 1.0])
+    swings = (1e-1, 1e-3, 1e-5)
+    found = predict_swing_batch(signal, W0, 0.01, "flow", swing=swings)
+    run = simulate(task_of(signal), W0, 0.01, dynamics="flow", record="none")
+    assert found.descents.tolist() == [run.descents(swing) for swing in swings] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("dynamics", "off"), [("euler", 0.04), ("gd", 0.02)])
+def test_a_coarse_step_changes_the_transient_as_in_a_run(dynamics, off):
+    # eta a_max = 0.1; without the finite-step shift the entry is off by 10 and 8 %.
+    W0 = np.array([[1e-5, 5e-6], [5e-6, 4e-3]])
+    signal = np.array([4.0, 1.0])
+    found = predict_swing_batch(signal, W0, 0.025, dynamics)
+    run = simulate(task_of(signal), W0, 0.025, dynamics=dynamics, record="none")
+    assert found.transient == pytest.approx(abs(run.peaks[0].value), rel=off)
+
+
+def test_scales_below_the_float_range():
+    W0 = [[2.0, 1.0], [1.0, 3.0]]
+    found = predict_swing_batch([2.0, 1.0], W0, 0.01, "gd", omega="1e-400")
+    stages = stage_law(
+        SIMTask.from_signal([2, 1]), initial_matrix(Scaled(W0, "1e-400"), 2), Fraction(0.01), "gd"
+    )
+    peak = curve_events(stages).peaks[0]
+    assert found.transient == pytest.approx(peak.height, rel=1e-3)
+    assert found.descents == 1
+    scales = predict_swing_batch([2.0, 1.0], W0, 0.01, "gd", log_scale=[-5.0, -50.0, -921.034])
+    assert (np.diff(scales.transient) < 0).all()
+    assert scales.transient[-1] == pytest.approx(found.transient, rel=1e-3)
+
+
+def same(one, other, where=None):
+    for name in FIELDS:
+        left, right = getattr(one, name), getattr(other, name)
+        left = left if where is None else left[where]
+        assert left.tobytes() == right.tobytes(), name
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_the_place_in_the_batch_changes_no_bit(dynamics):
+    signal, W0, eta = starts(70, 3, seed=3)
+    W0[5] = np.eye(3) * [0.96, 0.1, 0.1]  # one that is left out, and one of the scalar law
+    W0[6] = np.eye(3) * [0.6, 0.1, 0.1]
+    whole = predict_swing_batch(signal, W0, eta, dynamics)
+    assert whole.scalar[6]
+    order = np.random.default_rng(4).permutation(70)
+    same(whole, predict_swing_batch(signal[order], W0[order], eta[order], dynamics), order)
+    for place in (0, 5, 6, 33, 69):
+        single = predict_swing_batch(signal[place], W0[place], eta[place], dynamics)
+        for name in FIELDS:
+            assert np.array_equal(
+                getattr(single, name), getattr(whole, name)[place], equal_nan=True
+            ), name
+
+
+def test_pieces_are_put_together_in_order(monkeypatch):
+    signal, W0, eta = starts(23, 2, seed=8)
+    whole = predict_swing_batch(signal, W0, eta, "gd")
+    monkeypatch.setattr("swingby.verify.batched.curve_arguments.PIECE", 5)
+    same(whole, predict_swing_batch(signal, W0, eta, "gd"))
+
+
+def test_exact_symmetries_change_no_bit():
+    signal, W0, eta = starts(30, 4, seed=6)
+    plain = predict_swing_batch(signal, W0, eta, "gd")
+    # (a, eta) -> (8 a, eta/8); the length of the test point.
+    point = np.sqrt(signal)
+    same(plain, predict_swing_batch(8 * signal, W0, eta / 8, "gd", test_point=4 * point))
+    # W -> D W D with signs D, and the test point along.
+    flip = np.array([1.0, -1.0, -1.0, 1.0])
+    turned = predict_swing_batch(
+        signal, W0 * flip[:, None] * flip, eta, "gd", test_point=point * flip
+    )
+    assert np.array_equal(plain.descents, turned.descents)
+    assert np.allclose(plain.transient, turned.transient, rtol=1e-12)
+    assert np.array_equal(plain.entry, turned.entry)
+    # Another order of the concepts.
+    order = np.array([2, 0, 3, 1])
+    moved = predict_swing_batch(signal[:, order], W0[:, order][:, :, order], eta, "gd")
+    assert np.array_equal(plain.descents, moved.descents)
+    assert np.array_equal(np.sort(order[moved.entry], axis=1), plain.entry)
+
+
+def test_leading_axes_broadcast():
+    signal, W0, _ = starts(3, 2, seed=1)
+    eta, swing = np.array([[0.01], [0.02]]), np.array([1e-3, 1e-2, 1e-1])
+    found = predict_swing_batch(signal, W0, eta, "gd", swing=swing, test_point=[1.0, 2.0])
+    assert found.shape == (2, 3)
+    assert found.entry.shape == (2, 3, 2)
+    assert len(found) == 2
+    for i in range(2):
+        for k in range(3):
+            one = predict_swing_batch(
+                signal[k], W0[k], eta[i, 0], "gd", swing=swing[k], test_point=[1.0, 2.0]
+            )
+            assert one.shape == ()
+            assert one.transient == found.transient[i, k]
+            assert one.descents == found.descents[i, k]
+    with pytest.raises(TypeError, match="no length"):
+        len(one)
+    empty = predict_swing_batch(np.empty((4, 0, 3)), np.eye(3) * 1e-3, 0.01)
+    assert empty.shape == (4, 0)
+    assert empty.entry.shape == (4, 0, 2)
+
+
+def test_it_prints_as_a_line():
+    W0 = np.array([[[2e-3, 1e-3], [1e-3, 2e-3]], [[2e-3, 0], [0, 2e-3]], [[0.96, 0], [0, 0.1]]])
+    found = predict_swing_batch([4.0, 1.0], W0, 0.01, "gd")
+    assert repr(found) == ("<BatchSwing gd: shape (3,); 1 with a swing-by, 0 diverge, 1 undecided>")
+
+
+GOOD = {"signal": [2.0, 1.0], "W0": [[1e-3, 0.0], [0.0, 1e-3]], "eta": 0.01}
+BAD = [
+    ("signal", [2.0, math.nan]),
+    ("signal", [2.0, -1.0]),
+    ("signal", [0.0, 0.0]),
+    ("signal", 2.0),
+    ("signal", "4, 1"),
+    ("signal", [True, False]),
+    ("signal", [1e200, 1.0]),
+    ("signal", None),
+    ("W0", [[1e-3, math.nan], [math.nan, 1e-3]]),
+    ("W0", [[1e-3, 1e-4], [2e-4, 1e-3]]),
+    ("W0", [[0.0, 0.0], [0.0, 0.0]]),
+    ("W0", [[1e301, 0.0], [0.0, 1.0]]),
+    ("W0", [1e-3, 1e-3]),
+    ("W0", np.eye(3)),
+    ("eta", 0.0),
+    ("eta", -0.01),
+    ("eta", math.nan),
+    ("eta", [[0.01, 0.02], [0.03]]),
+    ("swing", 0.0),
+    ("swing", -1e-3),
+    ("swing", 9e-10),
+    ("swing", math.nan),
+    ("swing", math.inf),
+    ("swing", "x"),
+    ("test_point", [0.0, 0.0]),
+    ("test_point", [1.0, math.inf]),
+    ("test_point", [1.0, 1.0, 1.0]),
+    ("test_point", 1.0),
+    ("log_scale", math.inf),
+    ("log_scale", 1e20),
+    ("omega", 0),
+    ("omega", "-1e-3"),
+]
+
+
+@pytest.mark.parametrize(("argument", "value"), BAD)
+def test_bad_input_is_refused_by_name(argument, value):
+    with pytest.raises(InvalidInput, match=argument):
+        predict_swing_batch(**{**GOOD, argument: value})
+
+
+def test_what_does_not_fit_together_is_refused():
+    with pytest.raises(InvalidInput, match="broadcast"):
+        predict_swing_batch([[2.0, 1.0]] * 2, np.eye(2) * 1e-3, [0.01] * 3)
+    with pytest.raises(InvalidInput, match="dynamics"):
+        predict_swing_batch([2.0, 1.0], np.eye(2) * 1e-3, 0.01, "newton")
+    with pytest.raises(InvalidInput, match="one at a time"):
+        predict_swing_batch([2.0, 1.0], np.eye(2), 0.01, omega=1e-3, log_scale=0.0)
+    W0 = np.tile(np.eye(2) * 1e-3, (3, 4, 1, 1))
+    W0[2, 1] = 0
+    with pytest.raises(InvalidInput, match=r"W0\[2, 1\]"):
+        predict_swing_batch([2.0, 1.0], W0, 0.01)
