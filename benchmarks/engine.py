@@ -1,4 +1,4 @@
-"""How close the engine is to the machine: the kernels against C, one core against two.
+"""How close the engine is to the machine: the kernels against C and others, one core against two.
 
 Run with ``python -m benchmarks.engine``, or as a part of ``make bench``. The references are in
 ``benchmarks/reference``, compiled here with ``cc -O3 -march=native``. Every ratio is taken from
@@ -11,7 +11,6 @@ import argparse
 import ctypes
 import os
 import platform
-import statistics
 import subprocess
 import tempfile
 import time
@@ -20,14 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.engine_single import ETA, REFERENCE, pairs
+from benchmarks.engine_single import rows as single_rows
 from swingby.simulate.batch import simulate_batch
-from swingby.simulate.run import simulate
 from swingby.simulate.step_source import LANES, place
-from swingby.theory.task import SIMTask
 from swingby.verify.grid import Grid
-
-REFERENCE = Path(__file__).with_name("reference")
-ETA = 0.01
 
 
 def library(name: str, d: int, folder: Path) -> ctypes.CDLL:
@@ -37,22 +33,6 @@ def library(name: str, d: int, folder: Path) -> ctypes.CDLL:
     source = str(REFERENCE / f"{name}.c")
     subprocess.run(["cc", *flags, source, "-o", str(target)], check=True)
     return ctypes.CDLL(str(target))
-
-
-def pairs(
-    ours: Callable[[], object], theirs: Callable[[], object], repeats: int = 15
-) -> tuple[float, float, float]:
-    """Best seconds of both, and the median of the ratio theirs/ours over pairs of runs."""
-    ours(), theirs()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        ours()
-        middle = time.perf_counter()
-        theirs()
-        times.append((middle - started, time.perf_counter() - middle))
-    ratio = statistics.median(c / own for own, c in times)
-    return min(own for own, _ in times), min(c for _, c in times), ratio
 
 
 def starts(d: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,27 +87,6 @@ def cores_row(d: int) -> list[str]:
     return [f"two threads, d = {d}", f"{total / two:.2e}", f"{total / one:.2e}", f"{ratio:.2f}"]
 
 
-def single_row(d: int, folder: Path) -> list[str]:
-    """One trajectory, all events found, against a plain loop in C that finds half-times."""
-    steps = 200_000 // d
-    signal, (W0,) = starts(d, 1)
-    reference, task = library("single", d, folder), SIMTask.from_signal(signal.tolist())
-
-    def theirs() -> np.ndarray:
-        W, half = W0.copy(), np.zeros(d, dtype=np.int64)
-        given = [array.ctypes.data_as(ctypes.c_void_p) for array in (W, signal, half)]
-        reference.run(given[0], given[1], ctypes.c_double(ETA), given[2], ctypes.c_long(steps))
-        return half
-
-    def ours() -> np.ndarray:
-        return simulate(task, W0, ETA, steps, record="none", skip=False).half_times
-
-    if not np.array_equal(ours(), theirs()):
-        raise SystemExit(f"the half-times of the C reference at d = {d} are others")
-    own, c, ratio = pairs(ours, theirs)
-    return [f"single, euler, d = {d}", f"{steps / own:.2e}", f"{steps / c:.2e}", f"{ratio:.2f}"]
-
-
 def omega_row(d: int) -> list[str]:
     """What a batch costs against the size of W(0), all stages run through."""
     signal, W0 = starts(d, 16 * LANES)
@@ -155,16 +114,16 @@ def table() -> Grid:
         folder = Path(name)
         rows = [batch_row(d, folder) for d in (2, 3, 4, 8)]
         rows += [cores_row(d) for d in (3, 8)]
-        rows += [single_row(d, folder) for d in (2, 3, 4, 6, 8)]
-    rows += [omega_row(3)]
+    rows += [*single_rows(), omega_row(3)]
     return Grid(
         title="The engine",
-        columns=["what", ">steps a second", ">C, or one thread", ">ratio"],
+        columns=["what", ">steps a second", ">reference", ">ratio"],
         rows=rows,
         below=[
             f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores, "
             f"{platform.machine()}; load {os.getloadavg()[0]:.1f}; trajectory-steps a second, best "
-            "of several; ratio: median over pairs of runs."
+            "of several; reference: C, one thread, euler, OpenBLAS or PyTorch, as the row says; "
+            "ratio: median over pairs of runs."
         ],
     )
 

@@ -6,6 +6,7 @@ import functools
 import hashlib
 from typing import Any
 
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import cfunc, types
 from numba.extending import intrinsic
 
@@ -13,6 +14,7 @@ from swingby.simulate import step_source
 
 #: A flat array of floats.
 FLAT = types.Array(types.float64, 1, "C")
+_POINTER = types.CPointer(types.float64)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -27,7 +29,7 @@ def fma(typing_context: Any, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
 
 @functools.cache
 def single_steps(d: int, *, gd: bool, scaled: bool) -> Any:
-    """A function ``steps(numbers, block, count)`` that compiled code can call.
+    """A function ``steps(numbers, block, count, length)`` on pointers.
 
     Parameters
     ----------
@@ -41,27 +43,51 @@ def single_steps(d: int, *, gd: bool, scaled: bool) -> Any:
     """
     name = f"single_{d}_{'gd' if gd else 'euler'}{'_scaled' * scaled}"
     text = step_source.single_source(d, gd=gd, scaled=scaled)
-    return compile_text(text, "steps", name, types.void(FLAT, FLAT, types.int64), step_source)
+    signature = types.void(_POINTER, _POINTER, types.int64, types.int64)
+    return compile_text(text, "steps", name, signature, step_source)
 
 
-def steps_of_a_run(d: int, *, gd: bool, scaled: bool) -> tuple[Any, Any]:
-    """The two functions that :func:`swingby.simulate.kernels.advance` wants.
+def steps_of_a_run(d: int, *, gd: bool, scaled: bool) -> tuple[int, int]:
+    """What :func:`swingby.simulate.kernels.advance` wants first.
 
     Parameters
     ----------
     d : int
-        Above WRITTEN_OUT any function will do.
     gd : bool
     scaled : bool
         Whether W is held as D X D; it stays so or ceases to be.
 
     Returns
     -------
-    plain, scaled : numba cfunc
+    plain, scaled : int
+        Addresses of :func:`single_steps`; zero above SCALARS_UP_TO. Handing over an address
+        takes numba a microsecond, a function thirty.
     """
-    size = d if d <= step_source.WRITTEN_OUT else 1
-    plain = single_steps(size, gd=gd, scaled=False)
-    return plain, single_steps(size, gd=gd, scaled=True) if scaled else plain
+    if d > step_source.SCALARS_UP_TO:
+        return 0, 0
+    plain = int(single_steps(d, gd=gd, scaled=False).address)
+    return plain, int(single_steps(d, gd=gd, scaled=True).address) if scaled else plain
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def take_steps(
+    typing_context: Any, address: Any, numbers: Any, block: Any, count: Any
+) -> tuple[Any, Any]:
+    """Call steps of one trajectory by their address; the last axis of the block is its length."""
+
+    def emit(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        whole, pointer = ir.IntType(64), ir.DoubleType().as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer, whole, whole])
+        steps = builder.inttoptr(given[0], kind.as_pointer())
+        arrays = [
+            context.make_array(signature.args[place])(context, builder, given[place])
+            for place in (1, 2)
+        ]
+        length = builder.extract_value(arrays[1].shape, 2)
+        builder.call(steps, [arrays[0].data, arrays[1].data, given[3], length])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, numbers, block, types.int64), emit
 
 
 def compile_text(text: str, function: str, name: str, signature: Any, module: Any) -> Any:

@@ -43,20 +43,3 @@ def compiled_inside(function: Function) -> Function:
     """
     decorate = njit(cache=True, fastmath=False, nogil=True, error_model="numpy", forceinline=True)
     return cast(Function, decorate(function))
-
-
-def compiled_for_finite(function: Function) -> Function:
-    """Like :func:`compiled`, for comparisons of finite numbers only, so that they fill lanes.
-
-    Nothing is rounded differently: the licence is to ignore nan, infinity and the sign of zero.
-
-    Parameters
-    ----------
-    function : callable
-
-    Returns
-    -------
-    callable
-    """
-    decorate = njit(cache=True, fastmath={"nnan", "ninf", "nsz"}, nogil=True, error_model="numpy")
-    return cast(Function, decorate(function))

@@ -61,9 +61,11 @@ def growth_table(signal: Array, eta: float | Array, dynamics: str) -> Array:
     # Compiled: a table costs as much as some hundred steps, and most runs need one.
     from swingby.simulate.growth_kernels import fill_tables
 
-    shape, d = np.shape(signal)[:-1], np.shape(signal)[-1]
-    signals = np.ascontiguousarray(signal, dtype=np.float64).reshape(-1, d)
-    steps = np.ascontiguousarray(np.broadcast_to(eta, shape), dtype=np.float64).reshape(-1)
+    given = np.ascontiguousarray(signal, dtype=np.float64)
+    shape, d = given.shape[:-1], given.shape[-1]
+    signals = given.reshape(-1, d)
+    steps = np.empty(shape)
+    steps[...] = eta
     tables = np.empty((len(signals), 2, 3, d, d))
-    fill_tables(signals, steps, {"euler": 0, "gd": 1, "flow": 2}[dynamics], tables)
+    fill_tables(signals, steps.reshape(-1), {"euler": 0, "gd": 1, "flow": 2}[dynamics], tables)
     return tables.reshape(*shape, 2, 3, d, d)

@@ -5,85 +5,212 @@ Events are found inside the loop, at whole steps, whatever is recorded.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from swingby.simulate.compiling import compiled, compiled_for_finite, compiled_inside
+from swingby.simulate.compiling import compiled, compiled_inside
+from swingby.simulate.loss_kernels import Extrema, losses, watch_losses
 from swingby.simulate.state import (
     END,
     EXCEEDED,
-    EXTREMA,
-    HEADING,
-    HIGH_STEP,
-    LOW_STEP,
-    MOST_EXTREMA,
-    OVERFLOW,
     RECORDED,
     STEP,
+    Booleans,
     Floats,
+    Integers,
     Problem,
     Record,
     State,
 )
+from swingby.simulate.vectors import (
+    WIDTH,
+    absolute,
+    any_above,
+    count_above,
+    larger,
+    largest,
+    load,
+    smaller,
+    smallest,
+    spread,
+    spread_at,
+    store,
+    until,
+)
 
 
 @compiled
-def watch_loss(state: State, t: int, loss: float) -> None:  # pragma: no cover
-    """One step of the zigzag filter of :func:`swingby.simulate.events.turning_points`."""
-    turning, counters = state.turning, state.counters
-    heading = counters[HEADING]
-    if heading <= 0 and loss < turning[0]:
-        turning[0] = loss
-        counters[LOW_STEP] = t
-    if heading >= 0 and loss > turning[1]:
-        turning[1] = loss
-        counters[HIGH_STEP] = t
-    rose = heading <= 0 and loss > turning[0] and loss - turning[0] >= turning[2]
-    fell = heading >= 0 and loss < turning[1] and turning[1] - loss >= turning[2]
-    if rose:
-        _keep_extremum(state, counters[LOW_STEP], turning[0], 0)
-        turning[1] = loss
-        counters[HIGH_STEP] = t
-        counters[HEADING] = 1
-    elif fell:
-        _keep_extremum(state, counters[HIGH_STEP], turning[1], 1)
-        turning[0] = loss
-        counters[LOW_STEP] = t
-        counters[HEADING] = -1
+def fill_up(block: Floats, count: int) -> int:  # pragma: no cover
+    """Repeat the last of `count` steps until vectors are full; how many steps that makes.
+
+    A step that is seen once more changes no event.
+    """
+    d, length = block.shape[0], block.shape[2]
+    end = (count + WIDTH - 1) // WIDTH * WIDTH
+    if end > count:
+        for i in range(d):
+            for j in range(i, d):
+                first = (i * d + j) * length
+                last = first + end - WIDTH
+                number = spread_at(block, first + count - 1)
+                store(block, last, until(count - (end - WIDTH), load(block, last), number))
+    return end
 
 
 @compiled
-def _keep_extremum(state: State, t: int, value: float, kind: int) -> None:  # pragma: no cover
-    place = state.counters[EXTREMA]
-    if place >= MOST_EXTREMA:
-        state.counters[OVERFLOW] = 1
+def _last_beyond(
+    block: Floats, i: int, j: int, count: int, latest: int, goal: float, scale: float
+) -> int:  # pragma: no cover
+    """The last step after `latest` with an entry further than END from its goal, or `latest`."""
+    for n in range(count - 1, latest, -1):
+        if not abs(block[i, j, n] * scale - goal) <= END:
+            return n
+    return latest
+
+
+@compiled
+def _watch_entry(
+    peak: Floats,
+    peak_step: Integers,
+    suppressed: Integers,
+    block: Floats,
+    i: int,
+    j: int,
+    count: int,
+    before: int,
+    highest: float,
+) -> None:  # pragma: no cover
+    """Peak and suppression of one entry off the diagonal; `highest` is its largest size."""
+    length = block.shape[2]
+    best = abs(peak[i, j])
+    first = 0
+    if highest > best:
+        start = (i * block.shape[0] + j) * length
+        below = WIDTH
+        while below == WIDTH:
+            below = count_above(spread(highest), absolute(load(block, start + first)))
+            first += below
+        best = highest
+        peak[i, j] = block[i, j, first]
+        peak_step[i, j] = before + 1 + first
+        suppressed[i, j] = -1
+        first += 1
+    if suppressed[i, j] < 0 and best > 0.0:
+        for n in range(first, count):
+            if abs(block[i, j, n]) <= 0.5 * best:
+                suppressed[i, j] = before + 1 + n
+                break
+
+
+@compiled
+def _watch_diagonal(
+    weight: Floats,
+    counted: Booleans,
+    levels: Floats,
+    level_steps: Integers,
+    block: Floats,
+    count: int,
+    end: int,
+    before: int,
+) -> tuple[int, float]:  # pragma: no cover
+    """Levels; the last step that is not within END of 1, and the largest |w_kk|."""
+    d, length = block.shape[0], block.shape[2]
+    latest, sizes = -1, spread(0.0)
+    for k in range(d):
+        first = (k * d + k) * length
+        scale = spread_at(weight, k * d + k)
+        high = load(block, first) * scale
+        distance = absolute(high - spread(1.0))
+        for n in range(first, first + end, WIDTH):
+            w = load(block, n) * scale
+            high = larger(w, high)
+            sizes = larger(absolute(w), sizes)
+            distance = larger(absolute(w - spread(1.0)), distance)
+        top = largest(high)
+        for level in range(levels.shape[0]):
+            if level_steps[level, k] >= 0:
+                continue
+            if not top >= levels[level]:
+                break
+            for n in range(count):
+                if block[k, k, n] * weight[k, k] >= levels[level]:
+                    level_steps[level, k] = before + 1 + n
+                    break
+        if counted[k] and any_above(distance, spread(END)):
+            latest = _last_beyond(block, k, k, count, latest, 1.0, weight[k, k])
+    return latest, largest(sizes)
+
+
+@compiled
+def _watch_others(
+    weight: Floats,
+    counted: Booleans,
+    peak: Floats,
+    peak_step: Integers,
+    suppressed: Integers,
+    block: Floats,
+    count: int,
+    end: int,
+    before: int,
+    latest: int,
+) -> tuple[int, float]:  # pragma: no cover
+    """Peaks and suppression; the last step not within END of 0, and the largest |w_ij|."""
+    d, length = block.shape[0], block.shape[2]
+    sizes = spread(0.0)
+    for i in range(d):
+        for j in range(i + 1, d):
+            first = (i * d + j) * length
+            high = absolute(load(block, first))
+            low = high
+            for n in range(first + WIDTH, first + end, WIDTH):
+                x = absolute(load(block, n))
+                high, low = larger(x, high), smaller(x, low)
+            size = high * spread_at(weight, i * d + j)
+            sizes = larger(size, sizes)
+            best = abs(peak[i, j])
+            grown = any_above(high, spread(best))
+            if grown or (suppressed[i, j] < 0 and not smallest(low) > 0.5 * best):
+                top = largest(high)
+                _watch_entry(peak, peak_step, suppressed, block, i, j, count, before, top)
+            if counted[i] and counted[j] and any_above(size, spread(END)):
+                latest = _last_beyond(block, i, j, count, latest, 0.0, weight[i, j])
+    return latest, largest(sizes)
+
+
+@compiled
+def watch(
+    point: Floats,
+    counted: Booleans,
+    levels: Floats,
+    exponent: Integers,
+    weight: Floats,
+    level_steps: Integers,
+    peak: Floats,
+    peak_step: Integers,
+    suppressed: Integers,
+    turning: Floats,
+    counters: Integers,
+    extrema: Extrema,
+    block: Floats,
+    count: int,
+    before: int,
+    loss: Floats,
+) -> None:  # pragma: no cover
+    """Do what :func:`observe_block` does, on arrays.
+
+    An array that is taken out of a problem or a state costs a reference counted, as much as a
+    step; a run takes them out once.
+    """
+    if count == 0:
         return
-    state.extremum_step[place] = t
-    state.extremum_value[place] = value
-    state.extremum_kind[place] = kind
-    state.counters[EXTREMA] = place + 1
-
-
-@compiled_for_finite
-def _extremes(values: Floats, count: int) -> tuple[float, float]:  # pragma: no cover
-    """The smallest and the largest of the first `count` values."""
-    low, high = values[0], values[0]
-    for n in range(count):
-        low = min(low, values[n])
-        high = max(high, values[n])
-    return low, high
-
-
-@compiled_for_finite
-def _steepest(values: Floats, count: int) -> tuple[float, float]:  # pragma: no cover
-    """The largest fall and the largest rise from one value to the next."""
-    low, high = 0.0, 0.0
-    for n in range(count - 1):
-        change = values[n + 1] - values[n]
-        low = min(low, change)
-        high = max(high, change)
-    return low, high
+    end = fill_up(block, count)
+    latest, size = _watch_diagonal(weight, counted, levels, level_steps, block, count, end, before)
+    latest, other = _watch_others(
+        weight, counted, peak, peak_step, suppressed, block, count, end, before, latest
+    )
+    if latest >= 0:
+        counters[EXCEEDED] = before + 1 + latest
+    losses(point, exponent, block, end, loss)
+    watch_losses(turning, counters, extrema, loss, count, end, before, max(size, other))
 
 
 @compiled_inside
@@ -92,135 +219,49 @@ def observe_block(
 ) -> None:  # pragma: no cover
     """Update every event with X at the `count` steps that follow step `before`.
 
-    ``block[i, j, n]`` (i <= j) is x_ij at step before + 1 + n, all finite. One event after the
-    other runs through the block, and only where the extremes of an entry say that it may happen.
+    ``block[i, j, n]`` (i <= j) is x_ij at step before + 1 + n, all finite; its last axis holds
+    whole vectors. `loss` is scratch of two rows as long. One event after the other runs through
+    the block, and only where the extremes of an entry say that it may happen.
     """
-    if count == 0:
-        return
-    weight, point, counted = state.weight, problem.point, problem.counted
-    d = state.X.shape[0]
-    latest = -1
-    largest = 0.0
-    for k in range(d):
-        scale = weight[k, k]
-        low, high = _extremes(block[k, k], count)
-        largest = max(largest, max(high, -low) * scale)
-        for level in range(problem.levels.shape[0]):
-            if state.level_steps[level, k] >= 0:
-                continue
-            bar = problem.levels[level]
-            if not high * scale >= bar:
-                break
-            for n in range(count):
-                if block[k, k, n] * scale >= bar:
-                    state.level_steps[level, k] = before + 1 + n
-                    break
-        if counted[k] and not max(high * scale - 1.0, 1.0 - low * scale) <= END:
-            for n in range(count - 1, latest, -1):
-                if not abs(block[k, k, n] * scale - 1.0) <= END:
-                    latest = n
-                    break
-    for i in range(d):
-        for j in range(i + 1, d):
-            low, high = _extremes(block[i, j], count)
-            size = max(high, -low)
-            largest = max(largest, size * weight[i, j])
-            smallest = low if low > 0.0 else max(-high, 0.0)
-            best = abs(state.peak[i, j])
-            first = 0
-            if size > best:
-                while abs(block[i, j, first]) != size:
-                    first += 1
-                best = size
-                state.peak[i, j] = block[i, j, first]
-                state.peak_step[i, j] = before + 1 + first
-                state.suppressed[i, j] = -1
-                first += 1
-            if state.suppressed[i, j] < 0 and smallest <= 0.5 * best and best > 0.0:
-                for n in range(first, count):
-                    if abs(block[i, j, n]) <= 0.5 * best:
-                        state.suppressed[i, j] = before + 1 + n
-                        break
-            if counted[i] and counted[j] and not size * weight[i, j] <= END:
-                for n in range(count - 1, latest, -1):
-                    if not abs(block[i, j, n]) * weight[i, j] <= END:
-                        latest = n
-                        break
-    if latest >= 0:
-        state.counters[EXCEEDED] = before + 1 + latest
-    _losses(point, weight, block, count, loss)
-    if before + 1 == 0:
-        state.turning[0] = loss[0, 0]
-        state.turning[1] = loss[0, 0]
-        return
-    # The square of an entry of 1e150 is still finite.
-    if largest < 1e150 and _runs_on(state, loss[0], count, before):
-        return
-    for n in range(count):
-        if math.isfinite(loss[0, n]):
-            watch_loss(state, before + 1 + n, loss[0, n])
+    watch(
+        problem.point,
+        problem.counted,
+        problem.levels,
+        state.exponent,
+        state.weight,
+        state.level_steps,
+        state.peak,
+        state.peak_step,
+        state.suppressed,
+        state.turning,
+        state.counters,
+        (state.extremum_step, state.extremum_value, state.extremum_kind),
+        block,
+        count,
+        before,
+        loss,
+    )
 
 
 @compiled
-def _runs_on(state: State, loss: Floats, count: int, before: int) -> bool:  # pragma: no cover
-    """Whether the loss goes on as it was heading all through the block; then that is noted."""
-    turning, counters = state.turning, state.counters
-    fall, rise = _steepest(loss, count)
-    last = count - 1
-    if counters[HEADING] < 0 and rise <= 0.0 and loss[0] <= turning[0]:
-        if loss[last] < turning[0]:
-            turning[0] = loss[last]
-            counters[LOW_STEP] = before + 1 + _first_of_plateau(loss, last)
-        return True
-    if counters[HEADING] > 0 and fall >= 0.0 and loss[0] >= turning[1]:
-        if loss[last] > turning[1]:
-            turning[1] = loss[last]
-            counters[HIGH_STEP] = before + 1 + _first_of_plateau(loss, last)
-        return True
-    return False
-
-
-@compiled
-def _first_of_plateau(loss: Floats, last: int) -> int:  # pragma: no cover
-    first = last
-    while first > 0 and loss[first - 1] == loss[last]:
-        first -= 1
-    return first
-
-
-@compiled
-def _losses(
-    point: Floats, weight: Floats, block: Floats, count: int, loss: Floats
-) -> None:  # pragma: no cover
-    """1/2 |W x - x|^2 at the test point x into loss[0]; loss[1] is scratch."""
-    d = block.shape[0]
-    for n in range(count):
-        loss[0, n] = 0.0
-    for i in range(d):
-        for n in range(count):
-            loss[1, n] = -point[i]
-        for j in range(d):
-            scale, coordinate = weight[i, j], point[j]
-            row, column = min(i, j), max(i, j)
-            for n in range(count):
-                loss[1, n] += block[row, column, n] * scale * coordinate
-        for n in range(count):
-            loss[0, n] += loss[1, n] * loss[1, n]
-    for n in range(count):
-        loss[0, n] *= 0.5
-
-
-@compiled
-def at_goal(problem: Problem, state: State, block: Floats, n: int) -> bool:  # pragma: no cover
-    """Whether W at place n of the block is within END of its limit where a > 0."""
+def near_goal(
+    counted: Booleans, goals: Floats, weight: Floats, block: Floats, n: int
+) -> bool:  # pragma: no cover
+    """Do what :func:`at_goal` does, on arrays."""
     d = block.shape[0]
     for i in range(d):
         for j in range(i, d):
-            if problem.counted[i] and problem.counted[j]:
-                goal = problem.goal[i] if i == j else 0.0
-                if not abs(block[i, j, n] * state.weight[i, j] - goal) <= END:
+            if counted[i] and counted[j]:
+                goal = goals[i] if i == j else 0.0
+                if not abs(block[i, j, n] * weight[i, j] - goal) <= END:
                     return False
     return True
+
+
+@compiled_inside
+def at_goal(problem: Problem, state: State, block: Floats, n: int) -> bool:  # pragma: no cover
+    """Whether W at place n of the block is within END of its limit where a > 0."""
+    return near_goal(problem.counted, problem.goal, state.weight, block, n)
 
 
 @compiled
@@ -244,7 +285,7 @@ def write_records(
 def observe(problem: Problem, state: State, record: Record) -> None:  # pragma: no cover
     """Update every event with the present X and record it where that is asked for."""
     d = state.X.shape[0]
-    block, loss = np.empty((d, d, 1)), np.empty((2, 1))
+    block, loss = np.empty((d, d, WIDTH)), np.empty((2, WIDTH))
     block[:, :, 0] = state.X
     before = state.counters[STEP] - 1
     observe_block(problem, state, block, 1, before, loss)

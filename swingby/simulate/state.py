@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from swingby.errors import InvalidInput
 from swingby.simulate.growth_table import growth_table
 from swingby.theory import numbers
-from swingby.theory.initial import Initial
+from swingby.theory.initial import LARGEST_ENTRY, Initial
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -181,7 +181,7 @@ def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -
     InvalidInput
         If an entry of W(0) is above the float range.
     """
-    if initial.largest > Fraction(10) ** 300:
+    if _too_large(initial):
         raise InvalidInput("W0", numbers.scientific(initial.largest), "must lie in the float range")
     mantissa, shift = binary(initial.scale)
     matrix = initial.matrix * mantissa
@@ -195,15 +195,7 @@ def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -
             entry = float(matrix[k, k])
             size = math.frexp(entry)[1] + shift if entry else smallest
             exponent[k] = min(0, size // 2)
-    X = np.array(
-        [
-            [
-                math.ldexp(float(matrix[i, j]), int(shift - exponent[i] - exponent[j]))
-                for j in range(d)
-            ]
-            for i in range(d)
-        ]
-    )
+    X = np.ldexp(matrix, (shift - exponent[:, None] - exponent[None, :]).clip(-3000, 3000))
     swing = SMALLEST_SWING * 0.5 * float(((_float_matrix(X, exponent) @ point - point) ** 2).sum())
     counters = np.zeros(14, dtype=np.int64)
     for place in (PSD_LOST, PSD_CONCEPT, EXCEEDED, DIVERGED, SETTLED):
@@ -293,6 +285,13 @@ def _float_matrix(X: Floats, exponent: Integers) -> Floats:
     return np.asarray(np.ldexp(X, total), dtype=np.float64)
 
 
+def _too_large(initial: Initial) -> bool:
+    """Whether an entry of W(0) is above the float range, or close to its end."""
+    if initial.scale == 1:
+        return bool(np.abs(initial.matrix).max() > 1e300)
+    return initial.largest > LARGEST_ENTRY
+
+
 def binary(scale: Fraction) -> tuple[float, int]:
     """A number as mantissa times a power of two.
 
@@ -306,5 +305,7 @@ def binary(scale: Fraction) -> tuple[float, int]:
     float, int
         The mantissa, in [1/2, 2], and the exponent.
     """
+    if scale == 1:
+        return 1.0, 0
     shift = scale.numerator.bit_length() - scale.denominator.bit_length()
     return float(scale / Fraction(2) ** shift), shift

@@ -19,13 +19,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations_with_replacement
 
-#: Up to this dimension steps are written out without loops; compiling them takes 2 s at d = 8.
+#: Up to this dimension steps of lanes are written out without loops; compiling them takes 2 s at
+#: d = 8.
 WRITTEN_OUT = 8
+#: The same for single trajectories: from six concepts on, rows in vectors are faster.
+SCALARS_UP_TO = 5
 #: Most steps between two looks where a component is lacking: each look puts back to zero what
 #: rounding makes of it.
 BLOCK = 64
 #: Steps between two looks at the events, attempts to jump, and renormalisations, where nothing is
-#: lacking.
+#: lacking: in lanes, and up to SCALARS_UP_TO in single runs.
 LONG_BLOCK = 256
 #: Trajectories in a tile.
 LANES = 32
@@ -53,7 +56,11 @@ def place(d: int, i: int, j: int) -> int:
 
 
 def single_source(d: int, *, gd: bool, scaled: bool) -> str:
-    """The text of a function that takes steps of one trajectory: the same sums, the same bits.
+    r"""The text of a function that takes steps of one trajectory.
+
+    A single trajectory waits for the longest chain of operations, so euler is written as
+    :math:`w_{ij} + (g_{ij} - \sum_k \tfrac12 \eta (a_i + a_j + 2 a_k) w_{ik} w_{kj})`, with
+    constant factors, and the sum in two halves.
 
     Parameters
     ----------
@@ -64,22 +71,36 @@ def single_source(d: int, *, gd: bool, scaled: bool) -> str:
     Returns
     -------
     str
-        A function ``steps(numbers, block, count)`` of flat arrays: numbers has the entries of X,
-        then eta a_k, then the squares; block, of d^2 rows, takes x_ij after step n at place n of
-        row ``i d + j``, i <= j.
+        A function ``steps(numbers, block, count, length)``: numbers has the entries of X,
+        then eta a_k, then the squares; block, of d^2 rows of the given length, takes x_ij after
+        step n at place n of row ``i d + j``, i <= j.
     """
     entries = d * (d + 1) // 2
     begin = [f"{_w(i, j)} = numbers[{place(d, i, j)}]" for i, j in _pairs(d)]
     begin += [f"r{i} = numbers[{entries + i}]" for i in range(d)]
-    begin.append(f"length = block.shape[0] // {d * d}")
     if scaled:
         begin += [f"s{i} = numbers[{entries + d + i}]" for i in range(d)]
-    body = change(d, gd=gd, scaled=scaled)
+    if gd:
+        body = change(d, gd=True, scaled=scaled)
+    else:
+        for i, j in _pairs(d):
+            begin.append(f"a{i}_{j} = r{i} + r{j}")
+            for k in range(d):
+                square = f" * s{k}" if scaled else ""
+                begin.append(f"f{i}_{j}_{k} = -0.5 * (a{i}_{j} + 2.0 * r{k}){square}")
+        body = []
+        for i, j in _pairs(d):
+            terms = [(f"f{i}_{j}_{k}", f"({_w(i, k)} * {_w(k, j)})") for k in range(d)]
+            middle = (d + 1) // 2
+            total = _chain(terms[:middle], f"a{i}_{j} * {_w(i, j)}")
+            if d > 1:
+                total = f"({total} + {_chain(terms[middle:])})"
+            body.append(f"v{i}_{j} = {_w(i, j)} + {total}")
     for i, j in _pairs(d):
         body += [f"{_w(i, j)} = v{i}_{j}", f"block[{i * d + j} * length + n] = v{i}_{j}"]
     return "\n".join(
         [
-            "def steps(numbers, block, count):",
+            "def steps(numbers, block, count, length):",
             *(f" {line}" for line in begin),
             " for n in range(count):",
             *(f"  {line}" for line in body),
@@ -144,9 +165,8 @@ def _g(i: int, j: int) -> str:
     return f"g{min(i, j)}_{max(i, j)}"
 
 
-def _chain(factors: Iterable[tuple[str, str]]) -> str:
+def _chain(factors: Iterable[tuple[str, str]], total: str = "") -> str:
     """A sum of products, in this order, each rounded once together with its sum."""
-    total = ""
     for first, second in factors:
         total = f"fma({first}, {second}, {total})" if total else f"{first} * {second}"
     return total
