@@ -38,7 +38,9 @@ docs: $(VENV)/all.stamp
 bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.prediction
+	$(BIN)/python -m benchmarks.descents
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy
