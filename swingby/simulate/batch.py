@@ -94,6 +94,7 @@ def simulate_batch(
     skip: bool = True,
     workers: int = 1,
     progress: Callable[[int, int], object] | None = None,
+    device: object = None,
 ) -> BatchRun:
     """Run many trajectories.
 
@@ -127,6 +128,9 @@ def simulate_batch(
         Threads; compiled code runs without the interpreter lock.
     progress : callable, optional
         Called with the number of finished runs and of all.
+    device : {"cpu", "cuda", "cuda:1"} or torch.device, optional
+        Run euler or gd, of any d, as tensors of torch there (extra ``torch``): the same results
+        to rounding, piece after piece whatever `workers` is. Default: compiled code, as above.
 
     Returns
     -------
@@ -137,7 +141,10 @@ def simulate_batch(
     Raises
     ------
     InvalidInput
-        For shapes that do not broadcast, and for values that :func:`simulate` refuses.
+        For shapes that do not broadcast, and for values that :func:`simulate` refuses; for a
+        device that is not there, and for the flow on a device.
+    MissingExtra
+        If a device is given and torch is not installed.
     Interrupted
         On Ctrl-C, within a fraction of a second; its ``batch`` has what was finished.
 
@@ -178,13 +185,20 @@ def simulate_batch(
             progress(int((kept.outcome != NOT_RUN).sum()), total)
 
     halt = threading.Event()
+    through, pieces = run_piece, _pieces(total, threads)
+    if device is not None:
+        # torch takes seconds to import, so only those who ask for it pay.
+        from swingby.simulate.on_torch.piece import on_device
+
+        through, pieces = on_device(device, dynamics, total, d)
+        threads = 1
 
     def run(first: int, last: int) -> Piece:
         part = asked.piece(first, last)
-        return run_piece(part, count, dynamics, swing=least, skip=skip, stop=halt.is_set)
+        return through(part, count, dynamics, swing=least, skip=skip, stop=halt.is_set)
 
     try:
-        _for_each(run, keep, _pieces(total, threads), threads, halt)
+        _for_each(run, keep, pieces, threads, halt)
     except KeyboardInterrupt:
         raise Interrupted(_shaped(kept, asked)) from None
     return _shaped(kept, asked)

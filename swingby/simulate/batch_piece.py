@@ -91,7 +91,7 @@ def run_piece(
     ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
     return Piece(
         half_times=ends.half_times,
-        outcome=_outcomes(ends, batch.signal > 0, missing),
+        outcome=outcomes(ends, batch.signal > 0, missing),
         W=ends.W,
         last_step=ends.last_step,
         executed=ends.executed,
@@ -100,8 +100,21 @@ def run_piece(
     )
 
 
-def _outcomes(ends: Ends, counted: Booleans, missing: Booleans) -> NDArray[np.str_]:
-    """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
+def outcomes(ends: Ends, counted: Booleans, missing: Booleans) -> NDArray[np.str_]:
+    """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together.
+
+    Parameters
+    ----------
+    ends : Ends
+    counted : ndarray of bool, shape (m, d)
+        Concepts with a > 0.
+    missing : ndarray of bool, shape (m, d)
+        Concepts that W(0) has no component for.
+
+    Returns
+    -------
+    ndarray of str, shape (m,)
+    """
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(ends.W - np.eye(ends.W.shape[-1]))
     converged = ((off <= END) | ~pairs).all(axis=(1, 2))

@@ -8,7 +8,7 @@ from typing import Any
 
 #: Dimensions and widths of the question of App. E.2.
 DIMENSIONS = (2, 3, 4, 6, 8, 12)
-WIDTHS = ("d", 16, 64, 256, 1024)
+WIDTHS = (2, 3, 4, 6, 8, 12, 16, 32, 64, 256)
 
 
 def atlas() -> dict[str, Any]:
@@ -42,7 +42,8 @@ def dimension() -> dict[str, Any]:
     Returns
     -------
     dict
-        Six d from 2 to 12, five widths d' from d to 1024, 100 draws of W(0); gd.
+        Six d from 2 to 12, ten widths d' from 2 to 256, 100 draws of W(0); gd. Where d' is below
+        d, W(0) has no component for some concepts.
     """
     return {
         "signal": [[f"{4.0 ** (-k / (d - 1)):.6g}" for k in range(d)] for d in DIMENSIONS],
