@@ -295,4 +295,6 @@ def as_grid(grid: Any) -> SweepGrid:
         return grid
     if isinstance(grid, str) and grid in BUILTIN and not Path(grid).exists():
         grid = BUILTIN[grid]()
+    elif isinstance(grid, str) and "." not in grid and not Path(grid).exists():
+        raise InvalidInput("grid", grid, f"must be a TOML file, or one of {', '.join(BUILTIN)}")
     return SweepGrid.from_toml(grid) if isinstance(grid, (str, Path)) else SweepGrid.from_dict(grid)
