@@ -212,8 +212,8 @@ def _swing(swing: float) -> float:
 
 
 def _pieces(total: int, threads: int) -> list[tuple[int, int]]:
-    """Stretches of runs, a few for every thread where there are enough."""
-    size = max(1, min(PIECE, -(-total // (4 * threads)) if threads > 1 else PIECE))
+    """Stretches of runs, two for every thread where there are no more."""
+    size = max(1, min(PIECE, -(-total // (2 * threads)) if threads > 1 else PIECE))
     return [(first, min(first + size, total)) for first in range(0, total, size)]
 
 

@@ -253,7 +253,11 @@ def first_doubtful(
         return _first_of_sixteen(block, order, count, work)
     if d <= EIGHT_STEPS:
         return _first_of_eight(block, order, count, work)
-    for n in range(count):
+    # The pivots of a large W take as long as a step; a W that is lost stays so for longer than a
+    # block, which is eight steps here.
+    if count == 0 or _all_clear(block, order, count - 1, work):
+        return count
+    for n in range(count - 1):
         if not _all_clear(block, order, n, work):
             return n
-    return count
+    return count - 1
