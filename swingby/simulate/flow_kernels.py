@@ -167,7 +167,7 @@ def advance_flow(
         renormalise(state)
         if any_null:
             project_null(problem, state, part)
-        if skip and jump(problem, state, record, True, stop_at, part, 1) > 0:
+        if skip and jump(problem, state, record, True, stop_at, part, 1, rest) > 0:
             observe(problem, state, record)
             continue
         _expand(problem, state, series, growth, scaled, Y, part)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from swingby.simulate.compiling import compiled
-from swingby.simulate.growth_table import AT_ONCE, BOTH, FIRST, NEITHER
+from swingby.simulate.growth_table import AT_ONCE, BOTH, FIRST, FLOW, GD, KIND, NEITHER
 from swingby.simulate.state import Floats
 
 #: 1 / log(2) as the sum of two floats.
@@ -99,12 +99,14 @@ def _put(
 def fill_tables(
     signals: Floats, steps: Floats, dynamics: int, tables: Floats
 ) -> None:  # pragma: no cover
-    """Fill tables (m, 2, 3, d, d) for signals (m, d) and step sizes (m,).
+    """Fill tables (m, 2, 4, d, d) for signals (m, d) and step sizes (m,).
 
-    `dynamics` is 0 for euler, 1 for gd, 2 for flow.
+    `dynamics` is EULER, GD or FLOW.
     """
     total, d = signals.shape
-    if dynamics == 2:
+    tables[:, :, KIND] = 0.0
+    tables[:, 0, KIND, 0, 0] = dynamics
+    if dynamics == FLOW:
         for m in range(total):
             for i in range(d):
                 for j in range(d):
@@ -128,7 +130,7 @@ def fill_tables(
                     together = signals[m, i] + signals[m, j]
                     apart = (signals[m, i] - signals[m, j]) / 2
                     grown = together
-                    if dynamics == 1:
+                    if dynamics == GD:
                         # The product of two factors: only one of each concept is needed.
                         grown = signals[m, i] if i == j else 0.0
                     for part in range(3):
@@ -145,7 +147,7 @@ def fill_tables(
                     for part in range(3):
                         _put(tables[m], part, i, j, logs[3, place], logs[4, place])
                         place += 1
-            if dynamics == 1:
+            if dynamics == GD:
                 for i in range(d):
                     for j in range(d):
                         of_i, of_j = begin + 3 * (i * d + i), begin + 3 * (j * d + j)

@@ -26,6 +26,9 @@ Array = NDArray[np.float64]
 
 #: Rows of the table: which of the two concepts of an entry are learned.
 NEITHER, FIRST, BOTH = 0, 1, 2
+#: The row whose first number says which map the table is for, and what it says.
+KIND = 3
+EULER, GD, FLOW = 0, 1, 2
 #: Stands for "decays at once": the logarithm of a factor that is zero or negative.
 AT_ONCE = -1e6
 
@@ -43,10 +46,11 @@ def growth_table(signal: Array, eta: float | Array, dynamics: str) -> Array:
 
     Returns
     -------
-    ndarray of shape (..., 2, 3, d, d)
+    ndarray of shape (..., 2, 4, d, d)
         The sum over the first new axis is the logarithm; the second is :data:`NEITHER`,
         :data:`FIRST` (row concept learned, column concept not) or :data:`BOTH`. A factor of zero
-        or less is entered as :data:`AT_ONCE`.
+        or less is entered as :data:`AT_ONCE`. Row :data:`KIND` begins with the map, :data:`EULER`,
+        :data:`GD` or :data:`FLOW`, and is zero otherwise.
 
     References
     ----------
@@ -66,6 +70,7 @@ def growth_table(signal: Array, eta: float | Array, dynamics: str) -> Array:
     signals = given.reshape(-1, d)
     steps = np.empty(shape)
     steps[...] = eta
-    tables = np.empty((len(signals), 2, 3, d, d))
-    fill_tables(signals, steps.reshape(-1), {"euler": 0, "gd": 1, "flow": 2}[dynamics], tables)
-    return tables.reshape(*shape, 2, 3, d, d)
+    tables = np.empty((len(signals), 2, 4, d, d))
+    kind = {"euler": EULER, "gd": GD, "flow": FLOW}[dynamics]
+    fill_tables(signals, steps.reshape(-1), kind, tables)
+    return tables.reshape(*shape, 2, 4, d, d)

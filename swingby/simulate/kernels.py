@@ -13,7 +13,7 @@ import numpy as np
 
 from swingby.simulate.compiled_steps import take_steps
 from swingby.simulate.compiling import compiled
-from swingby.simulate.jump_kernels import LEARNED, jump, renormalise
+from swingby.simulate.jump_kernels import jump, renormalise
 from swingby.simulate.observation_kernels import near_goal, observe, watch, write_records
 from swingby.simulate.pivot_kernels import (
     find_negative_pivot,
@@ -47,6 +47,8 @@ from swingby.simulate.vectors import WIDTH, aligned
 REACHED, BUDGET_SPENT, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
 #: W does not change any more when every update is at most one unit in the last place of 1.
 REST = 2.0**-52
+#: A coupling of two concepts this close to 1 has no event left.
+LEARNED = 1e-6
 #: Entries between two learned concepts below this are held as 0.
 SMALLEST = 1e-300
 #: From this dimension on, products of matrices are left to BLAS.
@@ -207,7 +209,7 @@ def advance(
             renormalise(state)
         if any_null and gd:
             project_null(problem, state, Q)
-        if skip and jump(problem, state, record, gd, stop_at, Q, 1) > 0:
+        if skip and jump(problem, state, record, gd, stop_at, Q, 1, rest) > 0:
             observe(problem, state, record)
             continue
         before = counters[STEP]

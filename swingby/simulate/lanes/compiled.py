@@ -33,7 +33,7 @@ def lane_steps(d: int, *, gd: bool, scaled: bool, watched: bool) -> Any:
 
 @functools.cache
 def lane_look(d: int, *, gd: bool, watched: bool) -> Any:
-    """A function ``look(tile, skip)`` that compiled code can call.
+    """A function ``look(tile, skip, rest)`` that compiled code can call.
 
     Parameters
     ----------
@@ -47,4 +47,4 @@ def lane_look(d: int, *, gd: bool, watched: bool) -> Any:
     """
     text = source.look_source(d, gd=gd, watched=watched)
     name = f"look_{d}_{'gd' if gd else 'euler'}{'_watched' * watched}"
-    return compile_text(text, "look", name, types.void(FLAT, types.float64), source)
+    return compile_text(text, "look", name, types.void(FLAT, types.float64, types.float64), source)

@@ -96,6 +96,7 @@ def run_tile(
                             lane,
                             most,
                             gd,
+                            rest,
                             skip,
                             watched,
                             state,
@@ -122,7 +123,7 @@ def run_tile(
         if changed and tail != 0:
             taken = tail
             _advance(steps, tile, at, taken, d)
-            look(numbers, 0.0)
+            look(numbers, 0.0, 0.0)
             others = False
             for lane in range(LANES):
                 if tile.end[lane] == tile.clock[0]:
@@ -152,7 +153,7 @@ def run_tile(
             if not others:
                 continue
         _advance(steps, tile, at, block - taken, d)
-        look(numbers, 1.0 if skip or rest else 0.0)
+        look(numbers, 1.0 if skip else 0.0, 1.0 if rest else 0.0)
         for lane in range(LANES):
             if numbers[at.due * LANES + lane] != 0.0 and tile.owner[lane] >= 0:
                 changed = True
@@ -238,9 +239,12 @@ def _treat(
         project(tile, queue, at, lane, state, model, work, watched)
     large = numbers[at.large * LANES + lane] != 0.0
     ready = numbers[at.ready * LANES + lane] != 0.0
-    if rest and ready and at_rest(tile, queue, at, lane):
+    settled = numbers[at.settled * LANES + lane] != 0.0
+    if rest and settled and at_rest(tile, queue, at, lane):
         tile.end[lane] = tile.clock[0]
         return
     ready = ready and skip
     if tile.end[lane] > tile.clock[0] and (large or ready):
-        leap(tile, queue, at, lane, most, gd, skip, watched, state, model, record, work, block)
+        leap(
+            tile, queue, at, lane, most, gd, rest, skip, watched, state, model, record, work, block
+        )

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from swingby.simulate.compiling import compiled, compiled_inside
-from swingby.simulate.jump_kernels import LEARNED, jump, renormalise, scale_up
+from swingby.simulate.jump_kernels import jump, renormalise
+from swingby.simulate.jump_landing import scale_up
+from swingby.simulate.kernels import LEARNED
 from swingby.simulate.lanes.rows import Rows
 from swingby.simulate.lanes.tile import Ends, Queue, Tile
 from swingby.simulate.pivot_kernels import project_null
@@ -51,9 +53,9 @@ def unpack(tile: Tile, at: Rows, lane: int, state: State) -> None:  # pragma: no
         state.square[i] = scale_up(1.0, 2 * state.exponent[i])
         for j in range(d):
             state.weight[i, j] = scale_up(1.0, state.exponent[i] + state.exponent[j])
-            # Peaks are not kept here: to a jump all entries count as suppressed.
+            # Peaks are not kept here: to a jump all entries are suppressed, and far below them.
             state.suppressed[i, j] = 0
-            state.peak[i, j] = 0.0
+            state.peak[i, j] = np.inf
     for place in (RECORDED, STARTED, EXECUTED):
         state.counters[place] = 0
     state.counters[DIVERGED] = -1
@@ -83,6 +85,8 @@ def problem_of(queue: Queue, owner: int, model: Problem) -> Problem:  # pragma: 
     """The constants of one trajectory; `model` lends the arrays that all share."""
     d = model.sums.shape[0]
     for i in range(d):
+        model.counted[i] = queue.signal[owner, i] > 0.0
+        model.goal[i] = 0.0 if queue.goal[owner, i] == 0.0 else 1.0
         for j in range(d):
             model.sums[i, j] = queue.signal[owner, i] + queue.signal[owner, j]
     return Problem(
@@ -182,6 +186,7 @@ def leap(
     lane: int,
     most: int,
     gd: bool,
+    rest: bool,
     skip: bool,
     watched: bool,
     state: State,
@@ -199,7 +204,7 @@ def leap(
     total = 0
     while state.counters[STEP] < stop_at:
         renormalise(state)
-        n = jump(problem, state, record, gd, stop_at, work, grain) if skip else 0
+        n = jump(problem, state, record, gd, stop_at, work, grain, rest) if skip else 0
         if n == 0:
             break
         total += n

@@ -24,7 +24,8 @@ class Rows(NamedTuple):
     point; root (d): 2^(m_k); swing: by how much the test loss has to fall; null: 1 where a pivot
     is kept at zero; lost: 1 where W was seen not to be positive semidefinite.
 
-    What a look finds, from `loaded` on: infinite, ready, doubtful, large, due; all 1 or 0.
+    What a look finds, from `loaded` on: infinite, ready (for a jump), settled, doubtful,
+    large, due; 0 for no.
     `end`: how many rows there are.
     """
 
@@ -49,6 +50,7 @@ class Rows(NamedTuple):
     loaded: int
     infinite: int
     ready: int
+    settled: int
     doubtful: int
     large: int
     due: int
@@ -80,7 +82,7 @@ def rows(d: int, *, watched: bool = False) -> Rows:
         "swing": extra,
         **dict.fromkeys(("null", "lost"), 1),
         "loaded": 0,
-        **dict.fromkeys(("infinite", "ready", "doubtful", "large", "due"), 1),
+        **dict.fromkeys(("infinite", "ready", "settled", "doubtful", "large", "due"), 1),
         "end": 0,
     }
     begins, total = {}, 0

@@ -136,7 +136,7 @@ def run_lanes(
     from swingby.simulate.pivot_kernels import quiet_steps
 
     total, d = arranged.signal.shape
-    growth, which = np.zeros((1, 2, 3, d, d)), np.zeros(total, dtype=np.int64)
+    growth, which = np.zeros((1, 2, 4, d, d)), np.zeros(total, dtype=np.int64)
     if skip:
         first, which = distinct(arranged.signal, arranged.eta)
         growth = growth_table(arranged.signal[first], arranged.eta[first], dynamics)

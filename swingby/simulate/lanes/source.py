@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from itertools import combinations_with_replacement
 
-from swingby.simulate.jump_kernels import LEARNED
+from swingby.simulate.jump_coefficients import kept_order, threshold
+from swingby.simulate.kernels import LEARNED
 from swingby.simulate.lanes.rows import Rows, row, rows
 from swingby.simulate.pivot_kernels import PIVOT_ROUNDING
 from swingby.simulate.step_source import LANES, change, place
 
-#: |w_kk| at which a lane may jump; see jump_kernels.
+#: |w_kk| of a concept that is not learned in a lane that has settled.
 TINY = 1e-17
 #: x_kk from which on factors of two go to m_k.
 LARGE = 2.0**200
@@ -102,22 +103,28 @@ def look_source(d: int, *, gd: bool, watched: bool) -> str:
     Returns
     -------
     str
-        A function ``look(tile, skip)`` that fills the rows from `loaded` on; `skip` is 1.0 where
-        lanes may jump and else 0.0. Pivots of LDL^T are formed in the order of the concepts as
-        given; one that is not clearly positive is to be looked at again in descending order of a.
+        A function ``look(tile, skip, rest)`` that fills the rows from `loaded` on; `skip` is 1.0
+        where lanes may jump and else 0.0, `rest` where they end once they have settled. Pivots of
+        LDL^T are formed in the order of the concepts as given; one that is not clearly positive
+        is to be looked at again in descending order of a.
     """
     at = rows(d, watched=watched)
     every = list(_pairs(d))
     body = [f"p{i}_{j} = {row(place(d, i, j))}" for i, j in every]
     # 0 for a finite number, nan for any other.
     body.append("f = " + " + ".join(f"p{i}_{j} * 0.0" for i, j in every))
-    body += ["infinite = 0.0 if f == 0.0 else 1.0", "ready, large = 1.0, 0.0"]
+    body += ["infinite = 0.0 if f == 0.0 else 1.0", "ready, settled, large = 1.0, 1.0, 0.0"]
+    reach = threshold(kept_order(d, True))
     for k in range(d):
         body += [
             f"s, w = {row(at.square + k)}, p{k}_{k} * {row(at.square + k)}",
-            f"still = 1.0 if p{k}_{k} == {row(at.past + k)} else 0.0",
-            f"still = still if abs(w - 1.0) < {LEARNED!r} else 0.0",
-            f"ready *= 1.0 if abs(w) <= {TINY!r} else still",
+            # A concept without a signal of its own stays where it is.
+            f"free = 1.0 if {row(at.rates + k)} == 0.0 else 0.0",
+            f"near = 1.0 if abs(w - 1.0) <= {reach!r} else free",
+            f"ready *= 1.0 if abs(w) <= {reach!r} else near",
+            f"still = 1.0 if p{k}_{k} == {row(at.past + k)} else free",
+            f"still = still if abs(w - 1.0) < {LEARNED!r} else free",
+            f"settled *= 1.0 if abs(w) <= {TINY!r} else still",
             # The square is 1 where W is held as it is.
             f"big = 1.0 if abs(p{k}_{k}) > {LARGE!r} else 0.0",
             "large += big if s < 1.0 else 0.0",
@@ -129,11 +136,13 @@ def look_source(d: int, *, gd: bool, watched: bool) -> str:
         f"doubtful = doubtful if {row(at.lost)} == 0.0 else 0.0",
         f"{row(at.infinite)} = infinite",
         f"{row(at.ready)} = ready",
+        f"{row(at.settled)} = settled",
         f"{row(at.doubtful)} = doubtful",
         f"{row(at.large)} = large",
-        f"{row(at.due)} = infinite + doubtful + large + skip * ready + {row(at.null)}",
+        f"due = infinite + doubtful + large + {row(at.null)}",
+        f"{row(at.due)} = due + skip * ready + rest * settled",
     ]
-    return _function("look(tile, skip)", [], body)
+    return _function("look(tile, skip, rest)", [], body)
 
 
 def _doubt(d: int) -> list[str]:

@@ -38,7 +38,7 @@ class Queue(NamedTuple):
     numbers (m, loaded): rows of each, as a lane takes them; exponent (m, d): W(0) = D X D; signal
     (m, d); eta (m,); stop (m,): the step at which each ends; null (m, d): concepts whose pivot is
     kept at zero; goal (m, d): where w_kk is at rest, nan for anywhere; order (m, d): concepts by
-    descending a; growth (u, 2, 3, d, d): one for each different pair of signal and eta, and which
+    descending a; growth (u, 2, 4, d, d): one for each different pair of signal and eta, and which
     one is whose (m,).
     """
 

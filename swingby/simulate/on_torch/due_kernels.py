@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from swingby.simulate.compiling import compiled, compiled_inside
-from swingby.simulate.jump_kernels import jump, move_exponents, renormalise, scale_up
+from swingby.simulate.jump_kernels import jump, renormalise
+from swingby.simulate.jump_landing import move_exponents, scale_up
 from swingby.simulate.on_torch.board import Register
 from swingby.simulate.on_torch.look import DOUBTFUL, IS_LARGE, READY
 from swingby.simulate.on_torch.runs import Course, Numbers, Runs
@@ -93,9 +94,9 @@ def _lay_out(
         state.still[i] = numbers.X[r, i, i] == past[r, i]
         for j in range(d):
             state.X[i, j] = numbers.X[r, i, j]
-            # Peaks are not kept here: to a jump all entries count as suppressed.
+            # Peaks are not kept here: to a jump all entries are suppressed, and far below them.
             state.suppressed[i, j] = 0
-            state.peak[i, j] = 0.0
+            state.peak[i, j] = np.inf
     # By nothing, which makes the weights anew.
     move_exponents(state, bench.shift)
     state.counters[STEP] = register.step[r]
@@ -109,6 +110,8 @@ def _leap(
     owner, model, state = register.owner[r], bench.model, bench.state
     d = past.shape[1]
     for i in range(d):
+        model.counted[i] = runs.signal[owner, i] > 0.0
+        model.goal[i] = 0.0 if runs.goal[owner, i] == 0.0 else 1.0
         for j in range(d):
             model.sums[i, j] = runs.signal[owner, i] + runs.signal[owner, j]
     problem = Problem(
@@ -126,7 +129,10 @@ def _leap(
     stop_at = runs.stop[owner]
     while state.counters[STEP] < stop_at:
         renormalise(state)
-        if jump(problem, state, bench.record, course.gd, stop_at, bench.work, course.block) == 0:
+        n = jump(
+            problem, state, bench.record, course.gd, stop_at, bench.work, course.block, course.rest
+        )
+        if n == 0:
             break
         for k in range(d):
             past[r, k] = np.nan

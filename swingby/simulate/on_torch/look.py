@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from swingby.simulate.jump_kernels import LEARNED
+from swingby.simulate.jump_coefficients import kept_order, threshold
+from swingby.simulate.kernels import LEARNED
 from swingby.simulate.lanes.source import LARGE, TINY
 from swingby.simulate.on_torch.board import Board
 from swingby.simulate.on_torch.runs import Course
@@ -43,10 +44,9 @@ def look(torch: Any, board: Board, course: Course) -> Booleans:
     diagonal = X.diagonal(dim1=1, dim2=2)
     ready = resting = none
     if course.skip or course.rest:
-        quiet = _quiet(board)
         W = X * board.root[:, :, None] * board.root[:, None, :]
-        ready = quiet & _loose(board, W) if course.skip else none
-        resting = quiet & _at_rest(torch, board, W) if course.rest else none
+        ready = _near(board, W) if course.skip else none
+        resting = _settled(board) & _at_rest(torch, board, W) if course.rest else none
     flags = [
         ~torch.isfinite(X).flatten(1).all(1),
         ready & ~resting,
@@ -57,22 +57,23 @@ def look(torch: Any, board: Board, course: Course) -> Booleans:
     return np.array(torch.stack(flags).cpu().numpy())
 
 
-def _quiet(board: Board) -> Any:
-    """Runs in which every concept is learned and stands still, or is tiny."""
+def _settled(board: Board) -> Any:
+    """Runs in which every concept is learned and stands still, is tiny, or has no signal."""
     diagonal = board.now.X.diagonal(dim1=1, dim2=2)
     w = diagonal * board.square
     learned = ((w - 1).abs() < LEARNED) & (diagonal == board.past)
-    return (learned | (w.abs() <= TINY)).all(1)
+    return (learned | (w.abs() <= TINY) | (board.rates == 0)).all(1)
 
 
-def _loose(board: Board, W: Any) -> Any:
-    """Runs in which every entry off the diagonal is tiny, or its two signals are equal.
-
-    Of the other conditions of a jump this one costs little; the host looks at the rest.
-    """
+def _near(board: Board, W: Any) -> Any:
+    """Runs near a W with some concepts learned, where an attempt to jump is worth its price."""
+    reach = threshold(kept_order(W.shape[1], True))
+    w = W.diagonal(dim1=1, dim2=2)
+    diagonal = ((w - 1).abs() <= reach) | (w.abs() <= reach) | (board.rates == 0)
     alike = board.rates[:, :, None] == board.rates[:, None, :]
-    # True on the diagonal. A little above TINY, since W is rounded.
-    return ((W.abs() <= 1.01 * TINY) | alike).flatten(1).all(1)
+    # True on the diagonal. A little more than the reach, since W is rounded.
+    others = (W.abs() <= 1.01 * reach) | alike
+    return diagonal.all(1) & others.flatten(1).all(1)
 
 
 def _at_rest(torch: Any, board: Board, W: Any) -> Any:

@@ -17,7 +17,7 @@ class Runs(NamedTuple):
 
     signal (m, d); eta (m,); stop (m,): the step at which each ends; null (m, d): concepts whose
     pivot is kept at zero; goal (m, d): where w_kk is at rest, nan for anywhere; order (m, d):
-    concepts by descending a; growth (u, 2, 3, d, d): one for each different pair of signal and
+    concepts by descending a; growth (u, 2, 4, d, d): one for each different pair of signal and
     eta, and which one is whose (m,); point (m, d): the test point; swing (m,): by how much the
     test loss has to fall to descend.
     """
@@ -99,7 +99,7 @@ def make_runs(
 
     signal, eta = arranged.signal, arranged.eta
     total, d = signal.shape
-    growth, which = np.zeros((1, 2, 3, d, d)), np.zeros(total, dtype=np.int64)
+    growth, which = np.zeros((1, 2, 4, d, d)), np.zeros(total, dtype=np.int64)
     if skip:
         first, which = distinct(signal, eta)
         growth = growth_table(signal[first], eta[first], dynamics)
