@@ -121,7 +121,10 @@ def look_source(d: int, *, gd: bool, watched: bool) -> str:
             # A concept without a signal of its own stays where it is.
             f"free = 1.0 if {row(at.rates + k)} == 0.0 else 0.0",
             f"near = 1.0 if abs(w - 1.0) <= {reach!r} else free",
-            f"ready *= 1.0 if abs(w) <= {reach!r} else near",
+            # Growth over as many steps as a jump has to save to be worth its price.
+            f"grown = 1.0 + {row(at.rates + k)}",
+            *["grown = grown * grown if grown < 1e150 else grown"] * (12 if d <= 4 else 10),
+            f"ready *= 1.0 if abs(w) * grown <= {reach!r} else near",
             f"still = 1.0 if p{k}_{k} == {row(at.past + k)} else free",
             f"still = still if abs(w - 1.0) < {LEARNED!r} else free",
             f"settled *= 1.0 if abs(w) <= {TINY!r} else still",
@@ -129,6 +132,10 @@ def look_source(d: int, *, gd: bool, watched: bool) -> str:
             f"big = 1.0 if abs(p{k}_{k}) > {LARGE!r} else 0.0",
             "large += big if s < 1.0 else 0.0",
         ]
+    for i, j in every:
+        if i != j:
+            squares = f"(p{i}_{j} * {row(at.square + i)}) * (p{i}_{j} * {row(at.square + j)})"
+            body.append(f"ready = ready if {squares} <= {reach**2!r} else 0.0")
     body.append("doubtful = 0.0")
     if not gd:
         body += _doubt(d)
