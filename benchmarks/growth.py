@@ -80,6 +80,11 @@ def work(d: int) -> int:
     return 2 * d * entries + 4 * entries
 
 
+def steps_of(d: int) -> int:
+    """Steps of a run that takes about a tenth of a second, beside which its start is nothing."""
+    return min(100_000, max(400, 2_000_000_000 // d**3))
+
+
 def exponents(sizes: list[int], seconds: list[float], what: str, unit: str) -> list[str]:
     """A row on how time grows with one size."""
     return [what, f"{sizes[0]} to {sizes[-1]} {unit}", f"{slope(sizes, seconds):.2f}"]
@@ -99,7 +104,7 @@ def growth() -> list[list[str]]:
             seconds = [best(batch(d, 16 * LANES, STEPS)) for d in sizes]
             found.append(exponents(sizes, seconds, "d, batch", "concepts"))
         else:
-            each = [max(20, 20_000_000 // d**3) for d in sizes]
+            each = [steps_of(d) for d in sizes]
             seconds = [best(own_run(d, n), 3) / n for d, n in zip(sizes, each, strict=True)]
             found.append(exponents(sizes, seconds, "d, one run", "concepts"))
     for d in (3, 8):
@@ -145,7 +150,7 @@ def shares(folder: Path) -> list[list[str]]:
         rate = 16 * LANES * STEPS / best(batch(d, 16 * LANES, STEPS)) * work(d) / 1e9
         found.append([f"batch, euler, d = {d}", "GFLOP a second", f"{rate:.1f}, {rate / peak:.0%}"])
     for d in (8, 64, 256):
-        steps = max(20, 20_000_000 // d**3)
+        steps = steps_of(d)
         rate = steps / best(own_run(d, steps), 3) * 2 * d**3 / 1e9
         found.append([f"one run, d = {d}", "GFLOP a second", f"{rate:.1f}, {rate / peak:.0%}"])
     return found

@@ -33,6 +33,9 @@ _DYNAMICS = "theory/test_dynamics.py::test_"
 _ODDS = "theory/test_odds.py::test_"
 _STEP = "theory/test_finite_step.py::test_"
 _LANES = "simulate/test_lanes.py::test_"
+_STEPS = "simulate/test_steps.py::test_"
+_JUMPS = "simulate/test_jumps.py::test_"
+_SWEEPING = "sweeping/test_"
 _WATCHED = "simulate/test_watched_lanes.py::test_"
 _DOUBTS = "theory/test_doubts.py::test_"
 _PIVOTS = "theory/test_pivots.py::test_"
@@ -630,18 +633,18 @@ MUTANTS = (
         (_LANES + "a_step_of_every_lane_is_the_printed_formula",),
     ),
     Mutant(
-        "the bracket of (D.2) counts a quarter in loops",
-        "simulate/kernels.py",
-        "(G[i, j] - 0.5 * (Y[i, j] + Y[j, i]))",
-        "(G[i, j] - 0.25 * (Y[i, j] + Y[j, i]))",
-        (_KERNELS + "every_step_is_that_of_the_printed_formula",),
+        "the bracket of (D.2) counts a quarter in tiles",
+        "simulate/tile_steps.py",
+        "return x + fused(spread(-0.5), y, (rate + rates) * x)",
+        "return x + fused(spread(-0.25), y, (rate + rates) * x)",
+        (_STEPS + "steps_are_the_printed_maps",),
     ),
     Mutant(
-        "gd adds eta B W B for eta^2 B W B in loops",
-        "simulate/kernels.py",
-        "+ (eta * eta) * second",
-        "+ eta * second",
-        (_KERNELS + "every_step_is_that_of_the_printed_formula",),
+        "gd adds eta B W B for eta^2 B W B in tiles",
+        "simulate/tile_steps.py",
+        "fused(spread(-0.5), total, rate * c))",
+        "fused(spread(-0.5), total, c))",
+        (_STEPS + "steps_are_the_printed_maps",),
     ),
     Mutant(
         "a lane is reached too early",
@@ -649,13 +652,6 @@ MUTANTS = (
         "0.0 if v{i}_{i} >= ",
         "0.0 if 2 * v{i}_{i} >= ",
         (_LANES + "a_step_of_every_lane_is_the_printed_formula",),
-    ),
-    Mutant(
-        "what rounding makes of an absent component grows in lanes",
-        "simulate/lanes/run.py",
-        "(held, BLOCK)",
-        "(held, LONG_BLOCK)",
-        (_LANES + "special_starts_end_as_single_runs_do[gd]",),
     ),
     Mutant(
         "a rise of the test loss counts as a descent in lanes",
@@ -677,6 +673,106 @@ MUTANTS = (
         "parts[..., 1].astype(np.int64)",
         "0 * parts[..., 1].astype(np.int64)",
         (_WATCHED + "a_scale_is_what_it_multiplies_w_by",),
+    ),
+    Mutant(
+        "a quadratic term pushes the wrong way",
+        "simulate/jump_coefficients.py",
+        "value = -0.5 * eta * (left + right)",
+        "value = 0.5 * eta * (left + right)",
+        (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+    ),
+    Mutant(
+        "gd forgets its second quadratic term",
+        "simulate/jump_coefficients.py",
+        "value += 0.25 * (eta * left) * (eta * right)",
+        "value += 0.0",
+        (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+    ),
+    Mutant(
+        "gd forgets its cubic term",
+        "simulate/jump_coefficients.py",
+        "value += cubic * ends",
+        "value += 0.0",
+        (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+    ),
+    Mutant(
+        "a path of four is not cut in the middle",
+        "simulate/jump_coefficients.py",
+        "value += q[i, m, j] * part * second[m, h, j]",
+        "value += 0.0",
+        (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+    ),
+    Mutant(
+        "a landing without second order",
+        "simulate/jump_expansion.py",
+        "V[i, j] = Z[i, j] + total",
+        "V[i, j] = Z[i, j]",
+        (_JUMPS + "there_and_back_again",),
+    ),
+    Mutant(
+        "rounding of an absent component grows for a whole block",
+        "simulate/lanes/run.py",
+        "blocks[held] = [quiet_steps(one)",
+        "blocks[held] = [64 + 0 * quiet_steps(one)",
+        (_LANES + "coarse_steps_from_a_start_of_rank_one_keep_the_rank",),
+    ),
+    Mutant(
+        "the median margin of an even pixel is the lower one",
+        "sweeping/phases/cells.py",
+        "middle[some] = (low + high) / 2",
+        "middle[some] = low",
+        (_SWEEPING + "phase_cells.py::test_numbers_of_a_pixel_by_hand",),
+    ),
+    Mutant(
+        "an unfinished run counts its descents",
+        "sweeping/phases/cells.py",
+        "ended = done & finished & (table.descents >= 0)",
+        "ended = done & (table.descents >= 0)",
+        (_SWEEPING + "phase_cells.py::test_an_unfinished_run_counts_no_descents",),
+    ),
+    Mutant(
+        "a line around pixels without a margin",
+        "sweeping/phases/marks.py",
+        "return ((one > 1) & (other <= 1)) | ((one <= 1) & (other > 1))",
+        "return (one > 1) != (other > 1)",
+        (_SWEEPING + "phase_picture.py::test_the_line_of_margin_one_runs_between_pixels",),
+    ),
+    Mutant(
+        "undecided points among the disagreements",
+        "sweeping/phases/disagreements.py",
+        "AND predicted != '{Label.UNDECIDED}'",
+        "AND predicted != '{Label.DIVERGED}x'",
+        (_SWEEPING + "phase_disagreements.py::test_the_surest_comes_first",),
+    ),
+    Mutant(
+        "margins of a swing the wrong way round",
+        "verify/predict_swing.py",
+        "(1.0, needed, 1 / needed)",
+        "(1.0, 1 / needed, needed)",
+        (
+            "verify/test_predict_swing.py::test_a_threshold_at_a_decisive_size_leaves_the_count_open",
+        ),
+    ),
+    Mutant(
+        "the test point of a batch in the wrong order",
+        "verify/batched/curve.py",
+        'columns["point"][:] = np.take_along_axis(point, order, axis=1)',
+        'columns["point"][:] = point',
+        ("verify/test_predict_swing.py::test_exact_symmetries_change_no_bit",),
+    ),
+    Mutant(
+        "a piece of a batch begins at the first instance",
+        "verify/batched/curve_arguments.py",
+        "np.arange(first, first + count)",
+        "np.arange(count)",
+        ("verify/test_predict_swing.py::test_pieces_are_put_together_in_order",),
+    ),
+    Mutant(
+        "a point that diverges is foreseen in order",
+        "sweeping/together.py",
+        "runs_away = batch.trapped & ~batch.undecided & (batch.share < 0)",
+        "runs_away = batch.trapped & ~batch.undecided & (batch.share > 0)",
+        (_SWEEPING + "measure.py::test_what_runs_away_is_foreseen_together",),
     ),
     Mutant(
         "progress says all before it is done",

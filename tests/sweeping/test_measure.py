@@ -162,3 +162,13 @@ def test_numbers_survive_json():
 def test_the_order_of_learning_by_hand(signal, times, label):
     found = labels._order_label(tuple(map(Fraction, signal)), np.array(times, dtype=float))
     assert found == label
+
+
+def test_what_runs_away_is_foreseen_together(monkeypatch):
+    # The drift of euler turns pivots of a tiny W(0) negative; the law of a single point says so.
+    grid = SweepGrid(signal=[[4, 1]], omega="1e-100", eta="0.2", width=2, seeds=6, dynamics="euler")
+    together = [row.results for row in measure(list(grid.points()))]
+    monkeypatch.setattr(module, "predict_together", lambda given: {})
+    alone = [row.results for row in measure(list(grid.points()))]
+    assert [row["predicted"] for row in together] == [row["predicted"] for row in alone]
+    assert Label.DIVERGED in {row["predicted"] for row in together}
