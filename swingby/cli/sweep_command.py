@@ -33,6 +33,7 @@ _PICTURES = (".png", ".pdf", ".svg")
 @click.option("--y", metavar="NAME", help="Its axis up. Default: quantities that vary.")
 @click.option("--where", multiple=True, metavar="NAME=VALUE", help="Draw and list these alone.")
 @click.option("--disagreements", is_flag=True, help="List points not observed as predicted.")
+@click.option("--descents", is_flag=True, help="Count descents of the test loss by dimension.")
 @click.option("--restart", is_flag=True, help="Measure every point again; rows are replaced.")
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 def sweep(
@@ -48,6 +49,7 @@ def sweep(
     y: str | None,
     where: tuple[str, ...],
     disagreements: bool,
+    descents: bool,
     restart: bool,
     as_json: bool,
 ) -> int:
@@ -96,7 +98,14 @@ def sweep(
     if diagram is not None:
         result.phase_diagram(x, y, where=asked).save_picture(diagram)
     found = result.disagreements(where=asked) if disagreements else None
-    return _tell(result, found, as_json=as_json)
+    if descents and as_json:
+        raise InvalidInput("descents", "json", "must not be given together with json")
+    code = _tell(result, found, as_json=as_json)
+    if descents:
+        from swingby.sweeping.phases.descent_counts import descent_counts
+
+        click.echo("\n" + descent_counts(result).to_grid().to_text(width=terminal_width(80)))
+    return code
 
 
 def _check_file(argument: str, path: str | None, endings: tuple[str, ...]) -> None:

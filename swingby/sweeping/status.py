@@ -80,8 +80,14 @@ def status_grid(status: Status, store: Path) -> Grid:
     agreed = sum(count for (said, seen), count in status.labels.items() if said == seen)
     below = [f"failed, {count}: {reason}" for reason, count in status.reasons.items()]
     if status.labels:
-        share = agreed / sum(status.labels.values())
-        below.insert(0, f"predicted as observed: {agreed} ({100 * share:.4g}%)")
+        # What the law leaves open, and what the steps did not reach, is neither right nor wrong.
+        decided = sum(
+            count
+            for (said, seen), count in status.labels.items()
+            if said != Label.UNDECIDED and seen != Label.UNFINISHED
+        )
+        share = f" ({100 * agreed / decided:.4g}%)" if decided else ""
+        below.insert(0, f"predicted as observed: {agreed} of {decided} decided points{share}")
     return Grid(
         title=f"Sweep {store}",
         columns=["predicted \\ observed", *(f">{name}" for name in observed)],

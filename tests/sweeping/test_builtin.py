@@ -51,3 +51,23 @@ def test_descents_are_predicted_as_observed():
     assert {row["descents"] for row in decided} == {1, 2}
     for row in decided:
         assert row["predicted_transient"] == pytest.approx(row["transient"], rel=0.05)
+
+
+def test_descents_are_counted_by_dimension(tmp_path):
+    from swingby.sweeping.phases.descent_counts import descent_counts
+    from swingby.sweeping.sweep import sweep
+
+    grid = {"signal": [[1, 0.25], [1, 0.5, 0.25]], "omega": 1e-3, "eta": 0.05, "seeds": 12}
+    result = sweep(
+        {**grid, "dynamics": "gd"}, store=tmp_path / "a.sqlite", workers=0, progress=False
+    )
+    counts = descent_counts(result)
+    rows = [row.results for row in result.rows()]
+    assert sum(counts.counts.values()) == len(rows) == 24
+    said = [(row["predicted_descents"], row["descents"]) for row in rows]
+    assert counts.decided == sum(predicted is not None for predicted, _ in said)
+    assert counts.agreed == sum(predicted == seen for predicted, seen in said)
+    two = [one for one, row in zip(said, rows, strict=True) if len(row["signal"]) == 2]
+    decided = [one for one in two if one[0] is not None]
+    assert counts.share(2, 2)[1] == sum(seen == 2 for _, seen in decided) / len(decided)
+    assert "Descents of the test loss" in counts.to_grid().to_text()
