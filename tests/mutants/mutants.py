@@ -20,6 +20,8 @@ class Mutant:
     tests : tuple of str
         Node ids below ``tests/``; fast, and at least one must fail. Tests that shrink their
         failures are slow here.
+    slow : bool
+        Compiling what is mutated takes long: for ``make test-full`` alone.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+    slow: bool = False
 
 
 _DYNAMICS = "theory/test_dynamics.py::test_"
@@ -638,6 +641,7 @@ MUTANTS = (
         "return x + fused(spread(-0.5), y, (rate + rates) * x)",
         "return x + fused(spread(-0.25), y, (rate + rates) * x)",
         (_STEPS + "steps_are_the_printed_maps",),
+        slow=True,
     ),
     Mutant(
         "gd adds eta B W B for eta^2 B W B in tiles",
@@ -645,6 +649,7 @@ MUTANTS = (
         "fused(spread(-0.5), total, rate * c))",
         "fused(spread(-0.5), total, c))",
         (_STEPS + "steps_are_the_printed_maps",),
+        slow=True,
     ),
     Mutant(
         "a lane is reached too early",
@@ -652,6 +657,7 @@ MUTANTS = (
         "0.0 if v{i}_{i} >= ",
         "0.0 if 2 * v{i}_{i} >= ",
         (_LANES + "a_step_of_every_lane_is_the_printed_formula",),
+        slow=True,
     ),
     Mutant(
         "a rise of the test loss counts as a descent in lanes",
@@ -659,6 +665,7 @@ MUTANTS = (
         "+= 1.0 if fell else 0.0",
         "+= 1.0 if rose else 0.0",
         (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+        slow=True,
     ),
     Mutant(
         "the transient of a lane is the smallest entry on the way",
@@ -666,6 +673,7 @@ MUTANTS = (
         "t = u if u > t else t",
         "t = u if u < t else t",
         (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+        slow=True,
     ),
     Mutant(
         "a batch forgets the exponent of omega",
@@ -680,6 +688,7 @@ MUTANTS = (
         "value = -0.5 * eta * (left + right)",
         "value = 0.5 * eta * (left + right)",
         (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+        slow=True,
     ),
     Mutant(
         "gd forgets its second quadratic term",
@@ -687,6 +696,7 @@ MUTANTS = (
         "value += 0.25 * (eta * left) * (eta * right)",
         "value += 0.0",
         (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+        slow=True,
     ),
     Mutant(
         "gd forgets its cubic term",
@@ -694,6 +704,7 @@ MUTANTS = (
         "value += cubic * ends",
         "value += 0.0",
         (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+        slow=True,
     ),
     Mutant(
         "a path of four is not cut in the middle",
@@ -701,6 +712,7 @@ MUTANTS = (
         "value += q[i, m, j] * part * second[m, h, j]",
         "value += 0.0",
         (_JUMPS + "one_step_is_linear_in_the_new_coordinates",),
+        slow=True,
     ),
     Mutant(
         "a landing without second order",
@@ -708,6 +720,7 @@ MUTANTS = (
         "V[i, j] = Z[i, j] + total",
         "V[i, j] = Z[i, j]",
         (_JUMPS + "there_and_back_again",),
+        slow=True,
     ),
     Mutant(
         "rounding of an absent component grows for a whole block",
@@ -759,6 +772,7 @@ MUTANTS = (
         'columns["point"][:] = np.take_along_axis(point, order, axis=1)',
         'columns["point"][:] = point',
         ("verify/test_predict_swing.py::test_exact_symmetries_change_no_bit",),
+        slow=True,
     ),
     Mutant(
         "a piece of a batch begins at the first instance",
@@ -766,6 +780,7 @@ MUTANTS = (
         "np.arange(first, first + count)",
         "np.arange(count)",
         ("verify/test_predict_swing.py::test_pieces_are_put_together_in_order",),
+        slow=True,
     ),
     Mutant(
         "a point that diverges is foreseen in order",

@@ -78,6 +78,8 @@ def test_the_named_tests_pass_on_the_code_as_it_is(tmp_path):
 @pytest.mark.mutants
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_seeded_bug_is_caught(mutant, tmp_path):
+    if mutant.slow and os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") != "full":
+        pytest.skip("takes long to compile; part of make test-full")
     _copy(tmp_path)
     path = tmp_path / "swingby" / mutant.file
     text = path.read_text(encoding="utf-8")

@@ -43,6 +43,7 @@ def without_shortcuts(given, dynamics):
         np.full((count, d), np.nan),
         np.zeros((count, d), dtype=np.bool_),
         np.zeros((count, d), dtype=np.bool_),
+        np.full((count, d), np.nan),
         np.zeros(count, dtype=np.bool_),
         np.zeros(count, dtype=np.bool_),
     )
