@@ -165,6 +165,11 @@ def write_inside(
     while place < last and record.steps[place] <= t + n:
         carry(growth, expansion.learned, Z, record.steps[place] - t, down, ahead)
         unfold(expansion, ahead, one, record.W[place])
+        for i in range(d):
+            for j in range(d):
+                # What is left of a term below the float range has not even the right sign.
+                if abs(record.W[place, i, j]) < 2.0**-_LARGEST_EXPONENT:
+                    record.W[place, i, j] = 0.0
         for k in range(d):
             if expansion.learned[k]:
                 record.W[place, k, k] += (state.X[k, k] - Y[k, k]) * state.square[k]
