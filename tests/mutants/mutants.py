@@ -627,6 +627,7 @@ MUTANTS = (
         "fma(-0.5, {both}, {_w(i, j)} + {_g(i, j)})",
         "fma(-0.25, {both}, {_w(i, j)} + {_g(i, j)})",
         (_KERNELS + "every_step_is_that_of_the_printed_formula",),
+        slow=True,
     ),
     Mutant(
         "gd adds eta B W B for eta^2 B W B",
@@ -634,6 +635,7 @@ MUTANTS = (
         "fma(-0.5, {total}, r{j} * c{i}_{j})",
         "fma(-0.5, {total}, c{i}_{j})",
         (_LANES + "a_step_of_every_lane_is_the_printed_formula",),
+        slow=True,
     ),
     Mutant(
         "the bracket of (D.2) counts a quarter in tiles",
@@ -803,6 +805,7 @@ MUTANTS = (
         "= Z[k, k] * 2.0",
         "= Z[k, k] * 1.0",
         ("verify/test_predict_batch.py::test_random_instances_agree_with_the_scalar_law",),
+        slow=True,
     ),
     Mutant(
         "logarithms of a batch lose their last digits",
@@ -810,6 +813,7 @@ MUTANTS = (
         "0.33333333333333826,",
         "0.3333333,",
         ("verify/test_predict_batch.py::test_random_instances_agree_with_the_scalar_law",),
+        slow=True,
     ),
     Mutant(
         "every step size draws a W(0) of its own",
