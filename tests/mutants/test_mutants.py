@@ -9,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import swingby
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,6 +28,18 @@ def _load():
 
 
 MUTANTS = _load()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Compile what most of the named tests run: a copy without it takes a minute each."""
+    for dynamics in ("euler", "gd", "flow"):
+        for d in (2, 3):
+            task, W0 = swingby.SIMTask.from_signal(list(range(d, 0, -1))), 1e-3 * np.eye(d)
+            swingby.simulate(task, W0, 0.05, 300, dynamics)
+            point = np.ones(d)
+            swingby.simulate_batch(task.signal, W0, 0.05, 300, dynamics, test_point=point)
+            swingby.simulate_batch(task.signal, W0, 0.05, 300, dynamics, omega="1e-320")
 
 
 def _copy(target):
