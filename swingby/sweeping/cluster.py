@@ -83,12 +83,20 @@ class Dask(InProcess):
     def _connected(self, executor: Any, workers: int) -> Any:
         if executor == "dask":
             self._cluster = self._started(workers)
-        try:
-            target = self._cluster or executor
-            return self._distributed.Client(target, timeout=_ANSWER, set_as_default=False)
-        except (OSError, ValueError) as error:
-            shown = f"must be the address of a Dask scheduler that answers ({error})"
-            raise InvalidInput("executor", executor, shown) from None
+        reason: Exception | None = None
+        for _ in range(STARTS):
+            try:
+                target = self._cluster or executor
+                return self._distributed.Client(target, timeout=_ANSWER, set_as_default=False)
+            except (OSError, ValueError) as error:
+                reason = error
+                break
+            except AssertionError as error:
+                # A busy scheduler may send more than its greeting at once, which distributed
+                # (2026.8) takes for a fault.
+                reason = error
+        shown = f"must be the address of a Dask scheduler that answers ({reason})"
+        raise InvalidInput("executor", executor, shown) from None
 
     def _started(self, workers: int) -> Any:
         reason: Exception | None = None

@@ -88,8 +88,12 @@ def test_a_device_agrees_with_the_compiled_runs(d, smallest, steps, dynamics, de
     found = agreeing(simulate_batch(*given, steps, dynamics, device=device), expected)
     assert np.isfinite(found.half_times).any()
     if steps > 5000:
-        # Most steps are jumped over; where a jump begins may differ by a block.
-        assert (np.abs(found.executed_steps - expected.executed_steps) <= 512).all()
+        # Most steps are jumped over. A lane tries no jump that may be shorter than 4096 steps, a
+        # device tries it from 2048 steps on, or to the end of the run.
+        saved = expected.executed_steps - found.executed_steps
+        assert (np.abs(saved) < 4096).all()
+        assert saved.sum() >= 0
+        assert found.executed_steps.sum() < 0.5 * found.last_step.sum()
 
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])

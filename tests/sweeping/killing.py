@@ -96,25 +96,35 @@ def kill_drivers(store, rng, times, **options):
 
 
 def kill_workers(store, rng, times, **options):
-    """Kill workers of one driver; a driver that finishes too early is restarted from scratch."""
+    """Kill workers of one driver; a driver that finishes too early is restarted from scratch.
+
+    A point whose process dies three times is given up, and the first point of a new machine may
+    wait for code to be compiled. So no third kill comes before a row.
+    """
     driver = Driver(store, **options)
-    killed, seen = 0, None
+    killed, seen, idle = 0, None, False
     while killed < times:
         if driver.process.poll() is not None:
             driver.finish()
             driver = Driver(store, **options, resume=False)
+            seen, idle = None, False
         now = count(store)
         running = driver.workers()
-        if not now or not running or (now == seen and rng.random() < 0.98):
+        waiting = now == seen and (idle or rng.random() < 0.98)
+        if not now or not running or waiting:
             time.sleep(0.01)
             continue
-        seen = now
+        idle = now == seen
         time.sleep(rng.uniform(0, 0.2))
         try:
             os.kill(rng.choice(running), signal.SIGKILL)
         except ProcessLookupError:
             continue
         killed += 1
+        # Rows that came before the kill are kept by the time that new processes are started.
+        while driver.process.poll() is None and not set(driver.workers()) - set(running):
+            time.sleep(0.01)
+        seen = count(store)
     driver.finish()
 
 

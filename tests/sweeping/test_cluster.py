@@ -57,6 +57,27 @@ def test_nobody_answers(grid, tmp_path, monkeypatch):
     assert SweepResult(tmp_path / "a").status().total == 0
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_greeting_that_is_taken_for_a_fault(grid, tmp_path, undisturbed, rows_of, monkeypatch):
+    """Client asserts that the scheduler sends one message first; a busy one may send two."""
+    distributed = pytest.importorskip("distributed")
+    made = []
+
+    class Client(distributed.Client):
+        def __init__(self, *arguments, **options):
+            made.append(arguments)
+            assert len(made) > 1
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr(distributed, "Client", Client)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as local:
+        sweep(grid, store=tmp_path / "a", executor=local, progress=False)
+    assert rows_of(tmp_path / "a") == undisturbed
+    assert len(made) == 2
+
+
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     path = tmp_path_factory.mktemp("expected") / "out.sqlite"
