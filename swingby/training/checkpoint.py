@@ -1,0 +1,114 @@
+"""Training on disk: tensors and arrays in one safetensors file, settings in its header."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import swingby
+from swingby.errors import InvalidInput, MissingExtra
+from swingby.training.setting import Setting
+
+#: Raised whenever what a run computes changes.
+TRAINING_VERSION = 1
+
+
+def identity(settings: tuple[Setting, ...], extra: dict[str, Any]) -> str:
+    """A name for runs that are the same.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+    extra : dict
+        Whatever else the result depends on, as JSON can hold it.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits.
+    """
+    whole = {
+        "settings": [one.to_dict() for one in settings],
+        "extra": extra,
+        "version": TRAINING_VERSION,
+    }
+    text = json.dumps(whole, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any) -> None:
+    """Put a state on disk, in place of an older one.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        From :func:`identity`.
+    step : int
+    tensors : dict of str to Tensor or ndarray
+    torch : module
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be written; an older one is left as it was.
+    """
+    library = _library()
+    plain = {key: torch.as_tensor(value).cpu().contiguous() for key, value in tensors.items()}
+    header = {"identity": name, "step": str(step), "swingby": swingby.__version__}
+    other = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        library.save_file(plain, other, metadata=header)
+        other.replace(path)
+    except OSError as error:
+        other.unlink(missing_ok=True)
+        raise InvalidInput("checkpoint", path, f"must be a folder to write to ({error})") from None
+
+
+def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
+    """The state on disk.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        From :func:`identity`.
+
+    Returns
+    -------
+    tuple of int and dict, or None
+        The step, and tensors by name; None where there is no file.
+
+    Raises
+    ------
+    InvalidInput
+        If the file is damaged, or holds something else.
+    """
+    if not path.exists():
+        return None
+    library = _library()
+    try:
+        with library.safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        step = int(header["step"])
+    except Exception as error:
+        # safetensors raises an error class of its own for what is not its format.
+        shown = f"{type(error).__name__}: {error}"
+        requirement = f"must hold checkpoints of swingby.training ({shown})"
+        raise InvalidInput("checkpoint", path, requirement) from None
+    if header.get("identity") != name:
+        raise InvalidInput("checkpoint", path, "must belong to these settings")
+    return step, tensors
+
+
+def _library() -> Any:
+    try:
+        return importlib.import_module("safetensors.torch")
+    except ImportError:
+        raise MissingExtra("safetensors", "torch") from None

@@ -1,0 +1,83 @@
+r"""One clock for all: how much time of the theory a step of training takes."""
+
+from __future__ import annotations
+
+from swingby.errors import InvalidInput
+from swingby.training.setting import Setting
+
+
+def loss_factor(setting: Setting) -> float:
+    r"""The loss that is trained, in units of the paper's.
+
+    ``mse_loss`` is :math:`\frac1d \lVert f(x) - x \rVert^2`, so 2/d times (2.1).
+
+    Parameters
+    ----------
+    setting : Setting
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    (2.1).
+    """
+    return 1.0 if setting.optimizer.loss == "paper" else 2.0 / setting.task.dim
+
+
+def clock(setting: Setting) -> float:
+    r"""Time of the theory that passes in one step of gradient descent.
+
+    With the factor c of :func:`loss_factor`, gradient descent is an Euler step of
+
+    * one layer: :math:`\dot W = (I - W) A`, the time of Theorem 4.1, at c lr;
+    * :math:`U U^\top`: (D.2), in which :math:`\dot U = B U`, at eta = 2 c lr, since the loss
+      depends on U twice;
+    * :math:`W_2 W_1`: with :math:`B = A - (A W + W A)/2` as long as
+      :math:`W_1^\top = W_2 = U`, again :math:`\dot U = B U`, at eta = c lr.
+
+    Deeper networks have no such clock: while small they grow by powers of themselves.
+
+    Parameters
+    ----------
+    setting : Setting
+
+    Returns
+    -------
+    float
+        eta of one step.
+
+    Raises
+    ------
+    InvalidInput
+        For a network of depth 3 or more, an activation, or an optimizer other than plain
+        gradient descent.
+
+    References
+    ----------
+    (2.1), (4.1), Theorem 4.1, (D.2).
+
+    Examples
+    --------
+    >>> from swingby.theory.task import SIMTask
+    >>> from swingby.training.setting import Network, Optimizer
+    >>> U = Network(depth=2, bias=False, symmetric=True)
+    >>> task, steps = SIMTask([1, 2], dim=64), Optimizer(lr=0.5, loss="paper")
+    >>> [clock(Setting(task, network=one, optimizer=steps)) for one in (Network(), U, Network(2))]
+    [0.5, 1.0, 0.5]
+    >>> clock(Setting(task, optimizer=Optimizer(lr=0.5, loss="torch")))
+    0.015625
+    """
+    network = setting.network
+    if network.depth > 2 or not network.linear:
+        raise InvalidInput(
+            "network",
+            f"depth {network.depth}, {network.activation}",
+            "must be linear with one or two layers to run on the clock of the theory",
+            "(D.2)",
+        )
+    if setting.optimizer.kind == "adamw":
+        raise InvalidInput("kind", "adamw", "must be sgd or gd to run on the clock of the theory")
+    rate = setting.optimizer.lr * loss_factor(setting)
+    return 2.0 * rate if network.symmetric else rate
