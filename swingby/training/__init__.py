@@ -6,9 +6,10 @@ loaded when something is trained.
 """
 
 from swingby.training.clock import clock, loss_factor
+from swingby.training.parts import Data, Network, Optimizer
 from swingby.training.result import TrainingRun
-from swingby.training.setting import Data, Network, Optimizer, Setting
-from swingby.training.train import train
+from swingby.training.run import train
+from swingby.training.setting import Setting
 
 __all__ = [
     "Data",

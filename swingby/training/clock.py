@@ -61,7 +61,7 @@ def clock(setting: Setting) -> float:
     Examples
     --------
     >>> from swingby.theory.task import SIMTask
-    >>> from swingby.training.setting import Network, Optimizer
+    >>> from swingby.training import Network, Optimizer
     >>> U = Network(depth=2, bias=False, symmetric=True)
     >>> task, steps = SIMTask([1, 2], dim=64), Optimizer(lr=0.5, loss="paper")
     >>> [clock(Setting(task, network=one, optimizer=steps)) for one in (Network(), U, Network(2))]

@@ -77,7 +77,7 @@ def busy_inputs(setting: Setting) -> int:
     Examples
     --------
     >>> from swingby.theory.task import SIMTask
-    >>> from swingby.training.setting import Data
+    >>> from swingby.training import Data
     >>> task = SIMTask([1, 2], dim=64)
     >>> busy_inputs(Setting(task)), busy_inputs(Setting(task, Data(free_sigma=0.1)))
     (2, 64)

@@ -152,7 +152,7 @@ def population_moments(setting: Setting) -> tuple[Floats, Floats]:
     Examples
     --------
     >>> from swingby.theory.task import SIMTask
-    >>> from swingby.training.setting import Data, Optimizer, Setting
+    >>> from swingby.training import Data, Optimizer, Setting
     >>> limit = Data(n_per_class=None, center_cluster=True)
     >>> setting = Setting(SIMTask([1, 2]), limit, optimizer=Optimizer("gd"), steps=1)
     >>> mean, second = population_moments(setting)

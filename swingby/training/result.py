@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-#: Of the file that :meth:`TrainingRun.save` writes.
-FORMAT = 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,20 +218,9 @@ class TrainingRun:
         ----------
         path : path
         """
-        header = {
-            "format": FORMAT,
-            "settings": [one.to_dict() for one in self.settings],
-            "index": self.index,
-            "weights": len(self.weights),
-        }
-        arrays = {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if one.name not in ("settings", "index", "weights")
-        }
-        arrays |= {f"weights{place}": one for place, one in enumerate(self.weights)}
-        with open(path, "wb") as file:
-            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+        from swingby.training.archive import write_run
+
+        write_run(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingRun:
@@ -255,22 +239,9 @@ class TrainingRun:
         InvalidInput
             If the file is missing or not such a file.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                held = {name: file[name] for name in file.files}
-            header = json.loads(str(held.pop("header")))
-            if header["format"] != FORMAT:
-                raise ValueError(f"format {header['format']}")
-            weights = tuple(held.pop(f"weights{k}") for k in range(header["weights"]))
-            return cls(
-                settings=tuple(Setting.from_dict(one) for one in header["settings"]),
-                index=tuple(tuple(one) for one in header["index"]),
-                weights=weights,
-                **held,
-            )
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            shown = f"must be a file of TrainingRun.save ({type(error).__name__}: {error})"
-            raise InvalidInput("path", path, shown) from None
+        from swingby.training.archive import read_run
+
+        return read_run(path)
 
 
 def join(parts: Sequence[TrainingRun], places: Sequence[Sequence[int]]) -> TrainingRun:

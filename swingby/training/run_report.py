@@ -39,10 +39,10 @@ def as_text(run: TrainingRun) -> str:
         f"{len(run)} networks: {shape}, d = {first.task.dim}; {chosen.kind}, lr {chosen.lr:g},"
         f" {chosen.loss} loss, {int(run.steps[-1])} steps ({first.steps_per_epoch} an epoch)"
     )
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in ("network", "seed", "order", "half-times (epochs)", "descents", "test loss"):
+    table = Table(box=None, pad_edge=False)
+    names = ("network", "seed", "order", "half-times (epochs)", "descents", "test loss")
+    for name in (*names, "train loss"):
         table.add_column(name, justify="right")
-    table.add_column("train loss", justify="right")
     order, descents = run.order(), run.descents()
     for k in range(min(len(run), _MOST_ROWS)):
         times = run.half_times[k] / run.settings[k].steps_per_epoch
@@ -55,11 +55,10 @@ def as_text(run: TrainingRun) -> str:
             f"{run.test_loss[k, -1]:.3g}",
             f"{run.train_loss[k, -1]:.3g}",
         )
-    console = Console(width=110, file=None, record=True, quiet=True)
-    console.quiet = False
+    console = Console(width=110)
     with console.capture() as caught:
         console.print(table)
-    text = caught.get().rstrip()
+    text = f"{title}\n{caught.get().rstrip()}"
     if len(run) > _MOST_ROWS:
         text += f"\n... and {len(run) - _MOST_ROWS} more networks"
     return text

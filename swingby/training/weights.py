@@ -35,7 +35,7 @@ def shapes(setting: Setting) -> list[tuple[int, ...]]:
     Examples
     --------
     >>> from swingby.theory.task import SIMTask
-    >>> from swingby.training.setting import Network
+    >>> from swingby.training import Network
     >>> shapes(Setting(SIMTask([1, 2]), network=Network(depth=2, width=5)))
     [(5, 2), (5,), (2, 5), (2,)]
     """
