@@ -16,11 +16,12 @@ import click
 from swingby.cli.audit_command import audit
 from swingby.cli.certify_command import certify
 from swingby.cli.commands import cli
+from swingby.cli.figures_command import figures
 from swingby.cli.hunt_command import hunt
 from swingby.cli.sweep_command import sweep
 from swingby.errors import SwingbyError, SwingbyWarning
 
-for command in (audit, certify, hunt, sweep):
+for command in (audit, certify, figures, hunt, sweep):
     cli.add_command(command)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_WHOLE = 10_000
 #: Ratio of steps kept one after the other when they are spaced geometrically.
 _RATIO = 1.02
-_LOSS_RATIO = 1.1
+_LOSS_RATIO = 1.25
 
 
 def recorded_steps(record: object, total: int) -> Integers:
@@ -74,7 +74,7 @@ def loss_steps(setting: Setting) -> Integers:
     Returns
     -------
     ndarray of int
-        Ends of epochs, all of the first ten and then 10 % apart, and the end.
+        Ends of epochs, all of the first four and then 25 % apart, and the end.
     """
     epochs = setting.total_steps // setting.steps_per_epoch
     found = _geometric(epochs, _LOSS_RATIO) * setting.steps_per_epoch

@@ -9,7 +9,7 @@ from typing import Any
 from swingby.training.setting import Setting
 
 #: Multiplications in a step from which on more threads were seen to be faster.
-WORTH_THREADS = 50_000_000
+WORTH_THREADS = 200_000_000
 
 
 def multiplications(settings: tuple[Setting, ...], *, by_points: bool) -> int:

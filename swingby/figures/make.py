@@ -1,0 +1,194 @@
+"""make_figures: compute, judge and draw the figures of the paper."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.figures.catalogue import chosen
+from swingby.figures.figure import Data, Edition, Figure
+from swingby.figures.kept import keep, kept, stem, write_json
+from swingby.figures.progress import FigureProgress
+from swingby.figures.result import FiguresResult, Judged, Made, Problem
+from swingby.verify.output import writable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+#: Where the verdicts lie in the folder.
+VERDICTS = "figures.json"
+
+#: Endings of the pictures.
+PICTURES = (".pdf", ".png")
+
+
+def make_figures(
+    out: str | Path,
+    only: str | int | Iterable[str | int] | None = None,
+    quick: bool = False,
+    editions: str | Iterable[str] | None = None,
+    resume: bool = True,
+    progress: bool = True,
+) -> FiguresResult:
+    """Compute, judge and draw the paper's figures.
+
+    Every edition of a figure gets its data (npz and JSON), a PDF and a PNG; ``figures.json``
+    holds the verdicts. An interrupted call keeps what it finished, and the next one goes on from
+    there. A figure that raises an error is recorded and the others are made.
+
+    Parameters
+    ----------
+    out : path
+        A folder; made if it does not exist.
+    only : text such as ``"5,8"``, number, or several, optional
+        Default: all figures.
+    quick : bool
+        Take the quicker parameters where a figure has some.
+    editions : {"caption", "code"}, or several, optional
+        Default: both.
+    resume : bool
+        Take data that is there and has the same parameters and version, instead of computing it.
+    progress : bool
+        Say on stderr how far it is.
+
+    Returns
+    -------
+    FiguresResult
+
+    Raises
+    ------
+    InvalidInput
+        For a figure or an edition that does not exist, or a folder that cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result = make_figures(folder, only=5, editions="code", progress=False)
+    >>> result[5, "code", "descents"].value
+    '2 (0.001), 2 (0.01)'
+    """
+    work = chosen(only, editions)
+    if not isinstance(out, str | Path) or not str(out):
+        raise InvalidInput("out", out, "must be the path of a folder")
+    folder = Path(out)
+    with writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    result = FiguresResult(folder, (), ())
+    with FigureProgress(len(work), shown=progress) as said:
+        for figure, edition in work:
+            said.start(f"Fig. {figure.number}, {edition.name}")
+            result = _with(result, figure, edition, quick=quick, resume=resume, said=said)
+            write_json(folder / VERDICTS, result.to_dict())
+    return result
+
+
+def _with(
+    result: FiguresResult,
+    figure: Figure,
+    edition: Edition,
+    *,
+    quick: bool,
+    resume: bool,
+    said: FigureProgress,
+) -> FiguresResult:
+    """The result with one more edition, made or recorded as a problem."""
+    try:
+        data, computed = _data(
+            result.folder, figure, edition, quick=quick, resume=resume, said=said
+        )
+        rows = tuple(Judged(figure, edition, *one) for one in figure.judge(data))
+        json.dumps([row.to_dict() for row in rows], allow_nan=False)
+        files = _draw(result.folder, figure, edition, data)
+    except InvalidInput as error:
+        if error.argument == "out":  # the folder: no other figure could be written either
+            raise
+        return _with_problem(result, figure, edition, error, said)
+    except Exception as error:  # recorded, so that one figure does not stop the rest
+        return _with_problem(result, figure, edition, error, said)
+    said.finish("computed" if computed else "kept")
+    made = Made(
+        figure.number,
+        edition.name,
+        figure.key(edition, quick=quick),
+        computed,
+        quick and bool(edition.quick),
+        files,
+    )
+    return FiguresResult(
+        result.folder, (*result.made, made), (*result.rows, *rows), result.problems
+    )
+
+
+def _with_problem(
+    result: FiguresResult,
+    figure: Figure,
+    edition: Edition,
+    error: Exception,
+    said: FigureProgress,
+) -> FiguresResult:
+    text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    said.finish(text)
+    problem = Problem(figure.number, edition.name, text)
+    return FiguresResult(result.folder, result.made, result.rows, (*result.problems, problem))
+
+
+def _data(
+    folder: Path,
+    figure: Figure,
+    edition: Edition,
+    *,
+    quick: bool,
+    resume: bool,
+    said: FigureProgress,
+) -> tuple[Data, bool]:
+    """The data of an edition as it lies in the folder, and whether it was computed just now."""
+    if resume:
+        found = kept(folder, figure, edition, quick=quick)
+        if found is not None:
+            return found, False
+    start = time.monotonic()
+    fresh = figure.compute(edition.given(quick=quick), said.tell)
+    seconds = time.monotonic() - start
+    keep(folder, figure, edition, fresh, quick=quick, seconds=seconds)
+    # What is judged and drawn is what was written, so a file alone gives the same verdicts.
+    found = kept(folder, figure, edition, quick=quick)
+    if found is None:
+        raise OSError("the data just written could not be read again")
+    return found, True
+
+
+def _draw(folder: Path, figure: Figure, edition: Edition, data: Data) -> tuple[str, ...]:
+    from swingby.verify.plots import styled
+
+    name = stem(figure, edition)
+    with styled():
+        picture = figure.draw(data, f"Fig. {figure.number}, {edition.name}: {edition.note}")
+        for ending in PICTURES:
+            with writable(folder / f"{name}{ending}") as target:
+                _save(picture, target, figure)
+    return tuple(f"{name}{ending}" for ending in (".npz", ".json", *PICTURES))
+
+
+def _save(picture: Picture, target: Path, figure: Figure) -> None:
+    """Write a picture without its time, so that the same data gives the same file."""
+    about: dict[str, Any] = {"Title": f"Fig. {figure.number}: {figure.title}"}
+    maker = f"swingby {swingby.__version__}"
+    if target.suffix == ".pdf":
+        about |= {"Creator": maker, "CreationDate": None}
+    else:
+        about |= {"Software": maker}
+    # fontTools warns that the mathematical fonts of matplotlib carry an old date.
+    fonts = logging.getLogger("fontTools")
+    level = fonts.level
+    fonts.setLevel(logging.ERROR)
+    try:
+        picture.savefig(target, dpi=200, metadata=about)
+    finally:
+        fonts.setLevel(level)

@@ -1,0 +1,31 @@
+"""Figure 2b: one layer, mu = (1, 2), varied spread of the weaker concept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from swingby.figures.figure import Data, Figure
+from swingby.figures.learning_order import along_sigma, flips, flips_where_signals_cross
+from swingby.figures.trained import train_cells
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+
+def draw(data: Data, title: str) -> Picture:
+    """Outputs at the test point."""
+    from swingby.figures.network_picture import outputs_picture, plane_of
+
+    return outputs_picture(data, title, [(plane_of(data), "")])
+
+
+FIGURE = Figure(
+    number="2b",
+    title="output at the test point against sigma, one layer",
+    claim="More diversity of the weaker concept turns the order of learning around.",
+    source="Sec. 3.1",
+    editions=along_sigma(1, "linear"),
+    compute=train_cells,
+    criteria=(flips(), flips_where_signals_cross()),
+    draw=draw,
+)

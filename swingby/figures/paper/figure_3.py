@@ -1,0 +1,31 @@
+"""Figure 3: test loss of four linear layers, in low and in high dimension."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from swingby.figures.figure import Data, Figure
+from swingby.figures.trained import train_cells
+from swingby.figures.turning import deep_editions, loss_descends_twice, loss_falls
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+
+def draw(data: Data, title: str) -> Picture:
+    """Test losses."""
+    from swingby.figures.network_picture import losses_picture
+
+    return losses_picture(data, title)
+
+
+FIGURE = Figure(
+    number="3",
+    title="test loss, four layers, d = 2 and 64",
+    claim="In low dimension the test loss has a double descent; in high dimension it slows down.",
+    source="Sec. 3.3",
+    editions=deep_editions(),
+    compute=train_cells,
+    criteria=(loss_descends_twice(0), loss_falls(1)),
+    draw=draw,
+)

@@ -1,0 +1,61 @@
+"""Figure 8: triple descent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from swingby.figures.descents import ends_at_zero, number_of_descents
+from swingby.figures.figure import Criterion, Data, Figure, Measured, Tell, under_every_reading
+from swingby.figures.stages import ALIGNMENT, ORDER
+from swingby.figures.theory import editions, theory_data
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+#: What "close to 1" may mean.
+_CLOSE = (0.5, 0.9)
+
+
+def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """The run of an edition; see :func:`swingby.figures.theory.theory_data`."""
+    return theory_data(parameters)
+
+
+def draw(data: Data, title: str) -> Picture:
+    """Loss and entries over the steps, on a logarithmic axis as in the paper."""
+    from swingby.figures.picture import stages_picture
+
+    return stages_picture(data, title, logarithmic=True)
+
+
+def _judge_turn(data: Data) -> Measured:
+    step = next(step for i, j, step, *_ in data["peaks"] if (i, j) == (1, 2))
+    value = float(data["W"][step, 1, 1])
+    return Measured(
+        f"w_22 = {value:.2f}",
+        under_every_reading({str(one): value >= one for one in _CLOSE}),
+        f"w_12 peaks at step {step}, when w_22 = {value:.3f}.",
+        {"w_22": value, "step": step},
+    )
+
+
+TURN = Criterion(
+    "turn",
+    "w_12 starts to decay after w_22 is close to 1.",
+    "w_22 close to 1",
+    "w_22 at the peak of w_12 is at least 0.5, and again at least 0.9: both",
+    _judge_turn,
+)
+
+FIGURE = Figure(
+    number="8",
+    title="triple descent of the test loss, three concepts",
+    claim="The test loss descends three times; each major entry starts to grow only after a minor "
+    "one is suppressed, and every stage of the loss is a stage of the entries.",
+    source="App. E.1",
+    editions=editions("Fig. 8"),
+    compute=compute,
+    criteria=(number_of_descents(3), ALIGNMENT, ORDER, TURN, ends_at_zero()),
+    draw=draw,
+)

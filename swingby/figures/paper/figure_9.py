@@ -1,0 +1,21 @@
+"""Figure 9: quadruple descent."""
+
+from __future__ import annotations
+
+from swingby.figures.descents import ends_at_zero, number_of_descents
+from swingby.figures.figure import Figure
+from swingby.figures.paper.figure_8 import compute, draw
+from swingby.figures.stages import ALIGNMENT, ORDER
+from swingby.figures.theory import editions
+
+FIGURE = Figure(
+    number="9",
+    title="quadruple descent of the test loss, four concepts",
+    claim="The test loss descends four times; each major entry starts to grow only after a minor "
+    "one is suppressed, and every stage of the loss is a stage of the entries.",
+    source="App. E.1",
+    editions=editions("Fig. 9"),
+    compute=compute,
+    criteria=(number_of_descents(4), ALIGNMENT, ORDER, ends_at_zero()),
+    draw=draw,
+)

@@ -1,0 +1,229 @@
+"""The runs behind the theory figures: their editions, and what is kept of a run.
+
+The caption edition takes the parameters as printed and the rates a of (4.3); the code edition
+takes the parameters of the authors' public scripts and their rates a^2. Both step W as the
+scripts do (euler) and start at the scripts' W(0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.figures.figure import Edition
+from swingby.theory import numbers
+from swingby.verify.paper_settings import Setting, figure_settings
+
+if TYPE_CHECKING:
+    from swingby.simulate.result import Run
+
+#: Rates of each edition.
+RATES = {"caption": "a", "code": "a^2"}
+
+#: Seeds of the scripts; W(0) itself is kept too.
+SEEDS = {"Fig. 5": 2333, "Fig. 8": 233333, "Fig. 9": 233333, "Fig. 10": 233333}
+
+#: A descent, or a bump, counts from these shares of the test loss at the start.
+SWINGS = (0.001, 0.01)
+
+
+def editions(figure: str) -> tuple[Edition, ...]:
+    """The caption and the code edition of a theory figure.
+
+    Parameters
+    ----------
+    figure : str
+        ``"Fig. 8"``.
+
+    Returns
+    -------
+    tuple of Edition
+    """
+    return tuple(_edition(setting_of(figure, name), name) for name in RATES)
+
+
+def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "euler") -> Setting:
+    """A setting of the paper.
+
+    Parameters
+    ----------
+    figure : str
+    edition : {"caption", "code"}
+        Whose parameters.
+    rates : {"a", "a^2"}, optional
+        Default: those of the edition.
+    dynamics : {"euler", "gd"}
+
+    Returns
+    -------
+    Setting
+    """
+    wanted = rates or RATES[edition]
+    return next(
+        one
+        for one in figure_settings()
+        if one.figure == figure
+        and edition in one.parameters
+        and one.rates == wanted
+        and one.dynamics == dynamics
+    )
+
+
+def _edition(setting: Setting, name: str) -> Edition:
+    task = setting.task
+    parameters = {
+        "figure": setting.figure,
+        "edition": name,
+        "mu": [str(value) for value in task.mu],
+        "sigma": [str(value) for value in task.sigma],
+        "dim": task.dim,
+        "rates": setting.rates,
+        "signal": [str(value) for value in task.exact_signal],
+        "dynamics": setting.dynamics,
+        "eta": setting.eta,
+        "steps": setting.steps,
+        "seed": SEEDS[setting.figure],
+        "W0": np.asarray(setting.W0).tolist(),
+    }
+    squared = setting.rates.replace("^2", "\N{SUPERSCRIPT TWO}")
+    spread = sorted(set(task.sigma))
+    note = ", ".join(
+        [
+            f"\N{GREEK SMALL LETTER MU} = ({_listed(task.mu)})",
+            "\N{GREEK SMALL LETTER SIGMA} = "
+            + (_listed(spread) if len(spread) == 1 else f"({_listed(task.sigma)})"),
+            f"rates {squared}",
+            f"\N{GREEK SMALL LETTER ETA} = {setting.eta}",
+        ]
+    )
+    return Edition(name, parameters, note)
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(numbers.scientific(value) for value in values)
+
+
+def setting_in(parameters: Mapping[str, Any], rates: str = "", dynamics: str = "") -> Setting:
+    """The setting that the parameters of an edition describe.
+
+    Parameters
+    ----------
+    parameters : mapping
+    rates, dynamics : str, optional
+        Others than those of the edition, for a control run.
+
+    Returns
+    -------
+    Setting
+    """
+    return setting_of(
+        parameters["figure"],
+        parameters["edition"],
+        rates or parameters["rates"],
+        dynamics or parameters["dynamics"],
+    )
+
+
+def run_of(setting: Setting, **changes: Any) -> Run:
+    """One run of a setting, every step recorded.
+
+    Parameters
+    ----------
+    setting : Setting
+    **changes
+        Arguments of :func:`swingby.simulate.run.simulate` to replace.
+
+    Returns
+    -------
+    Run
+    """
+    from swingby.simulate.run import simulate
+
+    given: dict[str, Any] = {
+        "eta": setting.eta,
+        "steps": setting.steps,
+        "dynamics": setting.dynamics,
+        "record": 1,
+    }
+    return simulate(setting.task, setting.W0, **{**given, **changes})
+
+
+def theory_data(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The run of an edition, and two controls: the other rates, and gradient descent on U.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of the edition.
+
+    Returns
+    -------
+    dict
+        Arrays ``steps`` (n,), ``W`` (n, d, d), ``output`` (n, d), ``test_loss`` and
+        ``train_loss`` (n,), ``test_point`` (d,); values ``turns``, ``peaks``, ``order``,
+        ``half_times``, ``descents``, ``controls`` and others.
+    """
+    setting = setting_in(parameters)
+    run = run_of(setting)
+    other = "a" if setting.rates == "a^2" else "a^2"
+    controls = {
+        "other_rates": control(setting_in(parameters, rates=other)),
+        "gd": control(setting_in(parameters, dynamics="gd")),
+    }
+    plain = setting_in(parameters, rates="a").task
+    return {
+        "steps": run.steps,
+        "W": run.W,
+        "output": run.output,
+        "test_loss": run.test_loss,
+        # The loss on the data has the weights a, whatever the rates of the scripts are.
+        "train_loss": 0.5 * ((run.W - np.eye(plain.dim)) ** 2 * plain.signal).sum(axis=(-2, -1)),
+        "test_point": run.task.test_point,
+        "concepts": run.task.s,
+        "rates": setting.rates,
+        "eta": setting.eta,
+        **events_of(run),
+        "controls": controls,
+    }
+
+
+def control(setting: Setting) -> dict[str, Any]:
+    """The events of another run, for the reasons of verdicts.
+
+    Parameters
+    ----------
+    setting : Setting
+
+    Returns
+    -------
+    dict
+    """
+    events = events_of(run_of(setting, record="none"))
+    return {"rates": setting.rates, "dynamics": setting.dynamics, **events}
+
+
+def events_of(run: Run) -> dict[str, Any]:
+    """Events of a run as plain values, concepts counted from 1; None for never.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "order": [k + 1 for k in run.task.order if k < run.task.s],
+        "half_times": [None if np.isnan(one) else int(one) for one in run.half_times],
+        "turns": [[one.step, one.value, one.kind] for one in run.extrema],
+        "start_loss": float(run.test_loss[0]),
+        "descents": {str(swing): run.descents(swing) for swing in SWINGS},
+        "peaks": [[one.i + 1, one.j + 1, one.step, one.value, one.suppressed] for one in run.peaks],
+        "psd_lost": run.psd_lost,
+        "last_step": run.last_step,
+        "outcome": str(run.outcome),
+        "reason": run.reason,
+    }

@@ -1,0 +1,171 @@
+"""Figure 7: the order in which test points are learned, as a partial order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.figures.figure import Criterion, Data, Edition, Measured, Tell
+from swingby.figures.shares import THRESHOLD, verdict_of
+from swingby.figures.trained import cell, edition_of, setting_of
+from swingby.training import train
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Epochs that the figure shows; its labels 1, 3, 5 count the state before training as epoch 1.
+SHOWN = (0, 2, 4)
+#: The picture cuts losses at 1, and a point counts as learned once it stays below a quarter.
+CUT, LEARNED = 1.0, 0.25
+
+
+def order_editions() -> tuple[Edition, ...]:
+    """Editions of Fig. 7: two layers with ReLU as printed, one linear layer as coded.
+
+    Returns
+    -------
+    tuple of Edition
+    """
+    mu = ("1", "2", "3", "4")
+    found = []
+    for name, layers, shown in (
+        ("caption", {"depth": 2, "activation": "relu"}, "2 layers, ReLU, \u03c3 = 1/2, loss (2.1)"),
+        ("code", {"depth": 1}, "1 linear layer, \u03c3\u00b2 = 1/2, mean loss"),
+    ):
+        one = cell(name, shown, mu, ("1/2",) * 4, **layers)
+        # The command behind this figure is the only one without a cluster at the origin.
+        found.append(edition_of(name, [{**one, "center_cluster": False}], f"{shown}, d = 64"))
+    return tuple(found)
+
+
+def comparable_pairs(index: Any) -> NDArray[np.int64]:
+    """Pairs u < v of test points in the componentwise order.
+
+    Parameters
+    ----------
+    index : sequence of tuple of int
+
+    Returns
+    -------
+    ndarray of int, shape (k, 2)
+        Places of u and v; k = 3^s - 2^s.
+
+    Examples
+    --------
+    >>> comparable_pairs([(0, 0), (0, 1), (1, 0), (1, 1)]).tolist()
+    [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
+    """
+    found = [
+        (a, b)
+        for (a, u), (b, v) in itertools.permutations(enumerate(index), 2)
+        if all(x <= y for x, y in zip(u, v, strict=True))
+    ]
+    return np.array(found, dtype=np.int64)
+
+
+def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Train with every seed and keep the loss at every test point after every epoch.
+
+    Parameters
+    ----------
+    parameters : mapping
+    tell : callable
+
+    Returns
+    -------
+    dict
+        ``index`` of the p test points; ``loss`` (r, e, p) after e - 1 epochs; ``violated``
+        (r, e), the pairs u <= v with the larger loss at u; ``learned`` (r, p), the epoch from
+        which on the loss stays below :data:`LEARNED`, nan for never.
+    """
+    one = parameters["cells"][0]
+    tell(0.0, f"{one['label']}, {parameters['seeds']} seeds")
+    settings = [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]
+    run = train(settings, record=settings[0].steps_per_epoch)
+    pairs = comparable_pairs(run.index)
+    loss = run.point_loss
+    violated = (loss[:, :, pairs[:, 0]] > loss[:, :, pairs[:, 1]]).sum(axis=2)
+    above = loss >= LEARNED
+    last = loss.shape[1] - 1 - above[:, ::-1].argmax(axis=1)
+    first = np.where(above.any(axis=1), last + 1.0, 0.0)
+    first[first >= loss.shape[1]] = np.nan
+    return {
+        "index": [list(point) for point in run.index],
+        "loss": loss,
+        "violated": violated,
+        "learned": first,
+        "pairs": len(pairs),
+    }
+
+
+def follows_the_order() -> Criterion:
+    """The criterion (B.2): no test point has a larger loss than one above it.
+
+    Returns
+    -------
+    Criterion
+    """
+
+    def judge(data: Data) -> Measured:
+        violated = data["violated"][:, SHOWN]
+        share = float((violated == 0).all(axis=1).mean())
+        mean = ", ".join(
+            f"{one:.1f} after {epoch} epochs"
+            for one, epoch in zip(violated.mean(axis=0), SHOWN, strict=True)
+        )
+        end = data["violated"][:, -1].mean()
+        loss, origin = data["loss"], [sum(one) == 0 for one in data["index"]].index(True)
+        late = (loss[:, SHOWN, origin, None] > np.delete(loss[:, SHOWN], origin, axis=2)).sum(
+            axis=2
+        )
+        return Measured(
+            f"{violated.mean():.1f} of {data['pairs']}",
+            verdict_of(share),
+            f"Of {data['pairs']} ordered pairs are violated, in the mean over the runs, {mean}, "
+            f"and {end:.1f} at the end; none at the three epochs in {share:.0%} of the runs. "
+            "The origin, to which only the biases answer, is in "
+            f"{late.sum() / max(violated.sum(), 1):.0%} of the pairs violated there.",
+            {"violated": violated.mean(axis=0).tolist(), "end": float(end)},
+        )
+
+    return Criterion(
+        "strict",
+        "Losses follow the componentwise order of the test points strictly (B.2).",
+        "strictly",
+        f"no pair is violated at the three epochs; {THRESHOLD}",
+        judge,
+    )
+
+
+def learned_in_order() -> Criterion:
+    """The criterion that a test point is learned after all of its predecessors.
+
+    Returns
+    -------
+    Criterion
+    """
+    most = 0.05
+
+    def judge(data: Data) -> Measured:
+        pairs = comparable_pairs([tuple(one) for one in data["index"]])
+        times = np.where(np.isnan(data["learned"]), np.inf, data["learned"])
+        early = (times[:, pairs[:, 1]] < times[:, pairs[:, 0]]).mean(axis=1)
+        share = float((early <= most).mean())
+        return Measured(
+            f"{early.mean():.1%} too early",
+            verdict_of(share),
+            f"Of all pairs u <= v, v is learned before u in {early.mean():.1%} on average and "
+            f"{early.max():.0%} at most (loss below {LEARNED:g} for good, by epochs).",
+            {"early": float(early.mean())},
+        )
+
+    return Criterion(
+        "learned",
+        "A test point is learned only after all of its predecessors.",
+        "clear trend",
+        f"at most {most:.0%} of the pairs the other way round; {THRESHOLD}",
+        judge,
+    )

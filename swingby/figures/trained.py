@@ -1,0 +1,282 @@
+"""The training runs behind the network figures: their editions, and what is kept of them.
+
+The caption edition takes what Sec. 3 and App. F print: standard deviations sigma, one cluster per
+concept, and the loss (2.1). The code edition takes what the authors' public code does: sigma is a
+variance, a third cluster lies at the origin, and the loss is averaged over the d directions too.
+Layers have biases and the initial weights of ``torch.nn.Linear`` in both, as the code has and the
+paper does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.figures.figure import Edition, Tell
+from swingby.simulate.events import turning_points
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Runs per cell, of a full and of a quick figure.
+SEEDS, QUICK_SEEDS = 64, 16
+#: Of a quick figure whose networks go through their points.
+FEW_SEEDS = 6
+#: Points kept of each curve that is drawn.
+_DRAWN = 600
+#: Turns of the smoothed test loss count from this share of its start.
+SWING = 0.01
+
+
+def cell(
+    edition: str,
+    label: str,
+    mu: Sequence[str],
+    sigma: Sequence[str],
+    *,
+    dim: int = 64,
+    depth: int = 1,
+    width: int | None = None,
+    activation: str = "linear",
+    rotation: bool = True,
+    truncation: float | None = None,
+    lr: float = 0.1,
+) -> dict[str, Any]:
+    """One setting of a figure, as plain values.
+
+    Parameters
+    ----------
+    edition : {"caption", "code"}
+        Whose reading of sigma, clusters and loss.
+    label : str
+    mu, sigma : sequence of str
+        As printed.
+    dim, depth, width, activation, rotation, truncation, lr
+        See :class:`swingby.training.Setting`.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "label": label,
+        "mu": list(mu),
+        "sigma": list(sigma),
+        "sigma_is": "variance" if edition == "code" else "standard deviation",
+        "center_cluster": edition == "code",
+        "loss": "torch" if edition == "code" else "paper",
+        "dim": dim,
+        "depth": depth,
+        "width": width,
+        "activation": activation,
+        "rotation": rotation,
+        "truncation": truncation,
+        "lr": lr,
+    }
+
+
+def edition_of(name: str, cells: Sequence[Mapping[str, Any]], note: str) -> Edition:
+    """An edition that trains some cells.
+
+    Parameters
+    ----------
+    name : {"caption", "code"}
+    cells : sequence of mapping
+        From :func:`cell`.
+    note : str
+
+    Returns
+    -------
+    Edition
+    """
+    parameters = {
+        "cells": [dict(one) for one in cells],
+        "n_per_class": 5000,
+        "batch_size": 128,
+        "epochs": 40,
+        "seeds": SEEDS,
+    }
+    linear = all(one["activation"] == "linear" for one in cells)
+    return Edition(name, parameters, note, {"seeds": QUICK_SEEDS if linear else FEW_SEEDS})
+
+
+def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int) -> Setting:
+    """The training run of a cell and a seed.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Of an edition.
+    one : mapping
+        A cell of it.
+    seed : int
+
+    Returns
+    -------
+    Setting
+    """
+    sigma = [Fraction(value) for value in one["sigma"]]
+    spread = [float(value) ** 0.5 for value in sigma] if one["sigma_is"] == "variance" else sigma
+    return Setting(
+        SIMTask(one["mu"], spread, one["dim"]),
+        Data(
+            parameters["n_per_class"],
+            center_cluster=one["center_cluster"],
+            rotation=one["rotation"],
+            truncation=one["truncation"],
+        ),
+        Network(one["depth"], one["width"], one["activation"]),
+        Optimizer(lr=one["lr"], batch_size=parameters["batch_size"], loss=one["loss"]),
+        epochs=parameters["epochs"],
+        seed=seed,
+    )
+
+
+def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """Train every cell with every seed, and keep what the figures show and judge.
+
+    Parameters
+    ----------
+    parameters : mapping
+    tell : callable
+
+    Returns
+    -------
+    dict
+        ``labels``; ``mu`` (c, s); ``signal`` (c, s), of the data; ``epochs`` (n,) of the curves
+        that are drawn; ``shown`` (c,), the seed that is drawn, whose turn is the median of all;
+        ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells
+        and r seeds: ``half_times`` (c, r, s) in epochs, ``area`` (c, r), ``dip`` (c, r),
+        ``rise`` (c, r), ``descents`` (c, r), ``final_loss`` (c, r), ``slowing`` (c, r).
+    """
+    cells, seeds = parameters["cells"], parameters["seeds"]
+    found: dict[str, list[Any]] = {name: [] for name in _MEASURES}
+    shown: list[int] = []
+    drawn: list[Any] = []
+    epochs = np.zeros(0)
+    for place, one in enumerate(cells):
+        tell(place / len(cells), f"{one['label']}, {seeds} seeds")
+        settings = [setting_of(parameters, one, seed) for seed in range(seeds)]
+        run = train(settings)
+        for name, value in measure(run).items():
+            found[name].append(value)
+        typical = int(np.argsort(found["dip"][-1], kind="stable")[seeds // 2])
+        kept = _thinned(len(run.steps))
+        shown.append(typical)
+        epochs = run.epochs[kept]
+        drawn.append((run.output[typical, kept, -1], run.test_loss[typical, kept]))
+    task = [setting_of(parameters, one, 0) for one in cells]
+    return {
+        "labels": [one["label"] for one in cells],
+        "mu": np.array([one.task.test_point[: one.task.s] for one in task]),
+        "signal": np.array([_signal(one) for one in task]),
+        "epochs": epochs,
+        "shown": shown,
+        "output": np.stack([output for output, _ in drawn]),
+        "loss": np.stack([loss for _, loss in drawn]),
+        **{name: np.stack(values) for name, values in found.items()},
+    }
+
+
+def _signal(setting: Setting) -> Floats:
+    """sigma^2 + mu^2 / c, with c clusters."""
+    task = setting.task
+    mu = task.test_point[: task.s]
+    spread = np.array([float(one) for one in task.sigma])
+    return np.asarray(spread**2 + mu**2 / setting.clusters)
+
+
+def _thinned(count: int) -> NDArray[np.int64]:
+    """Places of the points that are drawn: dense at first, where most happens."""
+    dense = np.arange(min(count, _DRAWN // 2))
+    rest = np.linspace(len(dense), count - 1, _DRAWN // 2).round().astype(int)
+    return np.unique(np.append(dense, rest[rest >= len(dense)]))
+
+
+_MEASURES = ("half_times", "area", "dip", "rise", "descents", "final_loss", "slowing")
+
+
+def measure(run: TrainingRun) -> dict[str, Any]:
+    """What the criteria of the network figures rest on.
+
+    Parameters
+    ----------
+    run : TrainingRun
+        Recorded at every step.
+
+    Returns
+    -------
+    dict
+        Arrays over the runs. ``half_times`` (r, s) in epochs. ``area``: twice the signed area
+        between the path of the output, in units of the test point, and its chord; positive where
+        concept 2 comes before concept 1. ``dip``: by how much of mu the smoothed output along
+        the concept that is learned last falls after it has risen. ``rise``: the largest rise of
+        the smoothed test loss in units of its start; ``descents``: how often it falls, by a
+        hundredth of its start. ``final_loss`` in units of the start. ``slowing``: speed of the
+        output in the last tenth of the time in which it covers all but a thousandth of its way,
+        over its mean speed. Smoothing is a mean over an eighth of an epoch, because single
+        steps carry the noise of their batch.
+    """
+    window = max(1, run.settings[0].steps_per_epoch // 8)
+    share = run.output[:, :, -1] / run.points[:, None, -1]
+    smooth = _smoothed(share, window)
+    loss = _smoothed(run.test_loss, window) / run.first_loss[:, None]
+    rise, descents = _turns(loss)
+    signal = np.array([_signal(one) for one in run.settings])
+    weak = signal.argmin(axis=1)
+    along = np.take_along_axis(smooth, weak[:, None, None], axis=2)[:, :, 0]
+    return {
+        "half_times": run.half_times / run.settings[0].steps_per_epoch,
+        "area": _area(smooth),
+        "dip": (np.maximum.accumulate(along, axis=1) - along).max(axis=1),
+        "rise": rise,
+        "descents": descents,
+        "final_loss": run.test_loss[:, -1] / run.first_loss,
+        "slowing": _slowing(smooth),
+    }
+
+
+def _smoothed(values: Floats, window: int) -> Floats:
+    """Means over `window` neighbouring steps, along the second axis."""
+    total = np.cumsum(values, axis=1)
+    ends = total[:, window:] - total[:, :-window]
+    return np.concatenate([values[:, :1], ends / window], axis=1)
+
+
+def _area(share: Floats) -> Floats:
+    """Twice the area between a path in the plane and the chord from its start to its end."""
+    x, y = share[:, :, 0], share[:, :, 1]
+    x, y = x - x[:, :1], y - y[:, :1]
+    within = (y[:, 1:] + y[:, :-1]) * np.diff(x, axis=1) - (x[:, 1:] + x[:, :-1]) * np.diff(
+        y, axis=1
+    )
+    return np.asarray(0.5 * within.sum(axis=1))
+
+
+def _turns(loss: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    rises, descents = [], []
+    for one in loss:
+        kept = turning_points(one.tolist(), SWING)
+        values = [turn.value for turn in kept]
+        changes = np.diff(values) if len(values) > 1 else np.zeros(1)
+        rises.append(max(0.0, float(changes.max())))
+        descents.append(int((changes < 0).sum()))
+    return np.array(rises), np.array(descents)
+
+
+def _slowing(share: Floats) -> Floats:
+    found = []
+    for path in share:
+        away = np.linalg.norm(path - path[-1], axis=1)
+        reached = int(np.argmax(away <= 1e-3 * away[0])) or len(path) - 1
+        tenth = max(1, reached // 10)
+        last = np.linalg.norm(path[reached] - path[reached - tenth]) / tenth
+        found.append(last / (np.linalg.norm(path[reached] - path[0]) / reached))
+    return np.array(found)

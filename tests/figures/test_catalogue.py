@@ -1,0 +1,68 @@
+"""Every figure that there is fits the framework, and its parameters are the ones shipped."""
+
+import json
+from importlib import resources
+
+import pytest
+
+from swingby.figures import all_figures
+from swingby.figures.catalogue import chosen, numbers
+from swingby.figures.figure import EDITIONS, Edition
+from swingby.figures.theory import SEEDS
+
+FIGURES = {one.number: one for one in all_figures()}
+
+
+def test_the_order_is_that_of_the_paper():
+    assert list(FIGURES) == list(numbers())
+    assert [one for one in FIGURES if one.isdigit()] == sorted(
+        (one for one in FIGURES if one.isdigit()), key=int
+    )
+
+
+@pytest.mark.parametrize("number", FIGURES)
+def test_a_figure_fits_the_framework(number):
+    one = FIGURES[number]
+    assert one.number == number
+    assert one.title
+    assert one.claim.endswith(".")
+    assert one.source
+    assert one.criteria
+    names = [edition.name for edition in one.editions]
+    assert names == [name for name in EDITIONS if name in names]
+    assert len({criterion.id for criterion in one.criteria}) == len(one.criteria)
+    keys = {one.key(edition, quick=quick) for edition in one.editions for quick in (False, True)}
+    assert len(keys) >= len(names)
+    for edition in one.editions:
+        assert json.loads(json.dumps(edition.given(quick=True))) == edition.given(quick=True)
+    for criterion in one.criteria:
+        assert criterion.statement.endswith(".")
+        assert criterion.paper
+        assert criterion.threshold
+
+
+@pytest.mark.parametrize(
+    ("only", "editions", "expected"),
+    [
+        ("8,5", None, ["8 caption", "8 code", "5 caption", "5 code"]),
+        ([" 8", 5, "8"], "code", ["8 code", "5 code"]),
+        (10, ["caption", "code"], ["10 caption", "10 code"]),
+    ],
+)
+def test_what_is_asked_for_is_chosen(only, editions, expected):
+    found = [f"{one.number} {edition.name}" for one, edition in chosen(only, editions)]
+    assert found == expected
+
+
+def test_seeds_are_those_of_the_shipped_matrices():
+    source = resources.files("swingby") / "data" / "paper_initial_matrices.json"
+    cases = json.loads(source.read_text(encoding="utf-8"))["cases"].values()
+    assert {f"Fig. {case['fig'].split(',')[0]}": case["seed"] for case in cases} == SEEDS
+
+
+def test_a_key_depends_on_the_parameters():
+    one = FIGURES["5"]
+    edition = one.editions[0]
+    other = Edition(edition.name, {**edition.parameters, "eta": "0.02"}, edition.note)
+    assert one.key(edition) != one.key(other)
+    assert one.key(edition) == one.key(Edition(edition.name, edition.parameters, "another note"))

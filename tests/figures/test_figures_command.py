@@ -1,0 +1,78 @@
+"""swingby figures: as a user runs it."""
+
+import json
+
+import pytest
+
+from swingby import cli
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_criterion_of_figure_5_holds_in_the_code_edition(capsys, workplace):
+    assert cli.run(["figures", "--only", "5", "--edition", "code", "--out", "out"]) == 0
+    printed = capsys.readouterr()
+    assert "2 (0.001), 2 (0.01)" in printed.out
+    assert "1 of 1: Fig. 5, code, computed" in printed.err
+    assert (workplace / "out" / "fig5-code.pdf").is_file()
+
+
+def test_json_and_resuming(capsys, toy, workplace):
+    assert cli.run(["figures", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == json.loads((workplace / "figures/figures.json").read_text())
+    assert "4 of 4: Fig. 2, code, computed" in printed.err
+    assert cli.run(["figures"]) == 0
+    assert "4 of 4: Fig. 2, code, kept" in capsys.readouterr().err
+    assert cli.run(["figures", "--no-resume"]) == 0
+    assert "4 of 4: Fig. 2, code, computed" in capsys.readouterr().err
+
+
+def test_exit_codes_of_fails_and_undecided(capsys, workplace):
+    assert cli.run(["figures", "--only", "17", "--edition", "caption"]) == 1
+    assert "rises by 0.00082" in capsys.readouterr().out
+    assert (workplace / "figures" / "figures.json").is_file()
+    assert cli.run(["figures", "--only", "18", "--edition", "code", "--quick"]) == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--only", "6"],
+        ["--only", "5;8"],
+        ["--edition", "printed"],
+        ["--list", "--only", "0"],
+        ["--out", "taken", "--only", "5"],
+    ],
+)
+def test_wrong_input_gives_one_line_and_exit_code_2(capsys, workplace, options):
+    (workplace / "taken").write_text("")
+    assert cli.run(["figures", *options]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err.startswith("swingby: ")
+    assert printed.err.count("\n") == 1
+
+
+def test_ctrl_c_gives_exit_code_130(toy, capsys):
+    toy.stop_at = "2"
+    assert cli.run(["figures"]) == 130
+    assert "2 of 4" in capsys.readouterr().err
+
+
+def test_a_figure_that_cannot_be_made_gives_exit_code_1(toy, capsys):
+    toy.fail_at = "2"
+    assert cli.run(["figures"]) == 1
+    assert "not made" in capsys.readouterr().out
+
+
+def test_the_list_makes_nothing(capsys, workplace):
+    assert cli.run(["figures", "--list"]) == 0
+    assert "App. E.3" in capsys.readouterr().out
+    assert cli.run(["figures", "--list", "--json", "--only", "8"]) == 0
+    assert [row[0] for row in json.loads(capsys.readouterr().out)["rows"]] == ["8"]
+    assert not list(workplace.iterdir())
