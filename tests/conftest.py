@@ -1,7 +1,15 @@
-"""Hypothesis profiles: no deadlines; the same examples on every machine by default."""
+"""Hypothesis profiles, the order of the tests, and what tests of all folders use.
 
+Properties have no deadline, and by default the same examples on every machine.
+"""
+
+import contextlib
+import importlib.util
 import os
+import shutil
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -13,3 +21,56 @@ settings.register_profile(
 )
 settings.register_profile("full", parent=settings.get_profile("default"), max_examples=10_000)
 settings.load_profile(os.environ.get("SWINGBY_HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items):
+    """Seeded bugs come last: their copies of the tree use what has been compiled by then.
+
+    They are many and short, so that no worker is left alone with a long test at the end.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("mutants") is not None)
+
+
+def beside(name):
+    """A module next to this file; import-mode=importlib leaves no package to import it from."""
+    place = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def forked_pytest(tmp_path_factory):
+    """Run pytest in a process of its own, see ``forked.py``."""
+    with beside("forked").forks(tmp_path_factory.mktemp("forked")) as run:
+        yield run
+
+
+@pytest.fixture(scope="session")
+def compiled():
+    """Compile what most tests run: each copy of the tree without it takes a minute."""
+    module = beside("compiled")
+    module.compile_runs()
+    module.compile_batches()
+
+
+@pytest.fixture(scope="session")
+def link_tree():
+    """``link_tree(source, target, ignored=())``: a second name for each file of a folder.
+
+    Where there can be none, the file is copied. Either way it is as old as it was: numba and
+    Python know compiled code by that.
+    """
+
+    def link(source, target):
+        with contextlib.suppress(OSError):
+            os.link(source, target)
+            return
+        shutil.copy2(source, target)
+
+    def call(source, target, ignored=()):
+        # Other processes rename files of this kind while they compile.
+        ignore = shutil.ignore_patterns("*.tmp.*", "*.pyc.*", *ignored)
+        shutil.copytree(source, target, copy_function=link, ignore=ignore)
+
+    return call

@@ -1,20 +1,21 @@
-"""Every seeded bug is caught: the named tests pass on the code as it is and fail on the bug."""
+"""Every seeded bug is caught: the named tests pass on the code as it is and fail on the bug.
+
+Each bug has a copy of the tree for itself, in which only the file with the bug is another one, and
+a process for itself.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import swingby
-
 ROOT = Path(__file__).resolve().parents[2]
+FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 
 def _load():
@@ -30,42 +31,22 @@ def _load():
 MUTANTS = _load()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled():
-    """Compile what most of the named tests run: a copy without it takes a minute each."""
-    for dynamics in ("euler", "gd", "flow"):
-        for d in (2, 3):
-            task, W0 = swingby.SIMTask.from_signal(list(range(d, 0, -1))), 1e-3 * np.eye(d)
-            swingby.simulate(task, W0, 0.05, 300, dynamics)
-            point = np.ones(d)
-            swingby.simulate_batch(task.signal, W0, 0.05, 300, dynamics, test_point=point)
-            swingby.simulate_batch(task.signal, W0, 0.05, 300, dynamics, omega="1e-320")
+pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def _copy(target):
-    """Package, tests and settings; compiled code goes along so that nothing is compiled twice."""
-    shutil.copytree(ROOT / "swingby", target / "swingby")
-    shutil.copytree(
-        ROOT / "tests", target / "tests", ignore=shutil.ignore_patterns("mutants", "__pycache__")
-    )
-    shutil.copy(ROOT / "pyproject.toml", target)
+@pytest.fixture
+def run(forked_pytest, tmp_path):
+    """The exit code of pytest on some node ids in a copy, and the end of what it printed."""
 
+    # Not in the folder of all others, where looking for a free name takes time.
+    temporary = f"--basetemp={tmp_path / 'temporary'}"
 
-def _run(target, tests):
-    """The exit code of pytest on some node ids, and the end of what it printed."""
-    environment = {**os.environ, "PYTHONPATH": str(target), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("NUMBA_CACHE_DIR", None)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(
-        command,
-        cwd=target,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    return done.returncode, done.stdout[-2000:] + done.stderr[-2000:]
+    def call(target, tests, seconds=200):
+        options = ("-x", "-q", "-p", "no:cacheprovider", temporary)
+        code, output, errors = forked_pytest([*options, *tests], target, target, seconds)
+        return code, output[-2000:] + errors[-2000:]
+
+    return call
 
 
 def test_the_list_is_long_and_every_bug_is_another_one():
@@ -82,24 +63,40 @@ def test_the_place_of_every_bug_exists_once(mutant):
     assert (ROOT / "swingby" / mutant.file).read_text(encoding="utf-8").count(mutant.old) == 1
 
 
+@pytest.fixture
+def copy(tmp_path, link_tree):
+    """A copy of all that tests may read, gone with the test.
+
+    Compiled code goes along so that nothing is compiled twice.
+    """
+    target = tmp_path / "copy"
+    for name in ("swingby", "tests", "docs", "benchmarks"):
+        link_tree(ROOT / name, target / name, ("_build", "generated", "mutants"))
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy2(path, target)
+    yield target
+    shutil.rmtree(target)
+
+
 @pytest.mark.mutants
-def test_the_named_tests_pass_on_the_code_as_it_is(tmp_path):
-    _copy(tmp_path)
+def test_the_named_tests_pass_on_the_code_as_it_is(run, copy):
+    """In a copy, where a test may fail for want of a file and so would catch anything."""
     named = {f"tests/{test}" for mutant in MUTANTS for test in mutant.tests}
-    code, output = _run(tmp_path, sorted(named))
+    code, output = run(copy, sorted(named), seconds=600)
     assert code == 0, output
 
 
 @pytest.mark.mutants
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_seeded_bug_is_caught(mutant, tmp_path):
-    if mutant.slow and os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") != "full":
+def test_a_seeded_bug_is_caught(mutant, run, copy):
+    if mutant.slow and not FULL:
         pytest.skip("takes long to compile; part of make test-full")
-    _copy(tmp_path)
-    path = tmp_path / "swingby" / mutant.file
+    path = copy / "swingby" / mutant.file
     text = path.read_text(encoding="utf-8")
     assert text.count(mutant.old) == 1
+    # A file of its own: the old name stands for the one in the tree.
+    path.unlink()
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
-    tests = [f"tests/{test}" for test in mutant.tests]
-    code, output = _run(tmp_path, tests)
+    code, output = run(copy, [f"tests/{test}" for test in mutant.tests])
     assert code == 1, output

@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import swingby
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "docs/examples/test_theory.py"
+FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 #: A failure is shown as it was drawn: looking for a smaller one takes time.
 PROFILE = """
@@ -26,6 +26,7 @@ from hypothesis import Phase, settings
 settings.register_profile("as drawn", phases=[Phase.explicit, Phase.generate])
 settings.load_profile("as drawn")
 """
+OPTIONS = ("-x", "-q", "--tb=short", "-p", "no:cacheprovider")
 METADATA = f"Metadata-Version: 2.1\nName: swingby\nVersion: {swingby.__version__}\n"
 ENTRY_POINTS = "[pytest11]\nswingby = swingby.testing.pytest_plugin\n"
 
@@ -42,38 +43,119 @@ class Break:
         Below ``swingby/theory``.
     old, new : str
         ``old`` occurs exactly once in the file.
+    test : str
+        The first test of the suite to notice, without ``test_``.
     """
 
     names: str
     file: str
     old: str
     new: str
+    test: str
 
 
 BREAKS = (
-    Break("(C.13)", "task.py", "centre**2 / self.s", "centre**2 * self.s"),
-    Break("Theorem 4.1", "one_layer.py", "(1 - decay) * point", "(1 + decay) * point"),
-    Break("(D.2)", "dynamics.py", "+ 2 * W * A * W) / 2", "+ W * A * W) / 2"),
-    Break("(D.4)", "growth.py", "return single[:, None] +", "return 2 * single[:, None] +"),
-    Break("Assumption D.2", "assumptions.py", "1 / (9 * K", "1 / (8 * K"),
-    Break("Assumption D.4", "assumptions.py", "d * beta**2), root", "d * beta), root"),
-    Break("Assumption D.5", "assumptions.py", "a_i - 3 * a_j >=", "a_i - 2 * a_j >="),
-    Break("Lemma D.1", "lemmas.py", "(2 * scale.eta * a_i * scale.kappa)", "(2 * scale.eta * a_i)"),
-    Break("Lemma D.3", "lemmas.py", "else waiting * scale.kappa", "else waiting"),
-    Break("Lemma D.5", "lemmas.py", "1 + 2 / scale.K", "1 + 3 / scale.K"),
-    Break("Lemma D.6", "derivations/trajectories.py", "ge(v, 1 - _BAND)", "ge(v, 1 - 2 * _BAND)"),
-    Break("two concepts, E1", "theorem_two.py", "(log_scale - (1 + r)", "(log_scale - (1 - r)"),
-    Break("Theorem R, C4", "theorem_r.py", "mean = (a[i] + a[j]) / 2", "mean = (a[i] - a[j]) / 2"),
-    Break("Theorem G", "theorem_g.py", "- log_det / (1 - level)", "- log_det / level"),
-    Break("D.4'", "repaired.py", "limit = _enclosed(lambda: 1 /", "limit = _enclosed(lambda: 2 /"),
-    Break("stage law, pivots", "pivots.py", "- removed_sign", "+ removed_sign"),
-    Break("odds factors", "odds.py", "(1 - ratio) / 4, 0.0)", "(1 - ratio) / 2, 0.0)"),
-    Break("finite step of gd", "finite_step.py", "1.5 * log_rest + h", "2 * log_rest + h"),
-    Break("stage law", "correction.py", "speed = 2 * Z[", "speed = Z["),
-    Break("stage law", "stages.py", "np.ceil(self.crossing)", "np.floor(self.crossing)"),
-    Break("Bartlett", "gaussian.py", "digamma(nu / 2)", "digamma(nu)"),
-    Break("D.61", "derivations/suppression.py", "-omega * alpha / C)", "-omega * alpha / C / 5)"),
-)  # fmt: skip
+    Break("(C.13)", "task.py", "centre**2 / self.s", "centre**2 * self.s", "signal"),
+    Break(
+        "Theorem 4.1",
+        "one_layer.py",
+        "(1 - decay) * point",
+        "(1 + decay) * point",
+        "theorem_4_1",
+    ),
+    Break("(D.2)", "dynamics.py", "+ 2 * W * A * W) / 2", "+ W * A * W) / 2", "one_step"),
+    Break(
+        "(D.4)",
+        "growth.py",
+        "return single[:, None] +",
+        "return 2 * single[:, None] +",
+        "growth_rates",
+    ),
+    Break("Assumption D.2", "assumptions.py", "1 / (9 * K", "1 / (8 * K", "assumption"),
+    Break(
+        "Assumption D.4",
+        "assumptions.py",
+        "d * beta**2), root",
+        "d * beta), root",
+        "assumption",
+    ),
+    Break("Assumption D.5", "assumptions.py", "a_i - 3 * a_j >=", "a_i - 2 * a_j >=", "assumption"),
+    Break(
+        "Lemma D.1",
+        "lemmas.py",
+        "(2 * scale.eta * a_i * scale.kappa)",
+        "(2 * scale.eta * a_i)",
+        "lemma_windows",
+    ),
+    Break("Lemma D.3", "lemmas.py", "else waiting * scale.kappa", "else waiting", "lemma_windows"),
+    Break("Lemma D.5", "lemmas.py", "1 + 2 / scale.K", "1 + 3 / scale.K", "lemma_windows"),
+    Break(
+        "Lemma D.6",
+        "derivations/trajectories.py",
+        "ge(v, 1 - _BAND)",
+        "ge(v, 1 - 2 * _BAND)",
+        "lemma_windows",
+    ),
+    Break(
+        "two concepts, E1",
+        "theorem_two.py",
+        "(log_scale - (1 + r)",
+        "(log_scale - (1 - r)",
+        "theorem_on_two_concepts",
+    ),
+    Break(
+        "Theorem R, C4",
+        "theorem_r.py",
+        "mean = (a[i] + a[j]) / 2",
+        "mean = (a[i] - a[j]) / 2",
+        "conditions_of_theorem_R",
+    ),
+    Break("Theorem G", "theorem_g.py", "- log_det / (1 - level)", "- log_det / level", "theorem_G"),
+    Break(
+        "D.4'",
+        "repaired.py",
+        "limit = _enclosed(lambda: 1 /",
+        "limit = _enclosed(lambda: 2 /",
+        "one_concept_of_the_repaired_edition",
+    ),
+    Break("stage law, pivots", "pivots.py", "- removed_sign", "+ removed_sign", "pivots"),
+    Break(
+        "odds factors",
+        "odds.py",
+        "(1 - ratio) / 4, 0.0)",
+        "(1 - ratio) / 2, 0.0)",
+        "one_stage_of_a_minor_entry",
+    ),
+    Break(
+        "finite step of gd",
+        "finite_step.py",
+        "1.5 * log_rest + h",
+        "2 * log_rest + h",
+        "one_concept_at_a_finite_step",
+    ),
+    Break(
+        "stage law",
+        "correction.py",
+        "speed = 2 * Z[",
+        "speed = Z[",
+        "overlapping_stages_against_a_run",
+    ),
+    Break(
+        "stage law",
+        "stages.py",
+        "np.ceil(self.crossing)",
+        "np.floor(self.crossing)",
+        "diagonal_start_is_one_logistic_per_concept",
+    ),
+    Break("Bartlett", "gaussian.py", "digamma(nu / 2)", "digamma(nu)", "gaussian_half_times"),
+    Break(
+        "D.61",
+        "derivations/suppression.py",
+        "-omega * alpha / C)",
+        "-omega * alpha / C / 5)",
+        "lines_that_do_not_hold",
+    ),
+)
 
 
 def install(target):
@@ -98,9 +180,8 @@ def run_suite(installed, folder, *arguments):
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     for name in ("PYTEST_ADDOPTS", "NUMBA_CACHE_DIR", "HYPOTHESIS_PROFILE"):
         environment.pop(name, None)
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, *(arguments or (SUITE.name,))],
+        [sys.executable, "-m", "pytest", *OPTIONS, *(arguments or (SUITE.name,))],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -115,42 +196,57 @@ def test_the_place_of_every_break_exists_once(broken):
     assert path.read_text(encoding="utf-8").count(broken.old) == 1
 
 
-@pytest.mark.slow
-def test_the_suite_passes_on_an_installed_copy_and_names_what_is_broken_in_it(tmp_path):
-    installed, folder = tmp_path / "installed", tmp_path / "empty"
-    installed.mkdir()
-    folder.mkdir()
-    install(installed)
-    shutil.copy(SUITE, folder)
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory, compiled):
+    """An installed copy, and what is compiled already: numba knows a file by its age and size."""
+    target = tmp_path_factory.mktemp("installed")
+    install(target)
+    for source in (ROOT / "swingby").rglob("*.py"):
+        copy = target / source.relative_to(ROOT)
+        assert copy.read_bytes() == source.read_bytes()
+        shutil.copystat(source, copy)
+    for source in (ROOT / "swingby").rglob("*.nb[ic]"):
+        copy = target / source.relative_to(ROOT)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy2(source, copy)
+    return target
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that holds the suite and nothing else."""
+    made = tmp_path / "empty"
+    made.mkdir()
+    shutil.copy(SUITE, made)
+    return made
+
+
+# Late like the seeded bugs: most is compiled by then.
+@pytest.mark.mutants
+def test_the_suite_passes_on_an_installed_copy(installed, folder):
     code, output = run_suite(installed, folder)
     assert code == 0, output[-4000:]
     # Installed, the plugin is there without being named.
     code, output = run_suite(installed, folder, "--ledger-item=D.62", "-m", "ledger")
     assert (code, "1 passed" in output) == (0, True), output
-    # Every break takes a run of the suite: half of them by default, all in the full profile.
-    full = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
-    chosen = BREAKS if full else BREAKS[::2]
-    # What is compiled by now is used again: a break is in one of the plain modules.
+
+
+@pytest.mark.mutants
+@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: f"{broken.file}: {broken.new}")
+def test_what_is_broken_is_named(broken, installed, folder, tmp_path, forked_pytest, link_tree):
+    """By the test that notices first; in the full profile the whole suite runs up to there."""
+    copy = tmp_path / "copy"
+    link_tree(installed / "swingby", copy / "swingby")
+    path = copy / "swingby/theory" / broken.file
+    right = path.read_text(encoding="utf-8")
+    # A file of its own: the old name stands for the one that is installed.
+    path.unlink()
+    path.write_text(right.replace(broken.old, broken.new), encoding="utf-8")
     (folder / "conftest.py").write_text(PROFILE, encoding="utf-8")
-    copies = [shutil.copytree(installed, tmp_path / name) for name in ("first", "second")]
-    with ThreadPoolExecutor(len(copies)) as pool:
-        found = pool.map(unnoticed, copies, [folder] * 2, [chosen[::2], chosen[1::2]])
-        assert not [broken for half in found for broken in half]
-
-
-def unnoticed(installed, folder, breaks):
-    """Breaks, one at a time, at which the suite passes or names something else."""
-    found = []
-    for number, broken in enumerate(breaks):
-        path = installed / "swingby/theory" / broken.file
-        before, right = path.stat().st_mtime, path.read_text(encoding="utf-8")
-        path.write_text(right.replace(broken.old, broken.new), encoding="utf-8")
-        # Bytecode counts as up to date by seconds and size.
-        os.utime(path, (before, before + 10 + number))
-        code, output = run_suite(installed, folder)
-        path.write_text(right, encoding="utf-8")
-        os.utime(path, (before, before))
-        said = [line for line in output.splitlines() if line.startswith(("E ", "FAILED"))]
-        if code != 1 or broken.names not in "\n".join(said):
-            found.append((broken, code, said[:3]))
-    return found
+    asked = SUITE.name if FULL else f"{SUITE.name}::test_{broken.test}"
+    code, output, errors = forked_pytest([*OPTIONS, asked], folder, copy)
+    shutil.rmtree(copy)
+    said = [line for line in output.splitlines() if line.startswith(("E ", "FAILED"))]
+    assert code == 1, output + errors
+    assert broken.names in "\n".join(said), output
+    assert f"::test_{broken.test}" in said[-1], said

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -49,8 +50,22 @@ module.judge = judge
 
 
 @pytest.fixture
-def run(pytester, monkeypatch):
+def run(pytester, forked_pytest):
     """Run pytest with the plugin in the folder of pytester, where no settings lie."""
+
+    def call(*arguments):
+        begun = time.perf_counter()
+        options = (f"--basetemp={pytester.path / 'temporary'}", "-p", "no:cacheprovider")
+        code, *printed = forked_pytest([*options, *arguments], pytester.path, ROOT)
+        lines = [text.splitlines() for text in printed]
+        return pytest.RunResult(code, *lines, time.perf_counter() - begun)
+
+    return call
+
+
+@pytest.fixture
+def start(pytester, monkeypatch):
+    """The same by a Python of its own, where pytest finds the plugin if it is installed."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
@@ -153,9 +168,9 @@ def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="needs pytest-xdist")
-def test_two_workers_find_the_same(run, pytester):
+def test_two_workers_find_the_same(start, pytester):
     pytester.makeconftest(OWN_CLAIMS)
-    found = run("--ledger", "-k", "claims or D.60 or D.61", "-n", "2")
+    found = start("--ledger", "-k", "claims or D.60 or D.61", "-n", "2")
     found.assert_outcomes(passed=3, failed=1)
     found.stdout.fnmatch_lines(["square: expected proved, found refuted"])
 
@@ -214,7 +229,7 @@ def test_what_the_hook_returns_is_checked(run, pytester, returned):
 
 
 @pytest.mark.parametrize(("name", "count"), [("swingby", 100), ("swingby-full", 10_000)])
-def test_the_profile_is_there_when_it_is_asked_for(run, pytester, name, count):
+def test_the_profile_is_there_when_it_is_asked_for(start, pytester, name, count):
     pytester.makepyfile(
         "from hypothesis import HealthCheck, settings\n"
         "def test_profile():\n"
@@ -222,7 +237,10 @@ def test_the_profile_is_there_when_it_is_asked_for(run, pytester, name, count):
         "    assert settings.default.deadline is None\n"
         "    assert HealthCheck.too_slow in settings.default.suppress_health_check\n"
     )
-    run(f"--hypothesis-profile={name}").assert_outcomes(passed=1)
+    start(f"--hypothesis-profile={name}").assert_outcomes(passed=1)
+
+
+def test_a_profile_that_nobody_has_is_refused(run):
     assert run("--hypothesis-profile=nobody").ret != 0
 
 

@@ -1,4 +1,7 @@
-"""predict_swing_batch against the scalar composite, runs, closed forms and the paper's figures."""
+"""predict_swing_batch against the scalar composite, runs, closed forms and the paper's figures.
+
+What it does with whole arrays is in test_batch_swing.py.
+"""
 
 import math
 import warnings
@@ -7,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from swingby.errors import InvalidInput
 from swingby.simulate.events import descents, turning_points
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled, initial_matrix
@@ -18,31 +20,6 @@ from swingby.verify.paper_settings import figure_settings
 from swingby.verify.predict_swing import predict_swing_batch
 
 DYNAMICS = ("euler", "gd", "flow")
-FIELDS = (
-    "descents",
-    "least_descents",
-    "most_descents",
-    "swing_margin",
-    "needed_margin",
-    "transient",
-    "entry",
-    "diverges",
-    "undecided",
-    "scalar",
-)
-
-
-def starts(count, d, seed, low=1e-6, high=1e-2, farthest=3.0):
-    """Gaussian starts; every other one has entries of one sign, which makes swings likely."""
-    rng = np.random.default_rng(seed)
-    steps = rng.uniform(1.2, farthest, (count, d - 1))
-    signal = np.cumprod(np.concatenate([np.ones((count, 1)), steps], axis=1), axis=1)
-    signal = rng.permuted(signal / signal[:, -1:], axis=1)
-    omega = np.exp(rng.uniform(np.log(low), np.log(high), count))
-    U = rng.standard_normal((count, d, d + 1))
-    U[::2] = np.abs(U[::2])
-    W0 = (U @ U.swapaxes(1, 2)) * (omega / (d + 1))[:, None, None]
-    return signal, (W0 + W0.swapaxes(1, 2)) / 2, rng.uniform(0.005, 0.03, count)
 
 
 def task_of(a, point=None):
@@ -60,7 +37,7 @@ def composite(a, W, eta, dynamics, scale=Fraction(1)):
 
 @pytest.mark.parametrize("d", [2, 3, 4, 6])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_random_instances_agree_with_the_scalar_composite(dynamics, d):
+def test_random_instances_agree_with_the_scalar_composite(dynamics, d, starts):
     given = starts(30, d, seed=d, high=1e-3)
     found = predict_swing_batch(*given, dynamics)
     sure = np.flatnonzero(~found.undecided & (found.swing_margin > 1.1) & ~found.diverges)
@@ -77,7 +54,7 @@ def test_random_instances_agree_with_the_scalar_composite(dynamics, d):
 
 
 @pytest.mark.parametrize("d", [1, 7])
-def test_dimensions_that_the_scalar_law_starts(d):
+def test_dimensions_that_the_scalar_law_starts(d, starts):
     given = starts(3, d, seed=d)
     for dynamics in DYNAMICS:
         found = predict_swing_batch(*given, dynamics)
@@ -92,7 +69,7 @@ def test_dimensions_that_the_scalar_law_starts(d):
 
 @pytest.mark.parametrize("d", [2, 3, 5])
 @pytest.mark.parametrize(("dynamics", "least"), [("euler", 60), ("gd", 76), ("flow", 78)])
-def test_runs_descend_as_often_as_predicted(dynamics, least, d):
+def test_runs_descend_as_often_as_predicted(dynamics, least, d, starts):
     signal, W0, eta = starts(80, d, seed=10 + d)
     found = predict_swing_batch(signal, W0, eta, dynamics)
     assert (~found.undecided).sum() >= least
@@ -174,7 +151,7 @@ def test_a_correlation_of_the_right_sign_is_a_swing_by_and_of_the_wrong_sign_is_
     assert other.descents.tolist() == [1, 2]
 
 
-def test_equal_signals_follow_their_closed_form():
+def test_equal_signals_follow_their_closed_form(starts):
     # W(t) = e^(2at) W0 (I + (e^(2at) - 1) W0)^-1 for equal a under the flow.
     _, W0, _ = starts(12, 3, seed=5, low=1e-3, high=0.1)
     a, eta, x = 0.7, 0.01, np.array([1.0, 2.0, -0.5])
@@ -246,7 +223,7 @@ def test_outside_the_range_of_the_law_nothing_is_said(signal, W0, eta, dynamics)
     assert not found.diverges
 
 
-def test_a_threshold_at_a_decisive_size_leaves_the_count_open():
+def test_a_threshold_at_a_decisive_size_leaves_the_count_open(starts):
     signal, W0, eta = starts(60, 3, seed=4)
     found = predict_swing_batch(signal, W0, eta, "flow")
     close = np.flatnonzero((found.swing_margin < 50) & ~found.undecided)
@@ -296,139 +273,3 @@ def test_scales_below_the_float_range():
     scales = predict_swing_batch([2.0, 1.0], W0, 0.01, "gd", log_scale=[-5.0, -50.0, -921.034])
     assert (np.diff(scales.transient) < 0).all()
     assert scales.transient[-1] == pytest.approx(found.transient, rel=1e-3)
-
-
-def same(one, other, where=None):
-    for name in FIELDS:
-        left, right = getattr(one, name), getattr(other, name)
-        left = left if where is None else left[where]
-        assert left.tobytes() == right.tobytes(), name
-
-
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_the_place_in_the_batch_changes_no_bit(dynamics):
-    signal, W0, eta = starts(70, 3, seed=3)
-    W0[5] = np.eye(3) * [0.96, 0.1, 0.1]  # one that is left out, and one of the scalar law
-    W0[6] = np.eye(3) * [0.6, 0.1, 0.1]
-    whole = predict_swing_batch(signal, W0, eta, dynamics)
-    assert whole.scalar[6]
-    order = np.random.default_rng(4).permutation(70)
-    same(whole, predict_swing_batch(signal[order], W0[order], eta[order], dynamics), order)
-    for place in (0, 5, 6, 33, 69):
-        single = predict_swing_batch(signal[place], W0[place], eta[place], dynamics)
-        for name in FIELDS:
-            assert np.array_equal(
-                getattr(single, name), getattr(whole, name)[place], equal_nan=True
-            ), name
-
-
-def test_pieces_are_put_together_in_order(monkeypatch):
-    signal, W0, eta = starts(23, 2, seed=8)
-    whole = predict_swing_batch(signal, W0, eta, "gd")
-    monkeypatch.setattr("swingby.verify.batched.curve_arguments.PIECE", 5)
-    same(whole, predict_swing_batch(signal, W0, eta, "gd"))
-
-
-def test_exact_symmetries_change_no_bit():
-    signal, W0, eta = starts(30, 4, seed=6)
-    plain = predict_swing_batch(signal, W0, eta, "gd")
-    # (a, eta) -> (8 a, eta/8); the length of the test point.
-    point = np.sqrt(signal)
-    same(plain, predict_swing_batch(8 * signal, W0, eta / 8, "gd", test_point=4 * point))
-    # W -> D W D with signs D, and the test point along.
-    flip = np.array([1.0, -1.0, -1.0, 1.0])
-    turned = predict_swing_batch(
-        signal, W0 * flip[:, None] * flip, eta, "gd", test_point=point * flip
-    )
-    assert np.array_equal(plain.descents, turned.descents)
-    assert np.allclose(plain.transient, turned.transient, rtol=1e-12)
-    assert np.array_equal(plain.entry, turned.entry)
-    # Another order of the concepts.
-    order = np.array([2, 0, 3, 1])
-    moved = predict_swing_batch(signal[:, order], W0[:, order][:, :, order], eta, "gd")
-    assert np.array_equal(plain.descents, moved.descents)
-    assert np.array_equal(np.sort(order[moved.entry], axis=1), plain.entry)
-
-
-def test_leading_axes_broadcast():
-    signal, W0, _ = starts(3, 2, seed=1)
-    eta, swing = np.array([[0.01], [0.02]]), np.array([1e-3, 1e-2, 1e-1])
-    found = predict_swing_batch(signal, W0, eta, "gd", swing=swing, test_point=[1.0, 2.0])
-    assert found.shape == (2, 3)
-    assert found.entry.shape == (2, 3, 2)
-    assert len(found) == 2
-    for i in range(2):
-        for k in range(3):
-            one = predict_swing_batch(
-                signal[k], W0[k], eta[i, 0], "gd", swing=swing[k], test_point=[1.0, 2.0]
-            )
-            assert one.shape == ()
-            assert one.transient == found.transient[i, k]
-            assert one.descents == found.descents[i, k]
-    with pytest.raises(TypeError, match="no length"):
-        len(one)
-    empty = predict_swing_batch(np.empty((4, 0, 3)), np.eye(3) * 1e-3, 0.01)
-    assert empty.shape == (4, 0)
-    assert empty.entry.shape == (4, 0, 2)
-
-
-def test_it_prints_as_a_line():
-    W0 = np.array([[[2e-3, 1e-3], [1e-3, 2e-3]], [[2e-3, 0], [0, 2e-3]], [[0.96, 0], [0, 0.1]]])
-    found = predict_swing_batch([4.0, 1.0], W0, 0.01, "gd")
-    assert repr(found) == ("<BatchSwing gd: shape (3,); 1 with a swing-by, 0 diverge, 1 undecided>")
-
-
-GOOD = {"signal": [2.0, 1.0], "W0": [[1e-3, 0.0], [0.0, 1e-3]], "eta": 0.01}
-BAD = [
-    ("signal", [2.0, math.nan]),
-    ("signal", [2.0, -1.0]),
-    ("signal", [0.0, 0.0]),
-    ("signal", 2.0),
-    ("signal", "4, 1"),
-    ("signal", [True, False]),
-    ("signal", [1e200, 1.0]),
-    ("signal", None),
-    ("W0", [[1e-3, math.nan], [math.nan, 1e-3]]),
-    ("W0", [[1e-3, 1e-4], [2e-4, 1e-3]]),
-    ("W0", [[0.0, 0.0], [0.0, 0.0]]),
-    ("W0", [[1e301, 0.0], [0.0, 1.0]]),
-    ("W0", [1e-3, 1e-3]),
-    ("W0", np.eye(3)),
-    ("eta", 0.0),
-    ("eta", -0.01),
-    ("eta", math.nan),
-    ("eta", [[0.01, 0.02], [0.03]]),
-    ("swing", 0.0),
-    ("swing", -1e-3),
-    ("swing", 9e-10),
-    ("swing", math.nan),
-    ("swing", math.inf),
-    ("swing", "x"),
-    ("test_point", [0.0, 0.0]),
-    ("test_point", [1.0, math.inf]),
-    ("test_point", [1.0, 1.0, 1.0]),
-    ("test_point", 1.0),
-    ("log_scale", math.inf),
-    ("log_scale", 1e20),
-    ("omega", 0),
-    ("omega", "-1e-3"),
-]
-
-
-@pytest.mark.parametrize(("argument", "value"), BAD)
-def test_bad_input_is_refused_by_name(argument, value):
-    with pytest.raises(InvalidInput, match=argument):
-        predict_swing_batch(**{**GOOD, argument: value})
-
-
-def test_what_does_not_fit_together_is_refused():
-    with pytest.raises(InvalidInput, match="broadcast"):
-        predict_swing_batch([[2.0, 1.0]] * 2, np.eye(2) * 1e-3, [0.01] * 3)
-    with pytest.raises(InvalidInput, match="dynamics"):
-        predict_swing_batch([2.0, 1.0], np.eye(2) * 1e-3, 0.01, "newton")
-    with pytest.raises(InvalidInput, match="one at a time"):
-        predict_swing_batch([2.0, 1.0], np.eye(2), 0.01, omega=1e-3, log_scale=0.0)
-    W0 = np.tile(np.eye(2) * 1e-3, (3, 4, 1, 1))
-    W0[2, 1] = 0
-    with pytest.raises(InvalidInput, match=r"W0\[2, 1\]"):
-        predict_swing_batch([2.0, 1.0], W0, 0.01)

@@ -1,0 +1,42 @@
+"""Code that numba compiles and keeps, compiled before the tests run: they would do it twice.
+
+``python tests/compiled.py`` takes two minutes in a new checkout and seconds afterwards. Nothing
+here is checked; a test that finds nothing compiled compiles it.
+"""
+
+import sys
+
+import numpy as np
+
+import swingby
+
+DYNAMICS = ("euler", "gd", "flow")
+
+
+def start(d):
+    """A task of d concepts, and W(0) of size 1e-3 with correlations."""
+    return swingby.SIMTask.from_signal(list(range(d, 0, -1))), 1e-3 * (np.eye(d) + 0.3)
+
+
+def compile_runs():
+    """Runs one by one: the same code for every d, and a step of its own for small ones."""
+    for d in (2, 3):
+        for dynamics in DYNAMICS:
+            swingby.simulate(*start(d), 0.05, 300, dynamics)
+
+
+def compile_batches():
+    """Batches of runs, bare, watched, and below the float range."""
+    for d in (2, 3):
+        task, W0 = start(d)
+        for dynamics in DYNAMICS:
+            call = (task.signal, W0, 0.05, 300, dynamics)
+            swingby.simulate_batch(*call, test_point=np.ones(d))
+            swingby.simulate_batch(*call, omega="1e-320")
+
+
+PARTS = {"runs": compile_runs, "batches": compile_batches}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()

@@ -1,0 +1,124 @@
+"""Runs of pytest in forks of one process, which has the libraries loaded and swingby not.
+
+Starting Python and loading numpy, scipy, sympy and numba takes two seconds, which a run against
+another copy of the package need not spend again. Each run is a process of its own, in a session of
+its own: swingby comes from the folder that is named, and nothing that a run does outlives it.
+
+The server reads a line of JSON per run from its standard input, and answers with the exit code.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from contextlib import contextmanager
+from pathlib import Path
+
+#: What most tests load. None of it starts a thread that a fork would miss.
+LIBRARIES = (
+    *("pytest", "_pytest.doctest", "_pytest.pytester", "click.testing", "hypothesis.strategies"),
+    *("flint", "mpmath", "numpy.testing", "scipy.linalg", "scipy.optimize", "scipy.special"),
+    *("numba", "pandas", "rich.console", "rich.table", "sympy", "multiprocessing.spawn"),
+)
+#: Found by pytest where they are installed; here they are named, as a fork looks for none.
+PLUGINS = ("-p", "_hypothesis_pytestplugin", "-p", "swingby.testing.pytest_plugin")
+
+
+@contextmanager
+def forks(folder):
+    """Start a server for as long as the context lasts.
+
+    Parameters
+    ----------
+    folder : path
+        Where the server lives, and keeps what the last run printed.
+
+    Yields
+    ------
+    callable
+        ``run(arguments, cwd, path, seconds=200)`` runs pytest in a folder, with another one
+        first in ``sys.path`` as in ``PYTHONPATH``, and returns the exit code and the texts of
+        standard output and error. The code is negative where a signal ended the run, which
+        happens after so many seconds.
+    """
+    environment = {
+        **os.environ,
+        "OPENBLAS_NUM_THREADS": "1",
+        "PY_COLORS": "0",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    # A seeded bug is to be noticed by as many examples as are drawn by default.
+    profiles = ("HYPOTHESIS_PROFILE", "SWINGBY_HYPOTHESIS_PROFILE")
+    for name in (*profiles, "NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH"):
+        environment.pop(name, None)
+    printed = Path(folder) / "stdout", Path(folder) / "stderr"
+    with subprocess.Popen(
+        [sys.executable, "-P", __file__, *printed],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        text=True,
+    ) as server:
+
+        def run(arguments, cwd, path, seconds=200):
+            order = [list(map(str, arguments)), str(cwd), str(path), seconds]
+            print(json.dumps(order), file=server.stdin, flush=True)
+            code = int(server.stdout.readline())
+            return code, *(one.read_text(encoding="utf-8", errors="replace") for one in printed)
+
+        yield run
+
+
+def serve(stdout, stderr):
+    """Run what is asked for, one after the other, until standard input ends."""
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    assert not any(name.partition(".")[0] == "swingby" for name in sys.modules)
+    gc.collect()
+    gc.freeze()
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            code = 3
+            try:
+                code = run_here(stdout, stderr, *json.loads(line))
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        # What the run has started and left behind.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+def run_here(stdout, stderr, arguments, cwd, path, seconds):
+    """The exit code of pytest in this process."""
+    import pytest
+
+    os.setsid()
+    signal.alarm(seconds)
+    for number, place in enumerate((os.devnull, stdout, stderr)):
+        mode = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
+        os.dup2(os.open(place, mode), number)
+    os.chdir(cwd)
+    os.environ["PYTHONPATH"] = path
+    # The order of ``python -m pytest``.
+    sys.path[:0] = [cwd, path]
+    sys.argv = ["pytest", *arguments]
+    return int(pytest.main([*PLUGINS, *arguments]))
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:])
