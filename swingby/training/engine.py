@@ -13,7 +13,6 @@ from swingby.training.feed import Moments, Points
 from swingby.training.reading import Probe, Seen, inputs_of, read_maps, read_points
 from swingby.training.setting import Setting
 
-
 #: Points of the training set that are evaluated together.
 _PART = 512
 
