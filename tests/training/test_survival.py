@@ -1,0 +1,195 @@
+"""What the theory expects of other networks, and how it is judged."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.theory.task import SIMTask
+from swingby.training.shares import Fate, Share, agrees, reaches
+
+pytest.importorskip("torch")
+
+from swingby.training import Data, Network, Optimizer, Setting, train
+from swingby.training.cells import FIG8, make_cell, standard_cells
+from swingby.training.dimension import dimension_grid, transient_by_dimension
+from swingby.training.expected import expect, growing_mode, tail
+from swingby.training.judging import SWING, fitted, judge, largest_minor
+from swingby.training.starts import gram
+from swingby.training.survival import survival
+from swingby.training.weights import initial_weights
+from swingby.verify.predict_batch import predict_batch
+
+pytestmark = pytest.mark.torch
+
+
+def layers(task, steps, lr, width=3):
+    network = Network(2, width, bias=False, initialization="gaussian", scale=1e-4)
+    optimizer = Optimizer("gd", lr=lr, loss="paper")
+    return Setting(task, Data(None), network, optimizer, steps=steps, precision="float64")
+
+
+def test_wilson_and_newcombe_are_those_of_the_literature():
+    # Wilson for 81 of 263: 0.2553 to 0.3662 (Newcombe 1998, Stat. Med. 17, 857, Table I).
+    assert Share(81, 263).interval == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert Share(0, 20).interval == pytest.approx((0.0, 0.1611), abs=5e-5)
+    # 56 of 70 less 48 of 80: 0.0524 to 0.3339 (Newcombe 1998, Stat. Med. 17, 873, Table II).
+    pair = Share(56, 70), Share(48, 80)
+    assert agrees(*pair, 0.0523) is Fate.FAILS
+    assert agrees(*pair, 0.0525) is Fate.UNDECIDED
+    assert agrees(*pair, 0.3338) is Fate.UNDECIDED
+    assert agrees(*pair, 0.3340) is Fate.SURVIVES
+    assert reaches(Share(81, 263), 0.2552) is Fate.SURVIVES
+    assert reaches(Share(81, 263), 0.2554) is Fate.UNDECIDED
+    assert reaches(Share(81, 263), 0.3663) is Fate.FAILS
+
+
+def test_two_layers_run_on_the_law_of_their_growing_mode():
+    # W1^T and W2 differ a lot at the start; only their mean matters for the half-times.
+    settings = [replace(layers(FIG8, 2500, 0.03), seed=k) for k in range(12)]
+    run = train(settings, record=5)
+    first, second = initial_weights(settings[0])
+    assert np.abs(first.T - second).max() > np.abs(first.T + second).max() / 4
+    said = np.ceil(expect(settings, SWING).half_times)
+    assert np.abs(said - run.jacobian_half_times).max() <= 1
+    W0 = np.stack([gram(initial_weights(one)[1]) for one in settings])
+    wrong = predict_batch(FIG8.signal, W0, 0.03, "gd").half_times
+    assert np.nanmedian(np.abs(wrong - run.jacobian_half_times)) > 5
+
+
+def test_the_transient_of_two_layers_splits_as_derived():
+    # Eigenvalues of the linearized pair, against training; U U^T would decay at 1.5.
+    task, lr = SIMTask.from_signal([4, 1]), 0.005
+    U = 1e-6 * np.array([[1.0, 0.3, 0.2], [0.6, 0.9, -0.4]])
+    run = train(layers(task, 1700, lr), start=[U.T, U])
+    J = run.jacobian[0]
+    begin = int(run.jacobian_half_times[0, 0]) + 600
+    rate, ratio = tail(4.0, 1.0)
+    # One step of gradient descent takes log(1 - lr rate).
+    seen = np.log(J[begin + 300, 0, 1] / J[begin, 0, 1]) / 300
+    assert seen == pytest.approx(np.log1p(-lr * rate), rel=1e-3)
+    assert J[begin + 300, 1, 0] / J[begin + 300, 0, 1] == pytest.approx(ratio, rel=1e-3)
+
+
+def test_a_tail_is_an_eigenvector():
+    for strong, weak in ((4.0, 1.0), (1.1, 1.0), (100.0, 0.5)):
+        rate, ratio = tail(strong, weak)
+        matrix = np.array([[-strong, weak], [weak, -weak]])
+        assert matrix @ [ratio, 1] == pytest.approx([-rate * ratio, -rate], rel=1e-9)
+        assert rate == pytest.approx(-np.linalg.eigvalsh(matrix)[-1], rel=1e-9)
+
+
+def test_relu_takes_the_entries_that_can_grow():
+    plain = layers(FIG8, 10, 0.01, width=40)
+    relu = replace(plain.network, activation="relu")
+    setting = replace(plain, network=relu, data=Data(5))
+    first, second = initial_weights(setting)
+    W0 = growing_mode(setting)
+    V = first.T
+    expected = np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            for n in range(40):
+                u = (V[:, n] + second[:, n]) / 2
+                if min(u[i], u[j], V[i, n], V[j, n]) > 0:
+                    expected[i, j] += u[i] * u[j]
+    np.testing.assert_allclose(W0, expected, rtol=1e-12, atol=1e-30)
+
+
+def test_relu_half_times_are_near_those_of_the_rectified_mode():
+    network = Network(2, 32, "relu", bias=False, initialization="gaussian", scale=0.01)
+    cell = make_cell("", network, steps=600, lr=0.05, n_per_class=10, runs=40)
+    found = survival([cell])
+    assert found["", "times"].share.value > 0.8
+    assert found["", "order"].fate is Fate.SURVIVES
+    assert found["", "times"].note.startswith("scale 1.0")
+
+
+def test_everything_survives_at_home_and_not_in_two_layers():
+    cells = standard_cells("linear", runs=60)[:2]
+    assert [cell.name for cell in cells] == ["U U^T, small", "W2 W1, small"]
+    found = survival(cells)
+    home = [one for one in found.outcomes if one.cell == "U U^T, small"]
+    assert [str(one.fate) for one in home] == ["survives"] * 5
+    assert found["U U^T, small", "times"].risky
+    # The larger entry of a pair exceeds that of U U^T: tail() says why.
+    assert found["W2 W1, small", "size"].fate is Fate.FAILS
+    assert found["W2 W1, small", "times"].fate is Fate.SURVIVES
+    assert len(found.to_frame()) == len(found) == 10
+    assert found.to_dict()["outcomes"][0]["count"] == 60
+    assert "survives" in str(found)
+    assert "U U\\textasciicircum" in found.to_latex()
+    assert found.to_markdown().count("\n| ") >= 11
+    with pytest.raises(InvalidInput):
+        found["U U^T, small", "colour"]
+
+
+def test_wrong_predictions_are_told_from_right_ones():
+    cell = standard_cells("linear", runs=40)[0]
+    expected = expect(cell.settings, SWING)
+    run = train(cell.settings, record=10)
+    wrong = replace(
+        expected,
+        order=expected.order[:, ::-1],
+        descents=expected.descents + 1,
+        transient=expected.transient * 1.2,
+        half_times=np.roll(expected.half_times, 1, axis=0),
+    )
+    fates = {one.prediction: one.fate for one in judge("", wrong, run)}
+    assert fates["order"] is fates["descents"] is fates["size"] is fates["times"] is Fate.FAILS
+
+
+def test_one_factor_is_fitted_and_no_more():
+    said = np.array([[1.0, 2.0], [3.0, np.nan]])
+    scale, residual = fitted(said, np.array([[4.0, 2.0], [np.nan, 5.0]]))
+    assert scale == pytest.approx(2.0)
+    assert residual[0] == pytest.approx([0.5, 2.0])
+    assert np.isnan(residual[1]).all()
+    assert np.isnan(fitted(said, np.full((2, 2), np.nan))[0])
+
+
+def test_depth_three_is_asked_for_what_is_typical():
+    cell = next(one for one in standard_cells("linear", runs=10) if one.name == "depth 3, small")
+    expected = expect(cell.settings, SWING)
+    assert expected.typical
+    assert len(expected.descents) == 200
+    assert (expected.order == [2, 1, 0]).all()
+    assert (expected.half_times == expected.half_times[0]).all()
+
+
+def test_the_theory_says_nothing_of_one_layer():
+    with pytest.raises(InvalidInput):
+        expect([Setting(FIG8, network=Network(1))], SWING)
+    with pytest.raises(InvalidInput):
+        growing_mode(Setting(FIG8, network=Network(3)))
+    with pytest.raises(InvalidInput):
+        tail(1.0, 2.0)
+    with pytest.raises(InvalidInput):
+        standard_cells("deep")
+    with pytest.raises(InvalidInput):
+        expect([], SWING)
+    with pytest.raises(InvalidInput):
+        expect([layers(FIG8, 1, 0.1, width=3), layers(FIG8, 1, 0.1, width=4)], SWING)
+    with pytest.raises(InvalidInput):
+        survival(["W2 W1"])
+
+
+def test_dimension_acts_through_the_width():
+    # d = 6 at d' = 3 is as d = 2 at d' = 3; a width of 24 is not.
+    found = transient_by_dimension([(2, 3), (6, 3), (2, 24)], runs=200, theory_runs=3000, seed=4)
+    for one in found:
+        assert one.trained.low <= one.theory_most.value
+        assert one.theory.value <= one.trained.high
+        assert one.sizes[1] == pytest.approx(one.theory_sizes[1], rel=0.3)
+    assert found[2].sizes[1] < 0.6 * found[0].sizes[1]
+    assert "law" in dimension_grid(found).to_text()
+    with pytest.raises(InvalidInput):
+        transient_by_dimension([(2, 1)])
+
+
+def test_the_largest_minor_entry_is_that_of_the_jacobian():
+    run = train(layers(FIG8, 50, 0.03))
+    J = run.jacobian[0].copy()
+    J[:, range(3), range(3)] = 0
+    assert largest_minor(run)[0] == np.abs(J).max()
