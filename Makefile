@@ -50,6 +50,9 @@ bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.prediction
 	$(BIN)/python -m benchmarks.descents
+	@$(PIP) install -c constraints.txt -e ".[torch]"
+	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.networks
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy

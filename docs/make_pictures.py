@@ -1,7 +1,10 @@
 """Draw the pictures of the documentation: python docs/make_pictures.py."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Setting, train
 from swingby.verify.paper_settings import paper_settings
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -21,6 +24,16 @@ def main() -> None:
     for name, title in PICTURES.items():
         settings[title].compare().save_picture(FOLDER / name)
         print(f"{name}: {title}")
+    training()
+
+
+def training() -> None:
+    """Six seeds of experiment 2 of the public code; needs torch."""
+    data = Data(center_cluster=True, rotation=True)
+    setting = Setting(SIMTask([1, 2], [0.05**0.5] * 2, dim=64), data)
+    run = train([replace(setting, seed=seed) for seed in range(6)])
+    run.save_picture(FOLDER / "training.png")
+    print("training.png: experiment 2 of the public code, six seeds")
 
 
 if __name__ == "__main__":

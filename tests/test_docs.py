@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 #: Scripts; the suites beside them are run by tests/testing.
+#: Pages whose examples train networks.
+WITH_TORCH = ("training.md",)
 EXAMPLES = [one for one in sorted((DOCS / "examples").glob("*.py")) if one.name[:5] != "test_"]
 LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -66,8 +68,15 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(one, marks=[pytest.mark.torch] * (one.name in WITH_TORCH)) for one in PAGES],
+    ids=name_of,
+)
 def test_page_runs(page, workplace):
+    if page.name in WITH_TORCH:
+        pytest.importorskip("torch")
+        pytest.importorskip("safetensors")
     test = doctest.DocTestParser().get_doctest(
         doctest_source(page), {"__name__": "__main__"}, page.name, str(page), 0
     )

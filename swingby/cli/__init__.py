@@ -19,9 +19,10 @@ from swingby.cli.commands import cli
 from swingby.cli.figures_command import figures
 from swingby.cli.hunt_command import hunt
 from swingby.cli.sweep_command import sweep
+from swingby.cli.train_command import train
 from swingby.errors import SwingbyError, SwingbyWarning
 
-for command in (audit, certify, figures, hunt, sweep):
+for command in (audit, certify, figures, hunt, sweep, train):
     cli.add_command(command)
 
 

@@ -54,18 +54,14 @@ class Given:
 
     def task(self) -> SIMTask:
         """The task that mu, sigma and dim, or signal, describe."""
-        from swingby.theory.task import SIMTask
-
         if self.signal:
+            from swingby.theory.task import SIMTask
+
             if self.mu or self.sigma or self.dim is not None:
                 shown = ",".join(self.signal)
                 raise InvalidInput("signal", shown, "must not be combined with mu, sigma, dim")
             return SIMTask.from_signal(_split(self.signal))
-        if not self.mu:
-            raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
-        centres = _split(self.mu)
-        spreads = _split(self.sigma) if self.sigma else ["0"] * len(centres)
-        return SIMTask(centres, spreads, whole(self.dim, "dim"))
+        return task_of(self.mu, self.sigma, self.dim)
 
     def matrix(self, *, exact: bool = False) -> Any:
         """W(0) as given, or None."""
@@ -135,6 +131,32 @@ def shared_options(command: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
     return gathered
+
+
+def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask:
+    """The task that mu, sigma and dim describe.
+
+    Parameters
+    ----------
+    mu, sigma : sequence of str
+        As typed; without sigma the clusters are points.
+    dim : str or None
+
+    Returns
+    -------
+    SIMTask
+
+    Raises
+    ------
+    InvalidInput
+    """
+    from swingby.theory.task import SIMTask
+
+    if not mu:
+        raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
+    centres = _split(mu)
+    spreads = _split(sigma) if sigma else ["0"] * len(centres)
+    return SIMTask(centres, spreads, whole(dim, "dim"))
 
 
 def whole(text: str | None, name: str, least: int = 1) -> int | None:

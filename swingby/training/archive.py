@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.training.result import TrainingRun
 from swingby.training.setting import Setting
+from swingby.verify.output import writable
 
 #: Of the file.
 FORMAT = 1
@@ -37,7 +37,7 @@ def write_run(run: TrainingRun, path: str | Path) -> None:
         if one.name not in ("settings", "index", "weights")
     }
     arrays |= {f"weights{place}": one for place, one in enumerate(run.weights)}
-    with open(path, "wb") as file:
+    with writable(path) as target, target.open("wb") as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
 
@@ -58,18 +58,49 @@ def read_run(path: str | Path) -> TrainingRun:
         If the file is missing or not such a file.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # numpy leaves a file that is damaged open.
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             held = {name: file[name] for name in file.files}
         header = json.loads(str(held.pop("header")))
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']}")
         weights = tuple(held.pop(f"weights{k}") for k in range(header["weights"]))
-        return TrainingRun(
+        run = TrainingRun(
             settings=tuple(Setting.from_dict(one) for one in header["settings"]),
             index=tuple(tuple(one) for one in header["index"]),
             weights=weights,
             **held,
         )
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        _fitting(run)
+        return run
+    except Exception as error:
+        # Damaged files raise whatever zip, zlib, json and numpy find wrong with them.
         shown = f"must be a file of TrainingRun.save ({type(error).__name__}: {error})"
         raise InvalidInput("path", path, shown) from None
+
+
+def _fitting(run: TrainingRun) -> None:
+    """Refuse arrays that do not belong together."""
+    r, n, p, s = run.output.shape
+    shapes = {
+        "settings": (r,),
+        "index": (p, s),
+        "points": (r, p, s),
+        "steps": (n,),
+        "jacobian": (r, n, s, s),
+        "point_loss": (r, n, p),
+        "half_times": (r, s),
+        "jacobian_half_times": (r, s),
+        "first_loss": (r,),
+        "turns": (len(run.turns), 4),
+        "train_loss_steps": (run.train_loss.shape[1],),
+        "train_loss": (r, len(run.train_loss_steps)),
+    }
+    for name, shape in shapes.items():
+        found = np.shape(
+            np.asarray(getattr(run, name), dtype=object if name == "settings" else None)
+        )
+        if found != shape or any(one.task.s != s for one in run.settings):
+            raise ValueError(f"{name} of shape {found}, not {shape}")
+    if any(len(one) != r for one in run.weights):
+        raise ValueError("weights of other networks")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +59,72 @@ def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any)
     InvalidInput
         If the file cannot be written; an older one is left as it was.
     """
-    library = _library()
+    library = load_library()
     plain = {key: torch.as_tensor(value).cpu().contiguous() for key, value in tensors.items()}
     header = {"identity": name, "step": str(step), "swingby": swingby.__version__}
     other = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         library.save_file(plain, other, metadata=header)
         other.replace(path)
-    except OSError as error:
-        other.unlink(missing_ok=True)
-        raise InvalidInput("checkpoint", path, f"must be a folder to write to ({error})") from None
+    except (OSError, importlib.import_module("safetensors").SafetensorError) as error:
+        raise _unwritable(path.parent, error) from None
+    finally:
+        # Gone if it took the place of the older one; left by whatever else happened.
+        with contextlib.suppress(OSError):
+            other.unlink(missing_ok=True)
+
+
+def usable_folder(checkpoint: object) -> Path:
+    """A folder that can be written to, before hours of training are spent.
+
+    Parameters
+    ----------
+    checkpoint : object
+        As the caller gave it.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    InvalidInput
+        If it is no path, or nothing can be written there.
+    MissingExtra
+        Without safetensors.
+    """
+    if not isinstance(checkpoint, (str, Path)) or not str(checkpoint).strip():
+        raise InvalidInput("checkpoint", checkpoint, "must be the path of a folder")
+    load_library()
+    folder = Path(checkpoint)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except (OSError, ValueError) as error:
+        raise _unwritable(folder, error) from None
+
+
+def _unwritable(folder: Path, error: Exception) -> InvalidInput:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InvalidInput("checkpoint", folder, f"must be a folder to write to ({reason})")
+
+
+def foreign(path: Path, error: Exception) -> InvalidInput:
+    """The error for a file that is something else.
+
+    Parameters
+    ----------
+    path : Path
+    error : Exception
+        That reading it raised.
+
+    Returns
+    -------
+    InvalidInput
+    """
+    shown = f"{type(error).__name__}: {error}"
+    return InvalidInput("checkpoint", path, f"must hold checkpoints of swingby.training ({shown})")
 
 
 def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
@@ -91,7 +148,7 @@ def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
     """
     if not path.exists():
         return None
-    library = _library()
+    library = load_library()
     try:
         with library.safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
@@ -99,15 +156,24 @@ def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
         step = int(header["step"])
     except Exception as error:
         # safetensors raises an error class of its own for what is not its format.
-        shown = f"{type(error).__name__}: {error}"
-        requirement = f"must hold checkpoints of swingby.training ({shown})"
-        raise InvalidInput("checkpoint", path, requirement) from None
+        raise foreign(path, error) from None
     if header.get("identity") != name:
         raise InvalidInput("checkpoint", path, "must belong to these settings")
     return step, tensors
 
 
-def _library() -> Any:
+def load_library() -> Any:
+    """safetensors, as it is used with torch.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    MissingExtra
+        If it is not installed.
+    """
     try:
         return importlib.import_module("safetensors.torch")
     except ImportError:

@@ -34,8 +34,9 @@ def clock(setting: Setting) -> float:
     * one layer: :math:`\dot W = (I - W) A`, the time of Theorem 4.1, at c lr;
     * :math:`U U^\top`: (D.2), in which :math:`\dot U = B U`, at eta = 2 c lr, since the loss
       depends on U twice;
-    * :math:`W_2 W_1`: with :math:`B = A - (A W + W A)/2` as long as
-      :math:`W_1^\top = W_2 = U`, again :math:`\dot U = B U`, at eta = c lr.
+    * :math:`W_2 W_1` with :math:`W_1^\top = W_2 = U`: again :math:`\dot U = B U`, at eta = c lr,
+      if :math:`U U^\top` is diagonal. Otherwise :math:`W_1^\top` and :math:`W_2` part by terms of
+      order :math:`(U U^\top)^2`, and the clock is that of their growth while they are small.
 
     Deeper networks have no such clock: while small they grow by powers of themselves.
 

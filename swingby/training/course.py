@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -75,9 +75,12 @@ class Course:
         }
         if place.turned:
             weights = [
-                turned(one, plain, directions(one), place.inputs)
+                turned(one, plain, directions(one), one.task.dim)
                 for one, plain in zip(settings, weights, strict=True)
             ]
+        self._idle = np.stack([one[0][:, place.inputs :] for one in weights])
+        if not first.network.symmetric:
+            weights = [[one[0][:, : place.inputs], *one[1:]] for one in weights]
         dtype = getattr(torch, first.precision)
         stacked = [
             torch.tensor(np.stack(same), dtype=dtype, device=device)
@@ -108,20 +111,26 @@ class Course:
         TrainingRun
         """
         total = self._settings[0].total_steps
-        step = self._resume()
+        step = self._resume(total)
         report.reach(step)
         saved = time.monotonic()
+        before = self._held(step)
         try:
             while step < total:
+                before = self._held(step)
                 step = self._chunk(step, total)
                 report.reach(step)
                 if self._path is not None and time.monotonic() - saved >= self._every:
                     self._save(step)
                     saved = time.monotonic()
         except KeyboardInterrupt as error:
-            if self._path is not None:
-                self._save(step)
-                error.add_note(f"stopped at step {step}; the same call goes on from {self._path}")
+            if before is not None:
+                # Networks and records may be anywhere within a chunk: go back to its beginning.
+                self._engine.restore(before.engine)
+                self._recorder.restore(before.kept)
+                self._save(before.step)
+                where = f"stopped at step {before.step}; the same call goes on from {self._path}"
+                error.add_note(where)
             raise
         if step == total:
             self._loss(step)
@@ -143,17 +152,27 @@ class Course:
         if place < len(self._losses) and self._losses[place] == step:
             self._recorder.train_loss[:, place] = self._engine.train_loss()
 
-    def _resume(self) -> int:
+    def _held(self, step: int) -> _Held | None:
+        """What an interrupt within the next chunk goes back to."""
+        if self._path is None:
+            return None
+        engine = {key: value.clone() for key, value in self._engine.state().items()}
+        return _Held(step, engine, self._recorder.moving())
+
+    def _resume(self, total: int) -> int:
         found = None if self._path is None else files.read(self._path, self._identity)
-        if found is None:
+        if found is None or self._path is None:
             return 0
         step, tensors = found
-        self._engine.restore(
-            {key[7:]: value for key, value in tensors.items() if key.startswith("engine ")}
-        )
-        self._recorder.restore(
-            {key[5:]: value.numpy() for key, value in tensors.items() if key.startswith("kept ")}
-        )
+        engine = {key[7:]: value for key, value in tensors.items() if key.startswith("engine ")}
+        kept = {key[5:]: value.numpy() for key, value in tensors.items() if key[:5] == "kept "}
+        try:
+            if not 0 <= step <= total:
+                raise ValueError(f"step {step} of {total}")
+            self._engine.restore(engine)
+            self._recorder.restore(kept)
+        except (KeyError, ValueError, RuntimeError) as error:
+            raise files.foreign(self._path, error) from None
         return step
 
     def _save(self, step: int) -> None:
@@ -184,8 +203,23 @@ class Course:
             turns=np.array(sorted(turns), dtype=np.float64).reshape(-1, 4),
             train_loss_steps=self._losses,
             train_loss=kept.train_loss,
-            weights=tuple(self._engine.weights()),
+            weights=self._weights(),
         )
+
+    def _weights(self) -> tuple[Any, ...]:
+        """Parameters, with the columns of the inputs that are always zero."""
+        first, *rest = self._engine.weights()
+        if not self._settings[0].network.symmetric:
+            first = np.concatenate([first, self._idle], axis=2)
+        return (first, *rest)
+
+
+class _Held(NamedTuple):
+    """A moment between two chunks."""
+
+    step: int
+    engine: dict[str, Any]
+    kept: dict[str, Any]
 
 
 def _digest(weights: list[list[Any]]) -> str:

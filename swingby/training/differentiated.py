@@ -89,17 +89,17 @@ def evaluate(networks: Differentiated, x: Any) -> Any:
 
 
 def tangents(networks: Differentiated, x: Any, along: Any) -> tuple[Any, Any]:
-    """Output at one point of each run, and its derivative along some directions.
+    """Output at some points of each run, and its derivative at the last along some directions.
 
     Parameters
     ----------
     networks : Differentiated
-    x : Tensor of shape (r, 1, m)
+    x : Tensor of shape (r, n, m)
     along : Tensor of shape (r, k, m)
 
     Returns
     -------
-    output : Tensor of shape (r, 1, d)
+    output : Tensor of shape (r, n, d)
     derivative : Tensor of shape (r, k, d)
     """
     return _layers(networks, x, along)
@@ -121,7 +121,7 @@ def _layers(networks: Differentiated, x: Any, along: Any) -> tuple[Any, Any]:
         along = None if along is None else torch.bmm(along, W)
         if place + stride < len(parameters):
             if along is not None:
-                along = along * _slope(torch, networks.activation, x)
+                along = along * _slope(torch, networks.activation, x[:, -1:])
             x = _activated(torch, networks.activation, x)
     return x, along
 
@@ -154,7 +154,8 @@ def loss_at(networks: Differentiated, x: Any) -> Any:
     -------
     Tensor of shape (r,)
     """
-    away = evaluate(networks, x) - x @ networks.target.mT
+    d, m = networks.target.shape
+    away = evaluate(networks, x) - networks.torch.nn.functional.pad(x, (0, d - m))
     return 0.5 * away.square().sum(2).mean(1)
 
 

@@ -71,11 +71,9 @@ class WrittenEngine:
         columns = [*range(s), *([coordinates.inputs] if settings[0].network.bias else [])]
         self._columns = torch.tensor(columns, device=like.device)
         self._whole = len(columns) == coordinates.inputs + settings[0].network.bias
-        self._rows = settings[0].task.dim
 
     def _maps(self, errors: Any) -> Any:
-        shown = errors[:, : self._rows]
-        return shown if self._whole else shown.index_select(2, self._columns)
+        return errors if self._whole else errors.index_select(1, self._columns)
 
     def advance(self, first: int, count: int) -> Seen:
         """Look, then take a step; so many times.
@@ -97,8 +95,9 @@ class WrittenEngine:
                 errors, below = written.forward(networks)
                 shown = self._maps(errors)
                 if kept is None:
-                    kept = shown.new_empty((len(shown), count, *shown.shape[1:]))
-                kept[:, k] = shown
+                    runs, columns, d = shown.shape
+                    kept = shown.new_empty((runs, columns, count, d))
+                kept[:, :, k] = shown
                 written.descend(networks, moments.batch(first + k), errors, below)
         return read_maps(kept, self._probe, self._coordinates)
 
@@ -110,7 +109,7 @@ class WrittenEngine:
         Seen
         """
         shown = self._maps(written.forward(self._networks)[0])
-        return read_maps(shown[:, None], self._probe, self._coordinates)
+        return read_maps(shown[:, :, None], self._probe, self._coordinates)
 
     def train_loss(self) -> Any:
         """The paper's loss on the whole training set.
@@ -120,7 +119,7 @@ class WrittenEngine:
         ndarray of shape (r,)
         """
         errors = written.forward(self._networks)[0]
-        away = self._torch.bmm(errors, self._moments.whole)
+        away = self._torch.bmm(self._moments.whole, errors)
         return _plain(0.5 * (away * errors).sum((1, 2)))
 
     def state(self) -> dict[str, Any]:
@@ -224,8 +223,7 @@ class DifferentiatedEngine:
 
     def _shown(self) -> tuple[Any, Any]:
         networks = self._networks
-        output = differentiated.evaluate(networks, self._inputs)
-        slope = differentiated.tangents(networks, self._inputs[:, -1:], self._along)[1]
+        output, slope = differentiated.tangents(networks, self._inputs, self._along)
         return output - self._targets, slope - self._slopes
 
     def look(self) -> Seen:
@@ -290,6 +288,7 @@ class DifferentiatedEngine:
                     for name in ("step", "exp_avg", "exp_avg_sq")
                     if f"{name}{place}" in state
                 }
+                self._networks.optimizer.state.pop(one, None)
                 if held:
                     self._networks.optimizer.state[one].update(held)
 

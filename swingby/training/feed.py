@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.training.coordinates import Coordinates
-from swingby.training.points import batch_order, population_moments, training_points
+from swingby.training.points import batch_order, busy_points, population_moments, training_points
 from swingby.training.setting import Setting
 
 if TYPE_CHECKING:
@@ -48,21 +48,25 @@ class Points:
         self._size = settings[0].batch
         dtype = getattr(torch, settings[0].precision)
         columns = coordinates.inputs + bias
+        chosen = settings[0].optimizer
+        self._moves = chosen.kind != "gd" and chosen.shuffle == "epoch"
         points = np.ones((len(settings), settings[0].points, columns))
         for place, setting in enumerate(settings):
-            plain, _ = training_points(setting)
-            if not coordinates.turned:
-                plain = plain @ coordinates.frames[place].T
-            points[place, :, : coordinates.inputs] = plain[:, : coordinates.inputs]
+            if coordinates.turned:
+                plain, _ = busy_points(setting, coordinates.inputs)
+                points[place, :, plain.shape[1] : coordinates.inputs] = 0.0
+            else:
+                plain = training_points(setting)[0] @ coordinates.frames[place].T
+            if not self._moves:
+                plain = plain[batch_order(setting, 0)]
+            points[place, :, : plain.shape[1]] = plain
         self.all = torch.tensor(points, dtype=dtype, device=device)
         self._epoch = -1
         self._ordered = self.all
 
     def _begin(self, epoch: int) -> None:
         """Put the points into the order of an epoch."""
-        whole = self._settings[0].optimizer.kind == "gd"
-        once = self._settings[0].optimizer.shuffle == "once" and self._epoch >= 0
-        if epoch != self._epoch and not whole and not once:
+        if epoch != self._epoch and self._moves:
             torch = self._torch
             order = np.stack([batch_order(setting, epoch) for setting in self._settings])
             index = torch.tensor(order, device=self.all.device)[:, :, None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -84,6 +84,13 @@ def follow(
     list of (run, step, loss, kind)
         Turns that are certain by now: kind 1 for a maximum, -1 for a minimum.
     """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return _followed(following, start, loss, share, slope)
+
+
+def _followed(
+    following: Following, start: int, loss: Floats, share: Floats, slope: Floats
+) -> list[tuple[int, int, float, int]]:
     for seen, found in (
         (share, following.half_times),
         (slope, following.jacobian_half_times),
@@ -92,30 +99,51 @@ def follow(
         new = np.isnan(found) & reached.any(axis=1)
         found[new] = start + reached.argmax(axis=1)[new]
     turns: list[tuple[int, int, float, int]] = []
-    for k, one in enumerate(np.ascontiguousarray(loss.T)):
-        _one_step(following, start + k, one, turns)
+    fresh = np.isnan(following.first)
+    for values in (following.first, following.extreme):
+        values[fresh] = loss[fresh, 0]
+    for run in np.flatnonzero(~_without_turn(following, start, loss)):
+        _with_turns(following, int(run), start, loss[run], turns)
     return turns
 
 
-def _one_step(
-    following: Following, step: int, loss: Floats, turns: list[tuple[int, int, float, int]]
+def _without_turn(following: Following, start: int, loss: Floats) -> Any:
+    """Go through the runs that do not turn, all at once; True for these."""
+    heading, extreme = following.heading, following.extreme
+    least = LEAST_TURN * following.first[:, None]
+    height = heading[:, None] * loss
+    top = np.maximum(np.maximum.accumulate(height, axis=1), (heading * extreme)[:, None])
+    turns = top - height > least
+    moves = np.abs(loss - extreme[:, None]) > least
+    quiet = np.isfinite(loss).all(axis=1)
+    quiet &= ~np.where(heading == 0, moves.any(axis=1), turns.any(axis=1))
+    place = height.argmax(axis=1)
+    best = np.take_along_axis(height, place[:, None], axis=1)[:, 0]
+    further = quiet & (heading != 0) & (best > heading * extreme)
+    extreme[further] = (heading * best)[further]
+    following.at[further] = start + place[further]
+    return quiet
+
+
+def _with_turns(
+    following: Following,
+    run: int,
+    start: int,
+    loss: Floats,
+    turns: list[tuple[int, int, float, int]],
 ) -> None:
-    fresh = np.isnan(following.first)
-    for values in (following.first, following.extreme):
-        values[fresh] = loss[fresh]
-    least = LEAST_TURN * following.first
-    moved = loss - following.extreme
-    heading = following.heading
-    begin = (heading == 0) & (np.abs(moved) > least)
-    turned = begin | (heading * moved < -least)
-    if turned.any():
-        for run in np.flatnonzero(turned):
-            kind = int(-np.sign(moved[run]))
-            turns.append((int(run), int(following.at[run]), float(following.extreme[run]), kind))
-            heading[run] = -kind
-    further = turned | (heading * moved > 0)
-    following.extreme[further] = loss[further]
-    following.at[further] = step
+    """Go through a run step by step."""
+    extreme, at = float(following.extreme[run]), int(following.at[run])
+    heading, least = int(following.heading[run]), LEAST_TURN * float(following.first[run])
+    for step, one in enumerate(loss.tolist(), start):
+        moved = one - extreme
+        if (heading == 0 and abs(moved) > least) or heading * moved < -least:
+            kind = 1 if moved < 0 else -1
+            turns.append((run, at, extreme, kind))
+            extreme, at, heading = one, step, -kind
+        elif heading * moved > 0:
+            extreme, at = one, step
+    following.extreme[run], following.at[run], following.heading[run] = extreme, at, heading
 
 
 def thinned(turns: list[tuple[int, float, int]], least: float) -> list[tuple[int, float, int]]:

@@ -94,29 +94,51 @@ def training_points(setting: Setting) -> tuple[Floats, NDArray[np.int64]]:
     ----------
     Sec. 2.1; App. F.3 for the truncation.
     """
+    along, labels = busy_points(setting, setting.task.dim)
+    points = np.zeros((labels.size, setting.task.dim))
+    points[:, : along.shape[1]] = along
+    return points, labels
+
+
+def busy_points(setting: Setting, most: int) -> tuple[Floats, NDArray[np.int64]]:
+    """The training set without the coordinates that are zero in all points.
+
+    Parameters
+    ----------
+    setting : Setting
+        With finite data.
+    most : int
+        Coordinates wanted.
+
+    Returns
+    -------
+    points : ndarray of shape (N, m)
+        The first coordinates of :func:`training_points`; m is s, or `most` where directions
+        without a concept have a spread.
+    labels : ndarray of shape (N,)
+    """
     task, data = setting.task, setting.data
     assert data.n_per_class is not None
     rng = np.random.default_rng(streams(setting.seed).points)
     classes = [*range(task.s), *([-1] if data.center_cluster else [])]
     labels = np.repeat(np.array(classes, dtype=np.int64), data.n_per_class)
-    points = np.zeros((labels.size, task.dim))
-    points[:, : task.s] = _drawn(setting, labels, rng)
+    points = _drawn(setting, labels, rng)
     if data.truncation is not None:
         radius = data.truncation * float(min(task.mu))
-        test_point = task.test_point
+        test_point = task.test_point[: task.s]
         for _ in range(_MOST_ROUNDS):
             inside = np.flatnonzero(np.linalg.norm(points - test_point, axis=1) <= radius)
             if not inside.size:
                 break
-            points[inside, : task.s] = _drawn(setting, labels[inside], rng)
+            points[inside] = _drawn(setting, labels[inside], rng)
         else:
             raise InvalidInput(
                 "truncation", data.truncation, "leaves hardly any room for points", "App. F.3"
             )
     if data.free_sigma:
         free = rng.standard_normal((len(points), task.dim - task.s))
-        points[:, task.s :] += data.free_sigma * free
-    return points, labels
+        points = np.concatenate([points, data.free_sigma * free], axis=1)
+    return points[:, :most], labels
 
 
 def _drawn(setting: Setting, labels: NDArray[np.int64], rng: np.random.Generator) -> Floats:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+#: Numbers that are worked on together when many runs are read.
+_TOGETHER = 2**18
+
+
 @dataclass(frozen=True)
 class Probe:
     """Where networks are looked at.
@@ -91,9 +95,9 @@ def read_maps(maps: Any, probe: Probe, coordinates: Coordinates) -> Seen:
 
     Parameters
     ----------
-    maps : Tensor of shape (r, n, d, s) or (r, n, d, s + 1)
+    maps : Tensor of shape (r, s, n, d) or (r, s + 1, n, d)
         Output less target along each concept, in the coordinates of the outputs; the last
-        column is the bias.
+        is the bias.
     probe : Probe
     coordinates : Coordinates
 
@@ -101,14 +105,22 @@ def read_maps(maps: Any, probe: Probe, coordinates: Coordinates) -> Seen:
     -------
     Seen
     """
-    runs, count, d, columns = maps.shape
+    runs, columns, count, d = maps.shape
     s = probe.points.shape[2]
-    maps = maps.double()
-    points = maps.new_ones(runs, columns, probe.points.shape[1])
-    points[:, :s] = maps.new_tensor(probe.points).mT
-    away = maps.reshape(runs, count * d, columns).bmm(points).reshape(runs, count, d, -1)
-    loss = away.square().sum(2)
-    return _read(away, loss, maps[..., :s], probe, coordinates)
+    points = np.ones((runs, probe.points.shape[1], columns))
+    points[:, :, :s] = probe.points
+    # In pieces that stay in the caches: all runs at once would wait for memory.
+    piece = max(1, _TOGETHER // (count * d * points.shape[1]))
+    found = []
+    for begin in range(0, runs, piece):
+        mine = maps[begin : begin + piece]
+        held = len(mine)
+        away = mine.new_tensor(points[begin : begin + piece]).bmm(mine.reshape(held, columns, -1))
+        away = away.reshape(held, -1, count, d)
+        part = Probe(probe.index, probe.points[begin : begin + piece])
+        slope = mine[:, :s].permute(0, 2, 3, 1)
+        found.append(_read(away.permute(0, 2, 3, 1), slope, part, coordinates))
+    return Seen(*(np.concatenate(same) for same in zip(*found, strict=True)))
 
 
 def read_points(away: Any, derivative: Any, probe: Probe, coordinates: Coordinates) -> Seen:
@@ -127,20 +139,22 @@ def read_points(away: Any, derivative: Any, probe: Probe, coordinates: Coordinat
     -------
     Seen
     """
-    away, derivative = away.double().mT, derivative.double().mT
-    return _read(away, away.square().sum(2), derivative, probe, coordinates)
+    away, derivative = away.mT, derivative.mT
+    return Seen(*_read(away, derivative, probe, coordinates))
 
 
-def _read(away: Any, loss: Any, slope: Any, probe: Probe, coordinates: Coordinates) -> Seen:
-    """From errors and their derivatives, outputs in the rows."""
+def _read(
+    away: Any, slope: Any, probe: Probe, coordinates: Coordinates
+) -> tuple[Floats, Floats, Floats]:
+    """From errors, which are used up, and their derivatives; outputs in the rows."""
     s = probe.points.shape[2]
     if coordinates.turned:
-        away, slope = away[:, :, :s], slope[:, :, :s]
+        shown, slope = away[:, :, :s].mT.cpu().numpy().copy(), slope[:, :, :s]
     else:
         frames = away.new_tensor(coordinates.frames[:, :, :s]).mT[:, None]
-        away, slope = frames @ away, frames @ slope
-    return Seen(
-        output=probe.points[:, None] + away.mT.cpu().numpy(),
-        loss=0.5 * loss.cpu().numpy(),
-        jacobian=slope.cpu().numpy() + np.eye(s),
+        shown, slope = (frames @ away).mT.cpu().numpy(), frames @ slope
+    return (
+        probe.points[:, None] + shown,
+        0.5 * away.square_().sum(2).double().cpu().numpy(),
+        slope.double().cpu().numpy() + np.eye(s),
     )

@@ -12,7 +12,7 @@ from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.training.following import Following, follow, start_following
 from swingby.training.reading import Probe, Seen
-from swingby.training.setting import Setting
+from swingby.training.setting import MOST_STEPS, Setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def recorded_steps(record: object, total: int) -> Integers:
         return _geometric(total, _RATIO)
     if isinstance(record, str):
         raise InvalidInput("record", record, 'must be None, "every", "log" or a number of steps')
-    stride = numbers.whole(record, "record", 1)
+    stride = numbers.whole(record, "record", 1, most=MOST_STEPS)
     return np.unique(np.append(np.arange(0, total, stride), total))
 
 
@@ -146,15 +146,27 @@ class Recorder:
         kept = {name: getattr(self, name) for name in _KEPT}
         return {**kept, **self.following._asdict(), "turns": turns}
 
+    def moving(self) -> dict[str, Any]:
+        """Copies of what is not written anew when steps are gone through once more.
+
+        Returns
+        -------
+        dict
+        """
+        turns = np.array(self.turns, dtype=np.float64).reshape(-1, 4)
+        copies = {name: np.array(one) for name, one in self.following._asdict().items()}
+        return {**copies, "turns": turns}
+
     def restore(self, arrays: dict[str, Any]) -> None:
-        """Put back what :meth:`arrays` gave.
+        """Put back what :meth:`arrays` or :meth:`moving` gave.
 
         Parameters
         ----------
         arrays : dict
         """
         for name in _KEPT:
-            getattr(self, name)[:] = arrays[name]
+            if name in arrays:
+                getattr(self, name)[:] = arrays[name]
         for name, values in self.following._asdict().items():
             values[:] = arrays[name]
         self.turns = [(int(a), int(b), float(c), int(e)) for a, b, c, e in arrays["turns"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+    from swingby.verify.grid import Grid
 
     Floats = NDArray[np.float64]
 
@@ -55,7 +56,9 @@ class TrainingRun:
     train_loss : ndarray of shape (r, e)
         The loss (2.1) on the whole training set.
     weights : tuple of ndarray of shape (r, ...)
-        Parameters at the end, in the coordinates in which the network was trained.
+        Parameters at the end, in the coordinates in which the network was trained: those of the
+        concepts, or with "adamw" those of the data. Empty where the networks differ in shape;
+        see :meth:`parameters`.
 
     References
     ----------
@@ -81,7 +84,8 @@ class TrainingRun:
         return len(self.settings)
 
     def __repr__(self) -> str:
-        return f"<TrainingRun {len(self)} networks, {int(self.steps[-1])} steps>"
+        networks = "1 network" if len(self) == 1 else f"{len(self)} networks"
+        return f"<TrainingRun {networks}, {int(self.steps[-1])} steps>"
 
     @property
     def epochs(self) -> Floats:
@@ -134,11 +138,8 @@ class TrainingRun:
         -------
         ndarray of int, shape (r,)
         """
-        found = []
-        for run in range(len(self)):
-            kinds = [kind for _, _, kind in self.extrema(run, least)]
-            found.append(sum(a == "max" for a in kinds[:-1]))
-        return np.array(found, dtype=np.int64)
+        kinds = [[kind for _, _, kind in self.extrema(run, least)] for run in range(len(self))]
+        return np.array([one[:-1].count("max") for one in kinds], dtype=np.int64)
 
     def order(self) -> NDArray[np.int64]:
         """Concepts of each network as they are learned, shape (r, s), from 0; -1 where never."""
@@ -155,25 +156,9 @@ class TrainingRun:
         """
         import pandas as pd
 
-        return pd.DataFrame(list(self._rows()))
+        from swingby.training.run_report import run_rows
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        descents = self.descents()
-        for run, setting in enumerate(self.settings):
-            for concept in range(setting.task.s):
-                half = float(self.half_times[run, concept])
-                yield {
-                    "network": run,
-                    "seed": setting.seed,
-                    "concept": concept + 1,
-                    "mu": float(setting.task.mu[concept]),
-                    "sigma": float(setting.task.sigma[concept]),
-                    "half_time": half,
-                    "half_time_epochs": half / setting.steps_per_epoch,
-                    "descents": int(descents[run]),
-                    "test_loss": float(self.test_loss[run, -1]),
-                    "train_loss": float(self.train_loss[run, -1]),
-                }
+        return pd.DataFrame(list(run_rows(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame` and the settings, as JSON can hold them.
@@ -182,11 +167,49 @@ class TrainingRun:
         -------
         dict
         """
-        rows = [
-            {key: None if value != value else value for key, value in row.items()}
-            for row in self._rows()
-        ]
+        from swingby.training.run_report import run_rows, storable
+
+        rows = [storable(row) for row in run_rows(self)]
         return {"settings": [one.to_dict() for one in self.settings], "concepts": rows}
+
+    def parameters(self, run: int) -> list[Floats]:
+        """Parameters of one network at the end, in the coordinates in which its data is given.
+
+        Parameters
+        ----------
+        run : int
+
+        Returns
+        -------
+        list of ndarray
+            Of the shapes of :func:`swingby.training.weights.shapes`, as `start` of
+            :func:`swingby.training.train` takes them.
+
+        Raises
+        ------
+        InvalidInput
+            For a network that is not there, or one of a run of several shapes.
+        """
+        from swingby.training.weights import given_data
+
+        place = numbers.whole(run, "run", 0, most=len(self) - 1)
+        if not self.weights:
+            raise InvalidInput("run", run, "has no weights kept: its networks differ in shape")
+        return given_data(self.settings[place], [one[place] for one in self.weights])
+
+    def to_grid(self) -> Grid:
+        """The table that is printed."""
+        from swingby.training.run_report import run_grid
+
+        return run_grid(self)
+
+    def to_markdown(self) -> str:
+        """The table as GitHub Markdown."""
+        return self.to_grid().to_markdown()
+
+    def to_latex(self) -> str:
+        """The table as LaTeX; needs the booktabs package."""
+        return self.to_grid().to_latex()
 
     def __str__(self) -> str:
         from swingby.training.run_report import as_text
@@ -194,7 +217,7 @@ class TrainingRun:
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
+        return self.to_grid().to_html()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Output trajectories at the test point, in the plane of the first two concepts.
@@ -207,9 +230,41 @@ class TrainingRun:
         -------
         matplotlib Axes
         """
-        from swingby.training.run_report import plot_trajectories
+        from swingby.training.run_pictures import plot_trajectories
 
         return plot_trajectories(self, ax)
+
+    def plot_losses(self, ax: Axes | None = None) -> Axes:
+        """Loss at the test point and on the training set against epochs.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from swingby.training.run_pictures import plot_losses
+
+        return plot_losses(self, ax)
+
+    def save_picture(self, path: str | Path) -> None:
+        """Write trajectories and losses to a .png, .pdf or .svg file.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        InvalidInput
+            If the path cannot be written or has another ending.
+        """
+        from swingby.training.run_pictures import run_figure
+        from swingby.verify.plots import save_figure
+
+        save_figure(lambda: run_figure(self), path)
 
     def save(self, path: str | Path) -> None:
         """Write an npz file; nothing in it is pickled.
@@ -242,50 +297,3 @@ class TrainingRun:
         from swingby.training.archive import read_run
 
         return read_run(path)
-
-
-def join(parts: Sequence[TrainingRun], places: Sequence[Sequence[int]]) -> TrainingRun:
-    """One run of all groups, networks in the order in which their settings were given.
-
-    Parameters
-    ----------
-    parts : sequence of TrainingRun
-    places : sequence of sequence of int
-        Where the networks of each part belong.
-
-    Returns
-    -------
-    TrainingRun
-        Its weights are empty where the groups have other shapes.
-    """
-    if len(parts) == 1 and list(places[0]) == sorted(places[0]):
-        return parts[0]
-    order = np.argsort(np.concatenate([np.asarray(one) for one in places]), kind="stable")
-    first = parts[0]
-
-    def stacked(name: str) -> Any:
-        return np.concatenate([getattr(one, name) for one in parts])[order]
-
-    settings = [one for part in parts for one in part.settings]
-    turns = []
-    for part, mine in zip(parts, places, strict=True):
-        moved = part.turns.copy()
-        moved[:, 0] = np.asarray(mine)[moved[:, 0].astype(np.int64)]
-        turns.append(moved)
-    shapes = {tuple(one.shape[1:] for one in part.weights) for part in parts}
-    weights: tuple[Any, ...] = ()
-    if len(shapes) == 1:
-        groups = zip(*(part.weights for part in parts), strict=True)
-        weights = tuple(np.concatenate(same)[order] for same in groups)
-    names = ("points", "output", "jacobian", "point_loss", "half_times", "jacobian_half_times")
-    return TrainingRun(
-        settings=tuple(settings[k] for k in order),
-        index=first.index,
-        steps=first.steps,
-        turns=np.concatenate(turns),
-        first_loss=stacked("first_loss"),
-        train_loss_steps=first.train_loss_steps,
-        train_loss=stacked("train_loss"),
-        weights=weights,
-        **{name: stacked(name) for name in names},
-    )

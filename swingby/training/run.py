@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
 from swingby.simulate.on_torch.device import usable_device
+from swingby.training.checkpoint import usable_folder
 from swingby.training.course import Course
+from swingby.training.fields import at_least_zero
+from swingby.training.joining import join
+from swingby.training.memory import MOST_POINT_BYTES, check_memory
 from swingby.training.progress import Progress
 from swingby.training.recording import recorded_steps
-from swingby.training.result import TrainingRun, join
+from swingby.training.result import TrainingRun
 from swingby.training.setting import Setting
 from swingby.training.threads import threads_for
 
-#: Bytes of training points of networks that are trained together.
-MOST_BYTES = 2**30
+#: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
+#: that they stay in its caches; half the time per network at d = 64, measured.
+CPU_ENTRIES = 2**16
 GRADIENTS = ("auto", "written", "autograd")
 
 
@@ -94,24 +99,27 @@ def train(
     >>> run.output.shape, run.half_times.tolist()
     ((1, 40, 4, 2), [[11.0, 4.0]])
     """
-    given = (settings,) if isinstance(settings, Setting) else tuple(settings)
-    starts = _starts(given, start, single=isinstance(settings, Setting))
+    single = isinstance(settings, Setting)
+    given = (settings,) if isinstance(settings, Setting) else _listed(settings, "settings")
     _fitting(given)
+    starts = _starts(given, start, single=single)
     if gradient not in GRADIENTS:
         raise InvalidInput("gradient", gradient, f"must be one of {', '.join(GRADIENTS)}")
-    torch, place = usable_device(device)
+    if not isinstance(progress, bool):
+        raise InvalidInput("progress", progress, "must be True or False")
+    pause = at_least_zero(every, "every")
+    check_memory(given, record)
     steps = recorded_steps(record, given[0].total_steps)
-    if checkpoint is not None and not isinstance(checkpoint, (str, Path)):
-        raise InvalidInput("checkpoint", checkpoint, "must be the path of a folder")
-    folder = None if checkpoint is None else Path(checkpoint)
-    groups = list(_groups(given))
+    torch, place = usable_device("cpu" if device is None else device)
+    folder = None if checkpoint is None else usable_folder(checkpoint)
+    groups = list(_groups(given, place.type))
     parts = []
     total = given[0].total_steps * len(groups)
-    with Progress(total, len(given), shown=bool(progress)) as report:
+    with Progress(total, len(given), shown=progress) as report:
         for members in groups:
             chosen = tuple(given[k] for k in members)
             course = Course(
-                torch, place, chosen, [starts[k] for k in members], steps, gradient, folder, every
+                torch, place, chosen, [starts[k] for k in members], steps, gradient, folder, pause
             )
             with threads_for(torch, course.work):
                 parts.append(course.run(report))
@@ -119,10 +127,20 @@ def train(
     return join(parts, groups)
 
 
+def _listed(values: Any, name: str) -> tuple[Any, ...]:
+    """A sequence as a tuple."""
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise InvalidInput(name, values, f"must be a sequence, a {_EACH[name]} each")
+    return tuple(values)
+
+
+_EACH = {"settings": "Setting", "start": "list of arrays"}
+
+
 def _starts(settings: tuple[Setting, ...], start: Any, *, single: bool) -> list[Any]:
     if start is None:
         return [None] * len(settings)
-    given = [start] if single else list(start)
+    given = [start] if single else list(_listed(start, "start"))
     if len(given) != len(settings):
         raise InvalidInput("start", f"{len(given)} entries", f"must have {len(settings)}")
     return given
@@ -143,7 +161,7 @@ def _fitting(settings: tuple[Setting, ...]) -> None:
             raise InvalidInput("settings", f"{sorted(found)} {name}", f"must agree in {name}")
 
 
-def _groups(settings: tuple[Setting, ...]) -> Iterator[list[int]]:
+def _groups(settings: tuple[Setting, ...], kind: str) -> Iterator[list[int]]:
     """Places of settings that are trained together."""
     found: dict[Any, list[int]] = {}
     for place, one in enumerate(settings):
@@ -161,6 +179,8 @@ def _groups(settings: tuple[Setting, ...]) -> Iterator[list[int]]:
     for members in found.values():
         first = settings[members[0]]
         size = max(1, first.points * first.task.dim * 4)
-        most = max(1, MOST_BYTES // size)
+        most = max(1, MOST_POINT_BYTES // size)
+        if kind == "cpu" and not first.network.linear:
+            most = max(1, min(most, CPU_ENTRIES // (first.batch * first.width)))
         for begin in range(0, len(members), most):
             yield members[begin : begin + most]

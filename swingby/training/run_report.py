@@ -1,24 +1,23 @@
-"""How training runs look: a table to read, and output trajectories."""
+"""How training runs read: a table, and its rows as plain values."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
-from swingby.verify.plots import COLORS, new_figure, styled
+from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from swingby.training.result import TrainingRun
 
 #: Rows of the table before the rest is summed up.
 _MOST_ROWS = 24
 
 
-def as_text(run: TrainingRun) -> str:
+def run_grid(run: TrainingRun) -> Grid:
     """A table of half-times, descents and losses.
 
     Parameters
@@ -27,80 +26,125 @@ def as_text(run: TrainingRun) -> str:
 
     Returns
     -------
-    str
+    Grid
     """
-    from rich.console import Console
-    from rich.table import Table
-
     first = run.settings[0]
-    network, chosen = first.network, first.optimizer
-    shape = "U U^T" if network.symmetric else f"{network.depth} layer(s), {network.activation}"
-    title = (
-        f"{len(run)} networks: {shape}, d = {first.task.dim}; {chosen.kind}, lr {chosen.lr:g},"
-        f" {chosen.loss} loss, {int(run.steps[-1])} steps ({first.steps_per_epoch} an epoch)"
-    )
-    table = Table(box=None, pad_edge=False)
-    names = ("network", "seed", "order", "half-times (epochs)", "descents", "test loss")
-    for name in (*names, "train loss"):
-        table.add_column(name, justify="right")
+    networks = "1 network" if len(run) == 1 else f"{len(run)} networks"
+    title = f"{networks}: {_shared(run, _shape)}; {_shared(run, _steps)}"
     order, descents = run.order(), run.descents()
+    rows = []
     for k in range(min(len(run), _MOST_ROWS)):
         times = run.half_times[k] / run.settings[k].steps_per_epoch
-        table.add_row(
-            str(k),
-            str(run.settings[k].seed),
-            " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
-            " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in times),
-            str(descents[k]),
-            f"{run.test_loss[k, -1]:.3g}",
-            f"{run.train_loss[k, -1]:.3g}",
+        rows.append(
+            [
+                str(k),
+                str(run.settings[k].seed),
+                " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
+                " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in times),
+                str(descents[k]),
+                f"{run.test_loss[k, -1]:.3g}",
+                f"{run.train_loss[k, -1]:.3g}",
+            ]
         )
-    console = Console(width=110)
-    with console.capture() as caught:
-        console.print(table)
-    text = f"{title}\n{caught.get().rstrip()}"
+    below = [f"{int(run.steps[-1])} steps, {first.steps_per_epoch} to an epoch."]
     if len(run) > _MOST_ROWS:
-        text += f"\n... and {len(run) - _MOST_ROWS} more networks"
-    return text
+        below.insert(0, f"... and {len(run) - _MOST_ROWS} more networks.")
+    if len(run) > 1:
+        below.append(_summary(run))
+    names = ("network", "seed", "order", "half-times (epochs)", "descents", "test loss")
+    columns = [f">{name}" for name in (*names, "train loss")]
+    return Grid(title=title, columns=columns, rows=rows, below=below)
 
 
-def plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
-    """Output at the test point in the plane of the first two concepts.
+def run_rows(run: TrainingRun) -> Iterator[dict[str, Any]]:
+    """One row of plain values per network and concept.
 
     Parameters
     ----------
     run : TrainingRun
-    ax : matplotlib Axes or None
+
+    Yields
+    ------
+    dict
+    """
+    descents = run.descents()
+    for place, setting in enumerate(run.settings):
+        for concept in range(setting.task.s):
+            half = float(run.half_times[place, concept])
+            yield {
+                "network": place,
+                "seed": setting.seed,
+                "concept": concept + 1,
+                "mu": float(setting.task.mu[concept]),
+                "sigma": float(setting.task.sigma[concept]),
+                "half_time": half,
+                "half_time_epochs": half / setting.steps_per_epoch,
+                "descents": int(descents[place]),
+                "test_loss": float(run.test_loss[place, -1]),
+                "train_loss": float(run.train_loss[place, -1]),
+            }
+
+
+def storable(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as JSON can hold it, which has neither nan nor infinity.
+
+    Parameters
+    ----------
+    row : dict
+        Of numbers.
 
     Returns
     -------
-    matplotlib Axes
-
-    Raises
-    ------
-    InvalidInput
-        With a single concept.
+    dict
     """
-    if run.points.shape[2] < 2:
-        raise InvalidInput("plot", "one concept", "needs two concepts to span a plane")
-    with styled():
-        if ax is None:
-            ax = new_figure(3.6, 3.4).add_subplot()
-        for k in range(len(run)):
-            path = run.output[k, :, -1, :2]
-            color = COLORS[k % len(COLORS)]
-            ax.plot(*path.T, color=color, lw=1.0)
-            ax.plot(*path[_even(path)].T, ls="none", marker="o", ms=2.2, color=color)
-        for point in _distinct(run.points[:, -1, :2]):
-            ax.plot(*point, marker="*", ms=9, color="black", ls="none")
-        ax.set_xlabel("output along concept 1")
-        ax.set_ylabel("output along concept 2")
-    return ax
+    return {key: value if math.isfinite(value) else None for key, value in row.items()}
 
 
-def _even(path: Any) -> Any:
-    return np.linspace(0, len(path) - 1, min(len(path), 41)).round().astype(int)
+def _shared(run: TrainingRun, words: Any) -> str:
+    """What is said of all networks, or that they differ."""
+    found = sorted({words(one) for one in run.settings})
+    return found[0] if len(found) == 1 else f"{len(found)} kinds, first {words(run.settings[0])}"
 
 
-def _distinct(points: Any) -> Any:
-    return np.unique(points, axis=0)
+def _shape(setting: Any) -> str:
+    network = setting.network
+    layers = "1 layer" if network.depth == 1 else f"{network.depth} layers"
+    kind = "U U^T" if network.symmetric else f"{layers}, {network.activation}"
+    return f"{kind}, d = {setting.task.dim}"
+
+
+def _steps(setting: Any) -> str:
+    chosen = setting.optimizer
+    return f"{chosen.kind}, lr {chosen.lr:g}, {chosen.loss} loss"
+
+
+def _summary(run: TrainingRun) -> str:
+    """Mean half-times over the networks that have them."""
+    steps = np.array([one.steps_per_epoch for one in run.settings])[:, None]
+    times = run.half_times / steps
+    shown = []
+    for concept, column in enumerate(times.T, 1):
+        known = column[~np.isnan(column)]
+        if known.size:
+            spread = f" \N{PLUS-MINUS SIGN} {known.std(ddof=1):.3f}" if known.size > 1 else ""
+            shown.append(f"{concept}: {known.mean():.3f}{spread} ({known.size} of {len(times)})")
+        else:
+            shown.append(f"{concept}: never")
+    return f"Half-times by concept, mean and spread: {'; '.join(shown)}."
+
+
+def as_text(run: TrainingRun, *, width: int = 110, color: bool = False) -> str:
+    """The table of :func:`run_grid` for a terminal.
+
+    Parameters
+    ----------
+    run : TrainingRun
+    width : int
+        Characters per line.
+    color : bool
+
+    Returns
+    -------
+    str
+    """
+    return run_grid(run).to_text(width=width, color=color)

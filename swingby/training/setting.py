@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.fields import one_of, put
+from swingby.training.fields import one_of, orthogonal, put
 from swingby.training.parts import Data, Network, Optimizer
 
 PRECISIONS = ("float32", "float64")
@@ -145,6 +144,7 @@ class Setting:
             if self.task.signal_override is None
             else [str(one) for one in self.task.signal_override],
             "note": self.task.note,
+            "rotation": None if self.task.rotation is None else self.task.rotation.tolist(),
         }
         return {
             "task": task,
@@ -176,10 +176,12 @@ class Setting:
         """
         try:
             given = dict(plain["task"])
-            task = SIMTask(given["mu"], given["sigma"], given["dim"])
+            turn = given["rotation"]
+            if turn is not None:
+                turn = orthogonal(turn, numbers.whole(given["dim"], "dim"))
+            task = SIMTask(given["mu"], given["sigma"], given["dim"], rotation=turn)
             if given["signal"] is not None:
-                signal = [Fraction(one) for one in given["signal"]]
-                task = task.with_signal(signal, str(given["note"]))
+                task = task.with_signal(given["signal"], str(given["note"]))
             return cls(
                 task,
                 Data(**plain["data"]),

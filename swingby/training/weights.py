@@ -11,7 +11,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.points import streams
+from swingby.training.points import directions, streams
 from swingby.training.setting import Setting
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ def given_weights(setting: Setting, start: Sequence[Any]) -> list[Floats]:
         raise InvalidInput("start", f"{len(start)} arrays", f"must be {len(wanted)} arrays")
     found = []
     for place, (one, shape) in enumerate(zip(start, wanted, strict=True)):
-        array = numbers.real_array(one, f"start[{place}]")
+        # Parameters of a torch module, which numpy takes only once they are detached.
+        plain = one.detach().cpu().numpy() if hasattr(one, "detach") else one
+        array = numbers.real_array(plain, f"start[{place}]")
         if array.shape != shape:
             raise InvalidInput(f"start[{place}]", f"shape {array.shape}", f"must have {shape}")
         found.append(array)
@@ -140,3 +142,21 @@ def turned(setting: Setting, weights: list[Floats], frame: Floats, inputs: int) 
     for place in range(last, len(found)):
         found[place] = frame.T @ found[place]
     return found
+
+
+def given_data(setting: Setting, weights: list[Floats]) -> list[Floats]:
+    """Parameters after the last step, in the coordinates in which the network is given its data.
+
+    Parameters
+    ----------
+    setting : Setting
+    weights : list of ndarray
+        In the coordinates in which it was trained, with all inputs.
+
+    Returns
+    -------
+    list of ndarray
+    """
+    if setting.optimizer.kind == "adamw":
+        return [np.array(one) for one in weights]
+    return turned(setting, weights, directions(setting).T, setting.task.dim)

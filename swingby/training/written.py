@@ -2,8 +2,10 @@ r"""Gradient descent of linear networks by the gradient as it is written down.
 
 With the second moment S of a batch, the loss of :math:`f(x) = P x` is
 :math:`\tfrac12 \operatorname{tr} (P - T) S (P - T)^\top` for the target T, so one product with S
-replaces the points. Biases are columns of augmented weights. Sums are taken in another order than
-by automatic differentiation; :mod:`swingby.training.differentiated` is the other way.
+replaces the points. Biases are rows of augmented weights. Everything is held transposed, inputs in
+the rows: a SIM task has few of them, and few long rows are multiplied faster than many short ones.
+Sums are taken in another order than by automatic differentiation;
+:mod:`swingby.training.differentiated` is the other way.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ class Written(NamedTuple):
     ----------
     torch : module
     weights : list of Tensor
-        Of shape (r, rows, columns), changed in place. With biases the last column is the bias
-        and a last row of zeros and a 1 is appended. One layer is held as P - T, the symmetric
-        network as U.
-    target : Tensor of shape (d, m) or (d + 1, m + 1)
+        Of shape (r, columns, rows), transposed, changed in place. With biases the last row is
+        the bias, and all but the last weight have a last column of zeros and a 1. One layer is
+        held as P - T, the symmetric network as U.
+    target : Tensor of shape (m, d) or (m + 1, d)
     bias, symmetric : bool
     """
 
@@ -57,22 +59,29 @@ def start_written(
     """
     network = settings[0].network
     like = weights[0]
-    target = torch.tensor(coordinates.target, dtype=like.dtype, device=like.device)
+    target = torch.tensor(coordinates.target.T, dtype=like.dtype, device=like.device)
     if network.bias:
-        weights = [
-            _augmented(torch, W, b) for W, b in zip(weights[::2], weights[1::2], strict=True)
+        target = torch.cat([target, target.new_zeros(1, target.shape[1])])
+        layers = list(zip(weights[::2], weights[1::2], strict=True))
+        own = [
+            _augmented(torch, *one, last=place == len(layers))
+            for place, one in enumerate(layers, 1)
         ]
-        target = torch.block_diag(target, target.new_ones(1, 1))
+    else:
+        own = [one if network.symmetric else one.mT for one in weights]
     if network.depth == 1:
-        weights = [weights[0] - target]
-    own = [one.clone() for one in weights]
+        own = [own[0] - target]
+    own = [one.clone(memory_format=torch.contiguous_format) for one in own]
     return Written(torch, own, target, network.bias, network.symmetric)
 
 
-def _augmented(torch: Any, W: Any, b: Any) -> Any:
-    last = W.new_zeros(W.shape[0], 1, W.shape[2] + 1)
-    last[:, :, -1] = 1.0
-    return torch.cat([torch.cat([W, b[:, :, None]], 2), last], 1)
+def _augmented(torch: Any, W: Any, b: Any, *, last: bool) -> Any:
+    whole = torch.cat([W.mT, b[:, None]], 1)
+    if last:
+        return whole
+    column = whole.new_zeros(*whole.shape[:2], 1)
+    column[:, -1] = 1.0
+    return torch.cat([whole, column], 2)
 
 
 def plain_weights(written: Written) -> list[Any]:
@@ -81,21 +90,27 @@ def plain_weights(written: Written) -> list[Any]:
     Parameters
     ----------
     written : Written
-    bias : bool
 
     Returns
     -------
     list of Tensor
     """
+    if written.symmetric:
+        return list(written.weights)
+    last = len(written.weights) - 1
     found: list[Any] = []
-    for one in written.weights:
-        whole = one + written.target if len(written.weights) == 1 and not written.symmetric else one
-        found += [whole[:, :-1, :-1], whole[:, :-1, -1]] if written.bias else [whole]
+    for place, one in enumerate(written.weights):
+        whole = one + written.target if not last else one
+        if not written.bias:
+            found.append(whole.mT)
+            continue
+        kept = whole if place == last else whole[:, :, :-1]
+        found += [kept[:, :-1].mT, kept[:, -1]]
     return found
 
 
 def forward(written: Written) -> tuple[Any, list[Any]]:
-    """P - T, what the networks do to their inputs less what they should do.
+    """P - T transposed, what the networks do to their inputs less what they should do.
 
     Parameters
     ----------
@@ -103,19 +118,19 @@ def forward(written: Written) -> tuple[Any, list[Any]]:
 
     Returns
     -------
-    errors : Tensor of shape (r, d, m), or (r, d + 1, m + 1) with biases
+    errors : Tensor of shape (r, m, d), or (r, m + 1, d) with biases
     below : list of Tensor
         The products of the first one, two, ... weights; without the last.
     """
     torch, weights = written.torch, written.weights
     if written.symmetric:
-        return torch.baddbmm(-written.target, weights[0], weights[0].mT), []
+        return torch.baddbmm(written.target, weights[0], weights[0].mT, beta=-1.0), []
     if len(weights) == 1:
         return weights[0], []
     below = [weights[0]]
     for one in weights[1:-1]:
-        below.append(torch.bmm(one, below[-1]))
-    return torch.baddbmm(-written.target, weights[-1], below[-1]), below
+        below.append(torch.bmm(below[-1], one))
+    return torch.baddbmm(written.target, below[-1], weights[-1], beta=-1.0), below
 
 
 def descend(written: Written, moment: Any, errors: Any, below: list[Any]) -> None:
@@ -130,15 +145,15 @@ def descend(written: Written, moment: Any, errors: Any, below: list[Any]) -> Non
         From :func:`forward`.
     """
     torch, weights = written.torch, written.weights
-    E = torch.bmm(errors, moment)
+    E = torch.bmm(moment, errors)
     if written.symmetric:
         weights[0].sub_(torch.bmm(E + E.mT, weights[0]))
         return
     for place in range(len(weights) - 1, 0, -1):
-        further = torch.bmm(weights[place].mT, E)
+        further = torch.bmm(E, weights[place].mT)
         if written.bias:
-            # The row that carries the 1 on is no parameter.
-            further[:, -1] = 0.0
-        weights[place].baddbmm_(E, below[place - 1].mT, alpha=-1.0)
+            # The column that carries the 1 on is no parameter.
+            further[:, :, -1] = 0.0
+        weights[place].baddbmm_(below[place - 1].mT, E, alpha=-1.0)
         E = further
     weights[0].sub_(E)

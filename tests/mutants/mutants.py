@@ -67,6 +67,7 @@ _CACHE = "verify/test_audit_cache.py::test_"
 _LEDGER = "verify/test_ledger.py::test_"
 _VERDICTS = "verify/test_verdicts.py::test_"
 _CERTIFY = "verify/certification/test_"
+_TRAINING = "training/test_"
 
 MUTANTS = (
     # growth rates
@@ -1317,5 +1318,145 @@ MUTANTS = (
         "return np.asarray(0.5 * within",
         "return np.asarray(-0.5 * within",
         ("figures/test_network_figures.py::test_areas_turns_and_dips_of_known_paths",),
+    ),
+    # training
+    Mutant(
+        "the bias of a hidden layer learns its own 1",
+        "training/written.py",
+        "            further[:, :, -1] = 0.0",
+        "            pass",
+        (_TRAINING + "against_plain_torch.py::test_linear_networks[written-sgd-3-True]",),
+    ),
+    Mutant(
+        "one half is passed at the second step above it",
+        "training/following.py",
+        "        reached = seen >= 0.5",
+        "        reached = seen > 0.5 + 1e-2",
+        (_TRAINING + "records.py::test_half_times_are_those_of_every_step_whatever_is_kept",),
+    ),
+    Mutant(
+        "an extreme between two chunks is forgotten",
+        "training/following.py",
+        "    following.at[further] = start + place[further]",
+        "    following.at[further] = place[further]",
+        (_TRAINING + "records.py::test_extrema_are_the_zigzag_of_the_loss[0.01]",),
+    ),
+    Mutant(
+        "rotations without the signs of R",
+        "training/points.py",
+        "return np.asarray(Q * np.sign(np.diagonal(R)))",
+        "return np.asarray(Q)",
+        (_TRAINING + "points.py::test_rotations_are_orthogonal_and_uniform",),
+    ),
+    Mutant(
+        "truncated points are drawn again without a look",
+        "training/points.py",
+        "            if not inside.size:\n                break",
+        "            if inside.size < 20:\n                break",
+        (_TRAINING + "points.py::test_truncation_leaves_no_point_in_the_ball",),
+    ),
+    Mutant(
+        "the loss of torch is one over d",
+        "training/clock.py",
+        "else 2.0 / setting.task.dim",
+        "else 1.0 / setting.task.dim",
+        (_TRAINING + "clock.py::test_the_loss_of_torch_is_that_of_the_paper_times_two_over_d",),
+    ),
+    Mutant(
+        "U U^T on the clock of two layers",
+        "training/clock.py",
+        "return 2.0 * rate if network.symmetric else rate",
+        "return rate",
+        (
+            _TRAINING
+            + "clock.py::test_the_symmetric_network_is_gd_of_simulate_step_by_step[written-paper]",
+        ),
+    ),
+    Mutant(
+        "AdamW in the coordinates of the concepts",
+        "training/coordinates.py",
+        'turned = first.optimizer.kind != "adamw"',
+        "turned = True",
+        (_TRAINING + "against_plain_torch.py::test_adamw_on_linear_networks[three]",),
+    ),
+    Mutant(
+        "weights after an interrupt are those of the middle of a chunk",
+        "training/course.py",
+        "                self._engine.restore(before.engine)\n",
+        "",
+        (_TRAINING + "resume.py::test_ctrl_c_at_random_steps[sgd]",),
+    ),
+    Mutant(
+        "moments of AdamW are lost with a restart",
+        "training/engine.py",
+        'for name in ("step", "exp_avg", "exp_avg_sq")',
+        'for name in ("exp_avg", "exp_avg_sq")',
+        (_TRAINING + "resume.py::test_ctrl_c_at_random_steps[adamw]",),
+    ),
+    Mutant(
+        "a state before the first step keeps what came after",
+        "training/engine.py",
+        "                self._networks.optimizer.state.pop(one, None)\n",
+        "",
+        (_TRAINING + "resume.py::test_ctrl_c_in_the_first_chunk",),
+    ),
+    Mutant(
+        "checkpoints of other settings are taken",
+        "training/checkpoint.py",
+        'if header.get("identity") != name:',
+        "if False:",
+        (_TRAINING + "resume.py::test_other_settings_are_another_file",),
+    ),
+    Mutant(
+        "archives may hold objects",
+        "training/archive.py",
+        "np.load(stream, allow_pickle=False)",
+        "np.load(stream, allow_pickle=True)",
+        (_TRAINING + "run_archive.py::test_objects_are_refused_and_nothing_is_run[output]",),
+    ),
+    Mutant(
+        "the last batch counts as a whole one",
+        "training/feed.py",
+        "return self._scaled(batch.mT @ batch / batch.shape[1])",
+        "return self._scaled(batch.mT @ batch / self._points._size)",
+        (_TRAINING + "against_plain_torch.py::test_linear_networks[written-sgd-1-False]",),
+    ),
+    Mutant(
+        "one order for all epochs whatever is asked for",
+        "training/points.py",
+        'which = epoch if setting.optimizer.shuffle == "epoch" else 0',
+        "which = 0",
+        (_TRAINING + "points.py::test_the_order_of_an_epoch",),
+    ),
+    Mutant(
+        "networks come back in the order of their groups",
+        "training/joining.py",
+        'order = np.argsort(np.concatenate([np.asarray(one) for one in places]), kind="stable")',
+        "order = np.arange(sum(map(len, places)))",
+        (_TRAINING + "company.py::test_in_any_order_and_mixture[0]",),
+    ),
+    Mutant(
+        "the slope of gelu without its second term",
+        "training/differentiated.py",
+        "return 0.5 * (1.0 + torch.erf(z * 0.5**0.5)) + z * normal",
+        "return 0.5 * (1.0 + torch.erf(z * 0.5**0.5))",
+        (_TRAINING + "records.py::test_the_jacobian_is_that_of_torch_func[network3-optimizer3]",),
+    ),
+    Mutant(
+        "memory of what is kept goes uncounted",
+        "training/memory.py",
+        "    record = 8 * kept *",
+        "    record = 0 * kept *",
+        (
+            _TRAINING
+            + "wrong_input.py::test_absurd_sizes_are_refused_before_allocation[named2-huge2]",
+        ),
+    ),
+    Mutant(
+        "a concept that is never learned counts as learned",
+        "cli/train_command.py",
+        "return 1 if np.isnan(run.half_times).any() else 0",
+        "return 0",
+        (_TRAINING + "train_command.py::test_exit_code_1_where_something_is_not_learned",),
     ),
 )

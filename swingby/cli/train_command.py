@@ -1,0 +1,171 @@
+"""The command ``swingby train``: networks on a SIM task, many seeds at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swingby.cli.given import json_text, task_of, terminal_width, whole
+from swingby.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from swingby.training import Setting, TrainingRun
+
+_PICTURES = (".png", ".pdf", ".svg")
+
+_OPTIONS = (
+    click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
+    click.option("--sigma", multiple=True, metavar="X", help="Cluster spreads. Default 0."),
+    click.option("--dim", metavar="D", help="Dimension d. Default: number of concepts."),
+    click.option("--points-per-class", metavar="N", help="Default 5000; inf: infinite data."),
+    click.option("--center-cluster", is_flag=True, help="A cluster at the origin as well."),
+    click.option("--rotation", is_flag=True, help="Turn the data by a random rotation."),
+    click.option("--truncation", metavar="X", help="No point within X min(mu) of the test point."),
+    click.option("--free-sigma", metavar="X", help="Spread along directions without a concept."),
+    click.option("--depth", default="1", metavar="L", help="Number of weights."),
+    click.option("--width", metavar="N", help="Of hidden layers. Default d."),
+    click.option("--activation", default="linear", metavar="NAME", help="linear, relu or gelu."),
+    click.option("--no-bias", is_flag=True, help="Weights alone."),
+    click.option("--symmetric", is_flag=True, help="f(x) = U U^T x, of Sec. 4.2."),
+    click.option(
+        "--initialization", default="torch", metavar="NAME", help="torch, gaussian or uniform."
+    ),
+    click.option("--scale", default="1", metavar="X", help="Of all initial weights."),
+    click.option("--optimizer", default="sgd", metavar="NAME", help="sgd, gd or adamw."),
+    click.option("--lr", default="0.1", metavar="X", help="Learning rate."),
+    click.option("--batch-size", default="128", metavar="N", help="Points per step."),
+    click.option("--loss", default="torch", metavar="NAME", help="torch (mse) or paper (2.1)."),
+    click.option("--shuffle", default="once", metavar="NAME", help="once, or every epoch: epoch."),
+    click.option("--weight-decay", default="0", metavar="X", help="Of adamw."),
+    click.option("--epochs", metavar="N", help="Default 40."),
+    click.option("--steps", metavar="N", help="Instead of epochs."),
+    click.option("--seed", default="0", metavar="N", help="Of the first network."),
+    click.option("--seeds", default="1", metavar="N", help="That many networks, trained at once."),
+    click.option("--record", metavar="WHAT", help="Steps kept: every, log, or every N-th."),
+    click.option("--precision", default="float32", metavar="NAME", help="Or float64."),
+    click.option("--device", default="cpu", metavar="NAME", help="Or cuda."),
+    click.option("--checkpoint", metavar="FOLDER", help="Kept there once a minute; gone on with."),
+    click.option("--out", metavar="FILE.npz", help="Write everything that was recorded."),
+    click.option("--plot", metavar="PICTURE", help="Trajectories and losses: .png, .pdf or .svg."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+)
+
+
+def _with_options(command: Any) -> Any:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_with_options
+def train(**given: Any) -> int:
+    """Train networks on the SIM task and see when they learn which concept.
+
+    Exit code 0: every network learned every concept (its output at the test point reached half),
+    1: some did not, 2: wrong input.
+
+    \b
+    swingby train --mu 1,2 --sigma 0.05,0.05 --dim 64 --seeds 16
+    swingby train --mu 1,2 --depth 4 --lr 1 --epochs 100 --plot four.png
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.training import train as run_training
+
+    _check_files(given["out"], given["plot"])
+    setting = _setting(given)
+    count = whole(given["seeds"], "seeds") or 1
+    if count > _MOST_SEEDS:
+        raise InvalidInput("seeds", count, f"must be at most {_MOST_SEEDS}")
+    record = given["record"]
+    if record is not None and record not in ("every", "log"):
+        record = whole(record, "record")
+    run = run_training(
+        [replace(setting, seed=setting.seed + k) for k in range(count)],
+        record=record,
+        device=given["device"],
+        checkpoint=given["checkpoint"],
+        progress=True,
+    )
+    if given["out"] is not None:
+        run.save(given["out"])
+    if given["plot"] is not None:
+        run.save_picture(given["plot"])
+    return _tell(run, as_json=given["as_json"])
+
+
+#: A typing error should not make a million settings before memory is looked at.
+_MOST_SEEDS = 100_000
+
+
+def _check_files(out: str | None, plot: str | None) -> None:
+    """Refuse a file before the training rather than after it."""
+    for name, path, endings in (("out", out, (".npz",)), ("plot", plot, _PICTURES)):
+        if path is None:
+            continue
+        if Path(path).suffix not in endings:
+            raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
+        folder = Path(path).resolve().parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise InvalidInput(name, path, "must lie in a folder that can be written to")
+
+
+def _setting(given: dict[str, Any]) -> Setting:
+    """What is trained, from options as they were typed."""
+    from swingby.training import Data, Network, Optimizer, Setting
+
+    task = task_of(given["mu"], given["sigma"], given["dim"])
+    points = given["points_per_class"]
+    data = Data(
+        n_per_class=None if points == "inf" else 5000 if points is None else points,
+        center_cluster=given["center_cluster"],
+        rotation=given["rotation"],
+        truncation=given["truncation"],
+        free_sigma=given["free_sigma"] or 0,
+    )
+    symmetric = given["symmetric"]
+    depth: Any = "2" if symmetric and given["depth"] == "1" else given["depth"]
+    network = Network(
+        depth=depth,
+        width=given["width"],
+        activation=given["activation"],
+        bias=not (given["no_bias"] or symmetric),
+        symmetric=symmetric,
+        initialization=given["initialization"],
+        scale=given["scale"],
+    )
+    optimizer = Optimizer(
+        kind=given["optimizer"],
+        lr=given["lr"],
+        batch_size=given["batch_size"],
+        loss=given["loss"],
+        shuffle=given["shuffle"],
+        weight_decay=given["weight_decay"],
+    )
+    return Setting(
+        task,
+        data,
+        network,
+        optimizer,
+        epochs=given["epochs"],
+        steps=given["steps"],
+        seed=whole(given["seed"], "seed", 0) or 0,
+        precision=given["precision"],
+    )
+
+
+def _tell(run: TrainingRun, *, as_json: bool) -> int:
+    import numpy as np
+
+    if as_json:
+        click.echo(json_text(run.to_dict()))
+    else:
+        from swingby.training.run_report import as_text
+
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        click.echo(as_text(run, width=terminal_width(80), color=color))
+    return 1 if np.isnan(run.half_times).any() else 0

@@ -1,0 +1,107 @@
+"""Outputs, losses and weights are those of a straightforward loop in torch, to rounding."""
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Network, Optimizer, Setting, train
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.torch
+
+_HELP = importlib.util.spec_from_file_location(
+    "plain_loop", Path(__file__).with_name("plain_loop.py")
+)
+plain = importlib.util.module_from_spec(_HELP)
+_HELP.loader.exec_module(plain)
+
+TASK = SIMTask([1, 2], ["1/5", "1/3"], dim=5)
+#: 90 points, so that the last batch of an epoch has 26 of 32.
+DATA = Data(n_per_class=30, center_cluster=True, rotation=True)
+SGD = Optimizer(lr=0.3, batch_size=32)
+PAPER = Optimizer(lr=0.1, batch_size=32, loss="paper", shuffle="epoch")
+GD = Optimizer("gd", lr=0.2, loss="paper")
+ADAM = Optimizer("adamw", lr=0.01, batch_size=32, weight_decay=0.05)
+U = Network(2, width=4, bias=False, symmetric=True, initialization="gaussian", scale=0.2)
+
+
+def check(setting, gradient="auto", tolerance=1e-12):
+    output, loss, train_loss, module = plain.plain_loop(setting)
+    # In the company of another seed: stacking is part of what is tested.
+    run = train([setting, replace(setting, seed=77)], gradient=gradient)
+    assert np.abs(output[-1] - output[0]).max() > 0.01
+    assert np.abs(run.output[0, :, -1] - output).max() < tolerance
+    assert np.abs(run.test_loss[0] - loss).max() < tolerance
+    assert run.train_loss[0, -1] == pytest.approx(train_loss, rel=100 * tolerance)
+    found = run.parameters(0)
+    assert len(found) == len(list(module.parameters()))
+    for own, expected in zip(found, module.parameters(), strict=True):
+        assert np.abs(own - expected.detach().numpy()).max() < tolerance
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("optimizer", [SGD, PAPER, GD], ids=["sgd", "paper", "gd"])
+@pytest.mark.parametrize("gradient", ["written", "autograd"])
+def test_linear_networks(depth, bias, optimizer, gradient):
+    network = Network(depth, width=None if depth == 1 else 7, bias=bias)
+    check(Setting(TASK, DATA, network, optimizer, steps=10, seed=3, precision="float64"), gradient)
+
+
+@pytest.mark.parametrize("optimizer", [SGD, PAPER, GD, ADAM], ids=["sgd", "paper", "gd", "adamw"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize(("depth", "bias"), [(2, True), (2, False), (3, True), (4, False)])
+def test_activations(activation, optimizer, depth, bias):
+    network = Network(depth, 9, activation, bias, scale=1.7)
+    check(Setting(TASK, DATA, network, optimizer, steps=12, seed=4, precision="float64"))
+
+
+@pytest.mark.parametrize("gradient", ["written", "autograd"])
+@pytest.mark.parametrize("optimizer", [SGD, PAPER, GD], ids=["sgd", "paper", "gd"])
+def test_the_symmetric_network(optimizer, gradient):
+    check(Setting(TASK, DATA, U, optimizer, steps=40, seed=5, precision="float64"), gradient)
+
+
+@pytest.mark.parametrize("network", [Network(), Network(2, bias=False), Network(3, 7), U], ids=repr)
+def test_adamw_on_linear_networks(network):
+    check(Setting(TASK, DATA, network, ADAM, steps=40, seed=6, precision="float64"))
+
+
+@pytest.mark.parametrize("shuffle", ["once", "epoch"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        Data(40),
+        Data(40, rotation=True, free_sigma=0.3),
+        Data(40, center_cluster=True, truncation=1.5),
+        Data(40, rotation=True, truncation=1.5, free_sigma=0.2),
+    ],
+    ids=["plain", "free", "truncated", "both"],
+)
+@pytest.mark.parametrize("network", [Network(2, 6), Network(2, 6, "relu"), U], ids=repr)
+def test_data(data, network, shuffle):
+    optimizer = replace(SGD, shuffle=shuffle)
+    check(Setting(TASK, data, network, optimizer, epochs=8, seed=7, precision="float64"))
+
+
+def test_the_last_batch_of_an_epoch_is_smaller():
+    setting = Setting(TASK, DATA, optimizer=SGD, epochs=1)
+    assert (setting.points, setting.batch, setting.steps_per_epoch) == (90, 32, 3)
+
+
+def test_a_batch_as_large_as_the_data_is_gradient_descent():
+    base = Setting(TASK, DATA, Network(2), steps=20, precision="float64", optimizer=GD)
+    whole = replace(base, optimizer=replace(GD, kind="sgd", batch_size=1000))
+    assert np.abs(train(base).output - train(whole).output).max() < 1e-13
+
+
+def test_in_single_precision():
+    # A thousand steps of rounding to 24 bits; and the two gradients round differently.
+    for network in (Network(), Network(3, 7), Network(2, 6, "relu")):
+        setting = Setting(TASK, DATA, network, SGD, epochs=100)
+        check(setting, tolerance=2e-5)

@@ -1,0 +1,148 @@
+"""Time of the theory against steps of training: Theorem 4.1, (D.2), and both losses."""
+
+import numpy as np
+import pytest
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Network, Optimizer, Setting, clock, loss_factor, train
+from swingby.training.points import directions, population_moments
+from swingby.training.weights import initial_weights
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.torch
+
+TASK = SIMTask([1, 2, 1.5], ["1/5", "1/3", "0"], dim=4)
+
+
+def turned_start(setting):
+    """Initial weights in the coordinates of the concepts."""
+    frame = directions(setting)
+    (W,) = initial_weights(setting)
+    return frame.T @ W if setting.network.symmetric else frame.T @ W @ frame
+
+
+@pytest.mark.parametrize("loss", ["paper", "torch"])
+def test_one_layer_tends_to_theorem_41_at_first_order_in_the_learning_rate(loss):
+    gaps, rates = [], [0.04, 0.02, 0.01, 0.005]
+    for rate in rates:
+        optimizer = Optimizer("gd", lr=rate, loss=loss)
+        limit = Data(n_per_class=None, rotation=True)
+        setting = Setting(
+            TASK, limit, Network(bias=False), optimizer, steps=round(4 / rate), precision="float64"
+        )
+        run = train(setting)
+        time = clock(setting) * run.steps
+        expected = swingby.one_layer_output(TASK, turned_start(setting), time)
+        gaps.append(np.abs(run.output[0, :, -1] - expected[:, :3]).max())
+    assert gaps[-1] < 0.01
+    order = np.polyfit(np.log(rates), np.log(gaps), 1)[0]
+    assert order == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("loss", ["paper", "torch"])
+@pytest.mark.parametrize("gradient", ["written", "autograd"])
+def test_the_symmetric_network_is_gd_of_simulate_step_by_step(loss, gradient):
+    network = Network(2, 6, bias=False, symmetric=True, initialization="gaussian", scale=0.05)
+    optimizer = Optimizer("gd", lr=0.02, loss=loss)
+    limit = Data(n_per_class=None, rotation=True)
+    setting = Setting(TASK, limit, network, optimizer, steps=400, precision="float64", seed=2)
+    run = train(setting, gradient=gradient)
+    U = turned_start(setting)
+    expected = swingby.simulate(TASK, U @ U.T, eta=clock(setting), steps=400, dynamics="gd")
+    moved = np.abs(run.jacobian[0, -1] - run.jacobian[0, 0]).max()
+    assert moved > (0.3 if loss == "paper" else 0.05)
+    assert np.abs(run.jacobian[0] - expected.W[run.steps, :3, :3]).max() < 1e-11
+
+
+@pytest.mark.parametrize("diagonal", [True, False])
+def test_two_layers_that_start_transposed_run_on_the_clock_of_B_U(diagonal):
+    # From W_1^T = W_2 = U with U U^T diagonal a step is that of simulate itself. Else W_1^T and
+    # W_2 part by terms of order (U U^T)^2, which no smaller learning rate removes.
+    U = 0.05 * np.random.default_rng(0).standard_normal((4, 5))
+    if diagonal:
+        U = 0.05 * np.eye(4, 5)
+    gaps = []
+    for rate in (0.02, 0.01):
+        optimizer = Optimizer("gd", lr=rate, loss="paper")
+        limit = Data(n_per_class=None)
+        setting = Setting(
+            TASK,
+            limit,
+            Network(2, 5, bias=False),
+            optimizer,
+            steps=round(6 / rate),
+            precision="float64",
+        )
+        run = train(setting, start=[U.T, U])
+        flow = swingby.simulate(
+            TASK, U @ U.T, eta=clock(setting), steps=run.steps[-1], dynamics="gd"
+        )
+        gaps.append(np.abs(run.jacobian[0] - flow.W[run.steps, :3, :3]).max())
+    if diagonal:
+        assert max(gaps) < 1e-12
+    else:
+        assert 0.005 < gaps[1] < 0.02
+        assert gaps[0] / gaps[1] == pytest.approx(1.0, abs=0.1)
+
+
+def test_the_loss_of_torch_is_that_of_the_paper_times_two_over_d():
+    setting = Setting(TASK, optimizer=Optimizer(loss="torch"))
+    assert loss_factor(setting) == 2 / 4
+    assert loss_factor(Setting(TASK, optimizer=Optimizer(loss="paper"))) == 1
+    runs = [
+        train(Setting(TASK, Data(20), Network(2), one, steps=30, precision="float64"))
+        for one in (Optimizer("gd", 0.4, loss="torch"), Optimizer("gd", 0.2, loss="paper"))
+    ]
+    assert np.abs(runs[0].output - runs[1].output).max() < 1e-13
+
+
+@pytest.mark.parametrize(
+    ("network", "optimizer", "word"),
+    [
+        (Network(3), Optimizer(), "depth 3"),
+        (Network(2, activation="relu"), Optimizer(), "relu"),
+        (Network(), Optimizer("adamw"), "adamw"),
+    ],
+)
+def test_what_has_no_clock_is_refused(network, optimizer, word):
+    with pytest.raises(InvalidInput, match=word):
+        clock(Setting(TASK, network=network, optimizer=optimizer))
+
+
+def test_infinite_data_with_a_centre_cluster():
+    # mu^2/(s + 1) in place of mu^2/s, and the mean shows in the bias: closed forms.
+    mean, second = population_moments(
+        Setting(
+            TASK,
+            Data(n_per_class=None, center_cluster=True, free_sigma=0.5),
+            optimizer=Optimizer("gd"),
+            steps=1,
+        )
+    )
+    assert mean == pytest.approx([1 / 4, 2 / 4, 1.5 / 4, 0])
+    assert second == pytest.approx(np.diag([1 / 25 + 1 / 4, 1 / 9 + 1, 1.5**2 / 4, 0.25]))
+
+
+def test_much_data_tends_to_infinite_data():
+    # Sampling error goes with one over the root of the number of points.
+    gaps = []
+    for count in (400, 40_000):
+        runs = [
+            train(
+                Setting(
+                    TASK,
+                    Data(each, center_cluster=True),
+                    Network(2),
+                    Optimizer("gd", lr=0.2, loss="paper"),
+                    steps=40,
+                    precision="float64",
+                )
+            )
+            for each in (count, None)
+        ]
+        gaps.append(np.abs(runs[0].output - runs[1].output).max())
+    assert gaps[0] < 0.2
+    assert gaps[1] < 0.3 * gaps[0]

@@ -1,0 +1,246 @@
+"""What is recorded along a run: Jacobian, half-times, turns of the loss, and the losses."""
+
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Network, Optimizer, Setting, train
+from swingby.training.following import follow, start_following, thinned
+from swingby.training.points import directions
+from swingby.training.recording import loss_steps, recorded_steps
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.torch
+
+_HELP = importlib.util.spec_from_file_location(
+    "plain_loop", Path(__file__).with_name("plain_loop.py")
+)
+plain = importlib.util.module_from_spec(_HELP)
+_HELP.loader.exec_module(plain)
+
+TASK = SIMTask([1, 2, 1.4], ["1/5", "1/4", "1/6"], dim=5)
+DATA = Data(n_per_class=40, rotation=True)
+KINDS = [
+    (Network(), Optimizer(lr=0.4, batch_size=32)),
+    (Network(3, 8), Optimizer("adamw", lr=0.02, batch_size=32)),
+    (Network(3, 9, "relu"), Optimizer(lr=0.4, batch_size=32)),
+    (Network(2, 9, "gelu"), Optimizer("adamw", lr=0.02, batch_size=32)),
+    (
+        Network(2, 4, bias=False, symmetric=True, initialization="gaussian", scale=0.3),
+        Optimizer(lr=0.2, batch_size=32),
+    ),
+]
+
+
+@pytest.mark.parametrize(("network", "optimizer"), KINDS)
+def test_the_jacobian_is_that_of_torch_func(network, optimizer):
+    setting = Setting(TASK, DATA, network, optimizer, steps=25, precision="float64")
+    run = train(setting)
+    module = plain.network(setting, run.parameters(0))
+    frame = directions(setting)
+    point = torch.tensor(frame @ TASK.test_point)
+    found = torch.func.jacrev(module)(point).detach().numpy()
+    along = frame[:, :3]
+    assert np.abs(run.jacobian[0, -1] - along.T @ found @ along).max() < 1e-12
+    # All 2^s test points (B.1), and the loss at each.
+    for place, v in enumerate(run.index):
+        chosen = np.concatenate([np.array(v) * TASK.test_point[:3], np.zeros(2)])
+        output = module(torch.tensor(frame @ chosen)).detach().numpy()
+        assert np.abs(run.output[0, -1, place] - output @ along).max() < 1e-12
+        loss = 0.5 * np.square(output - frame @ chosen).sum()
+        assert run.point_loss[0, -1, place] == pytest.approx(loss, rel=1e-10)
+
+
+def test_the_training_loss_is_the_formula():
+    for network, optimizer in KINDS:
+        setting = Setting(TASK, DATA, network, optimizer, epochs=3, precision="float64")
+        run = train(setting)
+        assert run.train_loss_steps.tolist() == [0, 4, 8, 12]
+        for place, epochs in enumerate((0, 1, 2, 3)):
+            expected = plain.plain_loop(replace(setting, epochs=epochs))[2]
+            assert run.train_loss[0, place] == pytest.approx(expected, rel=1e-10)
+
+
+def by_hand(values):
+    """First step with at least one half, nan where there is none; values of shape (n, s)."""
+    reached = values >= 0.5
+    return np.where(reached.any(axis=0), reached.argmax(axis=0), np.nan)
+
+
+@pytest.mark.parametrize("record", ["every", "log", 7, 1000, None])
+@pytest.mark.parametrize(("network", "optimizer"), KINDS[:3])
+def test_half_times_are_those_of_every_step_whatever_is_kept(network, optimizer, record):
+    base = Setting(TASK, DATA, network, optimizer, steps=150, precision="float64")
+    settings = [replace(base, seed=seed) for seed in range(3)]
+    whole, run = train(settings, record="every"), train(settings, record=record)
+    share = whole.output[:, :, -1] / whole.points[:, None, -1]
+    slope = np.diagonal(whole.jacobian, axis1=2, axis2=3)
+    assert np.isfinite(run.half_times).any()
+    for k in range(3):
+        assert np.array_equal(run.half_times[k], by_hand(share[k]), equal_nan=True)
+        assert np.array_equal(run.jacobian_half_times[k], by_hand(slope[k]), equal_nan=True)
+    assert np.array_equal(run.turns, whole.turns)
+    assert np.array_equal(run.output, whole.output[:, run.steps])
+
+
+def test_concepts_that_are_never_learned_are_last_in_no_order():
+    setting = Setting(TASK, DATA, optimizer=Optimizer(lr=0.3, batch_size=32), steps=12)
+    run = train([setting, replace(setting, seed=1)])
+    for times, order in zip(run.half_times, run.order(), strict=True):
+        known = [k for k in np.argsort(times, kind="stable") if not np.isnan(times[k])]
+        assert order.tolist() == known + [-1] * (3 - len(known))
+    assert (run.order() == -1).any()
+
+
+def zigzag(loss, least):
+    """Extrema of a curve between which it moves by more than `least`, read from the definition."""
+    kept, heading, best = [], 0, 0
+    for step in range(1, len(loss)):
+        if not heading and abs(loss[step] - loss[0]) > least:
+            heading = 1 if loss[step] > loss[0] else -1
+            kept.append((0, "min" if heading > 0 else "max"))
+            best = step
+        elif heading and heading * loss[step] > heading * loss[best]:
+            best = step
+        elif heading and heading * (loss[best] - loss[step]) > least:
+            kept.append((best, "max" if heading > 0 else "min"))
+            heading, best = -heading, step
+    if heading:
+        kept.append((best, "max" if heading > 0 else "min"))
+    return [(step, float(loss[step]), kind) for step, kind in kept]
+
+
+@pytest.mark.parametrize("least", [0.001, 0.01, 0.1])
+def test_extrema_are_the_zigzag_of_the_loss(least):
+    # Learning rates and batches for which the loss turns often.
+    base = Setting(
+        TASK,
+        DATA,
+        Network(3, 8, scale=0.6),
+        Optimizer(lr=1.2, batch_size=8, shuffle="epoch"),
+        steps=400,
+        precision="float64",
+    )
+    settings = [replace(base, seed=seed) for seed in range(6)]
+    settings += [replace(one, optimizer=replace(one.optimizer, lr=0.3)) for one in settings]
+    run = train(settings)
+    assert run.descents(0.001).max() > 5
+    for k in range(len(run)):
+        expected = zigzag(run.test_loss[k], least * run.test_loss[k, 0])
+        assert run.extrema(k, least) == expected
+        falls = sum(a[2] == "max" for a in expected[:-1])
+        assert run.descents(least)[k] == falls
+
+
+def test_turns_do_not_depend_on_how_the_steps_come():
+    # Random walks with plateaus, NaN and infinity, in pieces of random lengths.
+    rng = np.random.default_rng(0)
+    loss = np.exp(np.cumsum(rng.normal(0, 0.003, (40, 300)), axis=1))
+    loss[3, 50:80] = loss[3, 50]
+    loss[4] = 1.0
+    loss[5, 200:] = np.nan
+    loss[6, 100] = np.inf
+    for _ in range(5):
+        following, turns, start = start_following(40, 1), [], 0
+        while start < 300:
+            count = int(rng.integers(1, 70))
+            piece = loss[:, start : start + count]
+            turns += follow(following, start, piece, piece[:, :, None], piece[:, :, None])
+            start += count
+        for run in range(40):
+            mine = [(step, value, kind) for k, step, value, kind in turns if k == run]
+            if following.heading[run]:
+                end = (following.at[run], following.extreme[run], following.heading[run])
+                mine.append(end)
+            found = [(step, value, "max" if kind > 0 else "min") for step, value, kind in mine]
+            if run != 5:
+                assert found == zigzag(loss[run], 1e-3 * loss[run, 0]), run
+    assert following.first[5] == loss[5, 0]
+
+
+def test_thinned_turns_are_those_of_a_coarser_zigzag():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        loss = np.cumsum(rng.normal(size=200)) + 30
+        fine = [(a, b, 1 if kind == "max" else -1) for a, b, kind in zigzag(loss, 0.5)]
+        for least in (1.0, 3.0):
+            found = thinned(fine, least)
+            expected = zigzag(loss, least)
+            assert [(a, b, "max" if kind > 0 else "min") for a, b, kind in found] == expected
+    assert thinned([], 1.0) == []
+
+
+def test_the_first_loss_and_step_are_before_the_first_step():
+    setting = Setting(TASK, DATA, optimizer=Optimizer(lr=0.4, batch_size=32), steps=0)
+    run = train(setting)
+    assert run.steps.tolist() == [0]
+    assert run.first_loss[0] == run.test_loss[0, 0]
+    output = plain.plain_loop(setting)[0]
+    assert np.abs(run.output[0, :, -1] - output).max() < 1e-6
+
+
+def test_a_run_that_diverges_says_so_in_numbers():
+    setting = Setting(TASK, DATA, Network(2), Optimizer(lr=1e6, batch_size=32), steps=200)
+    run = train(setting)
+    assert not np.isfinite(run.test_loss[0, -1])
+    assert json.dumps(run.to_dict(), allow_nan=False)
+    assert "nan" in str(run) or "inf" in str(run)
+    assert len(run.extrema(0)) >= 1
+
+
+def test_steps_that_are_kept():
+    assert recorded_steps(None, 10_000).tolist() == list(range(10_001))
+    assert len(recorded_steps(None, 10_001)) < 400
+    log = recorded_steps("log", 100_000)
+    assert log[0] == 0
+    assert log[-1] == 100_000
+    assert (np.diff(log) > 0).all()
+    assert (np.diff(log) <= 0.02 * log[:-1] + 1).all()
+    assert recorded_steps(3, 10).tolist() == [0, 3, 6, 9, 10]
+    setting = Setting(TASK, DATA, optimizer=Optimizer(batch_size=32), steps=10)
+    assert loss_steps(setting).tolist() == [0, 4, 8, 10]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, 2.5, "often", float("nan"), [1], 10**40])
+def test_other_records_are_refused(wrong):
+    with pytest.raises(InvalidInput, match="record"):
+        recorded_steps(wrong, 100)
+
+
+def test_how_a_run_is_shown(tmp_path):
+    base = Setting(TASK, DATA, optimizer=Optimizer(lr=0.4, batch_size=32), epochs=10)
+    run = train([replace(base, seed=seed) for seed in range(30)])
+    text = str(run)
+    assert text.startswith("30 networks: 1 layer, linear, d = 5; sgd, lr 0.4, torch loss")
+    assert "... and 6 more networks." in text
+    for shown in (run.to_markdown(), run.to_latex(), run._repr_html_()):
+        assert "half-times (epochs)" in shown
+    frame = run.to_frame()
+    assert len(frame) == 90
+    assert frame["half_time"].iloc[4] == run.half_times[1, 1]
+    assert run.to_dict()["concepts"][4]["half_time_epochs"] == run.half_times[1, 1] / 4
+    assert repr(run) == "<TrainingRun 30 networks, 40 steps>"
+    for ax in (run.plot(), run.plot_losses()):
+        names = [one.get_text() for one in ax.get_legend().get_texts()]
+        assert "30 networks" in names or "at the test point" in names
+    run.save_picture(tmp_path / "out.png")
+    with pytest.raises(InvalidInput, match="must end in"):
+        run.save_picture(tmp_path / "out.gif")
+    alone = train(Setting(SIMTask([1]), Data(20), optimizer=Optimizer("gd"), steps=5))
+    alone.save_picture(tmp_path / "one.png")
+    with pytest.raises(InvalidInput, match="two concepts"):
+        alone.plot()
+
+
+def test_marks_of_a_picture_lie_at_equal_times():
+    setting = Setting(TASK, DATA, optimizer=Optimizer(lr=0.4, batch_size=32), steps=400)
+    run = train(setting, record=10)
+    marks = run.plot().get_lines()[2]
+    assert np.array_equal(np.transpose(marks.get_data()), run.output[0, :, -1, :2])

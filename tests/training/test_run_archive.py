@@ -1,0 +1,149 @@
+"""TrainingRun.save and load: everything comes back, and nothing is ever unpickled."""
+
+import json
+import os
+import random
+import zipfile
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.torch
+
+TASK = SIMTask([1, "1/3"], ["1/5", 0.25], dim=4)
+
+
+@pytest.fixture(scope="module")
+def run():
+    base = Setting(TASK, Data(20, rotation=True), Network(2, 5), Optimizer(lr=0.3), steps=30)
+    other = replace(base, seed=3, task=SIMTask([1, 2], rotation=np.eye(4)[::-1], dim=4))
+    return train([base, other])
+
+
+def test_everything_comes_back(run, tmp_path):
+    run.save(tmp_path / "run.npz")
+    again = TrainingRun.load(tmp_path / "run.npz")
+    for one in fields(TrainingRun):
+        own, other = getattr(again, one.name), getattr(run, one.name)
+        if one.name in ("settings", "index"):
+            assert own == other
+        elif one.name == "weights":
+            assert all(map(np.array_equal, own, other))
+        else:
+            assert np.array_equal(own, other, equal_nan=True), one.name
+            assert own.dtype == other.dtype
+    assert np.array_equal(again.settings[1].task.rotation, run.settings[1].task.rotation)
+    assert str(again) == str(run)
+    assert all(map(np.array_equal, again.parameters(1), run.parameters(1)))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting(TASK, Data(3, True, True, 0.5, 0.1), Network(2, 7, "gelu"), epochs=3, seed=2**60),
+        Setting(TASK, Data(None), optimizer=Optimizer("gd", 0.3, loss="paper"), steps=7),
+        Setting(
+            SIMTask.from_signal(["1/3", "1e-3", 0]), Data(None), optimizer=Optimizer("gd"), steps=1
+        ),
+    ],
+)
+def test_settings_as_json(setting):
+    assert Setting.from_dict(json.loads(json.dumps(setting.to_dict()))) == setting
+
+
+def test_a_file_that_cannot_be_written_is_refused(run, tmp_path):
+    for wrong in (tmp_path, tmp_path / "none" / "run.npz"):
+        with pytest.raises(InvalidInput, match="out must be writable"):
+            run.save(wrong)
+
+
+class Bomb:
+    """What a pickle would run."""
+
+    def __reduce__(self):
+        return (os.system, (f"touch {os.environ['SWINGBY_TEST_MARK']}",))
+
+
+def rewritten(run, path, **changes):
+    """The file of a run with some of its arrays replaced."""
+    run.save(path)
+    with np.load(path) as file:
+        held = {name: file[name] for name in file.files}
+    np.savez(path, **{name: one for name, one in (held | changes).items() if one is not None})
+
+
+@pytest.mark.parametrize("name", ["output", "header", "another", "weights0"])
+def test_objects_are_refused_and_nothing_is_run(run, name, tmp_path, monkeypatch):
+    mark = tmp_path / "mark"
+    monkeypatch.setenv("SWINGBY_TEST_MARK", str(mark))
+    path = tmp_path / "run.npz"
+    rewritten(run, path, **{name: np.array([Bomb()], dtype=object)})
+    with pytest.raises(InvalidInput, match=r"path must be a file of TrainingRun\.save"):
+        TrainingRun.load(path)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"output": None},
+        {"header": np.array("nonsense")},
+        {"header": np.array("[]")},
+        {"header": np.array("[" * 100_000)},
+        {"header": np.array('{"format": 2}')},
+        {"header": np.array('{"format": 1, "settings": 3, "index": [], "weights": 0}')},
+        {"more": np.zeros(3)},
+        {"half_times": np.zeros((3, 2))},
+        {"output": np.zeros(3)},
+        {"jacobian": np.array("text")},
+        {"turns": np.zeros((4, 3))},
+    ],
+)
+def test_other_contents_are_refused(run, changes, tmp_path):
+    path = tmp_path / "run.npz"
+    rewritten(run, path, **changes)
+    with pytest.raises(InvalidInput, match=r"path must be a file of TrainingRun\.save"):
+        TrainingRun.load(path)
+
+
+def test_damaged_files_are_refused(run, tmp_path):
+    path = tmp_path / "run.npz"
+    run.save(path)
+    whole = path.read_bytes()
+    rng = random.Random(0)
+    for place in range(40):
+        if place < 10:
+            path.write_bytes(whole[: rng.randrange(len(whole))])
+        elif place < 20:
+            path.write_bytes(rng.randbytes(rng.randrange(3000)))
+        else:
+            changed = bytearray(whole)
+            for _ in range(20):
+                changed[rng.randrange(len(whole))] = rng.randrange(256)
+            path.write_bytes(changed)
+        with pytest.raises(InvalidInput, match="path must be a file"):
+            TrainingRun.load(path)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("a.txt", "b")
+    for wrong in (path, tmp_path, tmp_path / "none.npz", "", "a\0b"):
+        with pytest.raises(InvalidInput, match="path must be a file"):
+            TrainingRun.load(wrong)
+
+
+def test_settings_that_would_never_end_are_refused():
+    plain = Setting(TASK).to_dict()
+    wrong = {**plain["task"], "signal": ["1e999999999", "1", "0", "0"]}
+    with pytest.raises(InvalidInput):
+        Setting.from_dict({**plain, "task": wrong})
+    with pytest.raises(InvalidInput):
+        Setting.from_dict({**plain, "task": {**plain["task"], "rotation": [[1, 0], [0, 2]]}})
+    for other in (None, [], {}, {"task": 3}, {**plain, "network": {"depth": "x"}}, 3):
+        with pytest.raises(InvalidInput):
+            Setting.from_dict(other)

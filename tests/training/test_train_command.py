@@ -1,0 +1,162 @@
+"""swingby train: as a user runs it."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from swingby import cli
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, differentiated, train
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.torch
+
+TASK = ["--mu", "1,2", "--sigma", "0.2,0.1", "--points-per-class", "40"]
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "110")
+    return tmp_path
+
+
+def run(*arguments):
+    return cli.run(["train", *TASK, *arguments])
+
+
+def test_a_table_and_exit_code_0_where_all_is_learned(capsys):
+    assert run("--lr", "0.5", "--seeds", "2") == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("2 networks: 1 layer, linear, d = 2; sgd, lr 0.5, torch loss")
+    assert "Half-times by concept" in captured.out
+    assert captured.err == ""
+
+
+def test_exit_code_1_where_something_is_not_learned(capsys):
+    assert run("--lr", "1e-6", "--epochs", "1") == 1
+    assert "never" in capsys.readouterr().out
+
+
+def test_every_option_reaches_the_setting(workplace):
+    text = (
+        "--dim 4 --depth 3 --width 6 --activation gelu --no-bias --initialization gaussian "
+        "--scale 0.4 --optimizer adamw --lr 0.01 --batch-size 16 --loss paper --shuffle epoch "
+        "--weight-decay 0.1 --epochs 4 --center-cluster --rotation --truncation 0.3 "
+        "--free-sigma 0.05 --seed 5 --seeds 2 --record 3 --precision float64 --out run.npz "
+        "--checkpoint kept --plot run.pdf"
+    )
+    assert run(*text.split()) in (0, 1)
+    found = TrainingRun.load("run.npz")
+    expected = Setting(
+        SIMTask([1, 2], ["0.2", "0.1"], 4),
+        Data(40, True, True, 0.3, 0.05),
+        Network(3, 6, "gelu", False, False, "gaussian", 0.4),
+        Optimizer("adamw", 0.01, 16, "paper", "epoch", 0.1),
+        epochs=4,
+        seed=5,
+        precision="float64",
+    )
+    assert found.settings[0] == expected
+    assert [one.seed for one in found.settings] == [5, 6]
+    assert found.steps.tolist() == [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 32]
+    assert np.abs(found.output[0] - train(expected, record=3).output[0]).max() < 1e-12
+    assert (workplace / "run.pdf").read_bytes()[:4] == b"%PDF"
+    assert len(list((workplace / "kept").glob("*.safetensors"))) == 1
+
+
+def test_infinite_data_and_the_symmetric_network(capsys):
+    options = "--points-per-class inf --optimizer gd --steps 60 --lr 0.2 --symmetric --json"
+    code = run(*options.split())
+    found = json.loads(capsys.readouterr().out)
+    assert found["settings"][0]["data"]["n_per_class"] is None
+    assert found["settings"][0]["network"]["symmetric"] is True
+    assert code == (1 if any(one["half_time"] is None for one in found["concepts"]) else 0)
+
+
+def test_json_has_no_nan(capsys):
+    assert run("--depth", "2", "--lr", "1e6", "--json") in (0, 1)
+
+    def refuse(text):
+        raise AssertionError(text)
+
+    json.loads(capsys.readouterr().out, parse_constant=refuse)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--lr", "nan"], "lr must be a number"),
+        (["--lr", "-1"], "lr must be positive, got -1"),
+        (["--depth", "0"], "depth must be at least 1"),
+        (["--depth", ""], "depth must be a number"),
+        (["--activation", "tanh"], "activation must be linear, relu or gelu"),
+        (["--seeds", "0"], "seeds must be at least 1"),
+        (["--seeds", "1e9"], "seeds must be at most"),
+        (["--epochs", "2", "--steps", "3"], "steps and epochs exclude each other"),
+        (["--optimizer", "gd"], "steps must be given for gd"),
+        (["--points-per-class", "inf"], "steps must be given for infinite data"),
+        (["--points-per-class", "many"], "n_per_class must be a number"),
+        (["--truncation", "0"], "truncation must be positive"),
+        (["--weight-decay", "1"], "weight_decay must be 0 for sgd"),
+        (["--record", "seldom"], "record must be a number"),
+        (["--device", "cuda:9999"], "device"),
+        (["--device", "tpu"], "device must be"),
+        (["--symmetric", "--depth", "3"], "symmetric is"),
+        (["--out", "run.csv"], "out must end in .npz"),
+        (["--out", "none/run.npz"], "out must lie in a folder that can be written to"),
+        (["--plot", "run.gif"], "plot must end in .png or .pdf or .svg"),
+        (["--checkpoint", "/proc/none"], "checkpoint must be a folder to write to"),
+        (["--width"], "requires an argument"),
+        (["--sigma", "1"], "sigma must have as many values as mu"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(capsys, arguments, words):
+    assert run(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert words in captured.err
+    assert captured.err.startswith("swingby: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_without_mu(capsys):
+    assert cli.run(["train"]) == 2
+    assert capsys.readouterr().err == "swingby: mu must be given: --mu 1,2\n"
+
+
+def test_without_torch(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert run() == 2
+    assert "pip install" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_one_line_and_the_same_command_goes_on(capsys, monkeypatch):
+    calls, descend = [0], differentiated.descend
+
+    def interrupted(*arguments):
+        calls[0] += 1
+        if calls[0] == 100:
+            raise KeyboardInterrupt
+        descend(*arguments)
+
+    options = "--depth 2 --activation relu --batch-size 16 --epochs 40 --checkpoint kept"
+    with monkeypatch.context() as patch:
+        patch.setattr(differentiated, "descend", interrupted)
+        assert run(*options.split()) == 130
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.strip()) == ("", "swingby: interrupted")
+    assert len(list(Path("kept").glob("*"))) == 1
+    run(*options.split(), "--out", "run.npz")
+    setting = Setting(
+        SIMTask([1, 2], ["0.2", "0.1"]),
+        Data(40),
+        Network(2, activation="relu"),
+        Optimizer(batch_size=16),
+        epochs=40,
+    )
+    assert np.array_equal(TrainingRun.load("run.npz").output, train(setting).output)

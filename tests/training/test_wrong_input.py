@@ -1,0 +1,210 @@
+"""What makes no sense is refused in words, before anything is computed or allocated."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from swingby.errors import InvalidInput, MissingExtra
+from swingby.theory.task import SIMTask
+from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
+
+NAN, INF = float("nan"), float("inf")
+TASK = SIMTask([1, 2], ["1/20", "1/20"], dim=4)
+SMALL = Setting(TASK, Data(5), steps=2)
+GD = Optimizer("gd")
+
+NOT_POSITIVE = (0, -1, NAN, INF, "x", "", True, None, [1], 1e400, "1e-400")
+NOT_WHOLE = (0, -1, 2.5, NAN, INF, "x", "", True, [1], 10**30)
+NOT_WORDS = ("", "SGD", "other", 3, True, None, ["sgd"])
+NOT_BOOLEAN = (0, 1, None, "yes", NAN)
+
+#: What is made, the field, and values that it refuses.
+FIELDS = [
+    (Data, "n_per_class", NOT_WHOLE),
+    (Data, "center_cluster", NOT_BOOLEAN),
+    (Data, "rotation", NOT_BOOLEAN),
+    (Data, "truncation", [one for one in NOT_POSITIVE if one is not None]),
+    (Data, "free_sigma", [one for one in NOT_POSITIVE if one != 0]),
+    (Network, "depth", NOT_WHOLE),
+    (Network, "width", NOT_WHOLE),
+    (Network, "activation", NOT_WORDS),
+    (Network, "bias", NOT_BOOLEAN),
+    (Network, "symmetric", NOT_BOOLEAN),
+    (Network, "initialization", NOT_WORDS),
+    (Network, "scale", [one for one in NOT_POSITIVE if one != 0]),
+    (Optimizer, "kind", NOT_WORDS),
+    (Optimizer, "lr", NOT_POSITIVE),
+    (Optimizer, "batch_size", (*NOT_WHOLE, None)),
+    (Optimizer, "loss", NOT_WORDS),
+    (Optimizer, "shuffle", NOT_WORDS),
+    (Optimizer, "weight_decay", [one for one in NOT_POSITIVE if one != 0]),
+]
+CASES = [(kind, name, value) for kind, name, values in FIELDS for value in values]
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), CASES)
+def test_fields(kind, name, value):
+    with pytest.raises(InvalidInput, match=f"^{name} "):
+        kind(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Setting(3), "task must be a SIMTask, got 3"),
+        (lambda: Setting(TASK, {}), "data must be a Data"),
+        (lambda: Setting(TASK, network="relu"), "network must be a Network"),
+        (lambda: Setting(TASK, optimizer=None), "optimizer must be a Optimizer"),
+        (lambda: Setting(TASK, epochs=2, steps=3), "steps and epochs exclude each other"),
+        (lambda: Setting(TASK, epochs=-1), "epochs must be at least 0"),
+        (lambda: Setting(TASK, steps=2.5), "steps must be a whole number"),
+        (lambda: Setting(TASK, steps=10**9), "steps must be at most"),
+        (lambda: Setting(TASK, epochs=10**8), "epochs must make at most"),
+        (lambda: Setting(TASK, seed=-1), "seed must be at least 0"),
+        (lambda: Setting(TASK, seed=True), "seed must be a number"),
+        (lambda: Setting(TASK, precision="float16"), "precision must be float32 or float64"),
+        (lambda: Setting(TASK, optimizer=GD), "steps must be given for gd"),
+        (lambda: Setting(TASK, Data(None)), "steps must be given for infinite data"),
+        (lambda: Setting(TASK, Data(None), steps=3), "kind must be gd or adamw for infinite"),
+        (
+            lambda: Setting(TASK, Data(None), Network(2, activation="relu"), GD, steps=3),
+            "infinite data. needs a linear network, not relu",
+        ),
+        (lambda: Data(None, truncation=0.5), "truncation needs training points"),
+        (lambda: Network(2, symmetric=True), "symmetric is f.x. = U U.T x"),
+        (lambda: Network(3, bias=False, symmetric=True), "symmetric is f.x. = U U.T x"),
+        (lambda: Network(2, None, "relu", False, True), "symmetric is f.x. = U U.T x"),
+        (lambda: Optimizer(weight_decay=0.1), "weight_decay must be 0 for sgd"),
+        (lambda: Setting(SIMTask.from_signal([4, 1])), "n_per_class must be None: points cannot"),
+    ],
+)
+def test_settings(make, words):
+    with pytest.raises(InvalidInput, match=words):
+        make()
+
+
+def with_(**changes):
+    return replace(SMALL, **changes)
+
+
+#: Arguments of train() after the settings, and what is said of them.
+CALLS = [
+    ((), {}, "settings must be at least one Setting"),
+    (3, {}, "settings must be a sequence"),
+    (None, {}, "settings must be a sequence"),
+    ("text", {}, "settings must be a sequence"),
+    ([SMALL, 3], {}, "settings must be Settings, got 3"),
+    ([SMALL, with_(steps=3)], {}, r"settings must agree in steps, got \[2, 3\] steps"),
+    ([SMALL, with_(data=Data(100))], {}, "settings must agree in steps per epoch"),
+    ([SMALL, with_(task=SIMTask([1], dim=4))], {}, "settings must agree in concepts"),
+    (with_(task=SIMTask([1] * 17)), {}, "must be at most 16|GiB"),
+    (SMALL, {"record": "sometimes"}, "record must be"),
+    (SMALL, {"record": 0}, "record must be at least 1"),
+    (SMALL, {"record": NAN}, "record must be"),
+    (SMALL, {"record": True}, "record must be"),
+    (SMALL, {"gradient": "numerical"}, "gradient must be one of"),
+    (SMALL, {"gradient": None}, "gradient must be one of"),
+    (with_(network=Network(2, 3, "relu")), {"gradient": "written"}, "gradient is for linear"),
+    (with_(optimizer=Optimizer("adamw")), {"gradient": "written"}, "gradient is for linear"),
+    (SMALL, {"device": "tpu"}, "device must be"),
+    (SMALL, {"device": 3}, "device must be"),
+    (SMALL, {"every": -1}, "every must not be negative"),
+    (SMALL, {"every": "often"}, "every must be"),
+    (SMALL, {"every": NAN}, "every must be"),
+    (SMALL, {"progress": 1}, "progress must be True or False"),
+    (SMALL, {"start": 3}, "start must be"),
+    (SMALL, {"start": "weights"}, "start must be"),
+    (SMALL, {"start": []}, "start must be 2 arrays, got 0 arrays"),
+    (SMALL, {"start": [np.eye(4)]}, "start must be 2 arrays"),
+    (SMALL, {"start": [np.eye(3), np.zeros(4)]}, r"start\[0\] must have \(4, 4\)"),
+    (SMALL, {"start": [np.eye(4), np.zeros((4, 1))]}, r"start\[1\] must have \(4,\)"),
+    (SMALL, {"start": [np.eye(4) * NAN, np.zeros(4)]}, r"start\[0\] must be finite"),
+    (SMALL, {"start": [np.eye(4) * 1j, np.zeros(4)]}, r"start\[0\] must be an array of real"),
+    (SMALL, {"start": ["x", np.zeros(4)]}, r"start\[0\] must be"),
+    (SMALL, {"start": [[[1, 2], [3]], np.zeros(4)]}, r"start\[0\] must be a rectangular"),
+    ([SMALL, SMALL], {"start": [[np.eye(4), np.zeros(4)]]}, "start must have 2, got 1 entries"),
+    ([SMALL], {"start": 5}, "start must be a sequence"),
+]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("settings", "named", "words"), CALLS)
+def test_calls(settings, named, words):
+    pytest.importorskip("torch")
+    with pytest.raises(InvalidInput, match=words):
+        train(settings, **named)
+
+
+WIDE = Network(64, 8192)
+HUGE = [
+    ({}, with_(data=Data(10_000_000), task=SIMTask([1, 2], dim=1024))),
+    ({}, with_(network=WIDE)),
+    ({}, with_(task=SIMTask([1] * 16), steps=10_000)),
+    ({"record": "every"}, with_(steps=10**8, task=SIMTask([1] * 4))),
+    ({"record": 3}, with_(steps=10**8, task=SIMTask([1] * 6))),
+    ({}, with_(network=Network(2, 8192, "relu"), data=Data(1_000_000), optimizer=GD)),
+]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("named", "huge"), HUGE)
+def test_absurd_sizes_are_refused_before_allocation(named, huge, monkeypatch):
+    pytest.importorskip("torch")
+    from swingby.training import course
+
+    monkeypatch.setattr(course, "initial_weights", None)
+    with pytest.raises(InvalidInput, match=r"need about \d+ GiB of memory"):
+        train(huge, **named)
+    many = with_(task=SIMTask([1] * 10), steps=10_000)
+    with pytest.raises(InvalidInput, match=r"settings need about 17 GiB .*got 20 networks"):
+        train([replace(many, seed=seed) for seed in range(20)])
+
+
+@pytest.mark.torch
+def test_of_a_run():
+    pytest.importorskip("torch")
+    run = train([SMALL, with_(seed=1)])
+    for wrong in (-1, 2, True, 0.5, "x", None, NAN):
+        with pytest.raises(InvalidInput, match=r"^run "):
+            run.extrema(wrong)
+        with pytest.raises(InvalidInput, match=r"^run "):
+            run.parameters(wrong)
+    for wrong in (0, -1, 1e-4, NAN, INF, "x", True, None):
+        with pytest.raises(InvalidInput, match=r"^least "):
+            run.extrema(0, wrong)
+        with pytest.raises(InvalidInput, match=r"^least "):
+            run.descents(wrong)
+    mixed = train([SMALL, with_(network=Network(2))])
+    with pytest.raises(InvalidInput, match="differ in shape"):
+        mixed.parameters(0)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["cuda", "cuda:0"])
+def test_a_missing_gpu_is_named(name):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("torch finds a CUDA device")
+    with pytest.raises(InvalidInput, match=f"needs a GPU that torch can use.*got {name}"):
+        train(SMALL, device=name)
+
+
+def test_torch_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r'torch is not installed: pip install "swingby\[torch'):
+        train(SMALL)
+
+
+def test_settings_and_archives_need_no_torch(tmp_path):
+    text = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import swingby; from swingby.training import Setting, TrainingRun, clock\n"
+        "setting = Setting(swingby.SIMTask([1, 2]))\n"
+        "assert Setting.from_dict(setting.to_dict()) == setting and clock(setting) > 0"
+    )
+    subprocess.run([sys.executable, "-c", text], check=True)
+    with pytest.raises(InvalidInput, match="path must be a file"):
+        TrainingRun.load(tmp_path / "none.npz")
