@@ -257,6 +257,7 @@ def test_a_criterion_fails_on_altered_data(data_of, judged, number, criterion, a
 
 def test_the_table_of_the_documentation_is_what_is_measured(data_of, judged):
     page = (Path(__file__).parents[2] / "docs" / "figures.md").read_text(encoding="utf-8")
+    page = page.partition("## The figures of trained networks")[0]
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
     printed = {(row[0], row[1].strip("`")): tuple(row[3:]) for row in rows[2:]}
     measured = {}
