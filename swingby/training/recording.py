@@ -91,7 +91,7 @@ def _geometric(total: int, ratio: float) -> Integers:
     )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Recorder:
     """What some runs showed so far.
 
@@ -133,7 +133,7 @@ class Recorder:
         self.jacobian[:, first:last] = seen.jacobian[:, chosen]
         share = seen.output[:, :, -1] / self.probe.points[:, None, -1]
         slope = np.diagonal(seen.jacobian, axis1=2, axis2=3)
-        self.turns += follow(self.following, start, seen.loss[:, :, -1], share, slope)
+        self.turns.extend(follow(self.following, start, seen.loss[:, :, -1], share, slope))
 
     def arrays(self) -> dict[str, Any]:
         """Everything that is not known beforehand, as arrays.
@@ -169,7 +169,7 @@ class Recorder:
                 getattr(self, name)[:] = arrays[name]
         for name, values in self.following._asdict().items():
             values[:] = arrays[name]
-        self.turns = [(int(a), int(b), float(c), int(e)) for a, b, c, e in arrays["turns"]]
+        self.turns[:] = [(int(a), int(b), float(c), int(e)) for a, b, c, e in arrays["turns"]]
 
 
 _KEPT = ("output", "loss", "jacobian", "train_loss")
