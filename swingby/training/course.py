@@ -12,7 +12,8 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.training import checkpoint as files
 from swingby.training.coordinates import coordinates
-from swingby.training.engine import DifferentiatedEngine, Engine, WrittenEngine
+from swingby.training.differentiated_engine import DifferentiatedEngine
+from swingby.training.engine import Engine
 from swingby.training.points import directions
 from swingby.training.progress import Progress
 from swingby.training.reading import make_probe
@@ -21,6 +22,7 @@ from swingby.training.result import TrainingRun
 from swingby.training.setting import Setting
 from swingby.training.threads import multiplications
 from swingby.training.weights import given_weights, initial_weights, turned
+from swingby.training.written_engine import WrittenEngine
 
 #: Steps between two looks at the clock; what is read in between waits on the device.
 CHUNK = 64

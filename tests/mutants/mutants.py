@@ -1388,14 +1388,14 @@ MUTANTS = (
     ),
     Mutant(
         "moments of AdamW are lost with a restart",
-        "training/engine.py",
+        "training/differentiated_engine.py",
         'for name in ("step", "exp_avg", "exp_avg_sq")',
         'for name in ("exp_avg", "exp_avg_sq")',
         (_TRAINING + "resume.py::test_ctrl_c_at_random_steps[adamw]",),
     ),
     Mutant(
         "a state before the first step keeps what came after",
-        "training/engine.py",
+        "training/differentiated_engine.py",
         "                self._networks.optimizer.state.pop(one, None)\n",
         "",
         (_TRAINING + "resume.py::test_ctrl_c_in_the_first_chunk",),

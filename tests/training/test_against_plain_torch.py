@@ -67,7 +67,11 @@ def test_the_symmetric_network(optimizer, gradient):
     check(Setting(TASK, DATA, U, optimizer, steps=40, seed=5, precision="float64"), gradient)
 
 
-@pytest.mark.parametrize("network", [Network(), Network(2, bias=False), Network(3, 7), U], ids=repr)
+@pytest.mark.parametrize(
+    "network",
+    [Network(), Network(2, bias=False), Network(3, 7), U],
+    ids=["one", "two", "three", "symmetric"],
+)
 def test_adamw_on_linear_networks(network):
     check(Setting(TASK, DATA, network, ADAM, steps=40, seed=6, precision="float64"))
 
