@@ -67,7 +67,8 @@ def along_sigma(depth: int, activation: str) -> tuple[Edition, ...]:
 
 
 def _note(name: str, depth: int, activation: str) -> str:
-    layers = "1 layer" if depth == 1 else f"{depth} layers, {activation}"
+    words = {"relu": "ReLU", "gelu": "GELU"}.get(activation, activation)
+    layers = "1 layer" if depth == 1 else f"{depth} layers, {words}"
     reading = "\u03c3 a variance, mean loss, centre cluster" if name == "code" else "loss (2.1)"
     return f"{layers}, d = 64, {reading}"
 
