@@ -46,21 +46,23 @@ class Points:
         self._torch = torch
         self.per_epoch = settings[0].steps_per_epoch
         self._size = settings[0].batch
-        dtype = getattr(torch, settings[0].precision)
         columns = coordinates.inputs + bias
         chosen = settings[0].optimizer
         self._moves = chosen.kind != "gd" and chosen.shuffle == "epoch"
-        points = np.ones((len(settings), settings[0].points, columns))
+        shape = (len(settings), settings[0].points, columns)
+        points = np.empty(shape, dtype=settings[0].precision)
+        points[:, :, coordinates.inputs :] = 1.0
         for place, setting in enumerate(settings):
             if coordinates.turned:
                 plain, _ = busy_points(setting, coordinates.inputs)
                 points[place, :, plain.shape[1] : coordinates.inputs] = 0.0
             else:
                 plain = training_points(setting)[0] @ coordinates.frames[place].T
-            if not self._moves:
-                plain = plain[batch_order(setting, 0)]
-            points[place, :, : plain.shape[1]] = plain
-        self.all = torch.tensor(points, dtype=dtype, device=device)
+            if self._moves:
+                points[place, :, : plain.shape[1]] = plain
+            else:
+                points[place, :, : plain.shape[1]] = plain[batch_order(setting, 0)]
+        self.all = torch.from_numpy(points).to(device)
         self._epoch = -1
         self._ordered = self.all
 
