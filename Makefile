@@ -53,6 +53,7 @@ bench: $(VENV)/core.stamp
 	@$(PIP) install -c constraints.txt -e ".[torch]"
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.networks
+	$(BIN)/python -m benchmarks.recorded_runs
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy
