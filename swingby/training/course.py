@@ -97,7 +97,7 @@ class Course:
         self._engine: Engine = kind(torch, settings, stacked, place, probe)
         self.work = multiplications(settings, by_points=not first.network.linear)
         self._losses = loss_steps(first)
-        self._recorder: Recorder = make_recorder(steps, len(self._losses), probe)
+        self._recorder: Recorder = make_recorder(steps, len(self._losses), probe, first.precision)
         self._identity = files.identity(settings, extra)
         self._path = None if folder is None else folder / f"{self._identity}.safetensors"
 

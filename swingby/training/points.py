@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,33 +18,24 @@ if TYPE_CHECKING:
 _MOST_ROUNDS = 1000
 
 
-@dataclass(frozen=True)
-class Streams:
-    """Independent sources of randomness of one run.
-
-    Parameters
-    ----------
-    points, rotation, order, weights : numpy.random.SeedSequence
-    """
-
-    points: np.random.SeedSequence
-    rotation: np.random.SeedSequence
-    order: np.random.SeedSequence
-    weights: np.random.SeedSequence
+#: Independent sources of randomness of a run.
+STREAMS = ("points", "rotation", "order", "weights")
 
 
-def streams(seed: int) -> Streams:
-    """The sources of randomness of a seed.
+def stream(seed: int, name: str) -> np.random.SeedSequence:
+    """One source of randomness of a seed.
 
     Parameters
     ----------
     seed : int
+    name : {"points", "rotation", "order", "weights"}
 
     Returns
     -------
-    Streams
+    numpy.random.SeedSequence
+        The children of ``SeedSequence(seed).spawn(4)``, one at a time.
     """
-    return Streams(*np.random.SeedSequence(seed).spawn(4))
+    return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name),))
 
 
 def directions(setting: Setting) -> Floats:
@@ -65,7 +55,7 @@ def directions(setting: Setting) -> Floats:
     if not setting.data.rotation:
         given = setting.task.rotation
         return np.eye(d) if given is None else np.array(given, dtype=np.float64)
-    rng = np.random.default_rng(streams(setting.seed).rotation)
+    rng = np.random.default_rng(stream(setting.seed, "rotation"))
     Q, R = np.linalg.qr(rng.standard_normal((d, d)))
     return np.asarray(Q * np.sign(np.diagonal(R)))
 
@@ -119,7 +109,7 @@ def busy_points(setting: Setting, most: int) -> tuple[Floats, NDArray[np.int64]]
     """
     task, data = setting.task, setting.data
     assert data.n_per_class is not None
-    rng = np.random.default_rng(streams(setting.seed).points)
+    rng = np.random.default_rng(stream(setting.seed, "points"))
     classes = [*range(task.s), *([-1] if data.center_cluster else [])]
     labels = np.repeat(np.array(classes, dtype=np.int64), data.n_per_class)
     points = _drawn(setting, labels, rng)
@@ -206,6 +196,6 @@ def batch_order(setting: Setting, epoch: int) -> NDArray[np.int64]:
     if setting.optimizer.kind == "gd":
         return np.arange(setting.points)
     which = epoch if setting.optimizer.shuffle == "epoch" else 0
-    order = streams(setting.seed).order
+    order = stream(setting.seed, "order")
     key = np.random.SeedSequence(order.entropy, spawn_key=(*order.spawn_key, which))
     return np.random.default_rng(key).permutation(setting.points)

@@ -153,8 +153,10 @@ def _read(
     else:
         frames = away.new_tensor(coordinates.frames[:, :, :s]).mT[:, None]
         shown, slope = (frames @ away).mT.cpu().numpy(), frames @ slope
+    shown += probe.points[:, None].astype(shown.dtype)
+    jacobian = slope.cpu().numpy()
     return (
-        probe.points[:, None] + shown,
-        0.5 * away.square_().sum(2).double().cpu().numpy(),
-        slope.double().cpu().numpy() + np.eye(s),
+        shown,
+        0.5 * away.square_().sum(2).cpu().numpy(),
+        jacobian + np.eye(s, dtype=jacobian.dtype),
     )

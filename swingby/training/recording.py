@@ -102,7 +102,7 @@ class Recorder:
     probe : Probe
     runs : int
     output, loss, jacobian : ndarray
-        Of shapes (r, n, p, s), (r, n, p), (r, n, s, s); nan where not reached.
+        Of shapes (r, n, p, s), (r, n, p), (r, n, s, s); anything where not reached yet.
     train_loss : ndarray of shape (r, e)
     following : Following
     turns : list of (run, step, loss, kind)
@@ -175,7 +175,7 @@ class Recorder:
 _KEPT = ("output", "loss", "jacobian", "train_loss")
 
 
-def make_recorder(steps: Integers, losses: int, probe: Probe) -> Recorder:
+def make_recorder(steps: Integers, losses: int, probe: Probe, precision: str) -> Recorder:
     """A recorder of which nothing is filled in.
 
     Parameters
@@ -184,6 +184,8 @@ def make_recorder(steps: Integers, losses: int, probe: Probe) -> Recorder:
     losses : int
         Number of training losses.
     probe : Probe
+    precision : {"float32", "float64"}
+        Of what is kept at every step.
 
     Returns
     -------
@@ -194,9 +196,9 @@ def make_recorder(steps: Integers, losses: int, probe: Probe) -> Recorder:
     return Recorder(
         steps=steps,
         probe=probe,
-        output=np.full((runs, n, count, s), np.nan),
-        loss=np.full((runs, n, count), np.nan),
-        jacobian=np.full((runs, n, s, s), np.nan),
+        output=np.empty((runs, n, count, s), dtype=precision),
+        loss=np.empty((runs, n, count), dtype=precision),
+        jacobian=np.empty((runs, n, s, s), dtype=precision),
         train_loss=np.full((runs, losses), np.nan),
         following=start_following(runs, s),
     )

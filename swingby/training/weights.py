@@ -11,7 +11,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.points import directions, streams
+from swingby.training.points import directions, stream
 from swingby.training.setting import Setting
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def initial_weights(setting: Setting) -> list[Floats]:
     list of ndarray
         Of the shapes of :func:`shapes`.
     """
-    rng = np.random.default_rng(streams(setting.seed).weights)
+    rng = np.random.default_rng(stream(setting.seed, "weights"))
     network = setting.network
     found: list[Floats] = []
     columns = 1

@@ -45,6 +45,7 @@ class WrittenEngine:
         columns = [*range(s), *([coordinates.inputs] if settings[0].network.bias else [])]
         self._columns = torch.tensor(columns, device=like.device)
         self._whole = len(columns) == coordinates.inputs + settings[0].network.bias
+        self._kept: Any = None
 
     def _maps(self, errors: Any) -> Any:
         return errors if self._whole else errors.index_select(1, self._columns)
@@ -63,17 +64,21 @@ class WrittenEngine:
         Seen
         """
         networks, moments = self._networks, self._moments
-        kept = None
         with self._torch.inference_mode():
             for k in range(count):
                 errors, below = written.forward(networks)
                 shown = self._maps(errors)
-                if kept is None:
-                    runs, columns, d = shown.shape
-                    kept = shown.new_empty((runs, columns, count, d))
+                kept = self._room(shown, count)
                 kept[:, :, k] = shown
                 written.descend(networks, moments.batch(first + k), errors, below)
         return read_maps(kept, self._probe, self._coordinates)
+
+    def _room(self, shown: Any, count: int) -> Any:
+        """Where what is seen in a chunk waits; the same from chunk to chunk."""
+        if self._kept is None or self._kept.shape[2] != count:
+            runs, columns, d = shown.shape
+            self._kept = shown.new_empty((runs, columns, count, d))
+        return self._kept
 
     def look(self) -> Seen:
         """Look once.

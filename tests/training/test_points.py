@@ -7,11 +7,12 @@ from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Optimizer, Setting
 from swingby.training.points import (
+    STREAMS,
     batch_order,
     busy_points,
     directions,
     population_moments,
-    streams,
+    stream,
     training_points,
 )
 from swingby.training.weights import initial_weights
@@ -104,8 +105,11 @@ def test_streams_are_independent_of_each_other_and_of_other_choices():
     turned = Setting(TASK, Data(50, rotation=True), seed=5)
     assert np.array_equal(training_points(base)[0], training_points(turned)[0])
     assert all(map(np.array_equal, initial_weights(base), initial_weights(turned)))
-    states = {str(np.random.default_rng(one).random()) for one in vars(streams(5)).values()}
+    states = {np.random.default_rng(stream(5, name)).random() for name in STREAMS}
     assert len(states) == 4
+    # The four children that a seed sequence spawns.
+    spawned = np.random.SeedSequence(5).spawn(4)
+    assert states == {np.random.default_rng(one).random() for one in spawned}
     assert not np.array_equal(
         training_points(base)[0], training_points(Setting(TASK, Data(50), seed=6))[0]
     )
