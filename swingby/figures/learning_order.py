@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.figures.figure import Criterion, Data, Edition, Measured
-from swingby.figures.shares import MOST, first_is_second
-from swingby.figures.trained import cell, edition_of
+from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured
+from swingby.figures.shares import (
+    MOST,
+    bulge_changes_side,
+    first_is_second,
+    order_follows_signal,
+    within,
+)
+from swingby.figures.trained import cell, edition_of, train_cells
 from swingby.theory.verdict import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))
@@ -161,3 +171,51 @@ def several(parts: Sequence[tuple[Edition, ...]]) -> tuple[Edition, ...]:
         cells = [one for edition in same for one in edition.parameters["cells"]]
         found.append(edition_of(same[0].name, cells, same[0].note))
     return tuple(found)
+
+
+#: Cells of the figures with both: sigma varied first, then mu.
+_SIGMA, _MU = slice(0, -len(MUS)), slice(-len(MUS), None)
+
+
+def two_layer_figure(number: str, activation: str, words: str) -> Figure:
+    """A figure of two layers with varied sigma on the left and varied mu on the right.
+
+    Parameters
+    ----------
+    number : str
+    activation : {"linear", "relu"}
+    words : str
+        What its title calls the activation.
+
+    Returns
+    -------
+    Figure
+    """
+    return Figure(
+        number=number,
+        title=f"output at the test point, two layers, {words}",
+        claim="The order of learning follows mu and sigma as with one layer.",
+        source="App. F.2",
+        editions=several([along_sigma(2, activation), along_mu(2, activation)]),
+        compute=train_cells,
+        criteria=(
+            within(flips("App. F.2"), _SIGMA, "sigma"),
+            within(flips_where_signals_cross(), _SIGMA, "sigma"),
+            within(
+                order_follows_signal(
+                    "The concept with the larger mu crosses one half first.", "larger mu first"
+                ),
+                _MU,
+                "mu",
+            ),
+            within(bulge_changes_side(), _MU, "mu"),
+        ),
+        draw=_draw_both,
+    )
+
+
+def _draw_both(data: Data, title: str) -> Picture:
+    from swingby.figures.network_picture import outputs_picture
+
+    parts = [(_SIGMA, "\u03bc = (1, 2), \u03c3 varied"), (_MU, "\u03c3 = 0.05, \u03bc varied")]
+    return outputs_picture(data, title, parts)

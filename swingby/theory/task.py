@@ -266,7 +266,7 @@ class SIMTask:
         points = generator.standard_normal((labels.size, self.dim)) * spread + 0.0
         informative = labels >= 0
         points[informative, labels[informative]] += self.test_point[labels[informative]]
-        turn = self.rotation if rotation is None else _orthogonal(rotation, self.dim)
+        turn = self.rotation if rotation is None else orthogonal(rotation, self.dim)
         return (points if turn is None else points @ turn.T), labels
 
     def with_signal(self, signal: Sequence[Any], note: str) -> SIMTask:
@@ -389,7 +389,23 @@ def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SI
     return replace(task, signal_override=signal, note=note)
 
 
-def _orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
+def orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
+    """A rotation as an array.
+
+    Parameters
+    ----------
+    rotation : array of shape (dim, dim)
+    dim : int
+
+    Returns
+    -------
+    ndarray of shape (dim, dim)
+
+    Raises
+    ------
+    InvalidInput
+        For another shape, or columns that are not orthonormal.
+    """
     turn = numbers.real_array(rotation, "rotation")
     if turn.shape != (dim, dim):
         raise InvalidInput("rotation", f"shape {turn.shape}", f"must have shape ({dim}, {dim})")

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def put(to: object, name: str, value: object) -> None:
@@ -103,28 +96,3 @@ def at_least_zero(value: object, name: str) -> float:
     if given < 0:
         raise InvalidInput(name, value, "must not be negative")
     return numbers.within_float(given, name) if given else 0.0
-
-
-def orthogonal(value: object, dim: int) -> NDArray[np.float64]:
-    """A rotation as an array.
-
-    Parameters
-    ----------
-    value : array of shape (dim, dim)
-    dim : int
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    InvalidInput
-        For another shape, or columns that are not orthonormal.
-    """
-    found = numbers.real_array(value, "rotation")
-    if found.shape != (dim, dim):
-        raise InvalidInput("rotation", f"shape {found.shape}", f"must have shape ({dim}, {dim})")
-    if np.abs(found.T @ found - np.eye(dim)).max() > 1e-8:
-        raise InvalidInput("rotation", "this matrix", "must be orthogonal")
-    return found

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class TrainingRun:
     """Some networks while they were trained, in the coordinates of the concepts.
 
+    What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
+
     Parameters
     ----------
     settings : tuple of r Setting

@@ -8,8 +8,8 @@ from typing import Any
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
-from swingby.theory.task import SIMTask
-from swingby.training.fields import one_of, orthogonal, put
+from swingby.theory.task import SIMTask, orthogonal
+from swingby.training.fields import one_of, put
 from swingby.training.parts import Data, Network, Optimizer
 
 PRECISIONS = ("float32", "float64")
