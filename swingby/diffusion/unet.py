@@ -1,0 +1,242 @@
+"""A conditional U-Net that estimates the noise in an image."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.training.fields import booleans, one_of, put
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a U-Net is built.
+
+    Parameters
+    ----------
+    channels : tuple of int
+        Of each level; between levels the image is halved.
+    blocks : int
+        Residual blocks of each level.
+    heads : int
+        Of the self-attention in the bottleneck; 0 for none.
+    norm : {"group", "layer"}
+        "group" normalizes groups of channels (the public code), "layer" all (App. G.2).
+    groups : int
+        For "group".
+    dropout : float
+        In the residual blocks.
+    embedding : int
+        Sines and cosines of the time.
+    patch : int
+        Squares of so many pixels by so many are one pixel with more channels inside the network.
+    condition : int
+        Numbers in a condition.
+    reads_condition : bool
+        False cuts the condition off: a network that cannot follow it, to compare with.
+
+    Raises
+    ------
+    InvalidInput
+    """
+
+    channels: tuple[int, ...] = (64, 128, 256)
+    blocks: int = 2
+    heads: int = 4
+    norm: str = "group"
+    groups: int = 8
+    dropout: float = 0.0
+    embedding: int = 64
+    patch: int = 1
+    condition: int = 4
+    reads_condition: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.channels, (tuple, list)) or not self.channels:
+            raise InvalidInput("channels", self.channels, "must be channels of each level")
+        put(self, "channels", tuple(numbers.whole(one, "channels", 1) for one in self.channels))
+        for name, least in (
+            ("blocks", 1), ("heads", 0), ("groups", 1), ("embedding", 2), ("patch", 1),
+            ("condition", 1),
+        ):  # fmt: skip
+            put(self, name, numbers.whole(getattr(self, name), name, least))
+        one_of(self.norm, "norm", ("group", "layer"))
+        booleans(self, "reads_condition")
+        dropout = numbers.exact(self.dropout, "dropout")
+        if not 0 <= dropout < 1:
+            raise InvalidInput(
+                "dropout", self.dropout, "must lie from 0 up to 1, which is excluded"
+            )
+        put(self, "dropout", float(dropout))
+        if self.norm == "group" and any(one % self.groups for one in self.channels):
+            raise InvalidInput("channels", self.channels, f"must be multiples of {self.groups}")
+        if self.heads and self.channels[-1] % self.heads:
+            raise InvalidInput("heads", self.heads, "must divide the last of the channels")
+
+
+class _Block(nn.Module):
+    """Two convolutions with the time and the condition added between them, beside a short cut."""
+
+    def __init__(self, layout: Layout, inside: int, outside: int, time: int) -> None:
+        super().__init__()
+        self.first_norm = _norm(layout, inside)
+        self.first = nn.Conv2d(inside, outside, 3, padding=1)
+        self.time = nn.Linear(time, outside)
+        self.condition = nn.Sequential(
+            nn.Linear(layout.condition, outside), nn.GELU(), nn.Linear(outside, outside)
+        )
+        self.second_norm = _norm(layout, outside)
+        self.dropout = nn.Dropout(layout.dropout)
+        self.second = nn.Conv2d(outside, outside, 3, padding=1)
+        self.short = nn.Identity() if inside == outside else nn.Conv2d(inside, outside, 1)
+        nn.init.zeros_(self.second.weight)
+        nn.init.zeros_(self.second.bias)
+        self.reads_condition = layout.reads_condition
+
+    def forward(self, x: Tensor, time: Tensor, condition: Tensor) -> Tensor:
+        h = self.first(functional.gelu(self.first_norm(x)))
+        told = self.time(time)
+        if self.reads_condition:
+            told = told + self.condition(condition)
+        h = h + told[:, :, None, None]
+        h = self.second(self.dropout(functional.gelu(self.second_norm(h))))
+        return self.short(x) + h
+
+
+class _Attention(nn.Module):
+    """Every pixel looks at every other."""
+
+    def __init__(self, layout: Layout, channels: int) -> None:
+        super().__init__()
+        self.heads = layout.heads
+        self.norm = _norm(layout, channels)
+        self.asked = nn.Conv2d(channels, 3 * channels, 1)
+        self.answer = nn.Conv2d(channels, channels, 1)
+        nn.init.zeros_(self.answer.weight)
+        nn.init.zeros_(self.answer.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, channels, height, width = x.shape
+        asked = self.asked(self.norm(x)).reshape(
+            n, 3, self.heads, channels // self.heads, height * width
+        )
+        query, key, value = asked.transpose(-1, -2).unbind(1)
+        seen = functional.scaled_dot_product_attention(query, key, value)
+        return x + self.answer(seen.transpose(-1, -2).reshape(n, channels, height, width))
+
+
+def _norm(layout: Layout, channels: int) -> nn.Module:
+    return nn.GroupNorm(1 if layout.norm == "layer" else layout.groups, channels)
+
+
+class UNet(nn.Module):
+    """The network of App. G.2: noisy image, gamma and condition to the noise in the image.
+
+    The output begins as the image itself: it is added at the end, and what is added to it begins
+    as zero.
+
+    Parameters
+    ----------
+    layout : Layout
+    gamma_min, gamma_max : float
+        What the embedding of the time takes for 0 and 1.
+
+    Examples
+    --------
+    >>> net = UNet(Layout((8, 16), blocks=1, heads=2))
+    >>> z = torch.randn(2, 3, 16, 16)
+    >>> bool((net(z, torch.zeros(2), torch.zeros(2, 4)) == z).all())
+    True
+    """
+
+    def __init__(
+        self, layout: Layout | None = None, *, gamma_min: float = -5.0, gamma_max: float = 10.0
+    ) -> None:
+        super().__init__()
+        self.layout = layout = layout or Layout()
+        self.ends = (gamma_min, gamma_max)
+        channels = layout.channels
+        time = 4 * layout.embedding
+        self.time = nn.Sequential(
+            nn.Linear(layout.embedding, time), nn.GELU(), nn.Linear(time, time), nn.GELU()
+        )
+        pixels = 3 * layout.patch**2
+        self.enter = nn.Conv2d(pixels, channels[0], 3, padding=1)
+        self.down = nn.ModuleList()
+        self.shrink = nn.ModuleList()
+        before = channels[0]
+        for level, wide in enumerate(channels):
+            blocks = nn.ModuleList()
+            for _ in range(layout.blocks):
+                blocks.append(_Block(layout, before, wide, time))
+                before = wide
+            self.down.append(blocks)
+            if level + 1 < len(channels):
+                self.shrink.append(nn.Conv2d(wide, wide, 3, stride=2, padding=1))
+        self.middle_first = _Block(layout, before, before, time)
+        self.attention = _Attention(layout, before) if layout.heads else nn.Identity()
+        self.middle_second = _Block(layout, before, before, time)
+        self.up = nn.ModuleList()
+        self.enlarge = nn.ModuleList()
+        for level, wide in reversed(list(enumerate(channels))):
+            blocks = nn.ModuleList()
+            for k in range(layout.blocks):
+                blocks.append(_Block(layout, before + (wide if k == 0 else 0), wide, time))
+                before = wide
+            self.up.append(blocks)
+            if level:
+                self.enlarge.append(nn.Conv2d(wide, wide, 3, padding=1))
+        self.leave_norm = _norm(layout, before)
+        self.leave = nn.Conv2d(before, pixels, 3, padding=1)
+        nn.init.zeros_(self.leave.weight)
+        nn.init.zeros_(self.leave.bias)
+
+    def forward(self, z: Tensor, gamma: Tensor, condition: Tensor) -> Tensor:
+        """Estimate the noise.
+
+        Parameters
+        ----------
+        z : Tensor of shape (n, 3, height, width)
+        gamma : Tensor of shape (n,)
+        condition : Tensor of shape (n, c)
+
+        Returns
+        -------
+        Tensor of shape (n, 3, height, width)
+        """
+        time = self.time(self._waves(gamma))
+        x = self.enter(functional.pixel_unshuffle(z, self.layout.patch))
+        kept = []
+        for level, blocks in enumerate(self.down):
+            for block in blocks:
+                x = block(x, time, condition)
+            kept.append(x)
+            if level < len(self.shrink):
+                x = self.shrink[level](x)
+        x = self.middle_first(x, time, condition)
+        x = self.middle_second(self.attention(x), time, condition)
+        for level, blocks in enumerate(self.up):
+            x = torch.cat([x, kept.pop()], dim=1)
+            for block in blocks:
+                x = block(x, time, condition)
+            if level < len(self.enlarge):
+                x = self.enlarge[level](functional.interpolate(x, scale_factor=2.0))
+        x = self.leave(functional.gelu(self.leave_norm(x)))
+        return z + functional.pixel_shuffle(x, self.layout.patch)
+
+    def _waves(self, gamma: Tensor) -> Tensor:
+        """Sines and cosines of the time that gamma stands for, of many frequencies."""
+        low, high = self.ends
+        half = self.layout.embedding // 2
+        rates = torch.exp(
+            torch.arange(half, device=gamma.device, dtype=gamma.dtype)
+            * (-math.log(10_000) / max(half - 1, 1))
+        )
+        angles = 1000 * ((gamma - low) / (high - low))[:, None] * rates
+        return torch.cat([angles.sin(), angles.cos()], dim=1)
