@@ -18,7 +18,15 @@ _HOME = {
     "sample": "swingby.diffusion.vdm",
 }
 
-__all__ = sorted(_HOME)
+__all__ = [
+    "Circles",
+    "Images",
+    "Layout",
+    "LinearSchedule",
+    "UNet",
+    "loss",
+    "sample",
+]
 
 if TYPE_CHECKING:
     from swingby.diffusion.circles import Circles, Images

@@ -225,8 +225,8 @@ def sample(
 ) -> Tensor:
     r"""Ancestral sampling: from pure noise to data in equal steps of time.
 
-    With :math:`\kappa = 1 - e^{\gamma_s - \gamma_t}`, a step from t to the earlier s is
-    :math:`z_s = (\alpha_s/\alpha_t)(z_t - \sigma_t \kappa \hat\epsilon) + \sigma_s \sqrt\kappa\, n`.
+    A step from t to the earlier s is :math:`z_s = (\alpha_s/\alpha_t)(z_t - \sigma_t \kappa
+    \hat\epsilon) + \sigma_s \sqrt\kappa\, n`, with :math:`\kappa = 1 - e^{\gamma_s - \gamma_t}`.
 
     Parameters
     ----------
