@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 _HOME = {
     "Circles": "swingby.diffusion.circles",
     "Images": "swingby.diffusion.circles",
-    "Layout": "swingby.diffusion.unet",
+    "Layout": "swingby.diffusion.layout",
     "UNet": "swingby.diffusion.unet",
     "LinearSchedule": "swingby.diffusion.vdm",
     "loss": "swingby.diffusion.vdm",
@@ -30,7 +30,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from swingby.diffusion.circles import Circles, Images
-    from swingby.diffusion.unet import Layout, UNet
+    from swingby.diffusion.layout import Layout
+    from swingby.diffusion.unet import UNet
     from swingby.diffusion.vdm import LinearSchedule, loss, sample
 
 

@@ -3,81 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from swingby.errors import InvalidInput
-from swingby.theory import numbers
-from swingby.training.fields import booleans, one_of, put
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a U-Net is built.
-
-    Parameters
-    ----------
-    channels : tuple of int
-        Of each level; between levels the image is halved.
-    blocks : int
-        Residual blocks of each level.
-    heads : int
-        Of the self-attention in the bottleneck; 0 for none.
-    norm : {"group", "layer"}
-        "group" normalizes groups of channels (the public code), "layer" all (App. G.2).
-    groups : int
-        For "group".
-    dropout : float
-        In the residual blocks.
-    embedding : int
-        Sines and cosines of the time.
-    patch : int
-        Squares of so many pixels by so many are one pixel with more channels inside the network.
-    condition : int
-        Numbers in a condition.
-    reads_condition : bool
-        False cuts the condition off: a network that cannot follow it, to compare with.
-
-    Raises
-    ------
-    InvalidInput
-    """
-
-    channels: tuple[int, ...] = (64, 128, 256)
-    blocks: int = 2
-    heads: int = 4
-    norm: str = "group"
-    groups: int = 8
-    dropout: float = 0.0
-    embedding: int = 64
-    patch: int = 1
-    condition: int = 4
-    reads_condition: bool = True
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.channels, (tuple, list)) or not self.channels:
-            raise InvalidInput("channels", self.channels, "must be channels of each level")
-        put(self, "channels", tuple(numbers.whole(one, "channels", 1) for one in self.channels))
-        for name, least in (
-            ("blocks", 1), ("heads", 0), ("groups", 1), ("embedding", 2), ("patch", 1),
-            ("condition", 1),
-        ):  # fmt: skip
-            put(self, name, numbers.whole(getattr(self, name), name, least))
-        one_of(self.norm, "norm", ("group", "layer"))
-        booleans(self, "reads_condition")
-        dropout = numbers.exact(self.dropout, "dropout")
-        if not 0 <= dropout < 1:
-            raise InvalidInput(
-                "dropout", self.dropout, "must lie from 0 up to 1, which is excluded"
-            )
-        put(self, "dropout", float(dropout))
-        if self.norm == "group" and any(one % self.groups for one in self.channels):
-            raise InvalidInput("channels", self.channels, f"must be multiples of {self.groups}")
-        if self.heads and self.channels[-1] % self.heads:
-            raise InvalidInput("heads", self.heads, "must divide the last of the channels")
+from swingby.diffusion.layout import Layout
 
 
 class _Block(nn.Module):
@@ -92,7 +23,6 @@ class _Block(nn.Module):
             nn.Linear(layout.condition, outside), nn.GELU(), nn.Linear(outside, outside)
         )
         self.second_norm = _norm(layout, outside)
-        self.dropout = nn.Dropout(layout.dropout)
         self.second = nn.Conv2d(outside, outside, 3, padding=1)
         self.short = nn.Identity() if inside == outside else nn.Conv2d(inside, outside, 1)
         nn.init.zeros_(self.second.weight)
@@ -105,7 +35,7 @@ class _Block(nn.Module):
         if self.reads_condition:
             told = told + self.condition(condition)
         h = h + told[:, :, None, None]
-        h = self.second(self.dropout(functional.gelu(self.second_norm(h))))
+        h = self.second(functional.gelu(self.second_norm(h)))
         return self.short(x) + h
 
 
@@ -161,6 +91,9 @@ class UNet(nn.Module):
         super().__init__()
         self.layout = layout = layout or Layout()
         self.ends = (gamma_min, gamma_max)
+        for name in ("centre", "gain"):
+            values = torch.tensor(getattr(layout, name))
+            self.register_buffer(name, values, persistent=False)
         channels = layout.channels
         time = 4 * layout.embedding
         self.time = nn.Sequential(
@@ -211,6 +144,7 @@ class UNet(nn.Module):
         Tensor of shape (n, 3, height, width)
         """
         time = self.time(self._waves(gamma))
+        condition = (condition - self.centre) * self.gain
         x = self.enter(functional.pixel_unshuffle(z, self.layout.patch))
         kept = []
         for level, blocks in enumerate(self.down):

@@ -1,0 +1,83 @@
+"""The three presets: a test's size, the whole question in miniature, and that of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from swingby.diffusion.layout import Layout
+from swingby.diffusion.preset import Preset
+from swingby.errors import InvalidInput
+
+#: What a network is told, centred and of about the size of one. The numbers do not depend on the
+#: contrast, so a weak contrast is weak in the condition as well.
+_CENTRE, _GAIN = (0.45, 0.5, 0.5, 0.5), (5.0, 4.0, 4.0, 4.0)
+
+#: App. G; contrasts as in Fig. 6.
+PAPER = Preset(
+    "paper",
+    contrasts=(0.137, 0.247, 0.358, 0.468, 0.579, 0.689, 0.8),
+    seeds=(0, 1, 2),
+    layout=Layout(norm="layer"),
+    precision="bfloat16",
+)
+
+#: Images and network of a quarter of the size, fewer saves, and images made with a running mean
+#: of the weights, which takes the place of the many more steps of the paper.
+SMALL = Preset(
+    "small",
+    contrasts=(0.1, 0.2, 0.35, 0.55, 0.8),
+    seeds=(0, 1, 2),
+    pixels=16,
+    layout=Layout((16, 32), blocks=1, heads=2, patch=2, centre=_CENTRE, gain=_GAIN),
+    batch=32,
+    steps=10_000,
+    learning_rate=2e-3,
+    averaging=0.99,
+    training_images=16,
+    sampling_steps=50,
+    saves=61,
+    classifier_steps=1500,
+)
+
+#: Only shows that everything works: too short to learn much.
+TINY = replace(
+    SMALL,
+    name="tiny",
+    contrasts=(0.2, 0.8),
+    seeds=(0,),
+    images_per_class=256,
+    steps=300,
+    sampling_steps=20,
+    held_out_images=16,
+    saves=11,
+    classifier_steps=400,
+    classifier_images=512,
+    classifier_channels=16,
+)
+
+PRESETS = {one.name: one for one in (TINY, SMALL, PAPER)}
+
+
+def preset_of(name: object) -> Preset:
+    """One of the presets.
+
+    Parameters
+    ----------
+    name : {"tiny", "small", "paper"}
+
+    Returns
+    -------
+    Preset
+
+    Raises
+    ------
+    InvalidInput
+
+    Examples
+    --------
+    >>> preset_of("small").pixels, preset_of("paper").layout.channels
+    (16, (64, 128, 256))
+    """
+    if not isinstance(name, str) or name not in PRESETS:
+        raise InvalidInput("preset", name, f"must be {', '.join(PRESETS)}")
+    return PRESETS[name]

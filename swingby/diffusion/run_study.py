@@ -1,0 +1,223 @@
+"""run_study: all courses of a preset, side by side, gone on with where they stopped."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import platform
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import swingby
+from swingby.diffusion.classifier_file import classifier_of
+from swingby.diffusion.course import Course
+from swingby.diffusion.preset import Preset
+from swingby.diffusion.record import Record
+from swingby.diffusion.study import Study
+from swingby.diffusion.study_progress import StudyProgress
+from swingby.diffusion.train import train_course
+from swingby.errors import InvalidInput, SwingbyError
+from swingby.simulate.on_torch.device import usable_device
+from swingby.theory import numbers
+from swingby.training.checkpoint import usable_folder
+
+#: Seconds between two looks at what the workers do.
+_GLANCE = 0.5
+#: Courses at a time on a GPU, which one course with small images does not fill.
+_ON_GPU = 4
+
+
+def run_study(
+    preset: Preset,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    device: object = "cpu",
+    progress: bool = False,
+) -> Study:
+    """Train a network for every contrast and seed of a preset, each looked at as it learns.
+
+    Every course is trained by a process of its own, on one thread where that is the CPU; a course
+    is then the same, bit for bit, however many run beside it and however often it was stopped.
+
+    Parameters
+    ----------
+    preset : Preset
+    folder : path
+        Where checkpoints, metrics and images go. What is there of the same preset is gone on
+        with; seeds may be added.
+    workers : int, optional
+        Courses at a time; default: the number of cores, or 4 on a GPU.
+    device : str or torch.device
+    progress : bool
+        Say on stderr how it goes.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InvalidInput
+        For a folder of another preset, or with damaged files.
+    SwingbyError
+        If training diverges, or the classifier cannot be trusted.
+    MissingExtra
+        Without safetensors.
+    KeyboardInterrupt
+        On Ctrl-C; all courses were written down.
+
+    References
+    ----------
+    Sec. 5, App. G.
+    """
+    if not isinstance(preset, Preset):
+        raise InvalidInput("preset", preset, "must be a Preset")
+    if not isinstance(progress, bool):
+        raise InvalidInput("progress", progress, "must be True or False")
+    _, place = usable_device("cpu" if device is None else device)
+    # What this process may use, which can be less than what the machine has.
+    default = _ON_GPU if place.type == "cuda" else len(os.sched_getaffinity(0))
+    count = numbers.whole(default if workers is None else workers, "workers", 1)
+    root = usable_folder(folder)
+    _claim(root, preset)
+    jobs = [(contrast, seed) for contrast in preset.contrasts for seed in preset.seeds]
+    with StudyProgress(preset, jobs, shown=progress) as report:
+        report.say("training the classifier")
+        with _one_thread(place):
+            trained = classifier_of(preset, root, place)
+        report.say("training")
+        courses = _all(preset, root, jobs, min(count, len(jobs)), place, report)
+    made_with = {
+        "swingby": swingby.__version__,
+        "torch": torch.__version__.partition("+")[0],
+        "device": torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu",
+        "machine": platform.machine(),
+    }
+    study = Study(preset, tuple(courses), trained.accuracy, made_with)
+    study.save(root / "study.json")
+    return study
+
+
+def course_folder(root: Path, contrast: float, seed: int) -> Path:
+    """Where one course of a study lies.
+
+    Parameters
+    ----------
+    root : Path
+    contrast : float
+    seed : int
+
+    Returns
+    -------
+    Path
+    """
+    return root / f"contrast_{contrast:g}_seed_{seed}"
+
+
+def _claim(root: Path, preset: Preset) -> None:
+    """Write down what the folder is for, or see that it is for this."""
+    path = root / "preset.json"
+    mine = {"identity": preset.identity, "contrasts": list(preset.contrasts)}
+    if path.exists():
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raise InvalidInput("folder", path, "must hold what the folder is for") from None
+        if found != mine:
+            raise InvalidInput("folder", root, "must belong to this preset, or be empty")
+        return
+    try:
+        path.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput("folder", root, f"must be writable ({error.strerror})") from None
+
+
+@contextmanager
+def _one_thread(place: torch.device) -> Any:
+    """One thread on the CPU: results must not depend on the number of cores."""
+    before = torch.get_num_threads()
+    if place.type == "cpu":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _all(
+    preset: Preset,
+    root: Path,
+    jobs: list[tuple[float, int]],
+    workers: int,
+    place: torch.device,
+    report: StudyProgress,
+) -> list[Course]:
+    context = multiprocessing.get_context("spawn")
+    done = context.Array("q", len(jobs), lock=False)
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_begin, initargs=(done, os.getpid())
+    )
+    try:
+        futures = [
+            pool.submit(_work, k, preset, *job, root, str(place)) for k, job in enumerate(jobs)
+        ]
+        waiting: set[Future[Course]] = set(futures)
+        while waiting:
+            finished, waiting = wait(waiting, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            for one in finished:
+                # An error of one course ends the study at once.
+                one.result()
+            report.reach(list(done), lambda k: _point(preset, root, jobs[k]))
+        return [one.result() for one in futures]
+    except BrokenProcessPool:
+        raise SwingbyError(
+            "a worker died, killed or out of memory; the same call goes on where it stopped"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _point(preset: Preset, root: Path, job: tuple[float, int]) -> tuple[float, float] | None:
+    """Where a course was in concept space at its last save."""
+    lines = Record(course_folder(root, *job), preset, *job).lines()
+    if not lines:
+        return None
+    blue, small = lines[-1]["classes"][3]
+    return float(blue), float(small)
+
+
+_told: Callable[[int, int], None]
+
+
+def _begin(done: Any, parent: int) -> None:
+    """Set up a worker."""
+    global _told
+    torch.set_num_threads(1)
+
+    def told(k: int, step: int) -> None:
+        done[k] = step
+        if os.getppid() != parent:
+            # Nobody waits for the result; a new study might already write to the same folder.
+            raise KeyboardInterrupt
+
+    _told = told
+
+
+def _work(k: int, preset: Preset, contrast: float, seed: int, root: Path, device: str) -> Course:
+    """One course, in a worker."""
+    place = torch.device(device)
+    classifier = classifier_of(preset, root, place).network
+    if place.type == "cuda" and preset.precision != "float32":
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    folder = course_folder(root, contrast, seed)
+    return train_course(
+        preset, contrast, seed, classifier, folder, device=place, told=lambda step: _told(k, step)
+    )
