@@ -1,0 +1,154 @@
+"""The command ``swingby diffusion``: image diffusion models against the theory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swingby.cli.given import json_text, terminal_width, whole
+from swingby.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from swingby.diffusion.preset import Preset
+    from swingby.diffusion.study import Study
+
+_PICTURES = (".png", ".pdf", ".svg")
+
+
+@click.command()
+@click.argument("what", metavar="tiny|small|paper|STUDY.json")
+@click.option("--contrast", multiple=True, metavar="X", help="Others than the preset's: 0.1,0.8.")
+@click.option("--seed", default="0", metavar="N", help="The first seed.")
+@click.option("--seeds", metavar="N", help="That many. Default: as many as the preset has.")
+@click.option("--workers", metavar="N", help="Courses at a time. Default: the cores; 4 on a GPU.")
+@click.option("--device", default="cpu", metavar="NAME", help="Or cuda.")
+@click.option("--out", metavar="FOLDER", help="Default: swingby-diffusion-tiny and so on.")
+@click.option("--plot", metavar="PICTURE", help="Fig. 6 (a) to (c): .png, .pdf or .svg.")
+@click.option("--film", metavar="PICTURE", help="Images of the strongest contrast over training.")
+@click.option("--data", "sheet", metavar="PICTURE", help="Fig. 19: images of the four classes.")
+@click.option("--representation", default="registered", metavar="NAME", help="Of the signals.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diffusion(
+    what: str,
+    contrast: tuple[str, ...],
+    seed: str,
+    seeds: str | None,
+    workers: str | None,
+    device: str,
+    out: str | None,
+    plot: str | None,
+    film: str | None,
+    sheet: str | None,
+    representation: str,
+    as_json: bool,
+) -> int:
+    """Train diffusion models on circles and see whether the theory predicts how they learn.
+
+    A preset is trained into a folder, at several contrasts between red and blue and with several
+    seeds; the same command goes on where it was stopped. A study that was written, study.json, is
+    only judged again. Exit code 0: every prediction is supported, 1: some are not, 3: none is
+    refuted, but some are undecided.
+
+    \b
+    swingby diffusion tiny
+    swingby diffusion small --out small --plot small.png
+    swingby diffusion small/study.json
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    for name, path in (("plot", plot), ("film", film), ("data", sheet)):
+        _check_picture(name, path)
+    if what.endswith(".json"):
+        study, folder = _read(what, film, contrast, seeds)
+    else:
+        folder = Path(f"swingby-diffusion-{what}" if out is None else out)
+        preset = _preset(what, contrast, seed, seeds)
+        study = _trained(preset, folder, workers, device)
+    _draw(study, folder, plot, film, sheet)
+    return _tell(study, representation, as_json=as_json)
+
+
+def _check_picture(name: str, path: str | None) -> None:
+    """Refuse a picture before the training rather than after it."""
+    if path is None:
+        return
+    if Path(path).suffix not in _PICTURES:
+        raise InvalidInput(name, path, f"must end in {', '.join(_PICTURES)}")
+    folder = Path(path).resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InvalidInput(name, path, "must lie in a folder that can be written to")
+
+
+def _preset(what: str, contrast: tuple[str, ...], seed: str, seeds: str | None) -> Preset:
+    from swingby.diffusion.presets import preset_of
+
+    preset = preset_of(what)
+    first = whole(seed, "seed", 0) or 0
+    count = len(preset.seeds) if seeds is None else whole(seeds, "seeds") or 1
+    if count > _MOST_SEEDS:
+        raise InvalidInput("seeds", count, f"must be at most {_MOST_SEEDS}")
+    preset = replace(preset, seeds=tuple(range(first, first + count)))
+    if contrast:
+        parts: list[Any] = [one for text in contrast for one in text.split(",")]
+        preset = replace(preset, contrasts=tuple(parts))
+    return preset
+
+
+#: A typing error should not plan a million courses.
+_MOST_SEEDS = 1000
+
+
+def _trained(preset: Preset, folder: Path, workers: str | None, device: str) -> Study:
+    from swingby.simulate.on_torch.device import load_torch
+
+    load_torch()
+    from swingby.diffusion.run_study import run_study
+
+    count = whole(workers, "workers")
+    return run_study(preset, folder, workers=count, device=device, progress=True)
+
+
+def _read(
+    what: str, film: str | None, contrast: tuple[str, ...], seeds: str | None
+) -> tuple[Study, Path]:
+    from swingby.diffusion.study import Study
+
+    for name, value in (("contrast", contrast), ("seeds", seeds)):
+        if value:
+            raise InvalidInput(name, value, "belongs to training; a study has its own")
+    folder = Path(what).parent
+    if film is not None and not (folder / "preset.json").exists():
+        raise InvalidInput("film", film, "needs the folder in which the study was trained")
+    return Study.load(what), folder
+
+
+def _draw(
+    study: Study, folder: Path, plot: str | None, film: str | None, sheet: str | None
+) -> None:
+    from swingby.diffusion import pictures
+
+    if plot is not None:
+        pictures.study_figure(study).savefig(plot, dpi=150, bbox_inches="tight")
+    if film is not None:
+        strongest = study.courses[-1]
+        figure = pictures.course_film(study, folder, strongest.contrast, strongest.seed)
+        figure.savefig(film, dpi=150, bbox_inches="tight")
+    if sheet is not None:
+        ends = (max(study.preset.contrasts), min(study.preset.contrasts))
+        figure = pictures.circles_figure(ends, study.preset.pixels)
+        figure.savefig(sheet, dpi=150, bbox_inches="tight")
+
+
+def _tell(study: Study, representation: str, *, as_json: bool) -> int:
+    from swingby.diffusion.judged import judged_study
+
+    result = judged_study(study, representation)
+    if as_json:
+        click.echo(json_text(result.to_dict()))
+    else:
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        click.echo(result.to_text(width=terminal_width(100), color=color))
+    return result.exit_code
