@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from swingby.diffusion import vdm
-from swingby.diffusion.circles import HELD_OUT
+from swingby.diffusion.circles import CLASSES, HELD_OUT
 from swingby.diffusion.classifier import ConceptClassifier
 from swingby.diffusion.preset import Preset
 
@@ -44,7 +44,10 @@ def look(
     classifier: ConceptClassifier,
     generator: torch.Generator,
 ) -> Look:
-    """Generate images of all four classes, at the middle of each.
+    """Generate images of all four classes, at the middle of each, from the same noise.
+
+    What differs between the classes of a save is then due to the condition alone, and what
+    differs between saves, due to training.
 
     Parameters
     ----------
@@ -55,32 +58,27 @@ def look(
     schedule : LinearSchedule
     classifier : ConceptClassifier
     generator : torch.Generator
-        Set anew by the caller; the same noise at every save shows what training changed.
+        Set anew by the caller.
 
     Returns
     -------
     Look
     """
-    circles = preset.circles(contrast)
-    counts = [preset.training_images] * HELD_OUT + [preset.held_out_images]
-    kinds = np.repeat(np.arange(4), counts)
-    told = np.concatenate([circles.conditions(kind, n) for kind, n in enumerate(counts)])
-    shape = (3, preset.pixels, preset.pixels)
+    circles, n = preset.circles(contrast), preset.generated_images
+    told = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])
     made = vdm.sample(
         network,
         schedule,
         torch.from_numpy(told).to(generator.device),
-        shape,
+        (3, preset.pixels, preset.pixels),
         steps=preset.sampling_steps,
         generator=generator,
+        noises=n,
     ).float()
-    points = classifier.probabilities(made)
-    both = ((points > 0.5) == np.stack(np.divmod(kinds, 2), axis=1)).all(1)
-    first = np.cumsum([0, *counts[:-1]])
-    chosen = [*first[:HELD_OUT], *range(first[HELD_OUT], first[HELD_OUT] + min(KEPT, counts[-1]))]
+    points = classifier.probabilities(made).reshape(len(CLASSES), n, 2)
+    asked = np.stack(np.divmod(np.arange(len(CLASSES)), 2), axis=1)[:, None]
+    both = ((points > 0.5) == asked).all(2)
+    kept = min(KEPT, n)
+    chosen = [0, n, 2 * n, *range(HELD_OUT * n, HELD_OUT * n + kept)]
     shown = (255 * (0.5 + 0.5 * made[chosen].clamp(-1, 1))).round().to(torch.uint8)
-    return Look(
-        classes=np.stack([points[kinds == kind].mean(0) for kind in range(4)]),
-        right=np.array([both[kinds == kind].mean() for kind in range(4)]),
-        images=shown.cpu().numpy(),
-    )
+    return Look(classes=points.mean(1), right=both.mean(1), images=shown.cpu().numpy())

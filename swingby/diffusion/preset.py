@@ -22,8 +22,7 @@ _WHOLE = {
     "batch": 1,
     "steps": 0,
     "sampling_steps": 1,
-    "held_out_images": 1,
-    "training_images": 1,
+    "generated_images": 1,
     "saves": 2,
     "classifier_steps": 1,
     "classifier_images": 1,
@@ -59,8 +58,8 @@ class Preset:
         Of the reconstruction, as the images are given to the network, from -1 to 1.
     sampling_steps : int
         T of the ancestral sampler.
-    held_out_images, training_images : int
-        Generated at a save, of the held-out class and of each of the three others.
+    generated_images : int
+        Of each class at every save.
     saves : int
         Number of saves, the first before training; their distances grow, steps being
         proportional to the square of the number of the save.
@@ -93,8 +92,7 @@ class Preset:
     gamma_max: float = 10.0
     data_noise: float = 1e-3
     sampling_steps: int = 100
-    held_out_images: int = 32
-    training_images: int = 8
+    generated_images: int = 32
     saves: int = 61
     classifier_steps: int = 10_000
     classifier_images: int = 1024

@@ -100,7 +100,7 @@ def train_course(
             if state.step in saves and (not lines or lines[-1]["step"] < state.step):
                 if not state.summed:
                     # Before training: the loss of the first batch.
-                    batch = _batch(preset, seed, 0, pixels, conditions, generator)
+                    batch = next_batch(preset, seed, 0, pixels, conditions, generator)
                     with torch.no_grad():
                         state.count(_loss(state, preset, batch))
                 seeded(generator, stream(seed, "sampling"))
@@ -113,8 +113,8 @@ def train_course(
                 written = time.monotonic()
             if state.step >= preset.steps or (until is not None and state.step >= until):
                 break
-            batch = _batch(preset, seed, state.step, pixels, conditions, generator)
-            _update(state, preset, batch)
+            batch = next_batch(preset, seed, state.step, pixels, conditions, generator)
+            update(state, preset, batch)
             if told is not None:
                 told(state.step)
             if time.monotonic() - written >= every:
@@ -126,18 +126,35 @@ def train_course(
     return record.course(lines)
 
 
-_Batch = tuple[torch.Tensor, ...]
+#: Images, conditions, times, noise, and noise of the reconstruction.
+Batch = tuple[torch.Tensor, ...]
 
 
-def _batch(
+def next_batch(
     preset: Preset,
     seed: int,
     step: int,
     pixels: torch.Tensor,
     conditions: torch.Tensor,
     generator: torch.Generator,
-) -> _Batch:
-    """Images, conditions, times and both noises of one step."""
+) -> Batch:
+    """Images, conditions, times and both noises of one step.
+
+    Parameters
+    ----------
+    preset : Preset
+    seed : int
+    step : int
+    pixels : Tensor of shape (images, 3, height, width)
+        From -1 to 1.
+    conditions : Tensor of shape (images, 4)
+    generator : torch.Generator
+        Set anew for the step.
+
+    Returns
+    -------
+    tuple of Tensor
+    """
     seeded(generator, stream(seed, "training", step))
     device = pixels.device
     chosen = torch.randint(len(pixels), (preset.batch,), generator=generator, device=device)
@@ -147,7 +164,7 @@ def _batch(
     return x, conditions[chosen], times, noise, first
 
 
-def _loss(state: State, preset: Preset, batch: _Batch) -> torch.Tensor:
+def _loss(state: State, preset: Preset, batch: Batch) -> torch.Tensor:
     """The loss in bits per dimension, and its three parts."""
     x, condition, t, noise, first = batch
     network = _called(state.network, preset, x.device)
@@ -166,7 +183,16 @@ def _loss(state: State, preset: Preset, batch: _Batch) -> torch.Tensor:
     return torch.stack([sum(each[1:], each[0]), *each])
 
 
-def _update(state: State, preset: Preset, batch: _Batch) -> None:
+def update(state: State, preset: Preset, batch: Batch) -> None:
+    """Take one step.
+
+    Parameters
+    ----------
+    state : State
+    preset : Preset
+    batch : tuple of Tensor
+        From :func:`next_batch`.
+    """
     losses = _loss(state, preset, batch)
     state.optimizer.zero_grad()
     losses[0].backward()

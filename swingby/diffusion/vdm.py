@@ -20,6 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from swingby.errors import InvalidInput
+
 #: A denoiser: noisy data, gamma of each datum, and its condition, to the noise in it.
 Denoiser = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -221,6 +223,7 @@ def sample(
     *,
     steps: int,
     generator: torch.Generator,
+    noises: int | None = None,
     watch: Callable[[int, Tensor], Any] | None = None,
 ) -> Tensor:
     r"""Ancestral sampling: from pure noise to data in equal steps of time.
@@ -239,6 +242,9 @@ def sample(
         T.
     generator : torch.Generator
         Of the device of the condition.
+    noises : int, optional
+        Different noises, a divisor of n: data k and k + noises have the same in every step, and
+        differ by their condition alone. All differ if not given.
     watch : callable, optional
         Is given the number of the step and z after each.
 
@@ -247,15 +253,25 @@ def sample(
     Tensor of shape (n, *shape)
         The mean of the data given :math:`z_0`.
 
+    Raises
+    ------
+    InvalidInput
+        If `noises` is no divisor of n.
+
     References
     ----------
     Kingma et al. (2021), eqs. 32 to 34.
     """
     n, device = len(condition), condition.device
+    different = n if noises is None else noises
+    if not 0 < different <= n or n % different:
+        raise InvalidInput("noises", noises, f"must divide the {n} data")
 
     def gaussian() -> Tensor:
-        size = (n, *shape)
-        return torch.randn(size, generator=generator, device=device, dtype=condition.dtype)
+        drawn = torch.randn(
+            (different, *shape), generator=generator, device=device, dtype=condition.dtype
+        )
+        return drawn.repeat(n // different, *[1] * len(shape))
 
     times = torch.linspace(1.0, 0.0, steps + 1, device=device, dtype=condition.dtype)
     gammas = schedule(times)
