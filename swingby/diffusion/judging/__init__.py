@@ -1,0 +1,1 @@
+"""The theory judged by courses of diffusion models: predictions, readings, rules, verdicts."""

@@ -1,0 +1,191 @@
+"""Signals against closed forms and against plain sampling."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+
+import swingby
+from swingby.diffusion.circles import Circles
+from swingby.diffusion.judging.signal_flip import Flip, find_flip, flip_between
+from swingby.diffusion.signals import Signals, measure
+from swingby.errors import InvalidInput
+
+
+def covered(pixels, n=400):
+    """Integrals over the pixels of P_big^2 and (P_big - P_small)^2, means over places.
+
+    P(d) is the probability that a circle of random radius reaches a pixel at distance d, a ramp,
+    blurred as the images are.
+    """
+    rng = np.random.default_rng(5)
+    grid = np.linspace(-1, 1, pixels)
+    big = change = 0.0
+    for row, column in rng.uniform(-0.5, 0.5, (n, 2)):
+        distance = np.hypot(grid[:, None] - row, grid[None] - column)
+        of_big, of_small = (
+            gaussian_filter(np.clip((most - distance) / 0.3, 0, 1), pixels / 32, mode="nearest")
+            for most in (0.8, 0.4)
+        )
+        big += (of_big**2).sum() / n
+        change += ((of_big - of_small) ** 2).sum() / n
+    return big, change
+
+
+@pytest.mark.parametrize("contrast", [0.2, 0.7])
+def test_registered_signals_in_closed_form(contrast):
+    """Both are products of a colour and an area, within 3 % for the places drawn.
+
+    Colour: (-s, 0, s) on the big circle. Size: red minus ground on the ring; the ground is
+    uniform from 0.8 to 1.
+    """
+    big, change = covered(32)
+    found = measure(Circles(contrast, 32), samples=300, rng=1)
+    assert found.mu[0] ** 2 == pytest.approx(2 * contrast**2 * big, rel=0.03)
+    red = np.array([1 + contrast, 1 - contrast, 1 - contrast]) / 2
+    assert found.mu[1] ** 2 == pytest.approx(
+        (((red - 0.9) ** 2) + 0.04 / 12).sum() * change, rel=0.03
+    )
+
+
+def test_the_colour_signal_is_proportional_to_the_contrast():
+    """Exactly: the difference of red and blue leaves nothing of the ground."""
+    low, high = (measure(Circles(s, 16), rng=3) for s in (0.2, 0.6))
+    assert high.mu[0] / low.mu[0] == pytest.approx(3, rel=1e-5)
+
+
+def test_registered_signals_by_plain_sampling():
+    """Second implementation: independent radii and colours at random places.
+
+    The product of two independent differences has the mean D^2, and the variance along D is
+    that of many draws at a few places.
+    """
+    circles, rng = Circles(0.5, 16), np.random.default_rng(6)
+    n = 4_000
+    reach = np.array([0.15, *[0.5 / 8] * 3])
+    centres, grounds = rng.uniform(-0.5, 0.5, (n, 2)), rng.uniform(0.8, 1, (n, 3))
+
+    def images(kind, where=slice(None), repeat=1):
+        middle = circles.means(divmod(kind, 2))
+        of = np.repeat(centres[where], repeat, axis=0), np.repeat(grounds[where], repeat, axis=0)
+        drawn = middle + reach * rng.uniform(-1, 1, (len(of[0]), 4))
+        return circles.paint(drawn, *of, rng=rng).reshape(len(drawn), -1).astype(float)
+
+    found = measure(circles, samples=400, rng=7)
+    for p, other in enumerate((2, 1)):
+        products = ((images(other) - images(0)) * (images(other) - images(0))).sum(axis=1)
+        error = products.std() / math.sqrt(n) + found.mu[p] ** 2 * 0.02
+        assert abs(products.mean() - found.mu[p] ** 2) < 4 * error
+        spreads = []
+        for place in range(60):
+            here = slice(place, place + 1)
+            of_class = [images(kind, here, 400) for kind in range(3)]
+            way = of_class[other].mean(0) - of_class[0].mean(0)
+            way /= np.linalg.norm(way)
+            spreads.append(np.mean([(one @ way).var() for one in of_class]))
+        assert found.sigma[p] ** 2 == pytest.approx(np.mean(spreads), rel=0.08)
+
+
+def test_unregistered_signals_by_plain_sampling():
+    """Second implementation: distances of mean images of many, spreads along them."""
+    circles = Circles(0.5, 16)
+    found = measure(circles, "pixels", samples=20, rng=8)
+    images = circles.draw(6_000, rng=9).pixels.reshape(3, 6_000, -1).astype(float)
+    means = images.mean(axis=1)
+    ways = []
+    for p, other in enumerate((2, 1)):
+        way = means[other] - means[0]
+        assert found.mu[p] == pytest.approx(np.linalg.norm(way), rel=0.02)
+        ways.append(way / np.linalg.norm(way))
+        assert found.sigma[p] ** 2 == pytest.approx((images @ ways[p]).var(axis=1).mean(), rel=0.05)
+    assert found.overlap == pytest.approx(ways[0] @ ways[1], abs=0.02)
+
+
+def test_few_batches_leave_no_bias_in_the_distance():
+    """With 4 batches the plain distance of means is too large; the mean over draws must not be."""
+    circles = Circles(0.1, 8)
+    many = measure(circles, "pixels", samples=200, rng=10)
+    few = [measure(circles, "pixels", samples=4, rng=seed).mu[0] ** 2 for seed in range(40)]
+    error = np.std(few) / math.sqrt(len(few))
+    assert abs(np.mean(few) - many.mu[0] ** 2) < 4 * error
+
+
+@pytest.mark.parametrize("representation", ["registered", "pixels"])
+def test_the_error_is_that_of_other_draws(representation):
+    """Over 30 draws the spread of the logarithm of the ratio is what each of them says."""
+    drawn = [measure(Circles(0.5, 8), representation, samples=16, rng=seed) for seed in range(30)]
+    spread = np.std([one.log_ratio for one in drawn], ddof=1)
+    assert 0.6 < spread / np.mean([one.error for one in drawn]) < 1.6
+
+
+def test_the_condition_in_closed_form():
+    found = measure(Circles(0.4), "condition")
+    assert found.mu == pytest.approx((0.4 * math.sqrt(2), 0.4))
+    assert found.sigma == pytest.approx((0.05 / math.sqrt(3), 0.15 / math.sqrt(3)))
+    assert (found.overlap, found.error) == (0, 0)
+    drawn = Circles(0.4, 8).draw(20_000, rng=0).conditions.reshape(3, -1, 4)
+    assert found.sigma[1] == pytest.approx(drawn[0, :, 0].std(), rel=0.02)
+    along = (drawn[0] @ np.array([0, -1, 0, 1]) / math.sqrt(2)).std()
+    assert found.sigma[0] == pytest.approx(along, rel=0.02)
+
+
+def test_the_task_has_colour_first():
+    found = measure(Circles(0.9, 8))
+    assert isinstance(found.task, swingby.SIMTask)
+    expected = [sigma**2 + mu**2 / 2 for mu, sigma in zip(found.mu, found.sigma, strict=True)]
+    assert found.a == pytest.approx(expected)
+    assert found.log_ratio == pytest.approx(math.log(expected[0] / expected[1]))
+    assert found.log_ratio > 0
+    assert 0.3 < found.overlap < 0.7
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_the_flip_of_the_condition_in_closed_form():
+    """s^2 (1 + 1/192) = 0.4^2/2 + 0.15^2/3."""
+    expected = math.sqrt((0.08 + 0.0075) / (1 + 1 / 192))
+    found = find_flip("condition")
+    assert found.contrast == pytest.approx(expected, abs=2e-4)
+    assert found.error == 0
+    between = flip_between([measure(Circles(s), "condition") for s in (0.2, 0.28, 0.31, 0.5)])
+    assert between.contrast == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("representation", ["registered", "pixels"])
+def test_the_flip_is_where_signals_are_equal(representation):
+    found = find_flip(representation, pixels=8, samples=16, rng=4)
+    others = [find_flip(representation, pixels=8, samples=16, rng=one) for one in range(20, 28)]
+    spread = np.std([one.contrast for one in others], ddof=1)
+    assert 0.4 < spread / found.error < 2.2
+    near = measure(Circles(found.contrast, 8), representation, samples=100, rng=11)
+    assert abs(near.log_ratio) < 5 * math.hypot(near.error, 2 * found.error / found.contrast)
+
+
+def test_no_flip_where_one_concept_is_always_stronger():
+    assert math.isnan(find_flip("condition", low=0.4).contrast)
+    assert math.isnan(flip_between([measure(Circles(0.9), "condition")]).contrast)
+    falling = [Signals(0.2, 8, "pixels", (2, 1), (0, 0)), Signals(0.4, 8, "pixels", (1, 2), (0, 0))]
+    assert math.isnan(flip_between(falling).contrast)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Flip(0.1, 0.1, "pixels").contrast = 0.2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: measure(0.5), lambda: measure(Circles(0.5), "words"),
+        lambda: measure(Circles(0.5), samples=3), lambda: measure(Circles(0.5), samples=True),
+        lambda: find_flip(pixels=7), lambda: find_flip("condition", low=0.9, high=0.5),
+        lambda: find_flip("condition", high=2.0), lambda: flip_between([]),
+        lambda: Signals(0.5, 8, "pixels", (0, 1), (0, 0)),
+        lambda: Signals(0.5, 8, "pixels", (1, 1, 1), (0, 0)),
+        lambda: Signals(0.5, 8, "pixels", (1, 1), (0, math.nan)),
+        lambda: Signals(0.5, 8, "pixels", (1, 1), (0, 0), overlap=2),
+        lambda: Signals(0.5, 8, "pixels", (1, 1), (0, 0), error=-1),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(call):
+    with pytest.raises(InvalidInput):
+        call()
