@@ -1,0 +1,214 @@
+"""A setting: a SIM task, a denoiser that is linear or nearly so, and how it is trained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swingby.diffusion.vectors import integrals
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.theory.task import SIMTask
+from swingby.training.fields import booleans, one_of, positive, put
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
+READS = ("condition", "both")
+ACTIVATIONS = ("relu", "gelu")
+PRECISIONS = ("float64", "float32")
+#: A typing error should not fill the memory.
+MOST_CONCEPTS, MOST_WIDTH, MOST_BATCH, MOST_STEPS = 16, 1024, 100_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class VectorSetting:
+    r"""Variational diffusion of the points c of a SIM task, each with itself as condition.
+
+    The noisy :math:`z = \alpha c + \sigma \epsilon` has the fixed schedule of
+    :mod:`swingby.diffusion.vectors.integrals`. The denoiser estimates
+
+    * ``reads="condition"``: :math:`\hat\epsilon = z - \alpha f(c)`;
+    * ``reads="both"``: :math:`\hat\epsilon = z + f(-g_c c,\; g_z z)` with :math:`g_c =
+      \alpha/\sigma` and :math:`g_z = (1 - \sigma)/\sigma`. Exact for :math:`f = (I, I)`.
+
+    Parameters
+    ----------
+    task : SIMTask
+        Of s dimensions, with the signal that follows from mu and sigma.
+    denoiser : {"two_layer", "linear", "symmetric", "mlp"}
+        f: :math:`W_2 W_1`, one matrix, :math:`U U^\top`, or :math:`W_2 \phi(W_1 \cdot)`. The last
+        two with ``reads="condition"`` only.
+    reads : {"condition", "both"}
+    width : int, optional
+        h, of the layer inside; s by default.
+    omega : number
+        Scale of the start. One matrix has entries of this standard deviation; two layers have
+        entries of variance 2 omega / h, and U has omega / h, so that for :math:`U U^\top` with
+        :math:`U = (W_1^\top + W_2)/2` the mean of :math:`w_{ii}(0)` is omega.
+    lr : number, optional
+        Learning rate of gradient descent on the mean diffusion loss, in nats.
+    eta : number, optional
+        In its place: time of the theory per step, see :attr:`rate`.
+    batch : int
+        Points of each cluster in a step.
+    steps : int
+    seed : int
+        Of everything random.
+    antithetic : bool
+        Whether every point comes with a noise and its negative. The mean gradient is the same;
+        where only the condition is read, what noise adds to the gradient cancels.
+    activation : {"relu", "gelu"}
+        Of "mlp".
+    sample_steps : int
+        Steps of the sampler, for the conditional map where both are read.
+    precision : {"float64", "float32"}
+
+    Raises
+    ------
+    InvalidInput
+
+    Examples
+    --------
+    >>> setting = VectorSetting(SIMTask([1, 2], "1/20"), eta=0.05)
+    >>> round(setting.rate, 6), setting.points
+    (0.009987, 32)
+    """
+
+    task: SIMTask
+    denoiser: str = "two_layer"
+    reads: str = "condition"
+    width: int | None = None
+    omega: float = 1e-4
+    lr: float | None = None
+    eta: float | None = None
+    batch: int = 16
+    steps: int = 500
+    seed: int = 0
+    antithetic: bool = True
+    activation: str = "relu"
+    sample_steps: int = 50
+    precision: str = "float64"
+
+    def __post_init__(self) -> None:
+        self._check_task()
+        one_of(self.denoiser, "denoiser", DENOISERS)
+        one_of(self.reads, "reads", READS)
+        one_of(self.activation, "activation", ACTIVATIONS)
+        one_of(self.precision, "precision", PRECISIONS)
+        booleans(self, "antithetic")
+        if self.reads == "both" and self.denoiser in ("symmetric", "mlp"):
+            requirement = "must be linear or two_layer where both are read"
+            raise InvalidInput("denoiser", self.denoiser, requirement)
+        if self.width is not None:
+            put(self, "width", numbers.whole(self.width, "width", 1, most=MOST_WIDTH))
+            if self.denoiser == "linear":
+                raise InvalidInput("width", self.width, "must not be given: one matrix has none")
+        put(self, "omega", positive(self.omega, "omega"))
+        if (self.lr is None) == (self.eta is None):
+            given = "neither" if self.lr is None else "both"
+            raise InvalidInput("lr and eta", given, "must be given one without the other")
+        for name in ("lr", "eta"):
+            if getattr(self, name) is not None:
+                put(self, name, positive(getattr(self, name), name))
+        for name, most in (
+            ("batch", MOST_BATCH), ("steps", MOST_STEPS), ("sample_steps", MOST_STEPS),
+        ):  # fmt: skip
+            put(self, name, numbers.whole(getattr(self, name), name, 1, most=most))
+        put(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
+
+    def _check_task(self) -> None:
+        task = self.task
+        if not isinstance(task, SIMTask):
+            raise InvalidInput("task", task, "must be a SIMTask")
+        if task.dim != task.s or task.rotation is not None:
+            raise InvalidInput("task", task, "must have one dimension per concept, and no rotation")
+        if task.signal_override is not None:
+            raise InvalidInput("task", task, "must have the signal of its points")
+        if task.s > MOST_CONCEPTS:
+            raise InvalidInput("task", task, f"must have at most {MOST_CONCEPTS} concepts")
+
+    @property
+    def points(self) -> int:
+        """Different points of a step."""
+        return self.task.s * self.batch
+
+    @property
+    def hidden(self) -> int:
+        """h, or 0 for one matrix."""
+        if self.denoiser == "linear":
+            return 0
+        return self.task.s if self.width is None else self.width
+
+    @property
+    def clock(self) -> float:
+        r"""Time of the theory per step and learning rate.
+
+        It is :math:`\int \alpha^2 d\gamma`, twice that for :math:`U U^\top`, on which the loss
+        depends through two factors.
+        """
+        return integrals.SIGNAL * (2.0 if self.denoiser == "symmetric" else 1.0)
+
+    @property
+    def rate(self) -> float:
+        """Learning rate of gradient descent."""
+        return self.lr if self.lr is not None else float(self.eta or math.nan) / self.clock
+
+    @property
+    def step(self) -> float:
+        """Time of the theory in a step: eta of (D.2), or the time of Theorem 4.1."""
+        return self.rate * self.clock
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What settings must have in common to be trained as one stacked model."""
+        return (
+            self.task.s, self.denoiser, self.reads, self.hidden, self.batch, self.steps,
+            self.antithetic, self.activation, self.sample_steps, self.precision,
+        )  # fmt: skip
+
+    def streams(self) -> tuple[np.random.SeedSequence, ...]:
+        """Seeds of the weights, the points with their noise, and the times.
+
+        Returns
+        -------
+        tuple of SeedSequence
+        """
+        return tuple(np.random.SeedSequence(self.seed).spawn(3))
+
+
+def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
+    """The weights that a setting starts from.
+
+    Parameters
+    ----------
+    setting : VectorSetting
+
+    Returns
+    -------
+    tuple of ndarray
+        One matrix: (V,) of shape (s, inputs), with 2 s inputs where both are read. U U^T: (U,)
+        of shape (s, h). Else (W_1, W_2) of shapes (h, inputs) and (s, h).
+
+    Examples
+    --------
+    >>> first, second = initial_weights(VectorSetting(SIMTask([1, 2]), width=5, lr=0.1))
+    >>> first.shape, second.shape
+    ((5, 2), (2, 5))
+    """
+    s, h = setting.task.s, setting.hidden
+    inputs = s if setting.reads == "condition" else 2 * s
+    generator = np.random.default_rng(setting.streams()[0])
+    if setting.denoiser == "linear":
+        return (setting.omega * generator.standard_normal((s, inputs)),)
+    if setting.denoiser == "symmetric":
+        return (math.sqrt(setting.omega / h) * generator.standard_normal((s, h)),)
+    scale = math.sqrt(2 * setting.omega / h)
+    first = scale * generator.standard_normal((h, inputs))
+    return (first, scale * generator.standard_normal((s, h)))

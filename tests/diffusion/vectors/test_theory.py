@@ -1,0 +1,217 @@
+"""What the predictions rest on, each against another way to compute it."""
+
+import math
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+
+from swingby.theory.task import SIMTask
+
+pytest.importorskip("torch")
+
+import torch
+
+from swingby.diffusion.vectors import VectorSetting, integrals, moments
+from swingby.diffusion.vectors.draws import batches
+from swingby.diffusion.vectors.train import losses, schedule_of, stacked, train_vectors
+
+pytestmark = pytest.mark.torch
+
+TASK = SIMTask([1, 2, 1.4], ["1/5", "1/10", "3/10"])
+#: Means of random numbers lie within so many standard errors.
+ERRORS = 5.0
+
+
+def deviation(gamma):
+    return mpmath.sqrt(1 / (1 + mpmath.exp(-gamma)))
+
+
+INTEGRANDS = {
+    "SIGNAL": lambda g: 1 - deviation(g) ** 2,
+    "SIGNAL_SQUARED": lambda g: (1 - deviation(g) ** 2) ** 2,
+    "DEVIATION": deviation,
+    "NOISE": lambda g: (1 - deviation(g)) ** 2,
+    "RATIO": lambda g: (1 - deviation(g) ** 2) / deviation(g) ** 2,
+    "RATIO_DEVIATION": lambda g: (1 - deviation(g) ** 2) / deviation(g),
+}
+
+
+@pytest.mark.parametrize("name", INTEGRANDS)
+def test_closed_forms_are_the_integrals(name):
+    # Quadrature in 15 digits of the definitions.
+    found = mpmath.quad(INTEGRANDS[name], [-5, 0, 5, 10])
+    assert getattr(integrals, name) == pytest.approx(float(found), rel=1e-13)
+
+
+def test_the_form_is_the_integral_of_its_definition():
+    a = 0.7
+
+    def entry(i, j):
+        def inside(gamma):
+            s = deviation(gamma)
+            of_c, of_z, signal = mpmath.sqrt(1 - s**2) / s, (1 - s) / s, mpmath.sqrt(1 - s**2)
+            terms = {
+                (0, 0): of_c**2 * a,
+                (0, 1): -of_c * of_z * signal * a,
+                (1, 1): of_z**2 * ((1 - s**2) * a + s**2),
+            }
+            return terms[i, j]
+
+        return float(mpmath.quad(inside, [-5, 0, 5, 10]))
+
+    (form,) = moments.quadratic_form(np.array([a]))
+    assert form[0, 0] == pytest.approx(entry(0, 0), rel=1e-12)
+    assert form[0, 1] == form[1, 0] == pytest.approx(entry(0, 1), rel=1e-12)
+    assert form[1, 1] == pytest.approx(entry(1, 1), rel=1e-12)
+
+
+def mean_loss(setting, weights, repeats):
+    """Mean diffusion loss over batches and its standard error."""
+    source = batches([setting])
+    values = [
+        float(losses(setting, weights, schedule_of(setting), *next(source))) for _ in range(repeats)
+    ]
+    return np.mean(values), np.std(values, ddof=1) / math.sqrt(repeats)
+
+
+def test_the_diffusion_loss_is_the_loss_of_the_task():
+    # int alpha^2 dgamma times (2.1), and s/2 int (1 - sigma)^2 dgamma.
+    setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.1, batch=400, seed=1)
+    (W,) = (one.numpy()[0] for one in stacked([setting]))
+    rest = np.eye(3) - W
+    sim = 0.5 * np.trace(rest @ np.diag(TASK.signal) @ rest.T)
+    expected = integrals.SIGNAL * sim + 1.5 * integrals.NOISE
+    mean, error = mean_loss(setting, stacked([setting]), 200)
+    assert error < 0.005 * expected
+    assert abs(mean - expected) < ERRORS * error
+
+
+def test_where_both_are_read_the_loss_is_the_form():
+    setting = VectorSetting(TASK, "linear", "both", lr=0.1, batch=400, seed=1)
+    W, P = np.array([0.9, 0.5, 0.2]), np.array([0.8, 0.6, -0.1])
+    weights = [torch.from_numpy(np.hstack([np.diag(W), np.diag(P)]))[None]]
+    rest = np.stack([1 - W, 1 - P], 1)
+    form = moments.quadratic_form(TASK.signal)
+    expected = 0.5 * np.einsum("pi,pij,pj->", rest, form, rest)
+    mean, error = mean_loss(setting, weights, 200)
+    assert error < 0.03 * expected
+    assert abs(mean - expected) < ERRORS * error
+
+
+def moment_of(setting, x, t):
+    """S of a batch."""
+    gamma = integrals.gamma_of(t.numpy())
+    weight = integrals.RANGE / (1 + np.exp(gamma))
+    return (x.numpy() * weight[:, None]).T @ x.numpy() / len(x)
+
+
+def test_with_pairs_of_noise_the_gradient_is_that_of_the_moment():
+    # Exactly, batch by batch: what noise adds cancels.
+    setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.1, seed=3)
+    weights = [one.requires_grad_() for one in stacked([setting])]
+    batch = next(batches([setting]))
+    (found,) = torch.autograd.grad(
+        losses(setting, weights, schedule_of(setting), *batch).sum(), weights
+    )
+    x, _, t = batch
+    W = weights[0].detach().numpy()[0]
+    expected = -(np.eye(3) - W) @ moment_of(setting, x, t)
+    assert np.abs(found.numpy()[0] - expected).max() < 1e-12 * np.abs(expected).max() * 100
+
+
+def test_without_pairs_the_gradient_is_another_one():
+    setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.1, seed=3, antithetic=False)
+    weights = [one.requires_grad_() for one in stacked([setting])]
+    batch = next(batches([setting]))
+    (found,) = torch.autograd.grad(
+        losses(setting, weights, schedule_of(setting), *batch).sum(), weights
+    )
+    W = weights[0].detach().numpy()[0]
+    expected = -(np.eye(3) - W) @ moment_of(setting, batch[0], batch[2])
+    assert np.abs(found.numpy()[0] - expected).max() > 0.01
+
+
+@pytest.mark.parametrize("m", [2, 16])
+def test_batches_vary_as_they_are_said_to(m):
+    setting = VectorSetting(TASK, "linear", lr=0.1, batch=m, seed=2)
+    source = batches([setting])
+    repeats = 6000
+    found = []
+    for _ in range(repeats):
+        x, _, t = next(source)
+        found.append(moment_of(setting, x, t))
+    drawn = np.stack(found)
+    rest = drawn - drawn.mean(0)
+    diagonal, beside = moments.signal_variances(setting)
+    mean = drawn.mean(0)
+    se = drawn.std(0) / math.sqrt(repeats)
+    assert (np.abs(mean - integrals.SIGNAL * np.diag(TASK.signal)) < ERRORS * se).all()
+    own = np.diagonal(rest, axis1=1, axis2=2)
+    for seen, said in (
+        (own[:, :, None] * own[:, None, :], diagonal),
+        (rest**2 * ~np.eye(3, dtype=bool), beside),
+    ):
+        se = seen.std(0) / math.sqrt(repeats) + 1e-15
+        assert (np.abs(seen.mean(0) - said) < ERRORS * se).all()
+
+
+def test_batches_vary_as_they_are_said_to_where_both_are_read():
+    setting = VectorSetting(TASK, "linear", "both", lr=0.1, batch=4, seed=2)
+    source, repeats = batches([setting]), 6000
+    found = []
+    for _ in range(repeats):
+        x, noise, t = (one.numpy() for one in next(source))
+        sigma = np.sqrt(1 / (1 + np.exp(-integrals.gamma_of(t))))[:, None]
+        alpha = np.sqrt(1 - sigma**2)
+        z = alpha * x + sigma * noise
+        of_c, of_z = alpha / sigma * x, (1 - sigma) / sigma * z
+        entries = np.stack([of_c**2, -of_c * of_z, of_z**2], -1)
+        found.append(integrals.RANGE * entries.mean(0))
+    drawn = np.stack(found)
+    form = moments.quadratic_form(TASK.signal)
+    mean = np.stack([form[:, 0, 0], form[:, 0, 1], form[:, 1, 1]], -1)
+    se = drawn.std(0) / math.sqrt(repeats)
+    assert (np.abs(drawn.mean(0) - mean) < ERRORS * se).all()
+    rest = drawn - drawn.mean(0)
+    products = rest[..., :, None] * rest[..., None, :]
+    se = products.std(0) / math.sqrt(repeats)
+    off = np.abs(products.mean(0) - moments.form_covariances(setting))
+    assert (off < ERRORS * se).all()
+
+
+def test_without_steps_to_skip_the_sampler_falls_short_as_the_integral_says():
+    assert integrals.sampler_shortfall(200_000) == pytest.approx(
+        math.exp(-integrals.DEVIATION), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("steps", [3, 40])
+def test_samples_have_the_mean_and_covariance_of_the_recursion(steps):
+    setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.05, steps=3, batch=50)
+    run = train_vectors([setting, replace(setting, seed=5)])
+    n = 4000
+    found = run.sampled(2, n, seed=1, steps=steps)
+    mean = (1 - integrals.sampler_shortfall(steps)) * run.output[:, 2]
+    variance = integrals.sampler_variance(steps)
+    se = math.sqrt(variance / n)
+    assert np.abs(found.mean - mean).max() < ERRORS * se
+    # The relative standard error of a variance is sqrt(2/n), that of a covariance 1/sqrt(n).
+    off = found.covariance / variance - np.eye(3)
+    assert np.abs(off).max() < ERRORS * math.sqrt(2 / n)
+
+
+def test_where_both_are_read_samples_have_the_mean_of_the_recursion():
+    setting = VectorSetting(TASK, "linear", "both", omega=0.3, lr=3e-4, steps=60, sample_steps=25)
+    run = train_vectors(setting)
+    n = 4000
+    found = run.sampled(60, n)
+    se = found.samples.std(2) / math.sqrt(n)
+    assert (np.abs(found.mean - run.output[:, 60]) < ERRORS * se).all()
+
+
+def test_what_an_exact_denoiser_samples_is_its_condition():
+    # W = P = I: the mean is c but for exp(gamma_min - gamma_max).
+    F = integrals.sampled_map(np.eye(2), np.eye(2), 30)
+    assert np.abs(F - (1 - math.exp(-15)) * np.eye(2)).max() < 1e-12
