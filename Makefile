@@ -54,6 +54,8 @@ bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.networks
 	$(BIN)/python -m benchmarks.recorded_runs
+	$(BIN)/python -m benchmarks.vectors
+	$(BIN)/python -m benchmarks.diffusion
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy

@@ -54,7 +54,7 @@ _HOME = {
 }
 
 #: Folders that are loaded like names; `simulate` can be called, see its docstring.
-_FOLDERS = ("figures", "simulate", "testing", "training")
+_FOLDERS = ("diffusion", "figures", "simulate", "testing", "training")
 
 __all__ = ["__version__", *_FOLDERS, *sorted(_HOME)]
 

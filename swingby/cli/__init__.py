@@ -16,13 +16,14 @@ import click
 from swingby.cli.audit_command import audit
 from swingby.cli.certify_command import certify
 from swingby.cli.commands import cli
+from swingby.cli.diffusion_command import diffusion
 from swingby.cli.figures_command import figures
 from swingby.cli.hunt_command import hunt
 from swingby.cli.sweep_command import sweep
 from swingby.cli.train_command import train
 from swingby.errors import SwingbyError, SwingbyWarning
 
-for command in (audit, certify, figures, hunt, sweep, train):
+for command in (audit, certify, diffusion, figures, hunt, sweep, train):
     cli.add_command(command)
 
 

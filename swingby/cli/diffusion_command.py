@@ -105,7 +105,7 @@ def _trained(preset: Preset, folder: Path, workers: str | None, device: str) -> 
     from swingby.simulate.on_torch.device import load_torch
 
     load_torch()
-    from swingby.diffusion.run_study import run_study
+    from swingby.diffusion.studying import run_study
 
     count = whole(workers, "workers")
     return run_study(preset, folder, workers=count, device=device, progress=True)

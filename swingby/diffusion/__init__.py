@@ -10,29 +10,87 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "Circles": "swingby.diffusion.circles",
+    "ConceptClassifier": "swingby.diffusion.classifier",
+    "Course": "swingby.diffusion.course",
     "Images": "swingby.diffusion.circles",
+    "JudgedStudy": "swingby.diffusion.judged",
+    "Judgement": "swingby.diffusion.judging.judgement",
     "Layout": "swingby.diffusion.layout",
-    "UNet": "swingby.diffusion.unet",
     "LinearSchedule": "swingby.diffusion.vdm",
+    "PRESETS": "swingby.diffusion.presets",
+    "Preset": "swingby.diffusion.preset",
+    "Signals": "swingby.diffusion.signals",
+    "Study": "swingby.diffusion.study",
+    "UNet": "swingby.diffusion.unet",
+    "VectorSetting": "swingby.diffusion.vectors.setting",
+    "compare_vectors": "swingby.diffusion.vectors.compare",
+    "judge": "swingby.diffusion.judging.judge",
+    "judged_study": "swingby.diffusion.judged",
+    "learning_times": "swingby.diffusion.learning",
     "loss": "swingby.diffusion.vdm",
+    "measure": "swingby.diffusion.signals",
+    "predict_vectors": "swingby.diffusion.vectors.predict",
+    "preset_of": "swingby.diffusion.presets",
+    "responses": "swingby.diffusion.learning",
+    "run_study": "swingby.diffusion.studying",
     "sample": "swingby.diffusion.vdm",
+    "train_classifier": "swingby.diffusion.classifier",
+    "train_course": "swingby.diffusion.train",
+    "train_vectors": "swingby.diffusion.vectors.train",
 }
 
 __all__ = [
+    "PRESETS",
     "Circles",
+    "ConceptClassifier",
+    "Course",
     "Images",
+    "JudgedStudy",
+    "Judgement",
     "Layout",
     "LinearSchedule",
+    "Preset",
+    "Signals",
+    "Study",
     "UNet",
+    "VectorSetting",
+    "compare_vectors",
+    "judge",
+    "judged_study",
+    "learning_times",
     "loss",
+    "measure",
+    "predict_vectors",
+    "preset_of",
+    "responses",
+    "run_study",
     "sample",
+    "train_classifier",
+    "train_course",
+    "train_vectors",
 ]
 
 if TYPE_CHECKING:
     from swingby.diffusion.circles import Circles, Images
+    from swingby.diffusion.classifier import ConceptClassifier, train_classifier
+    from swingby.diffusion.course import Course
+    from swingby.diffusion.judged import JudgedStudy, judged_study
+    from swingby.diffusion.judging.judge import judge
+    from swingby.diffusion.judging.judgement import Judgement
     from swingby.diffusion.layout import Layout
+    from swingby.diffusion.learning import learning_times, responses
+    from swingby.diffusion.preset import Preset
+    from swingby.diffusion.presets import PRESETS, preset_of
+    from swingby.diffusion.signals import Signals, measure
+    from swingby.diffusion.study import Study
+    from swingby.diffusion.studying import run_study
+    from swingby.diffusion.train import train_course
     from swingby.diffusion.unet import UNet
     from swingby.diffusion.vdm import LinearSchedule, loss, sample
+    from swingby.diffusion.vectors.compare import compare_vectors
+    from swingby.diffusion.vectors.predict import predict_vectors
+    from swingby.diffusion.vectors.setting import VectorSetting
+    from swingby.diffusion.vectors.train import train_vectors
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from swingby.diffusion.circles import CONCEPTS
 from swingby.diffusion.course import Course, rising_steps
-from swingby.diffusion.responses import HALF, responses
+from swingby.diffusion.learning import HALF, responses
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 
@@ -175,7 +175,7 @@ def start(course: Course) -> int | None:
     """Place of the first save at which the course counts.
 
     That is the first save at which the trained classes follow one of the concepts: its response is
-    a half (:func:`swingby.diffusion.responses.responses`). A classifier gives every image a class,
+    a half (:func:`swingby.diffusion.learning.responses`). A classifier gives every image a class,
     noise too: before the model draws circles, C is an arbitrary point, often above 1/2, and tells
     nothing of learning. The held-out class has no part in the rule.
 

@@ -13,7 +13,7 @@ from swingby.diffusion.judging.judge import judge
 from swingby.diffusion.judging.judgement import Judgement, Support
 from swingby.diffusion.judging.observed import Observed, observe
 from swingby.diffusion.judging.signal_flip import Flip, find_flip
-from swingby.diffusion.responses import learning_times
+from swingby.diffusion.learning import learning_times
 from swingby.diffusion.signals import measure
 from swingby.diffusion.study import Study
 from swingby.errors import InvalidInput

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,6 +170,37 @@ def circles_figure(
                 ax.set_title(f"{name}{held}, contrast {contrast:g}", fontsize=8)
                 ax.set_axis_off()
     return figure
+
+
+def course_film(study: Study, folder: Path, contrast: float, seed: int, frames: int = 13) -> Figure:
+    """A film strip of one course of a study.
+
+    Parameters
+    ----------
+    study : Study
+    folder : Path
+        In which it was trained.
+    contrast : float
+    seed : int
+    frames : int
+        Saves that are shown, at most.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InvalidInput
+        If the images are not there.
+    """
+    from swingby.diffusion.record import Record, course_folder
+
+    steps = study.preset.save_steps
+    places = np.unique(np.linspace(0, len(steps) - 1, min(frames, len(steps))).round().astype(int))
+    record = Record(course_folder(Path(folder), contrast, seed), study.preset, contrast, seed)
+    images = {steps[k]: record.images(steps[k]) for k in places}
+    return film_strip(images, f"contrast {contrast:g}, seed {seed}")
 
 
 def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figure:

@@ -48,7 +48,7 @@ class Preset:
         Of the training set.
     batch, steps : int
     learning_rate, weight_decay : float
-        Of AdamW.
+        Of AdamW; the ends of the noise schedule do not decay.
     averaging : float
         Images are made with a running mean of the weights that keeps this share of itself at a
         step, so it lags by 1 / (1 - averaging) steps; 0 for the weights as they are.

@@ -20,6 +20,22 @@ LOSSES = ("loss", "diffusion", "latent", "reconstruction")
 _NUMBERS = (*LOSSES, "gamma_min", "gamma_max", "seconds")
 
 
+def course_folder(root: Path, contrast: float, seed: int) -> Path:
+    """Where one course of a study lies.
+
+    Parameters
+    ----------
+    root : Path
+    contrast : float
+    seed : int
+
+    Returns
+    -------
+    Path
+    """
+    return root / f"contrast_{contrast:g}_seed_{seed}"
+
+
 class Record:
     """The folder of a course.
 

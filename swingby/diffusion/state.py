@@ -36,7 +36,11 @@ class State:
         self.mean = copy.deepcopy(self.network) if self.averaging else self.network
         self.schedule = vdm.LinearSchedule(preset.gamma_min, preset.gamma_max).to(device)
         self.optimizer = torch.optim.AdamW(
-            [*self.network.parameters(), *self.schedule.parameters()],
+            [
+                {"params": list(self.network.parameters())},
+                # Decay would pull the ends of the schedule to equal parts of signal and noise.
+                {"params": list(self.schedule.parameters()), "weight_decay": 0.0},
+            ],
             lr=preset.learning_rate,
             weight_decay=preset.weight_decay,
         )
@@ -90,7 +94,9 @@ class State:
             place, _, what = name.partition(".")
             state.setdefault(int(place), {})[what] = value
         missing = set(here) - set(kept)
-        if missing or (step and set(state) != set(whole["param_groups"][0]["params"])):
+        if missing or (
+            step and set(state) != {k for one in whole["param_groups"] for k in one["params"]}
+        ):
             raise KeyError(f"parts are missing: {sorted(missing)}")
         self.optimizer.load_state_dict({**whole, "state": state})
         self.sums = kept["sums"].to(self.sums)

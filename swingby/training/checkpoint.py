@@ -124,7 +124,7 @@ def foreign(path: Path, error: Exception) -> InvalidInput:
     InvalidInput
     """
     shown = f"{type(error).__name__}: {error}"
-    return InvalidInput("checkpoint", path, f"must hold checkpoints of swingby.training ({shown})")
+    return InvalidInput("checkpoint", path, f"must hold a checkpoint of swingby ({shown})")
 
 
 def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:

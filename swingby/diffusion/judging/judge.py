@@ -23,7 +23,7 @@ from swingby.diffusion.judging.predictions import Predicted, predict_courses
 from swingby.diffusion.judging.signal_flip import Flip
 from swingby.diffusion.judging.turning import ERROR_OF_NOISE
 from swingby.diffusion.judging.verdict_rules import sign_rule, value_rule
-from swingby.diffusion.responses import PAIRS
+from swingby.diffusion.learning import PAIRS
 from swingby.diffusion.signals import Signals
 from swingby.errors import InvalidInput
 from swingby.training.fields import one_of

@@ -13,7 +13,7 @@ from swingby.diffusion.circles import CONCEPTS
 from swingby.diffusion.concept_space import mean_path, start
 from swingby.diffusion.judging.slow_down import slow_down
 from swingby.diffusion.judging.turning import bend, leads, rises_beyond_noise
-from swingby.diffusion.responses import LearningTimes, learning_times, responses
+from swingby.diffusion.learning import LearningTimes, learning_times, responses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def observe(courses: Sequence[Course], corner: str = "trained") -> Observed:
         Of one contrast, saved at the same steps.
     corner : {"trained", "held out"}
         Whose responses tell when a concept is learned, see
-        :func:`swingby.diffusion.responses.learning_times`.
+        :func:`swingby.diffusion.learning.learning_times`.
 
     Returns
     -------

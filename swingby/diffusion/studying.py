@@ -6,7 +6,9 @@ import json
 import multiprocessing
 import os
 import platform
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -19,7 +21,7 @@ import swingby
 from swingby.diffusion.classifier_file import classifier_of
 from swingby.diffusion.course import Course
 from swingby.diffusion.preset import Preset
-from swingby.diffusion.record import Record
+from swingby.diffusion.record import Record, course_folder
 from swingby.diffusion.study import Study
 from swingby.diffusion.study_progress import StudyProgress
 from swingby.diffusion.train import train_course
@@ -30,6 +32,8 @@ from swingby.training.checkpoint import usable_folder
 
 #: Seconds between two looks at what the workers do.
 _GLANCE = 0.5
+#: Seconds a worker has left once nobody waits for it.
+_GRACE = 20.0
 #: Courses at a time on a GPU, which one course with small images does not fill.
 _ON_GPU = 4
 
@@ -83,13 +87,12 @@ def run_study(
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
     _, place = usable_device("cpu" if device is None else device)
-    # What this process may use, which can be less than what the machine has.
-    default = _ON_GPU if place.type == "cuda" else len(os.sched_getaffinity(0))
+    default = _ON_GPU if place.type == "cuda" else _cores()
     count = numbers.whole(default if workers is None else workers, "workers", 1)
     root = usable_folder(folder)
-    _claim(root, preset)
     jobs = [(contrast, seed) for contrast in preset.contrasts for seed in preset.seeds]
-    with StudyProgress(preset, jobs, shown=progress) as report:
+    with _alone(root), StudyProgress(preset, jobs, shown=progress) as report:
+        _claim(root, preset)
         report.say("training the classifier")
         with _one_thread(place):
             trained = classifier_of(preset, root, place)
@@ -106,20 +109,27 @@ def run_study(
     return study
 
 
-def course_folder(root: Path, contrast: float, seed: int) -> Path:
-    """Where one course of a study lies.
+def _cores() -> int:
+    """What this process may use, which can be less than what the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
-    Parameters
-    ----------
-    root : Path
-    contrast : float
-    seed : int
 
-    Returns
-    -------
-    Path
-    """
-    return root / f"contrast_{contrast:g}_seed_{seed}"
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Keep a second study out of the folder; the lock goes with the process."""
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    with (root / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidInput("folder", root, "must not be in use by another study") from None
+        yield
 
 
 def _claim(root: Path, preset: Preset) -> None:
@@ -141,7 +151,7 @@ def _claim(root: Path, preset: Preset) -> None:
 
 
 @contextmanager
-def _one_thread(place: torch.device) -> Any:
+def _one_thread(place: torch.device) -> Iterator[None]:
     """One thread on the CPU: results must not depend on the number of cores."""
     before = torch.get_num_threads()
     if place.type == "cpu":
@@ -194,6 +204,8 @@ def _point(preset: Preset, root: Path, job: tuple[float, int]) -> tuple[float, f
     return float(blue), float(small)
 
 
+#: Set in a worker when it begins: what it tells of a course and its step. Memory that processes
+#: share can only be handed over then.
 _told: Callable[[int, int], None]
 
 
@@ -208,7 +220,15 @@ def _begin(done: Any, parent: int) -> None:
             # Nobody waits for the result; a new study might already write to the same folder.
             raise KeyboardInterrupt
 
+    def leave() -> None:
+        while os.getppid() == parent:
+            time.sleep(_GLANCE)
+        # A course that is under way stops at its next step, and is written down first.
+        time.sleep(_GRACE)
+        os._exit(1)
+
     _told = told
+    threading.Thread(target=leave, daemon=True).start()
 
 
 def _work(k: int, preset: Preset, contrast: float, seed: int, root: Path, device: str) -> Course:
