@@ -97,7 +97,7 @@ class Circles:
             raise InvalidInput(
                 "contrast", self.contrast, "must lie above 0 and up to 1", "App. G.1"
             )
-        put(self, "contrast", float(contrast))
+        put(self, "contrast", numbers.within_float(contrast, "contrast"))
         noise = numbers.exact(self.noise, "noise")
         if not 0 <= noise <= 1:
             raise InvalidInput("noise", self.noise, "must lie from 0 to 1")
@@ -138,6 +138,8 @@ class Circles:
         -------
         ndarray of shape (n, 4)
         """
+        kind = numbers.whole(kind, "kind", most=len(CLASSES) - 1)
+        n = numbers.whole(n, "n", 1)
         return np.tile(self.means(divmod(kind, 2)), (n, 1)).astype(np.float32)
 
     def draw(
@@ -157,6 +159,9 @@ class Circles:
         Images
         """
         n = numbers.whole(n_per_class, "n_per_class", 1)
+        if not isinstance(classes, (tuple, list)) or not classes:
+            raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
+        classes = tuple(numbers.whole(one, "classes", most=len(CLASSES) - 1) for one in classes)
         if n * len(classes) * (self.pixels / 32) ** 2 > MOST_IMAGES:
             raise InvalidInput("n_per_class", n, "is more than fits into memory")
         generator = np.random.default_rng(rng)

@@ -64,7 +64,10 @@ def _read(preset: Preset, path: Path, kept: dict[str, Any], device: Any) -> Clas
     try:
         weights = {k.removeprefix("network."): v for k, v in kept.items() if k != "accuracy"}
         network.load_state_dict(weights)
-        accuracy = dict(zip(preset.contrasts, kept["accuracy"].tolist(), strict=True))
+        shares = kept["accuracy"].double()
+        if shares.shape != (len(preset.contrasts),) or not ((shares >= 0) & (shares <= 1)).all():
+            raise ValueError("no accuracy for each contrast")
+        accuracy = dict(zip(preset.contrasts, shares.tolist(), strict=True))
     except (KeyError, RuntimeError, ValueError) as error:
         raise checkpoint.foreign(path, error) from None
     return Classified(network.to(device), accuracy)

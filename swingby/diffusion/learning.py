@@ -41,12 +41,13 @@ class LearningTimes:
     def log_ratio(self) -> float:
         r""":math:`\log(t_{size}/t_{colour})`, above 0 where colour is first.
 
-        Infinite where one is never learned, nan where both are not.
+        Infinite where one is never learned, or was at the first save; nan where both are.
         """
         colour, size = self.times
-        if math.isinf(colour) and math.isinf(size):
+        if colour == size and colour in (0.0, math.inf):
             return math.nan
-        return math.log(size) - math.log(colour)
+        with np.errstate(divide="ignore"):
+            return float(np.log(size) - np.log(colour))
 
 
 def responses(course: Course, corner: str = "trained") -> Floats:

@@ -28,6 +28,9 @@ _WHOLE = {
     "classifier_images": 1,
     "classifier_channels": 4,
 }
+#: A typing error, or a file from elsewhere, should not take for ever.
+_MOST = {"saves": 10_000}
+_MOST_ELSE = 10**9
 _POSITIVE = ("learning_rate", "data_noise")
 
 
@@ -105,16 +108,22 @@ class Preset:
         if not isinstance(self.layout, Layout):
             raise InvalidInput("layout", self.layout, "must be a Layout")
         for name, least in _WHOLE.items():
-            put(self, name, numbers.whole(getattr(self, name), name, least))
+            most = _MOST.get(name, _MOST_ELSE)
+            put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
+        if self.classifier_channels % 4:
+            raise InvalidInput(
+                "classifier_channels", self.classifier_channels, "must be a multiple of 4"
+            )
         for name in _POSITIVE:
             put(self, name, positive(getattr(self, name), name))
         put(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
-        averaging = numbers.exact(self.averaging, "averaging")
-        if not 0 <= averaging < 1:
+        averaging = at_least_zero(self.averaging, "averaging")
+        if not averaging < 1:
             raise InvalidInput("averaging", self.averaging, "must lie from 0 up to 1, excluded")
-        put(self, "averaging", float(averaging))
+        put(self, "averaging", averaging)
         for name in ("gamma_min", "gamma_max"):
-            put(self, name, float(numbers.exact(getattr(self, name), name)))
+            end = numbers.exact(getattr(self, name), name)
+            put(self, name, numbers.within_float(end, name))
         if not self.gamma_min < self.gamma_max:
             raise InvalidInput("gamma_max", self.gamma_max, "must be larger than gamma_min")
         one_of(self.precision, "precision", PRECISIONS)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from swingby.diffusion.course import Course
+from swingby.diffusion.course import ROUNDING, Course
 from swingby.diffusion.preset import Preset
 from swingby.errors import InvalidInput
 
 #: Names of the numbers of a save.
 LOSSES = ("loss", "diffusion", "latent", "reconstruction")
 _NUMBERS = (*LOSSES, "gamma_min", "gamma_max", "seconds")
+_FIELDS = {"step", *_NUMBERS, "classes", "right"}
+_LARGEST = sys.float_info.max
 
 
 def course_folder(root: Path, contrast: float, seed: int) -> Path:
@@ -33,7 +35,8 @@ def course_folder(root: Path, contrast: float, seed: int) -> Path:
     -------
     Path
     """
-    return root / f"contrast_{contrast:g}_seed_{seed}"
+    # All digits: two contrasts of a preset must not share a folder.
+    return root / f"contrast_{contrast!r}_seed_{seed}"
 
 
 class Record:
@@ -142,6 +145,9 @@ class Record:
             raise InvalidInput("folder", self._path, f"must be readable ({error})") from None
         # What follows the last end of line was cut off by a kill.
         rows = text.split("\n")[:-1]
+        if not rows:
+            # Killed before the first line was written.
+            return []
         try:
             header, *lines = [json.loads(row) for row in rows]
         except (ValueError, RecursionError):
@@ -206,20 +212,22 @@ class Record:
 
 
 def _check_line(line: object, path: Path) -> None:
-    whole = isinstance(line, dict) and isinstance(line.get("step"), int)
-    if not whole or not isinstance(line, dict):
+    if not isinstance(line, dict) or set(line) != _FIELDS:
         raise InvalidInput("folder", path, "must hold a save in every line")
+    if type(line["step"]) is not int or line["step"] < 0:
+        raise InvalidInput("folder", path, "must hold a whole number as step in every line")
     for name in _NUMBERS:
-        value = line.get(name)
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
+        # json makes these two of numbers, and larger whole ones than a float can hold.
+        if type(line[name]) not in (int, float) or not abs(line[name]) <= _LARGEST:
             raise InvalidInput("folder", path, f"must hold a number as {name} in every line")
     for name, shape in (("classes", (4, 2)), ("right", (4,))):
         try:
-            found = np.array(line.get(name), dtype=np.float64)
-        except (TypeError, ValueError):
+            found = np.array(line[name])
+        except ValueError:
             found = np.empty(0)
-        if found.shape != shape or not np.isfinite(found).all():
-            raise InvalidInput("folder", path, f"must hold {name} in every line")
+        shares = found.dtype.kind in "if" and found.shape == shape
+        if not shares or not ((found >= -ROUNDING) & (found <= 1 + ROUNDING)).all():
+            raise InvalidInput("folder", path, f"must hold {name} from 0 to 1 in every line")
 
 
 def _unusable(folder: Path, reason: str) -> InvalidInput:

@@ -80,7 +80,7 @@ class State:
 
         Raises
         ------
-        KeyError, ValueError, RuntimeError
+        KeyError, IndexError, ValueError, RuntimeError
             If parts are missing or of another shape.
         """
         here = {name: value for name, value in self.tensors().items() if name[0] != "o"}
@@ -98,6 +98,15 @@ class State:
             step and set(state) != {k for one in whole["param_groups"] for k in one["params"]}
         ):
             raise KeyError(f"parts are missing: {sorted(missing)}")
+        # load_state_dict takes whatever is there, and the next step would fail.
+        weights = [one for group in self.optimizer.param_groups for one in group["params"]]
+        for at, one in state.items():
+            shape = weights[at].shape
+            shapes = {what: value.shape for what, value in one.items()}
+            if shapes != {"step": (), "exp_avg": shape, "exp_avg_sq": shape}:
+                raise ValueError(f"the optimizer knows something else of weight {at}")
+        if kept["sums"].shape != self.sums.shape or int(kept["summed"]) < 0:
+            raise ValueError("the sums of the losses are something else")
         self.optimizer.load_state_dict({**whole, "state": state})
         self.sums = kept["sums"].to(self.sums)
         self.summed = int(kept["summed"])

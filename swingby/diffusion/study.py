@@ -12,11 +12,13 @@ import numpy as np
 from swingby.diffusion.course import Course
 from swingby.diffusion.preset import STUDY_VERSION, Preset
 from swingby.errors import InvalidInput
+from swingby.theory import numbers
 
 #: Decimals of probabilities and losses in a file.
 DIGITS = 5
 #: A file with more is not one of ours.
 MOST_BYTES = 200_000_000
+_FIELDS = {"swingby_study", "preset", "made_with", "classifier", "courses"}
 
 
 @dataclass(frozen=True)
@@ -121,15 +123,24 @@ class Study:
         InvalidInput
             If it is anything else.
         """
+        if not isinstance(path, (str, Path)):
+            raise InvalidInput("path", path, "must be the path of a file")
         try:
-            if Path(path).stat().st_size > MOST_BYTES:
-                raise InvalidInput("path", path, "must be a study (it is far too large)")
-            plain = json.loads(Path(path).read_text(encoding="utf-8"))
+            large = Path(path).stat().st_size > MOST_BYTES
+            plain = None if large else json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput("path", path, f"must be readable ({error})") from None
         except (ValueError, RecursionError):
             raise InvalidInput("path", path, "must be a study in JSON") from None
-        return cls.from_dict(plain)
+        if large:
+            raise InvalidInput("path", path, "must be a study (it is far too large)")
+        try:
+            return cls.from_dict(plain)
+        except InvalidInput as error:
+            raise InvalidInput("path", path, f"must be a study: {error}") from None
+        except RecursionError:
+            # What json could just read is nested too deep to be shown.
+            raise InvalidInput("path", path, "must be a study (it is nested too deep)") from None
 
     @classmethod
     def from_dict(cls, plain: object) -> Study:
@@ -150,18 +161,29 @@ class Study:
         """
         if not isinstance(plain, dict) or plain.get("swingby_study") != STUDY_VERSION:
             raise InvalidInput("study", plain, f"must be a study of version {STUDY_VERSION}")
+        if set(plain) != _FIELDS:
+            raise InvalidInput("study", plain, "must have the fields of a study")
         try:
             preset = Preset.from_dict(plain["preset"])
             courses = tuple(Course.from_dict(one) for one in plain["courses"])
-            accuracy = {
-                float(one["contrast"]): float(one["accuracy"]) for one in plain["classifier"]
-            }
+            accuracy = dict(_judged(one) for one in plain["classifier"])
             made_with = {str(name): str(value) for name, value in plain["made_with"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InvalidInput):
                 raise
             raise InvalidInput("study", "a file", f"cannot be read ({error})") from None
         return cls(preset, courses, accuracy, made_with)
+
+
+def _judged(plain: dict[str, Any]) -> tuple[float, float]:
+    """A contrast with the classifier's accuracy there."""
+    if set(plain) != {"contrast", "accuracy"}:
+        raise InvalidInput("classifier", plain, "must have a contrast and an accuracy each")
+    found = numbers.exact(plain["accuracy"], "accuracy")
+    if not 0 <= found <= 1:
+        raise InvalidInput("accuracy", plain["accuracy"], "must lie from 0 to 1")
+    contrast = numbers.positive(plain["contrast"], "contrast")
+    return numbers.within_float(contrast, "contrast"), float(found)
 
 
 def _rounded(plain: dict[str, Any]) -> dict[str, Any]:

@@ -171,7 +171,8 @@ def _all(
     report: StudyProgress,
 ) -> list[Course]:
     context = multiprocessing.get_context("spawn")
-    done = context.Array("q", len(jobs), lock=False)
+    # The last is not 0 once nobody waits for the courses any more.
+    done = context.Array("q", len(jobs) + 1, lock=False)
     pool = ProcessPoolExecutor(
         workers, mp_context=context, initializer=_begin, initargs=(done, os.getpid())
     )
@@ -185,13 +186,14 @@ def _all(
             for one in finished:
                 # An error of one course ends the study at once.
                 one.result()
-            report.reach(list(done), lambda k: _point(preset, root, jobs[k]))
+            report.reach(done[:-1], lambda k: _point(preset, root, jobs[k]))
         return [one.result() for one in futures]
     except BrokenProcessPool:
         raise SwingbyError(
             "a worker died, killed or out of memory; the same call goes on where it stopped"
         ) from None
     finally:
+        done[-1] = 1
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -216,7 +218,7 @@ def _begin(done: Any, parent: int) -> None:
 
     def told(k: int, step: int) -> None:
         done[k] = step
-        if os.getppid() != parent:
+        if done[-1] or os.getppid() != parent:
             # Nobody waits for the result; a new study might already write to the same folder.
             raise KeyboardInterrupt
 
@@ -233,6 +235,7 @@ def _begin(done: Any, parent: int) -> None:
 
 def _work(k: int, preset: Preset, contrast: float, seed: int, root: Path, device: str) -> Course:
     """One course, in a worker."""
+    _told(k, 0)
     place = torch.device(device)
     classifier = classifier_of(preset, root, place).network
     if place.type == "cuda" and preset.precision != "float32":

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from swingby.diffusion import vdm
@@ -78,8 +79,10 @@ def train_course(
     found = checkpoint.read(path, record.identity)
     if found is not None:
         try:
+            if not 0 <= found[0] <= preset.steps:
+                raise ValueError(f"step {found[0]:.3g} of {preset.steps}")
             state.take(*found)
-        except (KeyError, ValueError, RuntimeError) as error:
+        except (LookupError, ValueError, RuntimeError) as error:
             raise checkpoint.foreign(path, error) from None
     lines = record.lines_up_to(state.step)
     if lines and lines[-1]["step"] == state.step:
@@ -219,8 +222,10 @@ def _called(network: UNet, preset: Preset, device: torch.device) -> vdm.Denoiser
 def _line(state: State, seen: Look, seconds: float) -> dict[str, Any]:
     """The numbers of one save."""
     ends = state.schedule(torch.tensor([0.0, 1.0], device=state.sums.device))
-    if not bool(torch.isfinite(state.sums).all()):
-        raise SwingbyError(f"the loss is not finite at step {state.step}: training has diverged")
+    if not (bool(torch.isfinite(state.sums).all()) and np.isfinite(seen.classes).all()):
+        raise SwingbyError(
+            f"the loss, or an image, is not finite at step {state.step}: training has diverged"
+        )
     return {
         "step": state.step,
         **dict(zip(LOSSES, (state.sums / state.summed).tolist(), strict=True)),

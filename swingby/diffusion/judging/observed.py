@@ -96,7 +96,7 @@ def observe(courses: Sequence[Course], corner: str = "trained") -> Observed:
         ordered[0].contrast,
         tuple(one.seed for one in ordered),
         np.array([_order(one, end) for one, end in zip(learned, last, strict=True)]),
-        np.array([one.log_ratio if np.isfinite(one.times).all() else math.nan for one in learned]),
+        np.array([one.log_ratio if math.isfinite(one.log_ratio) else math.nan for one in learned]),
         np.array([bend(path) for path in moved]),
         rise,
         np.array([max(leads(path)) for path in moved]),
@@ -109,7 +109,7 @@ def observe(courses: Sequence[Course], corner: str = "trained") -> Observed:
 
 def _order(learned: LearningTimes, last: float) -> float:
     """Logarithm of the ratio of times, with a bound where one concept is never learned."""
-    if not np.isfinite(learned.times).any():
+    if not np.isfinite(learned.times).any() or not min(learned.times) > 0:
         return math.nan
     colour, size = (min(one, last) for one in learned.times)
     return math.log(size / colour)

@@ -1,0 +1,212 @@
+"""Images of circles: against a loop over pixels, the ranges of the paper, and wrong input."""
+
+import math
+
+import numpy as np
+import pytest
+
+from swingby.diffusion.circles import CLASS_NAMES, CLASSES, CONCEPTS, HELD_OUT, Circles
+from swingby.errors import InvalidInput
+
+
+def blurred(mask, width):
+    """A Gaussian of 4 standard deviations either way, the edge going on for ever: two sums."""
+    n, reach = len(mask), int(4 * width + 0.5)
+    kernel = [math.exp(-0.5 * (k / width) ** 2) for k in range(-reach, reach + 1)]
+    kernel = [one / sum(kernel) for one in kernel]
+
+    def inside(k):
+        return min(max(k, 0), n - 1)
+
+    def along(values):
+        return [
+            [
+                sum(w * row[inside(j + k - reach)] for k, w in enumerate(kernel))
+                for j in range(n)
+            ]
+            for row in values
+        ]  # fmt: skip
+
+    rows = along(mask)
+    columns = along([list(one) for one in zip(*rows, strict=True)])
+    return [list(one) for one in zip(*columns, strict=True)]
+
+
+def painted(pixels, condition, centre, ground):
+    """One image, pixel by pixel."""
+    radius, *colour = condition
+    grid = [-1 + 2 * k / (pixels - 1) for k in range(pixels)]
+    mask = [
+        [float((y - centre[0]) ** 2 + (x - centre[1]) ** 2 < radius**2) for x in grid]
+        for y in grid
+    ]  # fmt: skip
+    share = blurred(mask, pixels / 32)
+    image = np.empty((3, pixels, pixels))
+    for channel in range(3):
+        for i in range(pixels):
+            for j in range(pixels):
+                back, front = ground[channel], colour[channel]
+                value = back * (1 - share[i][j]) + front * share[i][j]
+                image[channel, i, j] = min(max(value, 0), 1)
+    return image
+
+
+@pytest.mark.parametrize("pixels", [8, 16, 32])
+def test_paint_against_a_loop_over_pixels(pixels):
+    conditions = np.array([[0.65, 0.9, 0.1, 0.2], [0.25, 0.1, 0.3, 1.1], [1.9, 0.2, 0.4, 0.6]])
+    # The second is not round the middle in rows and columns alike; the first is cut by the edge.
+    centres = np.array([[-0.5, 0.45], [0.21, -0.37], [0.0, 0.0]])
+    grounds = np.array([[0.8, 0.9, 1.0], [0.95, 0.85, 0.9], [1.0, 1.0, 1.0]])
+    found = Circles(0.5, pixels, noise=0).paint(conditions, centres, grounds)
+    assert found.dtype == np.float32
+    for k in range(3):
+        expected = painted(pixels, conditions[k], centres[k], grounds[k])
+        assert np.abs(found[k] - expected).max() < 2e-6
+
+
+def test_what_the_classes_look_like():
+    # FACTS: index 2 colour + size; red and blue by s, radius 0.65 and 0.25.
+    circles = Circles(0.4)
+    assert CLASSES == ("00", "01", "10", "11")
+    assert (CONCEPTS, HELD_OUT) == (("colour", "size"), 3)
+    expected = {
+        (0, 0): [0.65, 0.7, 0.3, 0.3],
+        (0, 1): [0.25, 0.7, 0.3, 0.3],
+        (1, 0): [0.65, 0.3, 0.3, 0.7],
+        (1, 1): [0.25, 0.3, 0.3, 0.7],
+    }
+    for kind, label in enumerate(expected):
+        assert circles.means(label) == pytest.approx(expected[label], rel=1e-15)
+        told = circles.conditions(kind, 3)
+        assert (told.shape, told.dtype) == ((3, 4), np.float32)
+        assert told == pytest.approx(np.array([expected[label]] * 3), rel=1e-7)
+        colour, size = CLASS_NAMES[kind].split(", ")
+        assert (colour == "blue", size == "small") == tuple(map(bool, label))
+
+
+@pytest.mark.parametrize("contrast", [0.1, 0.8, 1.0])
+def test_ranges_of_what_is_drawn(contrast):
+    n = 4000
+    circles = Circles(contrast, pixels=8)
+    drawn = circles.draw(n, rng=1, classes=(0, 1, 2, 3))
+    assert len(drawn) == 4 * n
+    assert (drawn.pixels.shape, drawn.pixels.dtype) == ((4 * n, 3, 8, 8), np.float32)
+    assert 0 <= drawn.pixels.min() <= drawn.pixels.max() <= 1
+    assert drawn.labels.tolist() == np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], n, 0).tolist()
+    reach = np.array([0.15, *[contrast / 8] * 3])
+    for kind in range(4):
+        part = drawn.conditions[kind * n : (kind + 1) * n].astype(float)
+        unit = (part - circles.means(divmod(kind, 2))) / reach
+        # Uniform over [-1, 1] in each of the four numbers, each by itself.
+        assert np.abs(unit).max() <= 1 + 1e-5
+        assert (unit.max(0) > 0.995).all()
+        assert (unit.min(0) < -0.995).all()
+        assert np.abs(unit.mean(0)).max() < 5 / math.sqrt(3 * n)
+        assert unit.var(0) == pytest.approx(np.full(4, 1 / 3), abs=5 * math.sqrt(4 / 45 / n))
+        assert np.abs(np.corrcoef(unit.T) - np.eye(4)).max() < 5 / math.sqrt(n)
+
+
+def test_ground_and_position():
+    # Small circles lie within the image: their weight and its middle give the place.
+    n, pixels = 4000, 32
+    drawn = Circles(1.0, pixels, noise=0).draw(n, rng=2, classes=(3,))
+    images = drawn.pixels.astype(float)
+    grounds = images[:, :, 0, 0]
+    assert 0.8 <= grounds.min() < 0.801
+    assert 0.999 < grounds.max() <= 1
+    assert grounds.mean(0) == pytest.approx(np.full(3, 0.9), abs=5 * 0.2 / math.sqrt(12 * n))
+    assert np.abs(np.corrcoef(grounds.T) - np.eye(3)).max() < 5 / math.sqrt(n)
+    share = (grounds[:, :1, None] - images[:, 0]) / (grounds[:, 0] - drawn.conditions[:, 1])[
+        :, None, None
+    ]
+    grid = np.linspace(-1, 1, pixels)
+    weight = share.sum((1, 2))
+    middle = np.stack(
+        [np.einsum("nij,i->n", share, grid), np.einsum("nij,j->n", share, grid)], axis=1
+    )
+    middle /= weight[:, None]
+    # A circle of few pixels is off by part of a pixel, of width 2/31.
+    assert np.abs(middle).max() < 0.5 + 1 / 31
+    assert np.abs(middle).max(0).min() > 0.48
+    assert np.abs(middle.mean(0)).max() < 5 / math.sqrt(12 * n)
+    assert middle.var(0) == pytest.approx(np.full(2, 1 / 12), rel=0.05)
+    assert abs(np.corrcoef(middle.T)[0, 1]) < 5 / math.sqrt(n)
+    # The area follows the radius that the network is told.
+    radius = np.sqrt(weight / np.pi) * 2 / (pixels - 1)
+    assert np.abs(radius - drawn.conditions[:, 0]).max() < 1 / 31
+
+
+def test_noise_of_a_pixel():
+    where = np.array([[0.65, 0.5, 0.5, 0.5]] * 50), np.zeros((50, 2)), np.full((50, 3), 0.5)
+    for noise in (1e-3, 0.05):
+        plain = Circles(0.5, 16, noise).paint(*where, rng=3).astype(float) - 0.5
+        assert plain.std() == pytest.approx(noise, rel=0.02)
+        assert abs(plain.mean()) < 5 * noise / math.sqrt(plain.size)
+        assert len(np.unique(plain)) > 100
+
+
+def same(a, b):
+    return [
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in ("pixels", "conditions", "labels")
+    ]
+
+
+def test_the_seed_decides():
+    circles = Circles(0.3, 8)
+    one = circles.draw(5, rng=7)
+    assert same(one, circles.draw(5, rng=7)) == [True, True, True]
+    assert same(one, circles.draw(5, rng=np.random.default_rng(7))) == [True, True, True]
+    assert same(one, circles.draw(5, rng=8)) == [False, False, True]
+    # Without one, every call draws others.
+    assert same(circles.draw(5), circles.draw(5)) == [False, False, True]
+    # Contrasts share all but the colours.
+    other = Circles(0.6, 8).draw(5, rng=7)
+    assert np.array_equal(one.conditions[:, 0], other.conditions[:, 0])
+    assert not np.array_equal(one.conditions[:, 1], other.conditions[:, 1])
+
+
+NO_NUMBERS = [math.nan, math.inf, "red", "", None, True, [0.5], 1j]
+WRONG = [
+    *[("contrast", value) for value in (*NO_NUMBERS, 0, -0.1, 1.0001, "1e-400", "0/1")],
+    *[("pixels", value) for value in (*NO_NUMBERS, 0, -8, 7, 12, 8.5, 136, 10**30)],
+    *[("noise", value) for value in (*NO_NUMBERS, -1e-9, 1.5)],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=str)
+def test_wrong_input_is_named(name, value):
+    with pytest.raises(InvalidInput) as caught:
+        Circles(**{"contrast": 0.5, name: value})
+    assert caught.value.argument == name
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBERS, 0, -1, 2.5])
+def test_a_wrong_number_of_images_is_named(value):
+    with pytest.raises(InvalidInput, match=r"^n_per_class"):
+        Circles(0.5).draw(value)
+    with pytest.raises(InvalidInput, match=r"^n "):
+        Circles(0.5).conditions(0, value)
+
+
+@pytest.mark.parametrize("value", [(4,), (-1,), (), (0, 1.5), ("red",), 3, None, (True,)])
+def test_a_wrong_class_is_named(value):
+    with pytest.raises(InvalidInput, match=r"^classes"):
+        Circles(0.5).draw(2, classes=value)
+
+
+@pytest.mark.parametrize("value", [4, -1, 0.5, "red", None, True])
+def test_a_wrong_kind_is_named(value):
+    with pytest.raises(InvalidInput, match=r"^kind"):
+        Circles(0.5).conditions(value, 2)
+
+
+def test_more_than_memory_holds_is_refused_at_once():
+    for pixels, n in ((32, 700_000), (128, 42_000), (32, 10**30)):
+        with pytest.raises(InvalidInput, match=r"^n_per_class is more than fits into memory"):
+            Circles(0.5, pixels).draw(n)
+
+
+def test_text_that_is_a_number_and_whole_floats_are_taken():
+    assert Circles("1/4", pixels=16.0, noise="0") == Circles(0.25, 16, 0.0)
+    assert Circles(0.25, 16).to_dict() == {"contrast": 0.25, "pixels": 16, "noise": 1e-3}

@@ -1,0 +1,360 @@
+"""Variational diffusion: the three parts of the loss, the schedule, and the sampler."""
+
+import math
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from swingby.diffusion import vdm  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def schedule_of(low, high, **named):
+    return vdm.LinearSchedule(low, high, **named).double()
+
+
+def numbers(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def logistic(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def optimal(mean, variance):
+    """The noise expected in z, if data are N(mean, variance): sigma (z - alpha m) / var(z)."""
+
+    def denoiser(z, gamma, condition):
+        shape = (-1, *[1] * (z.dim() - 1))
+        a, s = vdm.alpha(gamma).reshape(shape), vdm.sigma(gamma).reshape(shape)
+        return s * (z - a * mean) / (a**2 * variance + s**2)
+
+    return denoiser
+
+
+def test_the_three_parts_by_hand():
+    # gamma(t) = -2 + 5 t; the denoiser says 0.25 z + 0.1 gamma + 0.5 c. Everything below is
+    # written out from Kingma et al. (2021), eqs. 11 to 18, in plain arithmetic.
+    x = [[0.3, -0.7], [1.1, 0.2]]
+    noise = [[0.5, -1.2], [0.4, 2.0]]
+    first = [[-0.3, 0.9], [1.5, -0.1]]
+    t, told, data_noise = [0.2, 0.9], [1.0, -2.0], 0.5
+    expected = []
+    for k in range(2):
+        gamma = -2 + 5 * t[k]
+        a, s = math.sqrt(logistic(-gamma)), math.sqrt(logistic(gamma))
+        diffusion = latent = reconstruction = 0.0
+        for i in range(2):
+            z = a * x[k][i] + s * noise[k][i]
+            guess = 0.25 * z + 0.1 * gamma + 0.5 * told[k]
+            diffusion += 0.5 * 5 * (noise[k][i] - guess) ** 2
+            mean, variance = math.sqrt(logistic(-3)) * x[k][i], logistic(3)
+            latent += 0.5 * (variance + mean**2 - 1 - math.log(variance))
+            z0 = math.sqrt(logistic(2)) * x[k][i] + math.sqrt(logistic(-2)) * first[k][i]
+            off = x[k][i] - z0 / math.sqrt(logistic(2))
+            reconstruction += off**2 / (2 * data_noise**2)
+            reconstruction += 0.5 * math.log(2 * math.pi * data_noise**2)
+        expected.append((diffusion, latent, reconstruction))
+
+    def denoiser(z, gamma, condition):
+        return 0.25 * z + 0.1 * gamma[:, None] + 0.5 * condition
+
+    def parts(chosen):
+        found = vdm.loss(
+            denoiser,
+            schedule_of(-2.0, 3.0),
+            numbers(*[x[k] for k in chosen]),
+            numbers(*[[told[k]] for k in chosen]),
+            t=numbers(*[t[k] for k in chosen]),
+            noise=numbers(*[noise[k] for k in chosen]),
+            first_noise=numbers(*[first[k] for k in chosen]),
+            data_noise=data_noise,
+        )
+        together = torch.stack([found.diffusion, found.latent, found.reconstruction], dim=1)
+        assert torch.allclose(found.total, together.sum(1), rtol=1e-15)
+        bits = found.total.mean().item() / (2 * math.log(2))
+        assert found.bits_per_dimension(2).item() == pytest.approx(bits, rel=1e-15)
+        return together.detach().numpy()
+
+    assert parts([0]) == pytest.approx(np.array(expected[:1]), rel=1e-12)
+    assert parts([0, 1]) == pytest.approx(np.array(expected), rel=1e-12)
+    assert parts([1, 0]) == pytest.approx(np.array(expected[::-1]), rel=1e-12)
+    # The first of the numbers, as they come out in 50 digits with mpmath.
+    assert expected[0] == pytest.approx(
+        (4.1933168721298808, 0.014914981617669644, 0.69518621511535771), rel=1e-13
+    )
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 4, 4), (2, 1, 5, 3)])
+def test_a_denoiser_that_knows_has_no_diffusion_loss_at_any_shape(shape):
+    rng = torch.Generator().manual_seed(0)
+    x, noise = torch.randn(2, 5, *shape, generator=rng, dtype=torch.float64)
+    found = vdm.loss(
+        lambda z, gamma, condition: noise,
+        schedule_of(-5.0, 10.0),
+        x,
+        torch.zeros(5, 1, dtype=torch.float64),
+        t=torch.linspace(0, 1, 5, dtype=torch.float64),
+        noise=noise,
+        first_noise=noise,
+    )
+    assert (found.diffusion == 0).all()
+    # The latent part by hand: 1 - sigma^2 = alpha^2 = 1 / (1 + e^10).
+    small = 1 / (1 + math.exp(10))
+    squares = (x**2).flatten(1).sum(1)
+    size = math.prod(shape)
+    by_hand = 0.5 * (small * squares - size * (small + math.log1p(-small)))
+    assert found.latent.tolist() == pytest.approx(by_hand.tolist(), rel=1e-9)
+
+
+def bound_of(variance, low, high, data_noise, schedule=None, nodes=60):
+    """The expected bound for x ~ N(0, v), one number: exact but for the integral over t.
+
+    Each part is a polynomial of degree two in x and the noise, so +-1 standard deviation, each
+    sign with each, gives the expectation itself. Times are the nodes of Gauss and Legendre.
+    """
+    times, weights = np.polynomial.legendre.leggauss(nodes)
+    times, weights = (times + 1) / 2, weights / 2
+    root = math.sqrt(variance)
+    corners = [(a * root, b) for a in (-1, 1) for b in (-1, 1)]
+    t = np.repeat(times, 4)
+    x = torch.tensor([a for a, _ in corners] * nodes, dtype=torch.float64)[:, None]
+    noise = torch.tensor([b for _, b in corners] * nodes, dtype=torch.float64)[:, None]
+    found = vdm.loss(
+        optimal(0.0, variance),
+        schedule or schedule_of(low, high),
+        x,
+        torch.zeros(len(x), 1, dtype=torch.float64),
+        t=torch.tensor(t),
+        noise=noise,
+        first_noise=noise,
+        data_noise=data_noise,
+    )
+    diffusion = float((found.diffusion.detach().numpy() * np.repeat(weights, 4)).sum() / 4)
+    return diffusion, found.latent.mean().item(), found.reconstruction.mean().item()
+
+
+@pytest.mark.parametrize("variance", [0.04, 1.0, 9.0])
+@pytest.mark.parametrize("ends", [(-5.0, 10.0), (-2.0, 1.0)])
+def test_the_bound_of_a_gaussian_in_closed_form(variance, ends):
+    low, high = ends
+    diffusion, latent, reconstruction = bound_of(variance, low, high, 0.3)
+    # E|eps - E[eps|z]|^2 = v / (v + e^gamma), which integrates to gamma - log(v + e^gamma).
+    area = high - low - math.log((variance + math.exp(high)) / (variance + math.exp(low)))
+    assert diffusion == pytest.approx(area / 2, rel=1e-10)
+    s2 = logistic(high)
+    assert latent == pytest.approx(0.5 * (s2 + (1 - s2) * variance - 1 - math.log(s2)), rel=1e-10)
+    by_hand = 0.5 * (math.exp(low) / 0.09 + math.log(2 * math.pi * 0.09))
+    assert reconstruction == pytest.approx(by_hand, rel=1e-10)
+
+
+def test_the_bound_is_tight_where_it_can_be():
+    # With s^2 = e^gamma_0 the bound is that of x + e^(gamma_0 / 2) noise; the optimal denoiser
+    # of a Gaussian attains the entropy, but for what pure noise at t = 1 still knows of x.
+    low, high, variance = -6.0, 20.0, 1.7
+    total = sum(bound_of(variance, low, high, math.exp(low / 2), nodes=100))
+    entropy = 0.5 * (1 + math.log(2 * math.pi * (variance + math.exp(low))))
+    assert total == pytest.approx(entropy, abs=1e-8)
+
+
+class Bent:
+    """A schedule with the ends of a line, and t^3 in between."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def __call__(self, t):
+        self.slope = 3 * (self.high - self.low) * t**2
+        return self.low + (self.high - self.low) * t**3
+
+
+@pytest.mark.parametrize("variance", [0.25, 4.0])
+def test_the_diffusion_part_does_not_depend_on_the_way_between_the_ends(variance):
+    straight = bound_of(variance, -4.0, 6.0, 0.1)
+    bent = bound_of(variance, -4.0, 6.0, 0.1, schedule=Bent(-4.0, 6.0))
+    assert bent == pytest.approx(straight, rel=1e-9)
+    # While the ends do count.
+    assert bound_of(variance, -4.0, 5.0, 0.1)[0] != pytest.approx(straight[0], rel=1e-4)
+
+
+def total_at(low, rise, x, noise):
+    schedule = schedule_of(0.0, 1.0)
+    with torch.no_grad():
+        schedule.start.fill_(low)
+        schedule.rise.fill_(rise)
+    found = vdm.loss(
+        lambda z, gamma, condition: torch.tanh(z) + 0.1 * gamma[:, None],
+        schedule,
+        x,
+        torch.zeros(3, 1, dtype=torch.float64),
+        t=numbers(0.1, 0.5, 0.8),
+        noise=noise,
+        first_noise=noise.flip(0),
+        data_noise=0.4,
+    )
+    return schedule, found
+
+
+def gradient(schedule, value):
+    parameters = [schedule.start, schedule.rise]
+    found = torch.autograd.grad(value.sum(), parameters, retain_graph=True, allow_unused=True)
+    return [0.0 if one is None else one.item() for one in found]
+
+
+@pytest.mark.parametrize("rise", [6.0, -6.0])
+def test_gradients_of_the_schedule(rise):
+    low, step = -3.0, 1e-5
+    x, noise = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1)).double()
+    schedule, found = total_at(low, rise, x, noise)
+    plain = [
+        (total_at(low + a, rise + b, x, noise)[1].total.sum().item()
+         - total_at(low - a, rise - b, x, noise)[1].total.sum().item()) / (2 * step)
+        for a, b in ((step, 0), (0, step))
+    ]  # fmt: skip
+    assert gradient(schedule, found.total) == pytest.approx(plain, rel=1e-7)
+    # By hand. Reconstruction: e^gamma_0 |n|^2 / (2 s^2), which gamma_1 does not enter.
+    squares = float((noise**2).sum())
+    by_hand = math.exp(low) * squares / (2 * 0.16)
+    assert gradient(schedule, found.reconstruction) == pytest.approx([by_hand, 0], rel=1e-12)
+    # Latent, with p = sigma_1^2: d/dgamma_1 = - (1 - p) (p |x|^2 + n (1 - p)) / 2.
+    p = logistic(low + 6.0)
+    by_hand = -0.5 * (1 - p) * (p * float((x**2).sum()) + x.numel() * (1 - p))
+    sign = math.copysign(1, rise)
+    assert gradient(schedule, found.latent) == pytest.approx([by_hand, sign * by_hand], rel=1e-10)
+    # Of the diffusion part, only finite differences are at hand; here, that it is there at all.
+    assert all(abs(one) > 1e-3 for one in gradient(schedule, found.diffusion))
+
+
+def test_the_schedule():
+    schedule = vdm.LinearSchedule(-4.0, 8.0)
+    t = torch.tensor([0.0, 0.25, 1.0])
+    assert schedule(t).tolist() == [-4.0, -1.0, 8.0]
+    assert schedule.slope.item() == 12.0
+    assert [one.requires_grad for one in schedule.parameters()] == [True, True]
+    fixed = vdm.LinearSchedule(-4.0, 8.0, learned=False)
+    assert [one.requires_grad for one in fixed.parameters()] == [False, False]
+    with torch.no_grad():
+        schedule.rise.neg_()
+    # Gamma never falls, wherever training takes the rise.
+    assert schedule(t).tolist() == [-4.0, -1.0, 8.0]
+    assert schedule.slope.item() == 12.0
+
+
+def test_alpha_and_sigma():
+    for gamma in (-30.0, -5.0, 0.0, 2.0, 30.0):
+        a, s = (float(one(numbers(gamma))) for one in (vdm.alpha, vdm.sigma))
+        assert a**2 + s**2 == pytest.approx(1, rel=1e-15)
+        # The signal-to-noise ratio is e^-gamma.
+        assert a**2 / s**2 == pytest.approx(math.exp(-gamma), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 128])
+def test_spread_times_one_in_every_part_each_uniform(n):
+    generator = torch.Generator().manual_seed(n)
+    many = torch.stack([vdm.spread_times(n, generator) for _ in range(4000)]).double()
+    assert many.shape == (4000, n)
+    assert 0 <= many.min() <= many.max() < 1
+    # One in each part of length 1/n; where they begin is rounded in single precision.
+    shifted = (many - many[:, :1]) * n
+    assert torch.allclose(shifted.round() - shifted, torch.zeros(()).double(), atol=1e-4 * n)
+    assert (torch.sort(shifted.round().long() % n, dim=1).values == torch.arange(n)).all()
+    # Each by itself is uniform: Kolmogorov and Smirnov at a level of one in a million.
+    for place in {0, n // 2, n - 1}:
+        ranked = np.sort(many[:, place].numpy())
+        grid = np.arange(4001) / 4000
+        gap = max(np.abs(ranked - grid[1:]).max(), np.abs(ranked - grid[:-1]).max())
+        assert gap < 2.7 / math.sqrt(4000)
+
+
+def moments(mean, variance, low, high, steps):
+    """Mean and variance of what the sampler makes, by its recursion in plain arithmetic.
+
+    z_s given z_t and the exact x is Gaussian; with the estimate in place of x it is affine in z.
+    Written from the posterior q(z_s | z_t, x), with x estimated by (z - sigma eps) / alpha.
+    """
+    m, v = 0.0, 1.0
+    for k in range(steps):
+        now, later = (high + (low - high) * one / steps for one in (k, k + 1))
+        a_t, s_t, a_s, s_s = (math.sqrt(logistic(one)) for one in (-now, now, -later, later))
+        # q(z_t | z_s): ratio of alphas, and the variance that is added between s and t.
+        ratio = a_t / a_s
+        added = s_t**2 - ratio**2 * s_s**2
+        on_z = ratio * s_s**2 / s_t**2
+        on_x = a_s * added / s_t**2
+        # E[x | z] = (z - s_t eps) / a_t, with the eps expected.
+        spread = a_t**2 * variance + s_t**2
+        slope = (1 - s_t**2 / spread) / a_t
+        offset = s_t**2 * mean / spread
+        m = (on_z + on_x * slope) * m + on_x * offset
+        v = (on_z + on_x * slope) ** 2 * v + added * s_s**2 / s_t**2
+    return m / math.sqrt(logistic(-low)), v / logistic(-low)
+
+
+@pytest.mark.parametrize(("steps", "n"), [(1, 400_000), (7, 200_000), (1000, 4000)])
+def test_samples_of_a_gaussian_against_the_recursion(steps, n):
+    mean, variance, low, high = 1.5, 0.4, -5.0, 8.0
+    made = vdm.sample(
+        optimal(mean, variance),
+        schedule_of(low, high),
+        torch.zeros(n, 1, dtype=torch.float64),
+        (2,),
+        steps=steps,
+        generator=torch.Generator().manual_seed(steps),
+    ).flatten()
+    m, v = moments(mean, variance, low, high, steps)
+    # Five standard errors.
+    count = made.numel()
+    assert float(made.mean()) == pytest.approx(m, abs=5 * math.sqrt(v / count))
+    assert float(made.var()) == pytest.approx(v, rel=5 * math.sqrt(2 / count))
+
+
+def test_many_steps_lead_to_the_distribution_itself():
+    # z_0 / alpha_0 has the variance of the data and of the noise that is left at t = 0.
+    mean, variance, low = 1.5, 0.4, -12.0
+    errors = []
+    for steps in (100, 1000, 10_000):
+        m, v = moments(mean, variance, low, 10.0, steps)
+        errors.append((abs(m - mean), abs(v - variance)))
+    # Of first order in the length of a step.
+    assert errors[1][1] < 0.15 * errors[0][1]
+    assert errors[2][1] < 0.15 * errors[1][1]
+    assert errors[2][0] < 2e-4
+    assert errors[1][1] < 0.01
+
+
+def test_every_step_of_the_sampler_with_the_same_noise():
+    # A second implementation, number by number, that is handed the same random numbers.
+    low, high, steps, n = -3.0, 4.0, 5, 4
+
+    def denoiser(z, gamma, condition):
+        return 0.3 * z + 0.05 * gamma[:, None] + condition
+
+    told = torch.arange(n, dtype=torch.float64)[:, None] / 10
+    seen = []
+    made = vdm.sample(
+        denoiser,
+        schedule_of(low, high),
+        told,
+        (3,),
+        steps=steps,
+        generator=torch.Generator().manual_seed(9),
+        watch=lambda k, z: seen.append((k, z.clone())),
+    )
+    generator = torch.Generator().manual_seed(9)
+    z = torch.randn((n, 3), generator=generator, dtype=torch.float64).tolist()
+    for k in range(steps):
+        fresh = torch.randn((n, 3), generator=generator, dtype=torch.float64).tolist()
+        now, later = (high + (low - high) * one / steps for one in (k, k + 1))
+        kappa = 1 - math.exp(later - now)
+        for i in range(n):
+            for j in range(3):
+                guess = 0.3 * z[i][j] + 0.05 * now + i / 10
+                mean = z[i][j] - math.sqrt(logistic(now)) * kappa * guess
+                mean *= math.sqrt(logistic(-later) / logistic(-now))
+                z[i][j] = mean + math.sqrt(logistic(later) * kappa) * fresh[i][j]
+        assert seen[k][0] == k + 1
+        assert seen[k][1].numpy() == pytest.approx(np.array(z), rel=1e-10, abs=1e-12)
+    assert made.numpy() == pytest.approx(np.array(z) / math.sqrt(logistic(-low)), rel=1e-10)
