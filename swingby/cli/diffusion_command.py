@@ -21,7 +21,7 @@ _PICTURES = (".png", ".pdf", ".svg")
 
 
 @click.command()
-@click.argument("what", metavar="tiny|small|paper|STUDY.json")
+@click.argument("what", metavar="tiny|small|paper|recorded|STUDY.json")
 @click.option("--contrast", multiple=True, metavar="X", help="Others than the preset's: 0.1,0.8.")
 @click.option("--seed", default="0", metavar="N", help="The first seed.")
 @click.option("--seeds", metavar="N", help="That many. Default: as many as the preset has.")
@@ -51,17 +51,18 @@ def diffusion(
 
     A preset is trained into a folder, at several contrasts between red and blue and with several
     seeds; the same command goes on where it was stopped. A study that was written, study.json, is
-    only judged again. Exit code 0: every prediction is supported, 1: some are not, 3: none is
-    refuted, but some are undecided.
+    only judged again; recorded is the one in the documentation. Exit code 0: every prediction is
+    supported, 1: some are not, 3: none is refuted, but some are undecided.
 
     \b
     swingby diffusion tiny
     swingby diffusion small --out small --plot small.png
     swingby diffusion small/study.json
+    swingby diffusion recorded
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     for name, path in (("plot", plot), ("film", film), ("data", sheet)):
         _check_picture(name, path)
-    if what.endswith(".json"):
+    if what == "recorded" or what.endswith(".json"):
         study, folder = _read(what, film, contrast, seeds)
     else:
         folder = Path(f"swingby-diffusion-{what}" if out is None else out)
@@ -114,11 +115,15 @@ def _trained(preset: Preset, folder: Path, workers: str | None, device: str) -> 
 def _read(
     what: str, film: str | None, contrast: tuple[str, ...], seeds: str | None
 ) -> tuple[Study, Path]:
-    from swingby.diffusion.study import Study
+    from swingby.diffusion.study import Study, recorded_study
 
     for name, value in (("contrast", contrast), ("seeds", seeds)):
         if value:
             raise InvalidInput(name, value, "belongs to training; a study has its own")
+    if what == "recorded":
+        if film is not None:
+            raise InvalidInput("film", film, "needs the folder in which the study was trained")
+        return recorded_study(), Path()
     folder = Path(what).parent
     if film is not None and not (folder / "preset.json").exists():
         raise InvalidInput("film", film, "needs the folder in which the study was trained")

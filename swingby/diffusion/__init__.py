@@ -32,6 +32,7 @@ _HOME = {
     "predict_vectors": "swingby.diffusion.vectors.predict",
     "preset_of": "swingby.diffusion.presets",
     "responses": "swingby.diffusion.learning",
+    "recorded_study": "swingby.diffusion.study",
     "run_study": "swingby.diffusion.studying",
     "sample": "swingby.diffusion.vdm",
     "train_classifier": "swingby.diffusion.classifier",
@@ -62,6 +63,7 @@ __all__ = [
     "measure",
     "predict_vectors",
     "preset_of",
+    "recorded_study",
     "responses",
     "run_study",
     "sample",
@@ -82,7 +84,7 @@ if TYPE_CHECKING:
     from swingby.diffusion.preset import Preset
     from swingby.diffusion.presets import PRESETS, preset_of
     from swingby.diffusion.signals import Signals, measure
-    from swingby.diffusion.study import Study
+    from swingby.diffusion.study import Study, recorded_study
     from swingby.diffusion.studying import run_study
     from swingby.diffusion.train import train_course
     from swingby.diffusion.unet import UNet

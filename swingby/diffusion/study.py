@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,29 @@ class Study:
             if isinstance(error, InvalidInput):
                 raise
             raise InvalidInput("study", "a file", f"cannot be read ({error})") from None
+        jobs = {(contrast, seed) for contrast in preset.contrasts for seed in preset.seeds}
+        if not {(one.contrast, one.seed) for one in courses} <= jobs:
+            raise InvalidInput("courses", "others", "must have contrasts and seeds of the preset")
+        if not {one.contrast for one in courses} <= set(accuracy):
+            raise InvalidInput("classifier", accuracy, "must have an accuracy for every contrast")
         return cls(preset, courses, accuracy, made_with)
+
+
+def recorded_study() -> Study:
+    """The study of preset small that the documentation shows.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> study = recorded_study()
+    >>> study.preset.name, len(study.courses)
+    ('small', 15)
+    """
+    source = resources.files("swingby") / "data" / "diffusion_small.json"
+    return Study.from_dict(json.loads(source.read_text(encoding="utf-8")))
 
 
 def _judged(plain: dict[str, Any]) -> tuple[float, float]:

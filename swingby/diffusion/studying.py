@@ -89,7 +89,7 @@ def run_study(
     _, place = usable_device("cpu" if device is None else device)
     default = _ON_GPU if place.type == "cuda" else _cores()
     count = numbers.whole(default if workers is None else workers, "workers", 1)
-    root = usable_folder(folder)
+    root = usable_folder(folder, "folder")
     jobs = [(contrast, seed) for contrast in preset.contrasts for seed in preset.seeds]
     with _alone(root), StudyProgress(preset, jobs, shown=progress) as report:
         _claim(root, preset)
@@ -145,7 +145,9 @@ def _claim(root: Path, preset: Preset) -> None:
             raise InvalidInput("folder", root, "must belong to this preset, or be empty")
         return
     try:
-        path.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+        other = path.with_suffix(f".{os.getpid()}")
+        other.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+        other.replace(path)
     except OSError as error:
         raise InvalidInput("folder", root, f"must be writable ({error.strerror})") from None
 

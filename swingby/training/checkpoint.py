@@ -74,13 +74,15 @@ def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any)
             other.unlink(missing_ok=True)
 
 
-def usable_folder(checkpoint: object) -> Path:
+def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
     """A folder that can be written to, before hours of training are spent.
 
     Parameters
     ----------
     checkpoint : object
         As the caller gave it.
+    name : str
+        Used in the error.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def usable_folder(checkpoint: object) -> Path:
         Without safetensors.
     """
     if not isinstance(checkpoint, (str, Path)) or not str(checkpoint).strip():
-        raise InvalidInput("checkpoint", checkpoint, "must be the path of a folder")
+        raise InvalidInput(name, checkpoint, "must be the path of a folder")
     load_library()
     folder = Path(checkpoint)
     try:
@@ -102,12 +104,12 @@ def usable_folder(checkpoint: object) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except (OSError, ValueError) as error:
-        raise _unwritable(folder, error) from None
+        raise _unwritable(folder, error, name) from None
 
 
-def _unwritable(folder: Path, error: Exception) -> InvalidInput:
+def _unwritable(folder: Path, error: Exception, name: str = "checkpoint") -> InvalidInput:
     reason = getattr(error, "strerror", None) or str(error)
-    return InvalidInput("checkpoint", folder, f"must be a folder to write to ({reason})")
+    return InvalidInput(name, folder, f"must be a folder to write to ({reason})")
 
 
 def foreign(path: Path, error: Exception) -> InvalidInput:
