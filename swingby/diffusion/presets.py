@@ -29,12 +29,12 @@ PAPER = Preset(
 SMALL = Preset(
     "small",
     contrasts=(0.2, 0.3, 0.45, 0.6, 0.8),
-    seeds=(0, 1, 2),
+    seeds=(0, 1, 2, 3, 4),
     pixels=16,
     layout=Layout((16, 32), blocks=1, heads=2, patch=2, centre=_CENTRE, gain=_GAIN),
     images_per_class=8192,
     batch=32,
-    steps=7000,
+    steps=4000,
     learning_rate=2e-3,
     weight_decay=0.3,
     averaging=0.995,
@@ -84,5 +84,5 @@ def preset_of(name: object) -> Preset:
     (16, (64, 128, 256))
     """
     if not isinstance(name, str) or name not in PRESETS:
-        raise InvalidInput("preset", name, f"must be {', '.join(PRESETS)}")
+        raise InvalidInput("preset", name, "must be tiny, small or paper")
     return PRESETS[name]
