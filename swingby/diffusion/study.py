@@ -192,7 +192,7 @@ def recorded_study() -> Study:
     --------
     >>> study = recorded_study()
     >>> study.preset.name, len(study.courses)
-    ('small', 15)
+    ('small', 25)
     """
     source = resources.files("swingby") / "data" / "diffusion_small.json"
     return Study.from_dict(json.loads(source.read_text(encoding="utf-8")))

@@ -117,7 +117,7 @@ def test_through_json_and_back(name):
 
 @pytest.mark.parametrize("name", ["huge", "", None, 3, ["tiny"]])
 def test_presets_are_called_by_name(name):
-    with pytest.raises(InvalidInput, match=r"^preset must be tiny, small, paper"):
+    with pytest.raises(InvalidInput, match=r"^preset must be tiny, small or paper"):
         preset_of(name)
 
 
