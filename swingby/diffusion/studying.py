@@ -243,6 +243,9 @@ def _work(k: int, preset: Preset, contrast: float, seed: int, root: Path, device
     if place.type == "cuda" and preset.precision != "float32":
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     folder = course_folder(root, contrast, seed)
-    return train_course(
+    course = train_course(
         preset, contrast, seed, classifier, folder, device=place, told=lambda step: _told(k, step)
     )
+    # Also where there was nothing left to train.
+    _told(k, preset.steps)
+    return course

@@ -55,7 +55,7 @@ def train_course(
     until : int, optional
         Stop early, before this step; the course is then unfinished.
     told : callable, optional
-        Is given the step it goes on from, and the number of every step that is done.
+        Is given the number of every step that is done.
 
     Returns
     -------
@@ -97,8 +97,6 @@ def train_course(
     def keep() -> None:
         checkpoint.write(path, record.identity, state.step, state.tensors(), torch)
 
-    if told is not None:
-        told(state.step)
     began = time.monotonic() - (lines[-1]["seconds"] if lines else 0.0)
     try:
         while True:

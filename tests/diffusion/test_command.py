@@ -105,6 +105,7 @@ def test_wrong_input(words, name, tmp_path, monkeypatch, capsys):
 def test_tiny_from_the_command_line(tmp_path, monkeypatch, capsys):
     """One course: files, pictures, undecided verdicts; the second call has nothing left to do."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "250")
     words = ["diffusion", "tiny", "--contrast", "0.8", "--out", "here"]
     assert cli.run([*words, "--plot", "fig.png", "--film", "film.png", "--data", "19.png"]) == 3
     out = capsys.readouterr().out

@@ -21,7 +21,7 @@ class Mutant:
         Node ids below ``tests/``; fast, and at least one must fail. Tests that shrink their
         failures are slow here.
     slow : bool
-        Compiling what is mutated takes long: for ``make test-full`` alone.
+        Compiling what is mutated takes long, or its tests train: for ``make test-full`` alone.
     """
 
     name: str
@@ -1557,6 +1557,7 @@ MUTANTS = (
         "OTHER_CLASS = (2, 1)",
         "OTHER_CLASS = (2, 2)",
         (_SIGNALS + "registered_signals_in_closed_form",),
+        slow=True,
     ),
     Mutant(
         "distances of mean images keep the bias of their noise",
@@ -1564,6 +1565,7 @@ MUTANTS = (
         "    products[:, :, np.arange(count), np.arange(count)] = 0\n",
         "",
         (_SIGNALS + "few_batches_leave_no_bias_in_the_distance",),
+        slow=True,
     ),
     Mutant(
         "seeds that never learn are left out of the mean",
@@ -1599,6 +1601,7 @@ MUTANTS = (
         "return integrals.SIGNAL * (2.0",
         "return 5.0 * (2.0",
         (f"{_VECTORS}vector_input.py::test_numbers_are_read_exactly",),
+        slow=True,
     ),
     Mutant(
         "U U^T runs on the clock of one layer",
@@ -1609,6 +1612,7 @@ MUTANTS = (
             f"{_VECTORS}vector_predictions.py::test_a_plain_prediction_is_a_good_one",
             f"{_VECTORS}vector_input.py::test_numbers_are_read_exactly",
         ),
+        slow=True,
     ),
     Mutant(
         "pairs of noise of one sign",
@@ -1616,6 +1620,7 @@ MUTANTS = (
         "torch.cat([noise, -noise], 1)",
         "torch.cat([noise, noise], 1)",
         (f"{_VECTORS}theory.py::test_with_pairs_of_noise_the_gradient_is_that_of_the_moment",),
+        slow=True,
     ),
     Mutant(
         "clusters in a row, each with times of its own",
@@ -1623,6 +1628,7 @@ MUTANTS = (
         "np.tile(np.diag(task.test_point), (setting.batch, 1))",
         "np.repeat(np.diag(task.test_point), setting.batch, 0)",
         (f"{_VECTORS}vector_training.py::test_points_are_those_of_the_task",),
+        slow=True,
     ),
     Mutant(
         "the denoiser adds what it should take away",
@@ -1630,6 +1636,7 @@ MUTANTS = (
         "return z - signal * made",
         "return z + signal * made",
         (f"{_VECTORS}theory.py::test_the_diffusion_loss_is_the_loss_of_the_task",),
+        slow=True,
     ),
     Mutant(
         "the noisy data are read with the wrong gain",
@@ -1637,6 +1644,7 @@ MUTANTS = (
         "((1 - noise) / noise) * z",
         "(1 - noise) * z",
         (f"{_VECTORS}theory.py::test_where_both_are_read_the_loss_is_the_form",),
+        slow=True,
     ),
     Mutant(
         "the form M without the noise",
@@ -1644,6 +1652,7 @@ MUTANTS = (
         "found[:, 1, 1] = copied * signal + integrals.NOISE",
         "found[:, 1, 1] = copied * signal",
         (f"{_VECTORS}theory.py::test_the_form_is_the_integral_of_its_definition",),
+        slow=True,
     ),
     Mutant(
         "times of a batch that do not vary",
@@ -1651,6 +1660,7 @@ MUTANTS = (
         "/ (s * s * m)) + _covariance(by_offset)",
         "/ (s * s * m))",
         (f"{_VECTORS}theory.py::test_batches_vary_as_they_are_said_to",),
+        slow=True,
     ),
     Mutant(
         "half the scatter of growth",
@@ -1660,6 +1670,7 @@ MUTANTS = (
         (
             f"{_VECTORS}vector_predictions.py::test_scatter_of_growth_is_what_the_noise_of_batches_makes_it",
         ),
+        slow=True,
     ),
     Mutant(
         "the sampled map without the part of the data",
@@ -1667,6 +1678,7 @@ MUTANTS = (
         "k * (W - (1 - d) * (P @ found))",
         "k * W",
         (f"{_VECTORS}theory.py::test_where_both_are_read_samples_have_the_mean_of_the_recursion",),
+        slow=True,
     ),
     Mutant(
         "a swing that is noise counts",
@@ -1674,6 +1686,7 @@ MUTANTS = (
         "return max(TURN, NOISE_TURN",
         "return min(TURN, NOISE_TURN",
         (f"{_VECTORS}vector_predictions.py::test_the_noise_of_batches_is_no_swing",),
+        slow=True,
     ),
     Mutant(
         "a start too large counts as inside",
@@ -1681,6 +1694,7 @@ MUTANTS = (
         "if setting.omega > LARGEST_OMEGA:\n            return",
         "if setting.omega > 100 * LARGEST_OMEGA:\n            return",
         (f"{_VECTORS}vector_predictions.py::test_outside_its_range_there_is_no_number",),
+        slow=True,
     ),
     Mutant(
         "two layers that read both start along the wrong direction",
@@ -1690,6 +1704,7 @@ MUTANTS = (
         (
             f"{_VECTORS}vector_predictions.py::test_training_where_signals_are_small_has_a_ratio_of_its_own",
         ),
+        slow=True,
     ),
     # image diffusion
     Mutant(
@@ -1768,6 +1783,7 @@ MUTANTS = (
         "    state.whole = False\n",
         "    state.whole = True\n",
         (_IMAGES + "training_images.py::test_ctrl_c",),
+        slow=True,
     ),
     Mutant(
         "losses before a save are forgotten when a course goes on",
@@ -1775,6 +1791,7 @@ MUTANTS = (
         '        self.sums = kept["sums"].to(self.sums)\n',
         "",
         (_IMAGES + "training_images.py::test_stopped_at_saves_and_between",),
+        slow=True,
     ),
     Mutant(
         "the running mean is not read again",
@@ -1782,6 +1799,7 @@ MUTANTS = (
         '            self.mean.load_state_dict(_under(kept, "mean."))',
         "            pass",
         (_IMAGES + "training_images.py::test_stopped_at_saves_and_between",),
+        slow=True,
     ),
     Mutant(
         "saves later than the checkpoint are kept",
@@ -1789,6 +1807,7 @@ MUTANTS = (
         'for line in self.lines() if line["step"] <= step]',
         "for line in self.lines()]",
         (_IMAGES + "training_images.py::test_saves_later_than_the_checkpoint_are_made_again",),
+        slow=True,
     ),
     Mutant(
         "images are made with the weights of the moment",
@@ -1796,6 +1815,7 @@ MUTANTS = (
         "called = _called(state.mean, preset, device)",
         "called = _called(state.network, preset, device)",
         (_IMAGES + "training_images.py::test_averaging_is_what_makes_the_images",),
+        slow=True,
     ),
     Mutant(
         "the best contrast decides about the classifier",
@@ -1803,6 +1823,7 @@ MUTANTS = (
         "return min(self.accuracy.values()) >= ENOUGH",
         "return max(self.accuracy.values()) >= ENOUGH",
         (_IMAGES + "classifier.py::test_the_worst_contrast_counts",),
+        slow=True,
     ),
     Mutant(
         "pickles among the images are read",
@@ -1810,5 +1831,6 @@ MUTANTS = (
         "np.load(path, allow_pickle=False)",
         "np.load(path, allow_pickle=True)",
         (_IMAGES + "malicious_files.py::test_pickles_among_the_images",),
+        slow=True,
     ),
 )

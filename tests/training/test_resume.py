@@ -212,7 +212,7 @@ def test_damaged_checkpoints_are_refused_and_nothing_is_run(kept, damage, monkey
     else:
         path.unlink()
         path.mkdir()
-    with pytest.raises(InvalidInput, match=r"^checkpoint must hold checkpoints"):
+    with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint"):
         train(SETTINGS["sgd"], checkpoint=folder)
     assert not mark.exists()
 
@@ -233,7 +233,7 @@ def test_contents_that_do_not_fit_are_refused(kept, change):
     else:
         del tensors["engine weight1"]
     save_file(tensors, path, metadata=header)
-    with pytest.raises(InvalidInput, match=r"^checkpoint must hold checkpoints"):
+    with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint"):
         train(SETTINGS["sgd"], checkpoint=folder)
 
 
