@@ -218,14 +218,18 @@ def _begin(done: Any, parent: int) -> None:
     global _told
     torch.set_num_threads(1)
 
+    def orphaned() -> bool:
+        # A pool of threads works in the process of the study itself.
+        return parent not in (os.getpid(), os.getppid())
+
     def told(k: int, step: int) -> None:
         done[k] = step
-        if done[-1] or os.getppid() != parent:
+        if done[-1] or orphaned():
             # Nobody waits for the result; a new study might already write to the same folder.
             raise KeyboardInterrupt
 
     def leave() -> None:
-        while os.getppid() == parent:
+        while not orphaned():
             time.sleep(_GLANCE)
         # A course that is under way stops at its next step, and is written down first.
         time.sleep(_GRACE)
