@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import json_text, terminal_width, whole
+from swingby.cli.given import PICTURES, check_target, json_text, terminal_width, whole
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
     from swingby.diffusion.preset import Preset
     from swingby.diffusion.study import Study
-
-_PICTURES = (".png", ".pdf", ".svg")
 
 
 @click.command()
@@ -61,7 +59,8 @@ def diffusion(
     swingby diffusion recorded
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     for name, path in (("plot", plot), ("film", film), ("data", sheet)):
-        _check_picture(name, path)
+        if path is not None:
+            check_target(name, path, PICTURES)
     if what == "recorded" or what.endswith(".json"):
         study, folder = _read(what, film, contrast, seeds)
     else:
@@ -70,17 +69,6 @@ def diffusion(
         study = _trained(preset, folder, workers, device)
     _draw(study, folder, plot, film, sheet)
     return _tell(study, representation, as_json=as_json)
-
-
-def _check_picture(name: str, path: str | None) -> None:
-    """Refuse a picture before the training rather than after it."""
-    if path is None:
-        return
-    if Path(path).suffix not in _PICTURES:
-        raise InvalidInput(name, path, f"must end in {', '.join(_PICTURES)}")
-    folder = Path(path).resolve().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InvalidInput(name, path, "must lie in a folder that can be written to")
 
 
 def _preset(what: str, contrast: tuple[str, ...], seed: str, seeds: str | None) -> Preset:

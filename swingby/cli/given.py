@@ -36,6 +36,32 @@ _OPTIONS = (
 )
 
 
+#: Endings of the pictures that commands draw.
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def check_target(name: str, path: str, endings: tuple[str, ...]) -> None:
+    """Refuse a file to write before long work rather than after it.
+
+    Parameters
+    ----------
+    name : str
+        Of the option, used in the error.
+    path : str
+    endings : tuple of str
+
+    Raises
+    ------
+    InvalidInput
+        If it has another ending, or lies where nothing can be written.
+    """
+    if Path(path).suffix not in endings:
+        raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
+    folder = Path(path).resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InvalidInput(name, path, "must lie in a folder that can be written to")
+
+
 @dataclass(frozen=True)
 class Given:
     """The shared options as text, the way they were typed."""

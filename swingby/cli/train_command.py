@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import json_text, task_of, terminal_width, whole
+from swingby.cli.given import PICTURES, check_target, json_text, task_of, terminal_width, whole
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
     from swingby.training import Setting, TrainingRun
-
-_PICTURES = (".png", ".pdf", ".svg")
 
 _OPTIONS = (
     click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
@@ -76,7 +73,9 @@ def train(**given: Any) -> int:
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.training import train as run_training
 
-    _check_files(given["out"], given["plot"])
+    for name, endings in (("out", (".npz",)), ("plot", PICTURES)):
+        if given[name] is not None:
+            check_target(name, given[name], endings)
     setting = _setting(given)
     count = whole(given["seeds"], "seeds") or 1
     if count > _MOST_SEEDS:
@@ -100,18 +99,6 @@ def train(**given: Any) -> int:
 
 #: A typing error should not make a million settings before memory is looked at.
 _MOST_SEEDS = 100_000
-
-
-def _check_files(out: str | None, plot: str | None) -> None:
-    """Refuse a file before the training rather than after it."""
-    for name, path, endings in (("out", out, (".npz",)), ("plot", plot, _PICTURES)):
-        if path is None:
-            continue
-        if Path(path).suffix not in endings:
-            raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
-        folder = Path(path).resolve().parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            raise InvalidInput(name, path, "must lie in a folder that can be written to")
 
 
 def _setting(given: dict[str, Any]) -> Setting:

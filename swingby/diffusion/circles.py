@@ -26,6 +26,8 @@ HELD_OUT = 3
 CONCEPTS = ("colour", "size")
 #: Numbers a network is told about an image: the radius and the three colour channels.
 CONDITION = 4
+#: Radius and colours vary within a class by up to these, the last times the contrast.
+RADIUS_JITTER, COLOUR_JITTER = 0.15, 1 / 8
 #: A typing error should not fill the memory.
 MOST_PIXELS = 128
 MOST_IMAGES = 2_000_000
@@ -168,7 +170,7 @@ class Circles:
         kinds = np.repeat(np.array(classes, dtype=np.int64), n)
         labels = np.stack(np.divmod(kinds, 2), axis=1)
         conditions = np.stack([self.means(divmod(kind, 2)) for kind in range(4)])[kinds]
-        reach = np.array([0.15, *[self.contrast / 8] * 3])
+        reach = np.array([RADIUS_JITTER, *[self.contrast * COLOUR_JITTER] * 3])
         conditions += reach * generator.uniform(-1, 1, conditions.shape)
         centres = generator.uniform(-0.5, 0.5, (len(kinds), 2))
         grounds = generator.uniform(0.8, 1.0, (len(kinds), 3))

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Width of the smoothing of paths, in saves, as in the public code of the paper.
-_SMOOTHING = 2.0
 #: Rows of a film strip: one image of each training class, then four held out.
 _ROWS = (*CLASS_NAMES[:3], *[CLASS_NAMES[3]] * 4)
 _CORNERS = ((0, 0), (0, 1), (1, 0))
@@ -268,5 +266,5 @@ def _path(study: Study, contrast: float, *, smoothed: bool) -> tuple[Floats, Flo
     begins = [start(one) for one in courses]
     first = max((one for one in begins if one is not None), default=0)
     if smoothed:
-        path = smooth(path, _SMOOTHING)
+        path = smooth(path)
     return steps[first:].astype(np.float64), path[first:]

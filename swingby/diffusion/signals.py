@@ -30,7 +30,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.diffusion.circles import TRAINING_CLASSES, Circles
+from swingby.diffusion.circles import (
+    COLOUR_JITTER,
+    RADIUS_JITTER,
+    TRAINING_CLASSES,
+    Circles,
+)
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
@@ -44,8 +49,6 @@ if TYPE_CHECKING:
 REPRESENTATIONS = ("registered", "pixels", "condition")
 #: Class with which 00 is compared, for colour and for size.
 OTHER_CLASS = (2, 1)
-#: Radius and colours vary within a class by up to these, the last times the contrast.
-RADIUS_JITTER, COLOUR_JITTER = 0.15, 1 / 8
 #: Draws of radius and colours at each place.
 JITTERS = 32
 #: Images of each class in one batch of unregistered ones.

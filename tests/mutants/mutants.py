@@ -1752,8 +1752,8 @@ MUTANTS = (
     Mutant(
         "colours vary by a quarter of the contrast",
         "diffusion/circles.py",
-        "[self.contrast / 8] * 3",
-        "[self.contrast / 4] * 3",
+        "[self.contrast * COLOUR_JITTER] * 3",
+        "[self.contrast * 2 * COLOUR_JITTER] * 3",
         (_IMAGES + "circles.py::test_ranges_of_what_is_drawn",),
     ),
     Mutant(

@@ -17,8 +17,8 @@ from swingby.diffusion.vectors.comparison import (
 from swingby.diffusion.vectors.predict import predict_vectors
 from swingby.diffusion.vectors.prediction import VectorPrediction
 from swingby.diffusion.vectors.result import VectorRun
-from swingby.diffusion.vectors.setting import VectorSetting
-from swingby.diffusion.vectors.train import require_settings, train_vectors
+from swingby.diffusion.vectors.setting import VectorSetting, require_settings
+from swingby.diffusion.vectors.train import train_vectors
 
 NAN = math.nan
 

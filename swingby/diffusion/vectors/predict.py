@@ -10,8 +10,7 @@ import numpy as np
 from swingby.diffusion.vectors.both import both_law
 from swingby.diffusion.vectors.laws import Law, sim_law
 from swingby.diffusion.vectors.prediction import INSIDE, VectorPrediction
-from swingby.diffusion.vectors.setting import VectorSetting
-from swingby.errors import InvalidInput
+from swingby.diffusion.vectors.setting import VectorSetting, require_settings
 
 
 @overload
@@ -61,12 +60,7 @@ def predict_vectors(
     """
     if isinstance(settings, VectorSetting):
         return _predict(settings)
-    if not isinstance(settings, (list, tuple)) or not settings:
-        raise InvalidInput("settings", settings, "must be a VectorSetting or a list of them")
-    for one in settings:
-        if not isinstance(one, VectorSetting):
-            raise InvalidInput("settings", one, "must be VectorSettings")
-    return [_predict(one) for one in settings]
+    return [_predict(one) for one in require_settings(settings)]
 
 
 def _predict(setting: VectorSetting) -> VectorPrediction:

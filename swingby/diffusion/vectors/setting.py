@@ -212,3 +212,29 @@ def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
     scale = math.sqrt(2 * setting.omega / h)
     first = scale * generator.standard_normal((h, inputs))
     return (first, scale * generator.standard_normal((s, h)))
+
+
+def require_settings(settings: object) -> tuple[VectorSetting, ...]:
+    """One setting or several as a tuple.
+
+    Parameters
+    ----------
+    settings : VectorSetting or sequence of VectorSetting
+
+    Returns
+    -------
+    tuple of VectorSetting
+
+    Raises
+    ------
+    InvalidInput
+        If there is none, or something else among them.
+    """
+    if isinstance(settings, VectorSetting):
+        return (settings,)
+    if not isinstance(settings, (list, tuple)) or not settings:
+        raise InvalidInput("settings", settings, "must be a VectorSetting or a list of them")
+    for one in settings:
+        if not isinstance(one, VectorSetting):
+            raise InvalidInput("settings", one, "must be VectorSettings")
+    return tuple(settings)

@@ -13,7 +13,7 @@ from swingby.diffusion.vectors import integrals
 from swingby.diffusion.vectors.draws import batches
 from swingby.diffusion.vectors.model import denoiser
 from swingby.diffusion.vectors.result import VectorRun
-from swingby.diffusion.vectors.setting import VectorSetting, initial_weights
+from swingby.diffusion.vectors.setting import VectorSetting, initial_weights, require_settings
 from swingby.errors import InvalidInput
 
 #: Weights that are kept of a run, over all steps.
@@ -33,32 +33,6 @@ def schedule_of(setting: VectorSetting) -> vdm.LinearSchedule:
     """
     fixed = vdm.LinearSchedule(integrals.GAMMA_MIN, integrals.GAMMA_MAX, learned=False)
     return fixed.to(getattr(torch, setting.precision))
-
-
-def require_settings(settings: object) -> tuple[VectorSetting, ...]:
-    """One setting or several as a tuple.
-
-    Parameters
-    ----------
-    settings : VectorSetting or sequence of VectorSetting
-
-    Returns
-    -------
-    tuple of VectorSetting
-
-    Raises
-    ------
-    InvalidInput
-        If there is none, or something else among them.
-    """
-    if isinstance(settings, VectorSetting):
-        return (settings,)
-    if not isinstance(settings, (list, tuple)) or not settings:
-        raise InvalidInput("settings", settings, "must be a VectorSetting or a list of them")
-    for one in settings:
-        if not isinstance(one, VectorSetting):
-            raise InvalidInput("settings", one, "must be VectorSettings")
-    return tuple(settings)
 
 
 def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
