@@ -20,7 +20,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("full", parent=settings.get_profile("default"), max_examples=10_000)
-settings.load_profile(os.environ.get("SWINGBY_HYPOTHESIS_PROFILE", "default"))
+PROFILE = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE", "default")
+settings.load_profile(PROFILE)
 
 
 def pytest_collection_modifyitems(items):
@@ -28,6 +29,10 @@ def pytest_collection_modifyitems(items):
 
     They are many and short, so that no worker is left alone with a long test at the end.
     """
+    if PROFILE != "full":
+        for item in items:
+            if item.get_closest_marker("full"):
+                item.add_marker(pytest.mark.skip(reason="part of make test-full"))
     items.sort(key=lambda item: item.get_closest_marker("mutants") is not None)
 
 

@@ -142,7 +142,7 @@ def judged_study(
     Parameters
     ----------
     study : Study
-    representation : {"registered", "pixels", "condition"}
+    representation : {"registered", "pixels", "condition", "covariance"}
         Of the signals, see :mod:`swingby.diffusion.signals`.
     corner : {"trained", "held out"}
         Whose responses tell when a concept is learned.
@@ -165,8 +165,11 @@ def judged_study(
     if not study.courses:
         raise InvalidInput("study", study.preset.name, "must have courses")
     contrasts = [one for one in study.preset.contrasts if study.at(one)]
-    signals = [measure(study.preset.circles(one), representation, rng=_RNG) for one in contrasts]
-    flip = find_flip(representation, pixels=study.preset.pixels, rng=_RNG)
+    preset, gain = study.preset, study.preset.layout.gain
+    signals = [
+        measure(preset.circles(one), representation, gain=gain, rng=_RNG) for one in contrasts
+    ]
+    flip = find_flip(representation, gain=gain, pixels=preset.pixels, rng=_RNG)
     return JudgedStudy(study, judge(study.courses, signals, flip=flip, corner=corner), flip)
 
 

@@ -132,6 +132,70 @@ def test_the_condition_in_closed_form():
     assert found.sigma[0] == pytest.approx(along, rel=0.02)
 
 
+def test_the_condition_as_it_is_read():
+    found = measure(Circles(0.4), "condition", gain=(5, 2, 7, 8))
+    assert found.mu == pytest.approx((0.4 * math.hypot(2, 8), 5 * 0.4))
+    read = Circles(0.4, 8).draw(20_000, rng=0).conditions.reshape(3, -1, 4) * [5, 2, 7, 8]
+    along = (read[0] @ np.array([0, -2, 0, 8]) / math.hypot(2, 8)).std()
+    assert found.sigma == pytest.approx((along, 5 * 0.15 / math.sqrt(3)), rel=0.02)
+
+
+def test_covariances_by_plain_sampling():
+    """Second implementation: radii and colours drawn independently, covariances place by place.
+
+    The distances are products of those of the two others; gains count on one side.
+    """
+    circles, rng, gain = Circles(0.5, 16), np.random.default_rng(16), np.array([5, 2, 3, 2])
+    image, told = measure(circles, samples=200), measure(circles, "condition", gain=gain)
+    found = measure(circles, "covariance", gain=gain, samples=200)
+    products = [math.sqrt(one * other) for one, other in zip(image.mu, told.mu, strict=True)]
+    assert found.mu == pytest.approx(products, rel=1e-9)
+    reach, n = np.array([0.15, *[0.5 / 8] * 3]), 400
+    seen = np.zeros((60, 2))
+    for place in range(60):
+        centres = np.tile(rng.uniform(-0.5, 0.5, (1, 2)), (n, 1))
+        grounds = np.tile(rng.uniform(0.8, 1, (1, 3)), (n, 1))
+        offsets = [reach * rng.uniform(-1, 1, (n, 4)) for _ in range(3)]
+        middles = [circles.means(divmod(kind, 2)) for kind in range(3)]
+        images = [
+            circles.paint(middle + one, centres, grounds, rng=rng).reshape(n, -1).astype(float)
+            for middle, one in zip(middles, offsets, strict=True)
+        ]
+        for p, other in enumerate((2, 1)):
+            way = images[other].mean(0) - images[0].mean(0)
+            asked = gain * (middles[other] - middles[0])
+            seen[place, p] = np.mean(
+                [
+                    np.cov(one @ way / np.linalg.norm(way), (gain * off) @ asked)[0, 1]
+                    / np.linalg.norm(asked)
+                    for one, off in zip(images, offsets, strict=True)
+                ]
+            )
+    assert np.square(found.sigma) == pytest.approx(seen.mean(axis=0), rel=0.05)
+
+
+def test_two_linear_layers_grow_at_the_rate_of_the_covariance():
+    """Why there is such a representation: gradient descent on what is read and what is asked for.
+
+    Reading twice the first concept and being asked for thrice the second, half-times are
+    inversely as covariances, up to the logarithm of the start.
+    """
+    read, asked, second = np.diag([2.0, 1.0]), np.diag([1.0, 3.0]), np.diag([1.0, 1.5])
+    U, V, half = 1e-9 * np.eye(2), 1e-9 * np.eye(2), [0, 0]
+    goal = asked @ np.linalg.inv(read)
+    for step in range(1, 60_000):
+        rest = (goal - V @ U) @ read @ second @ read
+        U, V = U + 1e-3 * V.T @ rest, V + 1e-3 * rest @ U.T
+        learned = np.diag(V @ U) > 0.5 * np.diag(goal)
+        half = [one or step * now for one, now in zip(half, learned, strict=True)]
+        if all(half):
+            break
+    covariances = np.diag(asked @ second @ read)
+    assert half[0] / half[1] == pytest.approx(covariances[1] / covariances[0], rel=0.05)
+    second_moments = np.diag(read @ second @ read)
+    assert abs(half[0] / half[1] / (second_moments[1] / second_moments[0]) - 1) > 1
+
+
 def test_the_task_has_colour_first():
     found = measure(Circles(0.9, 8))
     assert isinstance(found.task, swingby.SIMTask)
@@ -151,6 +215,17 @@ def test_the_flip_of_the_condition_in_closed_form():
     assert found.error == 0
     between = flip_between([measure(Circles(s), "condition") for s in (0.2, 0.28, 0.31, 0.5)])
     assert between.contrast == pytest.approx(expected, abs=1e-3)
+    read = find_flip("condition", gain=(5, 8, 8, 8))
+    assert read.contrast == pytest.approx(expected * 5 / 8, abs=2e-4)
+
+
+def test_the_flip_of_the_covariance_lies_between():
+    """Both of its factors turn where the condition, or the image, does."""
+    image = find_flip(pixels=8, samples=8).contrast
+    for gain in ((1, 1, 1, 1), (5, 2, 2, 2)):
+        told = find_flip("condition", gain=gain).contrast
+        both = find_flip("covariance", gain=gain, pixels=8, samples=8).contrast
+        assert min(told, image) < both < max(told, image)
 
 
 @pytest.mark.parametrize("representation", ["registered", "pixels"])
@@ -177,6 +252,10 @@ def test_no_flip_where_one_concept_is_always_stronger():
     [
         lambda: measure(0.5), lambda: measure(Circles(0.5), "words"),
         lambda: measure(Circles(0.5), samples=3), lambda: measure(Circles(0.5), samples=True),
+        lambda: measure(Circles(0.5), "condition", gain=(1, 1, 1)),
+        lambda: measure(Circles(0.5), "condition", gain=(1, 1, 1, 0)),
+        lambda: measure(Circles(0.5), "condition", gain=(1, 1, 1, math.nan)),
+        lambda: measure(Circles(0.5), "condition", gain=3),
         lambda: find_flip(pixels=7), lambda: find_flip("condition", low=0.9, high=0.5),
         lambda: find_flip("condition", high=2.0), lambda: flip_between([]),
         lambda: Signals(0.5, 8, "pixels", (0, 1), (0, 0)),

@@ -1553,7 +1553,7 @@ MUTANTS = (
     ),
     Mutant(
         "size is read off the classes that differ in colour",
-        "diffusion/signals.py",
+        "diffusion/distances.py",
         "OTHER_CLASS = (2, 1)",
         "OTHER_CLASS = (2, 2)",
         (_SIGNALS + "registered_signals_in_closed_form",),
@@ -1561,11 +1561,26 @@ MUTANTS = (
     ),
     Mutant(
         "distances of mean images keep the bias of their noise",
-        "diffusion/signals.py",
+        "diffusion/distances.py",
         "    products[:, :, np.arange(count), np.arange(count)] = 0\n",
         "",
         (_SIGNALS + "few_batches_leave_no_bias_in_the_distance",),
         slow=True,
+    ),
+    Mutant(
+        "a covariance forgets how the condition is read",
+        "diffusion/distances.py",
+        "read = (gain * offsets) @ asked[p]",
+        "read = offsets @ asked[p]",
+        (_SIGNALS + "covariances_by_plain_sampling",),
+        slow=True,
+    ),
+    Mutant(
+        "the flip is that of a condition without gains",
+        "diffusion/judging/signal_flip.py",
+        "representation, gain=gain, samples",
+        "representation, samples",
+        (_SIGNALS + "the_flip_of_the_condition_in_closed_form",),
     ),
     Mutant(
         "seeds that never learn are left out of the mean",

@@ -35,7 +35,7 @@ def composite(a, W, eta, dynamics, scale=Fraction(1)):
     return kinds.count("max") + (kinds[:1] != ["max"]), heights
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, 6])
+@pytest.mark.parametrize("d", [2, 3, 4, pytest.param(6, marks=pytest.mark.full)])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_scalar_composite(dynamics, d, starts):
     given = starts(30, d, seed=d, high=1e-3)
@@ -67,7 +67,7 @@ def test_dimensions_that_the_scalar_law_starts(d, starts):
             )
 
 
-@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize("d", [2, 3, pytest.param(5, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("dynamics", "least"), [("euler", 60), ("gd", 76), ("flow", 78)])
 def test_runs_descend_as_often_as_predicted(dynamics, least, d, starts):
     signal, W0, eta = starts(80, d, seed=10 + d)

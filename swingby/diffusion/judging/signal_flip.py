@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.diffusion.circles import Circles
+from swingby.diffusion.circles import CONDITION, Circles
 from swingby.diffusion.signals import Signals, measure
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
@@ -39,6 +39,7 @@ class Flip:
 def find_flip(
     representation: str = "registered",
     *,
+    gain: Sequence[float] = (1.0,) * CONDITION,
     pixels: int = 32,
     low: float = 0.02,
     high: float = 1.0,
@@ -53,7 +54,9 @@ def find_flip(
 
     Parameters
     ----------
-    representation : {"registered", "pixels", "condition"}
+    representation : {"registered", "pixels", "condition", "covariance"}
+    gain : sequence of float
+        As in :func:`swingby.diffusion.signals.measure`.
     pixels : int
     low, high : float
         Contrasts between which to look.
@@ -85,7 +88,7 @@ def find_flip(
     def signals(contrast: float) -> Signals:
         if contrast not in known:
             circles = Circles(contrast, pixels)
-            known[contrast] = measure(circles, representation, samples=samples, rng=seed)
+            known[contrast] = measure(circles, representation, gain=gain, samples=samples, rng=seed)
         return known[contrast]
 
     if not signals(low).log_ratio < 0 < signals(high).log_ratio:
