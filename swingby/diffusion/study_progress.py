@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any
 
 from swingby.diffusion.preset import Preset
+from swingby.verify.telling import Telling
 
 #: Seconds between two lines where there is no terminal.
 EVERY = 30.0
 
 
-class StudyProgress:
+class StudyProgress(Telling):
     """What is said on stderr while a study runs; a context manager.
 
     Parameters
@@ -26,40 +23,9 @@ class StudyProgress:
     """
 
     def __init__(self, preset: Preset, jobs: list[tuple[float, int]], *, shown: bool) -> None:
-        self._jobs, self._steps = jobs, preset.steps
-        self._shown = shown
-        self._bar: Any = None
-        self._task: Any = None
-        self._said = time.monotonic()
+        self._jobs, self._steps = jobs, max(1, preset.steps * len(jobs))
         self._before = [0] * len(jobs)
-
-    def __enter__(self) -> StudyProgress:
-        if self._shown and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(
-                TextColumn("study"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[what]}"),
-                console=Console(stderr=True),
-            )
-            self._bar.start()
-            total = max(1, self._steps * len(self._jobs))
-            self._task = self._bar.add_task("study", total=total, what="")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        super().__init__("study", self._steps, "share remaining what", shown=shown)
 
     def say(self, what: str) -> None:
         """Name what is done.
@@ -68,9 +34,7 @@ class StudyProgress:
         ----------
         what : str
         """
-        if self._bar is not None:
-            self._bar.update(self._task, what=what)
-        elif self._shown:
+        if not self._on_bar(what=what) and self._shown:
             self._write(what)
 
     def reach(self, done: list[int], point: Callable[[int], tuple[float, float] | None]) -> None:
@@ -84,24 +48,17 @@ class StudyProgress:
             From the number of a course to its last point in concept space.
         """
         moving = [k for k, step in enumerate(done) if step != self._before[k]]
-        silent = self._bar is None and time.monotonic() - self._said < EVERY
-        if not self._shown or not moving or silent:
+        if not moving or (self._bar is None and not self._is_due(EVERY)):
             return
         self._before = done
-        lines = [self._told(k, done[k], point(k)) for k in moving]
-        if self._bar is not None:
-            self._bar.update(self._task, completed=sum(done), what=" | ".join(lines))
-        else:
-            self._said = time.monotonic()
-            share = 100 * sum(done) / max(1, self._steps * len(self._jobs))
-            for line in lines:
-                self._write(f"{share:.0f} %, {line}")
+        # One course beside the bar: more would take its place.
+        if self._on_bar(completed=sum(done), what=self._told(moving[0], "", point(moving[0]))):
+            return
+        share = 100 * sum(done) / self._steps
+        for k in moving:
+            self._write(f"{share:.0f} %, {self._told(k, f' step {done[k]}', point(k))}")
 
-    def _told(self, k: int, step: int, point: tuple[float, float] | None) -> str:
+    def _told(self, k: int, step: str, point: tuple[float, float] | None) -> str:
         contrast, seed = self._jobs[k]
         where = "" if point is None else f", colour {point[0]:.2f} size {point[1]:.2f}"
-        return f"contrast {contrast:g} seed {seed} step {step}{where}"
-
-    def _write(self, text: str) -> None:
-        sys.stderr.write(f"swingby: {text}\n")
-        sys.stderr.flush()
+        return f"contrast {contrast:g} seed {seed}{step}{where}"

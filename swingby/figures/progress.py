@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from types import TracebackType
-from typing import Any
-
 from swingby.sweeping.progress import EVERY
+from swingby.verify.telling import Telling
 
 
-class FigureProgress:
+class FigureProgress(Telling):
     """What is said on stderr while figures are made; a context manager.
 
     Parameters
@@ -23,38 +19,8 @@ class FigureProgress:
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self.total, self.done = total, 0
-        self._shown = shown
-        self._bar: Any = None
-        self._task: Any = None
-        self._said = time.monotonic()
         self._name = ""
-
-    def __enter__(self) -> FigureProgress:
-        if self._shown and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(
-                TextColumn("figures"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[what]}"),
-                console=Console(stderr=True),
-            )
-            self._bar.start()
-            self._task = self._bar.add_task("figures", total=self.total, what="")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        super().__init__("figures", total, "count elapsed what", shown=shown)
 
     def start(self, name: str) -> None:
         """Name the edition that is being made.
@@ -64,8 +30,7 @@ class FigureProgress:
         name : str
         """
         self._name = name
-        if self._bar is not None:
-            self._bar.update(self._task, what=name)
+        self._on_bar(what=name)
 
     def tell(self, share: float, text: str) -> None:
         """Say how far its computation is; given to it as its ``Tell``.
@@ -76,10 +41,9 @@ class FigureProgress:
             From 0 to 1.
         text : str
         """
-        if self._bar is not None:
-            self._bar.update(self._task, what=f"{self._name}, {share:.0%}: {text}")
-        elif self._shown and time.monotonic() - self._said >= EVERY:
-            self._write(f"{self._name}, {share:.0%}: {text}")
+        told = f"{self._name}, {share:.0%}: {text}"
+        if not self._on_bar(what=told) and self._is_due(EVERY):
+            self._write(told)
 
     def finish(self, text: str) -> None:
         """Count an edition as made.
@@ -90,12 +54,5 @@ class FigureProgress:
             How it went.
         """
         self.done += 1
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self.done)
-        elif self._shown:
+        if not self._on_bar(completed=self.done) and self._shown:
             self._write(f"{self.done} of {self.total}: {self._name}, {text}")
-
-    def _write(self, text: str) -> None:
-        self._said = time.monotonic()
-        sys.stderr.write(f"swingby: {text}\n")
-        sys.stderr.flush()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from types import TracebackType
-from typing import Any
+
+from swingby.verify.telling import Telling
 
 #: Seconds between two lines where there is no terminal.
 EVERY = 5.0
 
 
-class Progress:
+class Progress(Telling):
     """What is said on stderr while a sweep runs; a context manager.
 
     Parameters
@@ -24,37 +23,8 @@ class Progress:
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self.total, self.done, self.failed, self.found = total, 0, 0, 0
-        self._shown = shown
-        self._bar: Any = None
-        self._task: Any = None
-        self._start = self._said = time.monotonic()
-
-    def __enter__(self) -> Progress:
-        if self._shown and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(
-                TextColumn("sweep"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-            )
-            self._bar.start()
-            self._task = self._bar.add_task("sweep", total=self.total, rate="")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._start = time.monotonic()
+        super().__init__("sweep", total, "count what remaining", shown=shown)
 
     def skip(self, count: int) -> None:
         """Count points that the store holds already.
@@ -98,10 +68,9 @@ class Progress:
             rate = f"{measured / seconds:.3g}/s" if measured and seconds > 0 else ""
             failed = f", {self.failed} failed" if self.failed else ""
             finished = self.found + measured
-            self._bar.update(self._task, completed=finished, rate=rate + failed)
-        elif time.monotonic() - self._said >= EVERY:
-            self._said = time.monotonic()
-            self.say(self.line)
+            self._on_bar(completed=finished, what=rate + failed)
+        elif self._is_due(EVERY):
+            self._write(self.line)
 
     def say(self, text: str) -> None:
         """Write one line.
@@ -111,8 +80,5 @@ class Progress:
         text : str
         """
         if self._shown:
-            if self._bar is not None:
-                self._bar.stop()
-                self._bar = None
-            sys.stderr.write(f"swingby: {text}\n")
-            sys.stderr.flush()
+            self._end_bar()
+            self._write(text)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from types import TracebackType
-from typing import Any
+from swingby.verify.telling import Telling
 
 #: Seconds between two lines where there is no terminal.
 EVERY = 5.0
 
 
-class Progress:
+class Progress(Telling):
     """What is said on stderr while networks train; a context manager.
 
     Parameters
@@ -25,37 +22,9 @@ class Progress:
     """
 
     def __init__(self, total: int, runs: int, *, shown: bool) -> None:
-        self._total, self._runs, self._shown = total, runs, shown
+        self._total, self._runs = total, runs
         self._before = self._done = 0
-        self._bar: Any = None
-        self._task: Any = None
-        self._said = time.monotonic()
-
-    def __enter__(self) -> Progress:
-        if self._shown and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as Bar
-
-            self._bar = Bar(
-                TextColumn(f"train {self._runs} networks, steps"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-            )
-            self._bar.start()
-            self._task = self._bar.add_task("train", total=self._total)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        super().__init__(f"train {runs} networks, steps", total, "count remaining", shown=shown)
 
     def reach(self, step: int) -> None:
         """Say how far the group that is under way has come.
@@ -65,14 +34,8 @@ class Progress:
         step : int
         """
         self._done = self._before + step
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done)
-        elif self._shown and time.monotonic() - self._said >= EVERY:
-            self._said = time.monotonic()
-            sys.stderr.write(
-                f"swingby: {self._runs} networks, {self._done} of {self._total} steps\n"
-            )
-            sys.stderr.flush()
+        if not self._on_bar(completed=self._done) and self._is_due(EVERY):
+            self._write(f"{self._runs} networks, {self._done} of {self._total} steps")
 
     def next_group(self) -> None:
         """Count the steps of a group as done."""

@@ -1,0 +1,84 @@
+"""How long work says where it stands: a bar on a terminal, lines now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+
+class Telling:
+    """What is said on stderr while something runs; a context manager.
+
+    Parameters
+    ----------
+    title : str
+        Of the bar.
+    total : int
+        Parts of the work.
+    columns : str
+        What stands beside the bar, in this order: "count", "share", "elapsed", "remaining", or
+        "what" for words that change.
+    shown : bool
+        Whether anything is said.
+    """
+
+    def __init__(self, title: str, total: int, columns: str, *, shown: bool) -> None:
+        self._title, self._parts, self._columns = title, total, columns.split()
+        self._shown = shown
+        self._bar: Any = None
+        self._task: Any = None
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._shown and sys.stderr.isatty():
+            from rich import progress
+            from rich.console import Console
+
+            made: dict[str, Callable[[], progress.ProgressColumn]] = {
+                "count": progress.MofNCompleteColumn,
+                "share": progress.TaskProgressColumn,
+                "elapsed": progress.TimeElapsedColumn,
+                "remaining": progress.TimeRemainingColumn,
+                "what": lambda: progress.TextColumn("{task.fields[what]}"),
+            }
+            self._bar = progress.Progress(
+                progress.TextColumn(self._title),
+                progress.BarColumn(),
+                *(made[one]() for one in self._columns),
+                console=Console(stderr=True),
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self._title, total=self._parts, what="")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end_bar()
+
+    def _on_bar(self, **fields: Any) -> bool:
+        """Whether there is a bar; it then shows what is given, ``completed`` or ``what``."""
+        if self._bar is None:
+            return False
+        self._bar.update(self._task, **fields)
+        return True
+
+    def _end_bar(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _is_due(self, seconds: float) -> bool:
+        """Whether a line may be written, so long after the last one."""
+        return self._shown and time.monotonic() - self._said >= seconds
+
+    def _write(self, text: str) -> None:
+        self._said = time.monotonic()
+        sys.stderr.write(f"swingby: {text}\n")
+        sys.stderr.flush()
