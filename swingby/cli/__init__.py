@@ -21,9 +21,10 @@ from swingby.cli.figures_command import figures
 from swingby.cli.hunt_command import hunt
 from swingby.cli.sweep_command import sweep
 from swingby.cli.train_command import train
+from swingby.cli.vectors_command import vectors
 from swingby.errors import SwingbyError, SwingbyWarning
 
-for command in (audit, certify, diffusion, figures, hunt, sweep, train):
+for command in (audit, certify, diffusion, figures, hunt, sweep, train, vectors):
     cli.add_command(command)
 
 

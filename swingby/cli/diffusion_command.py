@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("what", metavar="tiny|small|paper|recorded|STUDY.json")
+@click.argument("what", metavar="tiny|small|quiet|paper|recorded|recorded-quiet|STUDY.json")
 @click.option("--contrast", multiple=True, metavar="X", help="Others than the preset's: 0.1,0.8.")
 @click.option("--seed", default="0", metavar="N", help="The first seed.")
 @click.option("--seeds", metavar="N", help="That many. Default: as many as the preset has.")
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--plot", metavar="PICTURE", help="Fig. 6 (a) to (c): .png, .pdf or .svg.")
 @click.option("--film", metavar="PICTURE", help="Images of the strongest contrast over training.")
 @click.option("--data", "sheet", metavar="PICTURE", help="Fig. 19: images of the four classes.")
-@click.option("--representation", default="registered", metavar="NAME", help="Of the signals.")
+@click.option("--representation", default="registered", metavar="NAME", help="Of signals, or all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diffusion(
     what: str,
@@ -49,8 +49,9 @@ def diffusion(
 
     A preset is trained into a folder, at several contrasts between red and blue and with several
     seeds; the same command goes on where it was stopped. A study that was written, study.json, is
-    only judged again; recorded is the one in the documentation. Exit code 0: every prediction is
-    supported, 1: some are not, 3: none is refuted, but some are undecided.
+    only judged again; recorded and recorded-quiet are those in the documentation. Exit code 0:
+    every prediction is supported, 1: some are not, 3: none is refuted, but some are undecided. With
+    --representation all, one table of what each kind of signals foretells, and exit code 0.
 
     \b
     swingby diffusion tiny
@@ -58,10 +59,14 @@ def diffusion(
     swingby diffusion small/study.json
     swingby diffusion recorded
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.diffusion.signals import REPRESENTATIONS
+    from swingby.training.fields import one_of
+
     for name, path in (("plot", plot), ("film", film), ("data", sheet)):
         if path is not None:
             check_target(name, path, PICTURES)
-    if what == "recorded" or what.endswith(".json"):
+    one_of(representation, "representation", (*REPRESENTATIONS, "all"))
+    if what in _RECORDED or what.endswith(".json"):
         study, folder = _read(what, film, contrast, seeds)
     else:
         folder = Path(f"swingby-diffusion-{what}" if out is None else out)
@@ -86,6 +91,7 @@ def _preset(what: str, contrast: tuple[str, ...], seed: str, seeds: str | None) 
     return preset
 
 
+_RECORDED = {"recorded": "small", "recorded-quiet": "quiet"}
 #: A typing error should not plan a million courses.
 _MOST_SEEDS = 1000
 
@@ -108,10 +114,10 @@ def _read(
     for name, value in (("contrast", contrast), ("seeds", seeds)):
         if value:
             raise InvalidInput(name, value, "belongs to training; a study has its own")
-    if what == "recorded":
+    if what in _RECORDED:
         if film is not None:
             raise InvalidInput("film", film, "needs the folder in which the study was trained")
-        return recorded_study(), Path()
+        return recorded_study(_RECORDED[what]), Path()
     folder = Path(what).parent
     if film is not None and not (folder / "preset.json").exists():
         raise InvalidInput("film", film, "needs the folder in which the study was trained")
@@ -136,12 +142,18 @@ def _draw(
 
 
 def _tell(study: Study, representation: str, *, as_json: bool) -> int:
-    from swingby.diffusion.judged import judged_study
+    from swingby.diffusion.judged import JudgedStudy, judged_study
+    from swingby.diffusion.representations import Representations, compare_representations
 
-    result = judged_study(study, representation)
+    result: JudgedStudy | Representations
+    if representation == "all":
+        result, code = compare_representations(study), 0
+    else:
+        result = judged_study(study, representation)
+        code = result.exit_code
     if as_json:
         click.echo(json_text(result.to_dict()))
     else:
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         click.echo(result.to_text(width=terminal_width(100), color=color))
-    return result.exit_code
+    return code

@@ -38,6 +38,8 @@ _OPTIONS = (
 
 #: Endings of the pictures that commands draw.
 PICTURES = (".png", ".pdf", ".svg")
+#: Endings of the files that tables are written to.
+TABLES = (".json", ".md", ".tex", ".html", ".txt")
 
 
 def check_target(name: str, path: str, endings: tuple[str, ...]) -> None:
@@ -113,27 +115,50 @@ class Given:
 
     def deliver(self, grids: Grid | Sequence[Grid], content: dict[str, Any]) -> None:
         """Print a result, or write it in the format that the ending of --out names."""
-        from swingby.verify.output import writable
+        deliver(grids, content, as_json=self.as_json, out=self.out)
 
-        tables = grids if isinstance(grids, Sequence) else (grids,)
-        if self.out is None:
-            color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-            width = terminal_width(80)
-            shown = (grid.to_text(width=width, color=color) for grid in tables)
-            click.echo(json_text(content) if self.as_json else "\n\n".join(shown))
-            return
-        makers: dict[str, Callable[[], str]] = {
-            ".json": lambda: json_text(content),
-            ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
-            ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
-            ".html": lambda: "\n".join(grid.to_html() for grid in tables),
-            ".txt": lambda: "\n\n".join(grid.to_text() for grid in tables),
-        }
-        maker = makers.get(Path(self.out).suffix)
-        if maker is None:
-            raise InvalidInput("out", self.out, f"must end in {', '.join(makers)}")
-        with writable(self.out) as target:
-            target.write_text(maker() + "\n", encoding="utf-8")
+
+def deliver(
+    grids: Grid | Sequence[Grid], content: dict[str, Any], *, as_json: bool, out: str | None
+) -> None:
+    """Print a result, or write it in the format that the ending of a path names.
+
+    Parameters
+    ----------
+    grids : Grid or sequence of them
+    content : dict
+        The result as JSON.
+    as_json : bool
+        Print that rather than tables.
+    out : str or None
+        Ending in .json, .md, .tex, .html or .txt.
+
+    Raises
+    ------
+    InvalidInput
+        For another ending.
+    """
+    from swingby.verify.output import writable
+
+    tables = grids if isinstance(grids, Sequence) else (grids,)
+    if out is None:
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        width = terminal_width(80)
+        shown = (grid.to_text(width=width, color=color) for grid in tables)
+        click.echo(json_text(content) if as_json else "\n\n".join(shown))
+        return
+    makers: dict[str, Callable[[], str]] = {
+        ".json": lambda: json_text(content),
+        ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
+        ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
+        ".html": lambda: "\n".join(grid.to_html() for grid in tables),
+        ".txt": lambda: "\n\n".join(grid.to_text() for grid in tables),
+    }
+    maker = makers.get(Path(out).suffix)
+    if maker is None:
+        raise InvalidInput("out", out, f"must end in {', '.join(makers)}")
+    with writable(out) as target:
+        target.write_text(maker() + "\n", encoding="utf-8")
 
 
 def shared_options(command: Callable[..., int]) -> Callable[..., int]:

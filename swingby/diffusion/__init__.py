@@ -19,10 +19,12 @@ _HOME = {
     "LinearSchedule": "swingby.diffusion.vdm",
     "PRESETS": "swingby.diffusion.presets",
     "Preset": "swingby.diffusion.preset",
+    "Representations": "swingby.diffusion.representations",
     "Signals": "swingby.diffusion.signals",
     "Study": "swingby.diffusion.study",
     "UNet": "swingby.diffusion.unet",
     "VectorSetting": "swingby.diffusion.vectors.setting",
+    "compare_representations": "swingby.diffusion.representations",
     "compare_vectors": "swingby.diffusion.vectors.compare",
     "judge": "swingby.diffusion.judging.judge",
     "judged_study": "swingby.diffusion.judged",
@@ -51,10 +53,12 @@ __all__ = [
     "Layout",
     "LinearSchedule",
     "Preset",
+    "Representations",
     "Signals",
     "Study",
     "UNet",
     "VectorSetting",
+    "compare_representations",
     "compare_vectors",
     "judge",
     "judged_study",
@@ -83,6 +87,7 @@ if TYPE_CHECKING:
     from swingby.diffusion.learning import learning_times, responses
     from swingby.diffusion.preset import Preset
     from swingby.diffusion.presets import PRESETS, preset_of
+    from swingby.diffusion.representations import Representations, compare_representations
     from swingby.diffusion.signals import Signals, measure
     from swingby.diffusion.study import Study, recorded_study
     from swingby.diffusion.studying import run_study

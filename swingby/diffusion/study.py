@@ -14,7 +14,10 @@ from swingby.diffusion.course import Course
 from swingby.diffusion.preset import STUDY_VERSION, Preset
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
+from swingby.training.fields import one_of
 
+#: Presets whose studies are part of the package.
+RECORDED = ("small", "quiet")
 #: Decimals of probabilities and losses in a file.
 DIGITS = 5
 #: A file with more is not one of ours.
@@ -181,12 +184,21 @@ class Study:
         return cls(preset, courses, accuracy, made_with)
 
 
-def recorded_study() -> Study:
-    """The study of preset small that the documentation shows.
+def recorded_study(name: str = "small") -> Study:
+    """A study that the documentation shows.
+
+    Parameters
+    ----------
+    name : {"small", "quiet"}
+        Its preset.
 
     Returns
     -------
     Study
+
+    Raises
+    ------
+    InvalidInput
 
     Examples
     --------
@@ -194,7 +206,8 @@ def recorded_study() -> Study:
     >>> study.preset.name, len(study.courses)
     ('small', 25)
     """
-    source = resources.files("swingby") / "data" / "diffusion_small.json"
+    one_of(name, "name", RECORDED)
+    source = resources.files("swingby") / "data" / f"diffusion_{name}.json"
     return Study.from_dict(json.loads(source.read_text(encoding="utf-8")))
 
 

@@ -1583,6 +1583,14 @@ MUTANTS = (
         (_SIGNALS + "the_flip_of_the_condition_in_closed_form",),
     ),
     Mutant(
+        "swingby vectors ends well where a prediction is refuted",
+        "cli/vectors_command.py",
+        "return 1 if verdicts[NOT_SUPPORTED] else",
+        "return 0 if verdicts[NOT_SUPPORTED] else",
+        ("diffusion/vectors/test_vectors_command.py::test_exit_codes",),
+        slow=True,
+    ),
+    Mutant(
         "seeds that never learn are left out of the mean",
         "diffusion/judging/intervals.py",
         "n, missing = len(finite), len(given) - len(finite)",

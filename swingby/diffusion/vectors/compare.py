@@ -103,7 +103,8 @@ def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterato
     if said.descents >= 0 and settled:
         verdict = SUPPORTED if falls == said.descents else NOT_SUPPORTED
     open_ = "open" if said.descents < 0 else str(said.descents)
-    yield Row(k, "descents", open_, str(falls), NAN, NAN, verdict)
+    seen_falls = str(falls) if falls >= 0 else "diverged"
+    yield Row(k, "descents", open_, seen_falls, NAN, NAN, verdict)
 
 
 def _of_time(said: float, error: float, seen: float, steps: int) -> str:
@@ -128,7 +129,8 @@ def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
         verdict = SUPPORTED if abs(known - plain) <= error else NOT_SUPPORTED
     name = f"plain ratio {slow + 1}/{fast + 1}"
     off = float(known - plain)
-    return Row(k, name, f"{plain:.3g}", f"{known:.3g}", error, off, verdict)
+    predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))
+    return Row(k, name, predicted, observed, error, off, verdict)
 
 
 def _number(value: float, missing: str = "-") -> str:

@@ -69,7 +69,10 @@ class VectorComparison:
         return f"<VectorComparison of {len(self)}: {self._summary()}>"
 
     def __str__(self) -> str:
-        return self._grid().to_text(width=110)
+        return self.to_grid().to_text(width=110)
+
+    def _repr_html_(self) -> str:
+        return self.to_grid().to_html()
 
     def verdicts(self) -> Counter[str]:
         """How many rows have each verdict.
@@ -97,7 +100,13 @@ class VectorComparison:
         found = self.verdicts()
         return ", ".join(f"{found[one]} {one}" for one in (SUPPORTED, NOT_SUPPORTED, UNDECIDED))
 
-    def _grid(self) -> Grid:
+    def to_grid(self) -> Grid:
+        """A row per prediction.
+
+        Returns
+        -------
+        swingby.verify.grid.Grid
+        """
         rows = [
             [
                 str(row.run),
@@ -136,3 +145,11 @@ class VectorComparison:
         dict
         """
         return {"rows": [storable(asdict(row)) for row in self.rows]}
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        return self.to_grid().to_markdown()
+
+    def to_latex(self) -> str:
+        """The table as LaTeX (booktabs)."""
+        return self.to_grid().to_latex()
