@@ -10,7 +10,7 @@ from swingby.errors import InvalidInput
 
 #: What a network is told, centred and of about the size of one. The numbers do not depend on the
 #: contrast, so a weak contrast is weak in the condition as well.
-_CENTRE, _GAIN = (0.45, 0.5, 0.5, 0.5), (5.0, 8.0, 8.0, 8.0)
+_CENTRE, _GAIN = (0.45, 0.5, 0.5, 0.5), (2.5, 4.0, 4.0, 4.0)
 
 #: App. G; contrasts as in Fig. 6.
 PAPER = Preset(
@@ -36,7 +36,7 @@ SMALL = Preset(
     batch=64,
     steps=4000,
     learning_rate=2e-3,
-    weight_decay=1.0,
+    weight_decay=0.3,
     averaging=0.995,
     data_noise=0.05,
     sampling_steps=25,
@@ -50,9 +50,9 @@ SMALL = Preset(
 QUIET = replace(
     SMALL,
     name="quiet",
-    contrasts=(0.3, 0.45, 0.6, 0.8, 1.0),
+    contrasts=(0.45, 0.6, 0.8, 1.0),
     seeds=(0, 1, 2),
-    layout=replace(SMALL.layout, gain=(5.0, 2.0, 2.0, 2.0)),
+    layout=replace(SMALL.layout, gain=(2.5, 1.0, 1.0, 1.0)),
 )
 
 #: Only shows that everything works: too short to learn much.

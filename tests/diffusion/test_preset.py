@@ -8,7 +8,7 @@ import pytest
 
 from swingby.diffusion.layout import Layout
 from swingby.diffusion.preset import Preset
-from swingby.diffusion.presets import PAPER, PRESETS, SMALL, TINY, preset_of
+from swingby.diffusion.presets import PAPER, PRESETS, QUIET, SMALL, TINY, preset_of
 from swingby.errors import InvalidInput
 
 NO_NUMBERS = (math.nan, math.inf, "many", None, True, [1])
@@ -117,7 +117,7 @@ def test_through_json_and_back(name):
 
 @pytest.mark.parametrize("name", ["huge", "", None, 3, ["tiny"]])
 def test_presets_are_called_by_name(name):
-    with pytest.raises(InvalidInput, match=r"^preset must be tiny, small or paper"):
+    with pytest.raises(InvalidInput, match=r"^preset must be tiny, small, quiet or paper"):
         preset_of(name)
 
 
@@ -137,6 +137,12 @@ def test_the_presets_keep_what_was_asked_for():
     assert (PAPER.learning_rate, PAPER.weight_decay, PAPER.batch) == (1e-3, 0.01, 128)
     assert (PAPER.gamma_min, PAPER.gamma_max, PAPER.data_noise) == (-5.0, 10.0, 1e-3)
     assert (PAPER.generated_images, PAPER.averaging, PAPER.layout.norm) == (32, 0, "layer")
+    # Quiet is small but for what the network reads of colour.
+    assert QUIET.layout == replace(SMALL.layout, gain=(2.5, 1.0, 1.0, 1.0))
+    fields_of_course = {"name", "contrasts", "seeds", "layout"}
+    for one in fields(Preset):
+        if one.name not in fields_of_course:
+            assert getattr(QUIET, one.name) == getattr(SMALL, one.name)
 
 
 def test_steps_of_the_saves():

@@ -26,7 +26,7 @@ def compared():
 def test_the_recorded_study_of_faint_conditions():
     found = recorded_study("quiet")
     assert found.preset == QUIET
-    assert len(found.courses) == len(QUIET.contrasts) * len(QUIET.seeds) == 15
+    assert len(found.courses) == len(QUIET.contrasts) * len(QUIET.seeds) == 12
     assert min(found.accuracy.values()) >= 0.999
     with pytest.raises(InvalidInput, match="quiet"):
         recorded_study("loud")
@@ -59,10 +59,10 @@ def test_gains_count_where_conditions_do(compared):
         for one in compared.to_dict()["rows"]
     }
     assert flip["small", "registered"] == flip["quiet", "registered"]
-    # Closed form: the size is read with gain 5, the colour with 8 or with 2.
+    # Closed form: the size is read with gain 2.5, the colour with 4 or with 1.
     unscaled = math.sqrt((0.08 + 0.0075) / (1 + 1 / 192))
-    for name, gain in (("small", 8), ("quiet", 2)):
-        assert flip[name, "condition"] == pytest.approx(unscaled * 5 / gain, abs=2e-4)
+    for name, gain in (("small", 4), ("quiet", 1)):
+        assert flip[name, "condition"] == pytest.approx(unscaled * 2.5 / gain, abs=2e-4)
     expected = find_flip("covariance", gain=QUIET.layout.gain, pixels=16).contrast
     assert flip["quiet", "covariance"] == pytest.approx(expected)
 
@@ -70,7 +70,7 @@ def test_gains_count_where_conditions_do(compared):
 def test_outputs(compared):
     for text in (compared.to_text(width=140), compared.to_markdown(), compared._repr_html_()):
         assert "covariance" in text
-        assert "5 2 2 2" in text
+        assert "2.5 1 1 1" in text
     assert r"\toprule" in compared.to_latex()
     assert compared.of("quiet", "condition").flip.representation == "condition"
     with pytest.raises(InvalidInput, match="study"):

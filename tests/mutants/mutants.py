@@ -1785,6 +1785,7 @@ MUTANTS = (
         "told = told + self.condition(condition)",
         "told = told + 0 * self.condition(condition)",
         (_IMAGES + "unet.py::test_only_a_network_that_is_told_can_know",),
+        slow=True,
     ),
     Mutant(
         "one block is not told the condition",
