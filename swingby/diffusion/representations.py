@@ -66,32 +66,30 @@ class Representations:
         from swingby.verify.grid import Grid
 
         columns = (
-            "study", ">gains", "signals", ">flip predicted", ">flip observed [95 %]", "",
-            ">slope observed [95 %]", "", ">orders as predicted", ">against", ">open",
+            "study", "signals", ">flip", ">observed [95 %]", "", ">slope [95 %]", ">orders",
         )  # fmt: skip
-        rows = []
+        rows, gains = [], {}
         for one in self.judged:
             flip, slope = one.judgement.of("flip"), one.judgement.of("ratio")
-            layout = one.study.preset.layout
+            name = one.study.preset.name
+            gains[name] = " ".join(f"{gain:g}" for gain in one.study.preset.layout.gain)
             rows.append(
                 [
-                    one.study.preset.name,
-                    " ".join(f"{gain:g}" for gain in layout.gain),
+                    name,
                     one.flip.representation,
                     flip.predicted,
                     interval_text(flip),
                     flip.verdict.value,
                     interval_text(slope),
-                    slope.verdict.value,
-                    *(str(self._orders(one)[name]) for name in Support),
+                    "/".join(str(self._orders(one)[verdict]) for verdict in Support),
                 ]
             )
         below = (
-            "gains: of radius, red, green and blue in the condition, as the network reads them",
-            "flip: contrast at which the order of learning turns; slope: of log(t size / t colour)"
-            " over log(a colour / a size), 1 in the theory",
-            "orders: contrasts at which the concept of the larger a is learned first in all seeds,"
-            " as the intervals show",
+            "gains of radius, red, green and blue in the condition: "
+            + "; ".join(f"{name} {values}" for name, values in gains.items()),
+            "flip: contrast at which the order of learning turns, predicted and observed; slope: of"
+            " log(t size / t colour) over log(a colour / a size), 1 in the theory",
+            "orders: contrasts whose order is as predicted / against / open",
         )
         return Grid("Which signals foretell the order", columns, rows, below=below)
 
