@@ -80,6 +80,8 @@ def serve(stdout, stderr):
     """Run what is asked for, one after the other, until standard input ends."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch")
     assert not any(name.partition(".")[0] == "swingby" for name in sys.modules)
     gc.collect()
     gc.freeze()

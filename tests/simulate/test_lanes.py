@@ -132,8 +132,11 @@ def same_as_single_runs(signals, W0, etas, steps, dynamics, **more):
     return batch
 
 
+SIX = pytest.param(6, 8, marks=pytest.mark.full)
+
+
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
-@pytest.mark.parametrize(("d", "smallest"), [(1, 300), (2, 250), (3, 6), (3, 280), (4, 40), (6, 8)])
+@pytest.mark.parametrize(("d", "smallest"), [(1, 300), (2, 250), (3, 6), (3, 280), (4, 40), SIX])
 def test_lanes_are_single_runs(d, smallest, dynamics):
     signals, W0, etas = random_batch(d, 40, d, smallest)
     batch = same_as_single_runs(signals, W0, etas, 12_000, dynamics)

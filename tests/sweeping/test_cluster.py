@@ -97,6 +97,7 @@ def test_killed_drivers(tmp_path, expected, rows_of):
 
 
 @linux
+@pytest.mark.full
 @pytest.mark.slow
 def test_killed_workers(tmp_path, expected, rows_of):
     pytest.importorskip("distributed")

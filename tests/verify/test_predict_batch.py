@@ -58,7 +58,7 @@ def agree(batch, given, dynamics, *, scales=None, sweeps=None):
     return int((~batch.scalar).sum())
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, 5, pytest.param(6, marks=pytest.mark.full)])
+@pytest.mark.parametrize("d", [2, 3, 4, *(pytest.param(d, marks=pytest.mark.full) for d in (5, 6))])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_scalar_law(dynamics, d):
     given = starts(30, d, seed=d)

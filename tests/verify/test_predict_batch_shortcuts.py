@@ -56,8 +56,11 @@ def without_shortcuts(given, dynamics):
     return found, fate == law.DONE
 
 
+SIX = pytest.param(6, 1e-6, marks=pytest.mark.full)
+
+
 @pytest.mark.parametrize("dynamics", DYNAMICS)
-@pytest.mark.parametrize(("d", "low"), [(2, 1e-8), (3, 1e-8), (4, 1e-8), (4, 1e-4), (6, 1e-6)])
+@pytest.mark.parametrize(("d", "low"), [(2, 1e-8), (3, 1e-8), (4, 1e-8), (4, 1e-4), SIX])
 def test_shortcuts_change_nothing(dynamics, d, low):
     given = starts(2000, d, 40 + d, low, 1e-3)
     plain, done = without_shortcuts(given, dynamics)
