@@ -179,9 +179,29 @@ def shared_options(command: Callable[..., int]) -> Callable[..., int]:
         shared = {field.name: options.pop(field.name) for field in fields(Given)}
         return command(Given(**shared), **options)
 
-    for option in reversed(_OPTIONS):
-        gathered = option(gathered)
-    return gathered
+    decorated: Callable[..., int] = with_options(_OPTIONS)(gathered)
+    return decorated
+
+
+def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
+    """Give a command options, shown in this order.
+
+    Parameters
+    ----------
+    options : sequence of click options
+
+    Returns
+    -------
+    callable
+        A decorator.
+    """
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask:

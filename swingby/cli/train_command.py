@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import PICTURES, check_target, json_text, task_of, terminal_width, whole
+from swingby.cli.given import (
+    PICTURES,
+    check_target,
+    json_text,
+    task_of,
+    terminal_width,
+    whole,
+    with_options,
+)
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -53,14 +61,8 @@ _OPTIONS = (
 )
 
 
-def _with_options(command: Any) -> Any:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 @click.command()
-@_with_options
+@with_options(_OPTIONS)
 def train(**given: Any) -> int:
     """Train networks on the SIM task and see when they learn which concept.
 

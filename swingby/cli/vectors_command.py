@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import TABLES, check_target, deliver, task_of, whole
+from swingby.cli.given import TABLES, check_target, deliver, task_of, whole, with_options
 from swingby.errors import MISSING, InvalidInput
 
 if TYPE_CHECKING:
@@ -44,14 +44,8 @@ _OPTIONS = (
 _MOST_SEEDS = 10_000
 
 
-def _with_options(command: Any) -> Any:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 @click.command()
-@_with_options
+@with_options(_OPTIONS)
 def vectors(**given: Any) -> int:
     """Train diffusion models of the points of a SIM task; print predicted against observed.
 
