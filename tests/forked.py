@@ -80,6 +80,7 @@ def serve(stdout, stderr):
     """Run what is asked for, one after the other, until standard input ends."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    # Not everywhere installed. Loading it starts no thread, and costs each fork two seconds.
     with contextlib.suppress(ImportError):
         importlib.import_module("torch")
     assert not any(name.partition(".")[0] == "swingby" for name in sys.modules)
