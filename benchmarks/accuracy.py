@@ -21,7 +21,7 @@ from benchmarks.instances import CELLS, Cell, draw
 from swingby.simulate.run import simulate
 from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Initial
-from swingby.theory.stages import stage_law
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.curves import curve_events
 from swingby.verify.grid import Grid

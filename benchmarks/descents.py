@@ -25,7 +25,7 @@ import numpy as np
 from swingby.errors import SwingbyWarning
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial
-from swingby.theory.stages import stage_law
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.curves import curve_events
 from swingby.verify.grid import Grid

@@ -39,7 +39,7 @@ _HOME = {
     "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
     "Comparison": "swingby.verify.comparison",
-    "Stages": "swingby.theory.stages",
+    "Stages": "swingby.theory.law.stages",
     "paper_tables": "swingby.verify.paper_settings",
     "certify": "swingby.verify.certify",
     "Certificate": "swingby.verify.certification.certificate",
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled
     from swingby.theory.one_layer import one_layer_output
-    from swingby.theory.stages import Stages
+    from swingby.theory.law.stages import Stages
     from swingby.theory.task import SIMTask
     from swingby.theory.verdict import Verdict
     from swingby.verify.audit import audit

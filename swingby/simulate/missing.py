@@ -6,7 +6,7 @@ import numpy as np
 
 from swingby.simulate.state import Booleans, Floats
 from swingby.theory.initial import Initial, connected_blocks
-from swingby.theory.pivots import exact_pivots
+from swingby.theory.law.pivots import exact_pivots
 
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
 #: of elimination is about d 2^-53); only below it are exact rationals needed.

@@ -95,8 +95,6 @@ def law_of(schedule: Schedule) -> Law:
     stages = schedule.stages
     if stages is None:
         raise TypeError("a schedule of one W(0) expected")
-    share = np.empty(len(stages.order))
-    share[stages.order] = stages.pivots.sign * np.exp(-stages.pivots.cancellation)
     return Law(
         signal=schedule.task.exact_signal,
         crossing=stages.crossing,
@@ -104,7 +102,7 @@ def law_of(schedule: Schedule) -> Law:
         trapped=stages.trapped,
         undecided=stages.undecided,
         diverges=bool(np.isfinite(stages.blow_up)),
-        share=share,
+        share=stages.share,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from swingby.theory import lemmas, numbers
 from swingby.theory.lemmas import Scale
-from swingby.theory.pivots import exact_pivots
+from swingby.theory.law.pivots import exact_pivots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

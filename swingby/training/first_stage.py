@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.theory.finite_step import linearizing_shift
 from swingby.training.result import TrainingRun
 from swingby.verify.predict_batch import predict_batch
 
@@ -72,9 +71,16 @@ def _clock(steps: Floats, values: Floats, signal: float) -> float:
     h = 0.0
     # The logit itself rises along a straight line for small steps only; h is eta a.
     for _ in range(4):
-        line = logit + linearizing_shift(values, np.array(h), "gd")
+        line = logit + _koenigs(values, h)
         h = min(math.expm1(float(np.polyfit(steps, line, 1)[0]) / 2), 0.5)
     return h / signal
+
+
+def _koenigs(w: Floats, h: float) -> Floats:
+    """u(w) with logit(w) + u(w) advancing by 2 log(1 + h) a step of w (1 + h (1 - w))^2, to h^4."""
+    log_rest = np.log1p(-np.minimum(w, 1 - 1e-6))
+    third = 21 * w * w / 16 - 9 * w / 8 + 0.75 * log_rest
+    return np.asarray(h * (1.5 * log_rest + h * (1.25 * w - 0.5 * log_rest + h * third)))
 
 
 def continued(W: Floats, signal: Floats, eta: float, which: int) -> tuple[Floats, str]:

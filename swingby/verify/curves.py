@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.simulate.events import turning_points
-from swingby.theory.growth import growth_rates
-from swingby.theory.stages import Stages
+from swingby.theory.law.stages import Stages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +28,8 @@ LOSS_SWING = 1e-3
 SUPPRESSION_LEVEL = 0.8
 #: The end: max |W - I| on the concepts stays at or below this.
 END_DISTANCE = 0.01
+#: Looks between two steps of the integration.
+_BETWEEN = 16
 
 
 @dataclass(frozen=True)
@@ -108,20 +109,13 @@ def curve_events(stages: Stages) -> CurveEvents:
 
 
 def _sample(stages: Stages) -> Floats:
-    """Steps at which the composite moves: dense at every stage, spread over the decays."""
-    signal = stages.task.signal
-    rate = np.diag(growth_rates(signal, stages.eta, stages.dynamics))
-    learned = [k for k in stages.task.order if np.isfinite(stages.crossing[k])]
-    pieces = [np.zeros(1)]
-    for k in learned:
-        # 14 e-foldings before the stage to 14 after; w_kk moves within about 6 of them.
-        pieces.append(stages.crossing[k] + np.linspace(-14, 14, 99) / rate[k])
-        for j in range(len(signal)):
-            decay = (rate[k] - rate[j]) / 4
-            if decay > 0:
-                pieces.append(stages.crossing[k] + np.linspace(0, 12, 40) / decay)
-    t = np.unique(np.concatenate(pieces))
-    return t[(t >= 0) & (t < min(stages.blow_up, 1e15))]
+    """Steps at which W(t) is looked at: the same number between any two of the integration."""
+    times = stages.curve.times / stages.eta
+    if len(times) < 2:
+        return times
+    share = np.arange(_BETWEEN) / _BETWEEN
+    between = times[:-1, None] + np.diff(times)[:, None] * share
+    return np.unique(np.append(between.ravel(), times[-1]))
 
 
 def _high(stages: Stages, t: Floats, W: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """When every stage of learning happens, predicted before anything is run.
 
-``predict`` applies the sharp stage-time law of :mod:`swingby.theory.stages` to a W(0), or its
+``predict`` applies the sharp stage-time law of :mod:`swingby.theory.law.stages` to a W(0), or its
 distribution over Gaussian initializations to (omega, width), and puts the windows of the
 paper's lemmas beside, where the printed assumptions hold.
 """
@@ -20,7 +20,7 @@ from swingby.theory import numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_matrix
-from swingby.theory.stages import stage_law
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.curves import SUPPRESSION_LEVEL, CurveEvents, curve_events
 from swingby.verify.schedule import Event, Schedule
@@ -76,7 +76,7 @@ def predict(
 
     References
     ----------
-    The stage law is ours (:mod:`swingby.theory.stages`); windows: Lemmas D.1-D.8.
+    The stage law is ours (:mod:`swingby.theory.law.stages`); windows: Lemmas D.1-D.8.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """predict_batch: the half-times of many W(0) at once.
 
-The sharp stage-time law of :mod:`swingby.theory.stages`, on many instances side by side in
+The sharp stage-time law of :mod:`swingby.theory.law.stages`, on many instances side by side in
 compiled code, a few hundred times as fast as one by one. Instances that are special in some way
 (pivots of pure rounding, entries near one half, coarse steps, scales far apart) are given to the
 scalar law, which takes about a millisecond for each.
@@ -43,7 +43,7 @@ class BatchSchedule:
     error : ndarray of shape (..., d)
         Error bar of each half-time in steps; inf where the law is out of its range.
     trapped, undecided : ndarray of bool, shape (..., d)
-        As in :class:`swingby.theory.stages.Stages`.
+        As in :class:`swingby.theory.law.stages.Stages`.
     share : ndarray of shape (..., d)
         Pivots of W(0) relative to the terms that they are formed from, signed (under euler after
         the drift): near 0 a concept is learned late, below 0 it runs away.
@@ -151,7 +151,7 @@ def predict_batch(
 
     References
     ----------
-    The stage law is ours (:mod:`swingby.theory.stages`).
+    The stage law is ours (:mod:`swingby.theory.law.stages`).
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """predict_swing_batch: descents of the test loss and transient entries of many W(0) at once.
 
-The composite W(t) of the stage law (:mod:`swingby.theory.stages`) is followed in compiled code from
+The composite W(t) of the stage law (:mod:`swingby.theory.law.stages`) is followed in compiled code from
 one stage to the next; nothing is run. Its correction is integrated until it converges, where the
 scalar law stops after at most four sweeps, so for the flow the curve is exact to rounding of the
 quadrature, and for euler and gd its error is that of the finite step.

@@ -14,7 +14,7 @@ import numpy as np
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
-from swingby.theory.stages import Stages
+from swingby.theory.law.stages import Stages
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
@@ -112,6 +112,28 @@ class Schedule:
     def window_reason(self) -> str:
         """Why the lemma windows are empty, or which constants they use."""
         return self.make_window_reason()
+
+    @property
+    def crossing(self) -> NDArray[np.float64]:
+        """Real step at which each w_kk crosses 1/2, shape (d,); the median without a W(0)."""
+        return self.half_times if self.stages is None else self.stages.crossing
+
+    @property
+    def undecided(self) -> NDArray[np.bool_]:
+        """Where the law cannot say whether a concept is trapped, shape (d,)."""
+        if self.stages is None:
+            return np.zeros(self.task.dim, dtype=bool)
+        return self.stages.undecided
+
+    @property
+    def blow_up(self) -> float:
+        """Step at which a negative pivot has run out of the float range; inf if none does."""
+        return math.inf if self.stages is None else self.stages.blow_up
+
+    @property
+    def blow_up_error(self) -> float:
+        """Error bar of `blow_up` in steps."""
+        return math.inf if self.stages is None else self.stages.blow_up_error
 
     def evaluate(self, t: ArrayLike) -> NDArray[np.float64]:
         """W at given steps, as one composite closed form.

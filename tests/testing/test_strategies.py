@@ -19,7 +19,7 @@ from swingby.testing import (
     violating,
 )
 from swingby.theory.initial import Scaled
-from swingby.theory.pivots import exact_pivots
+from swingby.theory.law.pivots import exact_pivots
 from swingby.theory.task import SIMTask
 
 SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))

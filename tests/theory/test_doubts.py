@@ -11,7 +11,7 @@ import pytest
 
 from swingby.simulate.run import simulate
 from swingby.theory.initial import initial_matrix
-from swingby.theory.stages import stage_law
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 
 #: Runs of a W(0) of deficient rank warn of the same turns.

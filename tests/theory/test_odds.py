@@ -19,8 +19,8 @@ from swingby.theory import dynamics, odds
 from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Scaled, initial_matrix
 from swingby.theory.odds import Leading
-from swingby.theory.pivots import Pivots
-from swingby.theory.stages import stage_law
+from swingby.theory.law.pivots import Pivots
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 
 

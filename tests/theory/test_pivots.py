@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Scaled, initial_matrix
-from swingby.theory.pivots import MOST_ROUNDING, stage_pivots
-from swingby.theory.stages import stage_law
+from swingby.theory.law.pivots import MOST_ROUNDING, stage_pivots
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 
 SIGNAL = np.array([4.0, 2.5, 1.2, 0.5, 0.3])

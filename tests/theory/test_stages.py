@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from swingby.errors import SwingbyWarning
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled, initial_matrix
-from swingby.theory.stages import LARGEST_EIGENVALUE, stage_law
+from swingby.theory.law.stages import LARGEST_EIGENVALUE, stage_law
 from swingby.theory.task import SIMTask
 
 DYNAMICS = ("euler", "gd", "flow")

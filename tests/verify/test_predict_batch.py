@@ -8,7 +8,7 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.theory.initial import Initial, Scaled, initial_matrix
-from swingby.theory.stages import stage_law
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.batched.law import exponential
 from swingby.verify.predict_batch import predict_batch

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from swingby.theory.growth import growth_rates
-from swingby.theory.pivots import stage_pivots
-from swingby.theory.stages import initial_odds
+from swingby.theory.law.pivots import stage_pivots
+from swingby.theory.law.stages import initial_odds
 from swingby.verify.batched import law, pivots
 from swingby.verify.predict_batch import predict_batch
 

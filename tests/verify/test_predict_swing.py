@@ -13,7 +13,7 @@ import pytest
 from swingby.simulate.events import descents, turning_points
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled, initial_matrix
-from swingby.theory.stages import stage_law
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.curves import curve_events
 from swingby.verify.paper_settings import figure_settings

@@ -1,0 +1,134 @@
+r"""The modified flow: the differential equation whose solution the steps follow.
+
+(D.2) is explicit Euler on W, gradient descent is explicit Euler on U, both of one flow,
+
+.. math:: \dot W = f(W) = B W + W B, \qquad B(W) = A - \tfrac12 (A W + W A), \qquad
+          \dot U = B(U U^\top) U .
+
+Backward error analysis gives the field whose exact flow over a time h is one explicit Euler step,
+
+.. math::
+   \tilde f = f - \tfrac h2 f'f + h^2 \bigl(\tfrac1{12} f''(f,f) + \tfrac13 f'f'f\bigr)
+            - h^3 \bigl(\tfrac14 f'f'f'f + \tfrac1{12} f'f''(f,f) + \tfrac1{12} f''(f,f'f)\bigr)
+            + O(h^4).
+
+The remaining term of third order, :math:`f'''(f,f,f)`, carries the Bernoulli number
+:math:`B_3 = 0`; on W it vanishes anyway. The linear part is summed to all orders: an entry grows at
+:math:`\log(1 + h(a_i + a_j))/h` on W, a row at :math:`\log(1 + h a_i)/h` on U, so a long linear
+phase costs no accuracy.
+
+Matrices are held relative to the sizes of the rows of W, :math:`W_{ij} = \sqrt{e_i e_j}\, C_{ij}`,
+so that they may lie far below the float range. Two kinds occur: symmetric ones such as C, and
+generators N of :math:`\dot W = N W + W N^\top`, held as
+:math:`N_{ij} \sqrt{e_j / e_i}`. A is the same in both, products of generators stay products, and
+the derivative of B in a direction P is the generator :math:`-\tfrac12 (a_i + a_j) P_{ij} e_j`.
+
+All arrays end in an axis of n lanes: one instance is a batch of one. The functions use nothing but
+arithmetic and the products of :mod:`swingby.theory.law.arrays`, so the same text runs on NumPy, on
+torch, and compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swingby.theory.growth import growth_rates
+from swingby.theory.law.arrays import dot, dot_turned, symmetric
+
+#: The dynamics by number, as compiled code knows them.
+EULER, GD, FLOW = 0, 1, 2
+KIND = {"euler": EULER, "gd": GD, "flow": FLOW}
+
+
+class Flow(NamedTuple):
+    """The constants of the modified field, each ending in an axis of n lanes.
+
+    pair: -(a_i + a_j)/2; drive: diag(a); linear: what the exact growth adds to the generator;
+    mixed: what it adds to entries beside that; first, second, third: h/2, h^2, h^3, or 0 where a
+    lane stops at a lower order; strict: 1 below the diagonal.
+    """
+
+    pair: Any
+    drive: Any
+    linear: Any
+    mixed: Any
+    first: Any
+    second: Any
+    third: Any
+    strict: Any
+
+
+def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
+    """Constants of the field for signals (d, n) and steps h (n,), to the orders (n,) in h."""
+    d, n = signal.shape
+    h = np.zeros(n) if dynamics == "flow" else h
+    first, second, third = (np.where(order >= k, h**k, 0.0) for k in (1, 2, 3))
+    unit = np.broadcast_to(np.eye(d)[:, :, None], (d, d, n))
+    total = signal[:, None, :] + signal[None, :, :]
+    single, pairs = signal * unit, np.zeros((d, d, n))
+    exact = np.stack([growth_rates(signal[:, i], 1.0, "flow") for i in range(n)], axis=2)
+    linear = np.zeros((d, d, n))
+    if dynamics != "flow":
+        rates = [growth_rates(signal[:, i], float(h[i]), dynamics) / h[i] for i in range(n)]
+        exact = np.stack(rates, axis=2)
+    half = exact * unit / 2
+    if dynamics == "gd":
+        linear = half - single * _series(single, first, second, third)
+    if dynamics == "euler":
+        linear = half - single
+        own = half.sum(axis=0)
+        pairs = exact - total * _series(total, first, second, third) + total - own - own[:, None]
+    return Flow(
+        pair=-total / 2,
+        drive=single,
+        linear=linear,
+        mixed=pairs,
+        first=np.broadcast_to(first / 2, (d, d, n)) * 1.0,
+        second=np.broadcast_to(second, (d, d, n)) * 1.0,
+        third=np.broadcast_to(third, (d, d, n)) * 1.0,
+        strict=np.broadcast_to(np.tri(d, k=-1)[:, :, None], (d, d, n)) * 1.0,
+    )
+
+
+def _series(rate: Any, first: Any, second: Any, third: Any) -> Any:
+    """log(1 + h rate)/(h rate) to the order of each lane: what the field has of it by itself."""
+    return 1 - first * rate / 2 + second * rate**2 / 3 - third * rate**3 / 4
+
+
+def generator_on_factors(C: Any, e: Any, flow: Flow) -> Any:
+    """The generator of the modified flow of gradient descent: U' = N U."""
+    pair = flow.pair * e
+    B = flow.drive + pair * C
+    BC = dot(B, C)
+    F = pair * symmetric(BC)
+    G = dot(B, B) + F
+    G1 = pair * symmetric(dot(G, C))
+    H = dot(B, G) + G1
+    Q = 2.0 * dot(F, B) + 2.0 * (pair * dot_turned(BC, B))
+    X = 0.25 * H + Q / 12.0
+    inner = symmetric(dot(X, C)) + symmetric(dot_turned(BC, G)) / 12.0
+    third = dot(B, X) + pair * inner + (dot(F, G) + dot(G1, B)) / 12.0
+    second = Q / 12.0 + H / 3.0
+    return B - flow.first * G + flow.second * second - flow.third * third + flow.linear
+
+
+def remainder_on_entries(C: Any, e: Any, flow: Flow, B: Any) -> Any:
+    """What the modified field of (D.2) has beside B W + W B and its linear part, symmetric."""
+    pair = flow.pair * e
+    F = symmetric(dot(B, C))
+    F1 = pair * F
+    G = symmetric(dot(B, F) + dot(F1, C))
+    G1 = pair * G
+    H = symmetric(dot(B, G) + dot(G1, C))
+    Q = 2.0 * symmetric(dot(F1, F))
+    X = 0.25 * H + Q / 12.0
+    third = dot(B, X) + dot(pair * X, C) + (dot(F1, G) + dot(G1, F)) / 12.0
+    second = Q / 12.0 + H / 3.0
+    return (
+        flow.second * second
+        - flow.first * G
+        - flow.third * symmetric(third)
+        + flow.mixed * C
+    )

@@ -1,0 +1,124 @@
+"""The derivative of the coordinates as a list of instructions, for compiled code.
+
+:func:`swingby.theory.law.coordinates.derivative` is run once on symbols. What it does with them, a
+few dozen products and sums, is written down as numbers, which a small compiled loop carries out on
+many lanes at once. So the formulas stand in one place, and nothing is compiled again for another
+dynamics or another d.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from swingby.theory.law import coordinates, modified
+from swingby.theory.law.modified import Flow
+
+#: Instructions: what is done with registers `a` and `b`. A vector is a matrix of equal rows.
+ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
+#: Registers of the arguments, in this order; results are in the last three of a tape.
+ARGUMENTS = ("u", "z", "V", "free", *Flow._fields)
+
+
+@dataclass
+class _Tape:
+    """Instructions (operation, result, a, b) with the factors of a and b."""
+
+    code: list[tuple[int, int, int, int]] = field(default_factory=list)
+    factors: list[tuple[float, float]] = field(default_factory=list)
+    registers: int = len(ARGUMENTS)
+
+    def write(self, operation: int, a: _Symbol, b: _Symbol | None = None) -> _Symbol:
+        other = a if b is None else b
+        self.code.append((operation, self.registers, a.register, other.register))
+        self.factors.append((a.factor, other.factor))
+        self.registers += 1
+        return _Symbol(self, self.registers - 1, 1.0)
+
+
+@dataclass(frozen=True)
+class _Symbol:
+    """A register times a number."""
+
+    tape: _Tape
+    register: int
+    factor: float
+
+    def __add__(self, other: _Symbol) -> _Symbol:
+        return self.tape.write(ADD, self, other)
+
+    def __sub__(self, other: _Symbol) -> _Symbol:
+        return self + -1.0 * other
+
+    def __mul__(self, other: _Symbol | float) -> _Symbol:
+        if isinstance(other, _Symbol):
+            return self.tape.write(MULTIPLY, self, other)
+        return _Symbol(self.tape, self.register, self.factor * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: float) -> _Symbol:
+        return self * (1.0 / other)
+
+
+def _operation(number: int) -> Any:
+    return lambda a, b=None: a.tape.write(number, a, b)
+
+
+_SYMBOLIC = {
+    "dot": _operation(DOT),
+    "dot_turned": _operation(DOT_TURNED),
+    "turned": _operation(TURN),
+    "symmetric": _operation(SYMMETRIC),
+    "solve_lower": _operation(SOLVE),
+    "exponential": _operation(EXP),
+    "diagonal": _operation(DIAGONAL),
+    "positive_part": _operation(INVERT),
+}
+
+
+@functools.cache
+def tape_of(kind: int) -> tuple[Any, Any, int]:
+    """Instructions (m, 4), factors (m, 2) and number of registers of one dynamics."""
+    tape = _Tape()
+    known: dict[str, Any] = dict(_SYMBOLIC)
+    for name in ("generator_on_factors", "remainder_on_entries"):
+        known[name] = _rebound(getattr(modified, name), known)
+    derivative = _rebound(coordinates.derivative, known)
+    given = [_Symbol(tape, place, 1.0) for place in range(len(ARGUMENTS))]
+    results = derivative(*given[:4], Flow(*given[4:]), kind)
+    for result in results:
+        tape.write(ADD, result, 0.0 * result)
+    code, factors, count = _with_few_registers(tape)
+    return np.array(code), np.array(factors), count
+
+
+def _rebound(function: Any, names: dict[str, Any]) -> Any:
+    """The same function with other globals."""
+    space = {**function.__globals__, **names}
+    return types.FunctionType(function.__code__, space, function.__name__)
+
+
+def _with_few_registers(tape: _Tape) -> tuple[list[Any], list[Any], int]:
+    """The same instructions, registers used again once nothing reads them any more."""
+    last = {}
+    for place, (_, _, a, b) in enumerate(tape.code):
+        last[a] = last[b] = place
+    results = range(len(tape.code) - 3, len(tape.code))
+    unused: list[int] = []
+    home = {place: place for place in range(len(ARGUMENTS))}
+    count, code = len(ARGUMENTS) + 3, []
+    for place, (operation, out, a, b) in enumerate(tape.code):
+        if place in results:
+            home[out] = len(ARGUMENTS) + place - results[0]
+        elif unused:
+            home[out] = unused.pop()
+        else:
+            home[out], count = count, count + 1
+        code.append((operation, home[out], home[a], home[b]))
+        unused += [home[x] for x in {a, b} if last[x] == place and x >= len(ARGUMENTS)]
+    return code, tape.factors, count
