@@ -1,8 +1,9 @@
 """How accurate the stage law is: every stage of random instances, predicted and observed.
 
-Run with ``make accuracy``, or ``python -m benchmarks.accuracy --runs 1000 --out table.md``. With
+Run with ``make accuracy``, or ``python -m benchmarks.accuracy --out docs/accuracy.md``. With
 ``--misses FILE`` every instance that misses something is written to a file, one a line, and
-``--replay FILE`` predicts and runs these again. What the columns mean is in docs/accuracy.md.
+``--replay FILE`` predicts and runs these again. A page given as ``--out`` keeps its text: the
+table goes between its two marks. What the columns mean is in docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from swingby.verify.grid import Grid
 
 Floats = NDArray[np.float64]
 
+#: Between these, a page has the table.
+MARKS = ("<!-- accuracy table -->\n", "<!-- end of the table -->")
 #: Steps within which a crossing counts as hit.
 CLOSE = 0.02
 #: Peak heights take ten times as long to predict as half-times: every fifth instance.
@@ -47,6 +50,7 @@ class Predicted:
 
     @classmethod
     def of(cls, instance: Instance, dynamics: str, *, heights: bool = False) -> Predicted:
+        """Predict one instance."""
         task = swingby.SIMTask.from_signal(instance.signal.tolist())
         schedule = swingby.predict(task, instance.W0, eta=instance.eta, dynamics=dynamics)
 
@@ -149,6 +153,7 @@ class Tally:
         return [] if covered else [f"runaway off by {distance:.3g}"]
 
     def peaks(self, law: Predicted, run: Observed) -> None:
+        """Compare the heights of minor entries, where nothing runs away."""
         if math.isinf(run.runaway):
             for (i, j), height in law.heights.items():
                 seen = run.heights[max(i, j), min(i, j)]
@@ -287,6 +292,17 @@ def replay(misses: Path) -> None:
         print(f"  run {run.crossing}, runaway {run.runaway:.8g}")
 
 
+def write(grid: Grid, page: Path) -> None:
+    """Put the table between the marks of a page, or into a new file."""
+    text = grid.to_markdown() + "\n"
+    if page.exists():
+        before, mark, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+        _, end, after = rest.partition(MARKS[1])
+        if mark and end:
+            text = before + mark + text + end + after
+    page.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     """Print the table, and write it where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -309,7 +325,7 @@ def main() -> None:
     print(grid.to_text(width=230))
     print(f"{time.perf_counter() - started:.0f} s")
     if arguments.out is not None:
-        arguments.out.write_text(grid.to_markdown() + "\n", encoding="utf-8")
+        write(grid, arguments.out)
 
 
 if __name__ == "__main__":

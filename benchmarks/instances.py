@@ -33,9 +33,10 @@ class Cell:
         Range of d.
     steps : tuple of two float
         Range of eta a_max.
-    start : {"gaussian", "uniform", "parallel", "deficient", "rank one"}
+    start : {"gaussian", "uniform", "parallel", "brink", "deficient", "rank one"}
         U(0): square Gaussian; square and uniform on [0, x]; Gaussian rows that nearly are
-        multiples of one vector, so that later pivots are small; Gaussian with fewer columns.
+        multiples of one vector, so that later pivots are small; the same where the drift of
+        euler takes up nearly all of a pivot, or a little more; Gaussian with fewer columns.
     tied : float
         Probability that two successive signals are exactly equal; at least two are.
     runaway : bool
@@ -62,7 +63,7 @@ CELLS = (
     Cell("equal signals", (1e-8, 1e-1), tied=0.6),
     Cell("ratios 1 to 1.2", (1e-8, 1e-1), (1.0, 1.2)),
     Cell("uniform U(0)", (1e-6, 1e-1), start="uniform"),
-    Cell("drift", (1e-8, 1e-3), (2.0, 6.0), (2, 4), (0.03, 0.05), start="parallel"),
+    Cell("drift", (1e-8, 1e-3), (2.0, 6.0), (2, 4), (0.03, 0.05), start="brink"),
     Cell(
         "near a runaway",
         (1e-6, 1e-1),
@@ -122,10 +123,39 @@ def draw(cell: Cell, rng: np.random.Generator) -> Instance:
     signal = rng.permutation(1.0 / np.cumprod(np.concatenate([[1.0], ratios])))
     eta = float(rng.uniform(*cell.steps))
     omega = float(np.exp(rng.uniform(*np.log(cell.omega))))
-    U0 = _start(cell.start, d, rng)
-    U0 *= np.sqrt(omega * d / np.sum(U0**2))
+    if cell.start == "brink":
+        return _brink(signal, eta, omega, rng)
+    return _instance(signal, eta, omega, _start(cell.start, d, rng))
+
+
+def _instance(signal: Floats, eta: float, omega: float, U0: Floats) -> Instance:
+    U0 = U0 * np.sqrt(omega * len(signal) / np.sum(U0**2))
     W0 = U0 @ U0.T
     return Instance(signal, eta, U0, (W0 + W0.T) / 2)
+
+
+def _brink(signal: Floats, eta: float, omega: float, rng: np.random.Generator) -> Instance:
+    """Rows just far enough apart for euler to learn all of them, or relatively 1e-3 to 1 off."""
+    d = len(signal)
+    rows, common = rng.standard_normal((d, d)), np.outer(*rng.standard_normal((2, d)))
+
+    def at(log_apart: float) -> Instance:
+        return _instance(signal, eta, omega, np.exp(log_apart) * rows + common)
+
+    def runs_away(log_apart: float) -> bool:
+        start = at(log_apart)
+        run = observe(signal, eta, start.U0, start.W0, "euler")
+        return bool(np.isfinite(run.runaway))
+
+    low, high = -7.0, 3.0
+    if runs_away(high):
+        return _brink(signal, eta, omega, rng)
+    for _ in range(25):
+        middle = (low + high) / 2
+        low, high = (middle, high) if runs_away(middle) else (low, middle)
+    beyond = float(np.exp(rng.uniform(np.log(1e-3), 0.0)))
+    # Three of four on the side where everything is learned.
+    return at(high + (beyond if rng.random() < 0.75 else -beyond))
 
 
 def _start(kind: str, d: int, rng: np.random.Generator) -> Floats:

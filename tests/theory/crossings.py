@@ -13,16 +13,10 @@ from scipy.optimize import brentq
 
 
 def cubic_root(four):
-    """Where the cubic through the logits at 0, 1, 2, 3 passes 0 from below; Lagrange's form."""
-    y = np.log(four / (1 - four))
-
-    def cubic(s):
-        nodes = range(4)
-        weights = (math.prod((s - m) / (n - m) for m in nodes if m != n) for n in nodes)
-        return float(sum(weight * value for weight, value in zip(weights, y, strict=True)))
-
+    """Where the cubic through the logits at 0, 1, 2, 3 passes 0 from below."""
+    y = np.log(four / (1 - four)).astype(float)
     first = next(n for n in range(3) if y[n] < 0 <= y[n + 1])
-    return brentq(cubic, first, first + 1, xtol=1e-14)
+    return brentq(np.poly1d(np.polyfit(range(4), y, 3)), first, first + 1, xtol=1e-14)
 
 
 def steps_of(a, start, eta, dynamics):
@@ -44,14 +38,13 @@ def brute(a, start, eta, dynamics, most=200_000, dtype=np.longdouble):
     """Crossings of a map by iterating it; nan where there is none by step `most` or a runaway."""
     seen, found = [], np.full(len(a), np.nan)
     for step, diagonal in enumerate(steps_of(a, np.asarray(start, dtype), eta, dynamics)):
-        seen = [*seen[-4:], diagonal]
+        seen = [*seen[-3:], diagonal]
         for k in np.flatnonzero(np.isnan(found)):
-            # Two steps on either side, or the first four where the crossing is among them.
-            if len(seen) >= 4 and seen[-2][k] >= 0.5 > seen[-3][k]:
-                found[k] = step - 3 + cubic_root(np.array([row[k] for row in seen[-4:]]))
-            elif step == 3 and seen[1][k] >= 0.5 > seen[0][k]:
-                found[k] = cubic_root(np.array([row[k] for row in seen]))
-            elif step == 0 and diagonal[k] >= 0.5:
+            w = np.array([row[k] for row in seen])
+            # Two steps on either side, or the first four where the crossing is between 0 and 1.
+            if len(w) == 4 and (w[1] < 0.5 <= w[2] or (step == 3 and w[0] < 0.5 <= w[1])):
+                found[k] = step - 3 + cubic_root(w)
+            elif step == 0 and w[0] >= 0.5:
                 found[k] = 0.0
         if step == most or not np.isnan(found).any() or not np.isfinite(diagonal).all():
             return found

@@ -1,6 +1,7 @@
 """The witnesses of real crossings against each other, before any law is measured by them."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_the_maps_tend_to_the_flow_with_the_step(dynamics):
     start = U0 @ U0.T if dynamics == "euler" else U0
     etas = np.array([0.04, 0.02, 0.01])
     times = [eta * crossings.brute(a, start, eta, dynamics) for eta in etas]
-    twice = [2 * fine - coarse for coarse, fine in zip(times, times[1:], strict=False)]
+    twice = [2 * fine - coarse for coarse, fine in pairwise(times)]
     limit = (4 * twice[1] - twice[0]) / 3
     exact = 0.01 * crossings.flow(a, U0, 0.01, 5000)
     assert np.abs(limit - exact).max() < 0.01 * np.abs(times[-1] - exact).max()
