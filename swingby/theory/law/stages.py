@@ -61,8 +61,8 @@ class Stages:
         Where the law cannot say whether a concept is trapped, whatever `trapped` says; the
         warnings say why.
     blow_up, blow_up_error : float
-        Step at which a negative pivot has run out of the float range, and its error bar; inf if
-        none does.
+        Last step before a negative pivot has run out of the float range, and its error bar; inf
+        if none does.
     share : ndarray of shape (d,)
         What the pivot is of the terms that w_kk is made of, at its stage.
     warnings : tuple of str
@@ -204,7 +204,7 @@ def judge(
         error=error,
         trapped=trapped,
         undecided=undecided,
-        blow_up=math.ceil(blow_up) if math.isfinite(blow_up) else math.inf,
+        blow_up=float(round(blow_up)) if math.isfinite(blow_up) else math.inf,
         blow_up_error=abs(blow_up - other) + 1 if math.isfinite(blow_up) else math.inf,
         share=walk.share[:, 0].copy(),
         warnings=warnings,
@@ -299,7 +299,7 @@ def _warnings(
             found.append(f"out of range for concept {k + 1}: the integration was given up")
     if math.isfinite(blow_up):
         found.append(
-            f"a negative pivot runs to minus infinity near step {math.ceil(blow_up)}; "
+            f"a negative pivot runs to minus infinity near step {blow_up:.0f}; "
             "nothing is learned after that"
         )
     return tuple(found)

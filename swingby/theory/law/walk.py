@@ -373,7 +373,7 @@ def run_map(W: Any, signal: Any, h: float, walk: Walk, lane: int) -> float:
                 new[i, j] = W[i, j] + h * ((signal[i] + signal[j]) * W[i, j] - 0.5 * square[i, j])
                 finite = finite and abs(new[i, j]) < 1e300
         if not finite:
-            return step + 1.0
+            return float(step)
         for k in range(d):
             if _awaited(walk, k, lane) and W[k, k] < 0.5 <= new[k, k] < 1.0:
                 low = math.log(W[k, k] / (1.0 - W[k, k])) if W[k, k] > 0.0 else -30.0

@@ -1,0 +1,127 @@
+"""What the accuracy table counts, on predictions and runs made by hand."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks import accuracy
+from benchmarks.accuracy import Predicted, Tally, quantile
+from benchmarks.instances import CELLS, Cell, instances
+from benchmarks.observe import Observed, observe
+
+NAN, INF = math.nan, math.inf
+
+
+def law(crossing, error, trapped=(False, False), undecided=(False, False), blow_up=INF, bar=NAN):
+    arrays = [np.array(values) for values in (crossing, error, trapped, undecided)]
+    return Predicted(*arrays, blow_up, bar, {})
+
+
+def run(crossing, learned=(True, True), runaway=INF):
+    crossing = np.array(crossing)
+    return Observed(crossing, np.ceil(crossing), np.array(learned), runaway, False, np.eye(2))
+
+
+def count(predicted, seen):
+    tally = Tally()
+    return tally, tally.add(predicted, seen)
+
+
+def test_a_stage_inside_its_bar_and_one_outside():
+    tally, wrong = count(law([10.4, 99.9], [0.2, 0.2]), run([10.5, 100.2]))
+    assert tally.distance == pytest.approx([0.1, 0.3])
+    assert tally.covered == [True, False]
+    # 99.9 +- 0.2 says that the step may be 100 or 101; 101 is what is seen.
+    assert tally.exact == [True, False]
+    assert tally.overconfident == 0
+    assert wrong == [
+        "concept 1 off by 0.1",
+        "concept 2 off by 0.3",
+        "concept 2 outside its bar of 0.2",
+    ]
+
+
+def test_a_wrong_step_is_overconfident_where_no_whole_step_is_within_the_bar():
+    tally, _ = count(law([10.4, 99.5], [0.1, 0.2]), run([10.4, 100.2]))
+    assert tally.overconfident == 1
+
+
+def test_a_stage_before_a_runaway_that_the_law_cuts_off_counts_against_it():
+    tally, _ = count(law([10.0, NAN], [0.1, NAN], (False, True)), run([10.0, 20.5], runaway=30.0))
+    assert (tally.unmatched, tally.distance[1], tally.covered) == (1, INF, [True, False])
+    assert tally.overconfident == 1
+    assert (tally.lost, tally.agree, tally.blind) == (1, 1, 0)
+
+
+def test_a_doubt_covers_what_it_is_about_and_counts_as_an_infinite_bar():
+    doubt = law([10.0, 20.0], [0.1, 0.1], undecided=(False, True))
+    tally, _ = count(doubt, run([10.0, NAN], runaway=30.0))
+    assert tally.covered == [True, True]
+    assert tally.bar == [0.1, INF]
+    assert (tally.missed, tally.undecided, tally.blind, tally.unmatched) == (1, 1, 0, 1)
+
+
+def test_a_stage_that_is_predicted_and_never_comes_counts_against_the_law():
+    tally, _ = count(law([10.0, 29.0], [0.1, 0.5]), run([10.0, NAN], runaway=28.0))
+    assert tally.covered == [True, False]
+    assert (tally.missed, tally.blind) == (1, 1)
+
+
+def test_where_a_run_settles_each_concept_has_to_be_right():
+    swapped = law([10.0, NAN], [0.1, NAN], trapped=(False, True))
+    tally, _ = count(swapped, run([NAN, 12.0], learned=(False, True)))
+    assert (tally.agree, tally.missed, tally.false, tally.blind) == (0, 1, 1, 1)
+
+
+@pytest.mark.parametrize(("bar", "covered"), [(2.0, True), (0.5, False), (NAN, False)])
+def test_the_runaway_has_a_bar_of_its_own(bar, covered):
+    tally, _ = count(
+        law([10.0, NAN], [0.1, INF], blow_up=29.0, bar=bar), run([10.0, NAN], runaway=30.0)
+    )
+    assert (tally.runaway, tally.runaway_covered) == ([1.0], [covered])
+
+
+def test_quantiles_count_what_is_infinite():
+    assert quantile([1.0, INF, 2.0], 0.5) == 2.0
+    assert quantile([1.0, INF, 2.0], 0.99) == INF
+    assert math.isnan(quantile([], 0.5))
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.label)
+def test_instances_are_in_the_range_that_the_row_names(cell):
+    for one, again in zip(instances(cell, 3), instances(cell, 4), strict=False):
+        assert np.array_equal(one.U0, again.U0)
+        assert cell.sizes[0] <= len(one.signal) <= cell.sizes[1]
+        assert one.signal.max() == pytest.approx(1.0, abs=1e-15)
+        assert cell.steps[0] <= one.eta <= cell.steps[1]
+        assert cell.omega[0] <= np.trace(one.W0) / len(one.W0) * (1 + 1e-9) <= cell.omega[1] * 1.01
+        if cell.tied:
+            assert len(set(one.signal.tolist())) < len(one.signal)
+
+
+def test_a_miss_can_be_replayed_to_the_digit(tmp_path, capsys):
+    cell = Cell("made to miss", (0.05, 0.1), (1.0, 1.05), steps=(0.3, 0.5), dynamics=("gd",))
+    file = tmp_path / "misses.jsonl"
+    grid = accuracy.table(2, [cell], file)
+    assert len(grid.rows) == 1
+    misses = [json.loads(line) for line in file.read_text().splitlines()]
+    for miss, instance in zip(misses, instances(cell, 2), strict=False):
+        assert np.array_equal(miss["U0"], instance.U0)
+        seen = observe(instance.signal, instance.eta, instance.U0, instance.W0, "gd")
+        assert np.array_equal(miss["observed"], seen.crossing)
+    accuracy.replay(file)
+    assert capsys.readouterr().out.count("law [") == len(misses)
+
+
+def test_a_page_keeps_its_text(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n" + accuracy.MARKS[0] + "old\n" + accuracy.MARKS[1] + "\nafter\n")
+    cell = Cell("one", (1e-3, 1e-2), dynamics=("flow",))
+    accuracy.write(accuracy.table(1, [cell]), page)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "old" not in text
+    assert "| one | flow | 1 (0) |" in text
