@@ -1,8 +1,7 @@
 r"""The stage law: when each w_kk reaches 1/2, and W(t) in between.
 
-The steps follow the modified flow (:mod:`swingby.theory.law.modified`). It is integrated to third
-and to second order in the step size; their difference is the error bar of what is left out, to
-which the tolerance of the integration and the rounding of W(0) are added. Nothing is fitted. The
+The steps follow the modified flow (:mod:`swingby.theory.law.modified`). It is integrated to two
+orders in the step size; their difference is the error bar of what is left out, to which the tolerance of the integration and the rounding of W(0) are added. Nothing is fitted. The
 law is ours, not the paper's; its accuracy is measured in ``benchmarks/accuracy.py``.
 """
 
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 #: Above this eta a_max, times the largest eigenvalue of W(0) where that is above 1, an expansion
 #: in the step size means nothing.
 LARGEST_STEP = 0.5
+#: Orders in the step size: that of the law, and the one below it for the error bar.
+ORDERS = {"euler": (4, 3), "gd": (3, 2), "flow": (0,)}
 #: Tolerance of the integration, as a share of what the slowest concept grows by in half a step.
 TOLERANCE = 1e-4
 #: And its bounds.
@@ -98,7 +99,7 @@ class Stages:
     @functools.cached_property
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
-        order = 0 if self.dynamics == "flow" else 3
+        order = ORDERS[self.dynamics][0]
         tolerance = tolerance_of(self.task.signal, self.eta)
         walk = begin(self.start, self.eta, self.dynamics, (order,), tolerance, whole=True)
         return trace(walk, KIND[self.dynamics])
@@ -151,7 +152,7 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
 
 def walked(start: Start, eta: float, dynamics: str) -> tuple[Walk, float]:
     """The lanes of one instance at their end, and their tolerance."""
-    orders = (0,) if dynamics == "flow" else (3, 2)
+    orders = ORDERS[dynamics]
     tolerance = tolerance_of(start.signal, eta)
     walk = begin(start, eta, dynamics, orders, tolerance)
     while walk.active.any():

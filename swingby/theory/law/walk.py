@@ -21,14 +21,15 @@ LANDING = 1e-4
 #: A pivot that has lost this share of itself to the drift is moved to the end of the order, where
 #: it may go through zero.
 DRIFTED = 0.75
-#: Size of eta a_k w_kk below which a runaway is left to the map itself.
-RUNAWAY = 0.02
-#: And the least size of a negative w_kk at which it is.
-LEAST_RUNAWAY = 0.5
+#: A runaway that ends within so many steps is left to the map itself, once the logarithm of its
+#: pivot is above NEAR: below, W in floats does not hold it.
+RUNAWAY, NEAR = 3000, -12.0
+#: And one of which a diagonal entry is as far below 0.
+FARTHEST = 0.5
 #: log w_kk to which the first step goes.
 LEAST_LEVEL = math.log(1e-3)
 #: Attempts after which a lane is given up.
-MOST_ATTEMPTS = 2000
+MOST_ATTEMPTS = 1000
 #: Steps of the map at the end of a runaway.
 MOST_MAPPED = 100_000
 
@@ -152,7 +153,7 @@ def _awaited(walk: Walk, k: int, lane: int) -> bool:
     concept = walk.concept[k, lane]
     return bool(
         walk.signal[k, lane] > 0.0
-        and walk.y[k, 1, lane] > 0.0
+        and walk.y[k, 1, lane] != 0.0
         and math.isnan(walk.crossing[concept, lane])
     )
 
@@ -219,7 +220,8 @@ def look(walk: Walk, lane: int, kind: int) -> bool:
                 walk.crossing[concept, lane] = walk.time[lane]
     changed = _set_at_rest(walk, W, lane)
     if kind == EULER:
-        changed = _reorder_drifted(walk, lane) or changed
+        if _reorder_drifted(walk, W, lane):
+            changed, W = True, matrix_of(walk.y, lane)
         _run_away(walk, W, lane)
     if walk.active[lane]:
         walk.active[lane] = _goes_on(walk, W, lane)
@@ -267,14 +269,20 @@ def _set_at_rest(walk: Walk, W: Any, lane: int) -> bool:
     return changed
 
 
-def _reorder_drifted(walk: Walk, lane: int) -> bool:
-    """Move a pivot that the drift takes away to the end; whether one was."""
+def _reorder_drifted(walk: Walk, W: Any, lane: int) -> bool:
+    """Move a pivot that the drift takes away to the end; whether one was.
+
+    A negative direction takes others with it: there w_kk falls, and with it the pivot's own size.
+    """
     d = walk.signal.shape[0]
     worst, least = -1, 1.0 - DRIFTED
+    negative = False
+    for k in range(d):
+        negative = negative or walk.y[k, 1, lane] < 0.0
     for k in range(d):
         z = walk.y[k, 1, lane]
-        concept = walk.concept[k, lane]
-        walk.lost[concept, lane] = walk.lost[concept, lane] or z <= 0.0
+        if negative and z > 0.0 and W[k, k] < (1.0 - DRIFTED) * walk.largest[k, k, lane]:
+            z = min(z, W[k, k] / walk.largest[k, k, lane])
         if walk.free[k, lane] > 0.0 and 0.0 < z < least:
             worst, least = k, z
     if worst < 0 or worst == d - 1:
@@ -346,8 +354,11 @@ def _run_away(walk: Walk, W: Any, lane: int) -> None:
     d = walk.signal.shape[0]
     far = False
     for k in range(d):
-        rate = walk.h[lane] * walk.signal[k, lane]
-        far = far or (rate > 0.0 and W[k, k] < -max(LEAST_RUNAWAY, RUNAWAY / rate))
+        rate = 2.0 * walk.h[lane] * walk.signal[k, lane]
+        if walk.y[k, 1, lane] < 0.0 and rate > 0.0:
+            log = walk.y[k, 0, lane] + math.log(-walk.y[k, 1, lane])
+            near = log > NEAR and 3.0 - log < RUNAWAY * rate
+            far = far or near or W[k, k] < -FARTHEST
     if not far:
         return
     walk.active[lane] = False
@@ -355,10 +366,23 @@ def _run_away(walk: Walk, W: Any, lane: int) -> None:
     walk.blow_up[lane] = walk.time[lane] + steps * walk.h[lane]
 
 
+def _within(past: float, now: float, then: float, known: bool) -> float:
+    """Where between two steps the logit is 0, by the parabola through it and the one before."""
+    first = math.log(max(now, 1e-12) / (1.0 - now))
+    second = math.log(then / (1.0 - then))
+    share = -first / (second - first)
+    if known and 0.0 < past < now:
+        before = math.log(past / (1.0 - past))
+        line, bend = (second - before) / 2, (second - 2 * first + before) / 2
+        for _ in range(4):
+            share -= (first + share * (line + share * bend)) / (line + 2 * share * bend)
+    return share
+
+
 def run_map(W: Any, signal: Any, h: float, walk: Walk, lane: int) -> float:
     """Steps of (D.2) from W until it leaves the float range; levels of 1/2 on the way noted."""
     d = signal.shape[0]
-    new, square = W.copy(), W.copy()
+    new, square, past = W.copy(), W.copy(), W.copy()
     for step in range(MOST_MAPPED):
         for i in range(d):
             for j in range(d):
@@ -373,12 +397,15 @@ def run_map(W: Any, signal: Any, h: float, walk: Walk, lane: int) -> float:
                 new[i, j] = W[i, j] + h * ((signal[i] + signal[j]) * W[i, j] - 0.5 * square[i, j])
                 finite = finite and abs(new[i, j]) < 1e300
         if not finite:
+            for k in range(d):
+                # A negative direction belongs to the concepts that run away in it.
+                concept = walk.concept[k, lane]
+                runs = W[k, k] < 0.0 or walk.y[k, 1, lane] == 0.0
+                walk.lost[concept, lane] = runs and math.isnan(walk.crossing[concept, lane])
             return float(step)
         for k in range(d):
             if _awaited(walk, k, lane) and W[k, k] < 0.5 <= new[k, k] < 1.0:
-                low = math.log(W[k, k] / (1.0 - W[k, k])) if W[k, k] > 0.0 else -30.0
-                high = math.log(new[k, k] / (1.0 - new[k, k]))
-                share = step - low / (high - low)
-                walk.crossing[walk.concept[k, lane], lane] = walk.time[lane] + share * h
-        W, new = new, W
+                place = step + _within(past[k, k], W[k, k], new[k, k], step > 0)
+                walk.crossing[walk.concept[k, lane], lane] = walk.time[lane] + place * h
+        past, W, new = W, new, past
     return math.inf
