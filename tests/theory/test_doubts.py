@@ -21,10 +21,10 @@ DYNAMICS = ("euler", "gd", "flow")
 THIRDS = (Fraction(1, 3), Fraction(4, 3), Fraction(16, 3))
 
 
-def both(signal, W0, *, eta, dynamics, steps=None, sweeps=None):
+def both(signal, W0, *, eta, dynamics, steps=None):
     task = SIMTask.from_signal(signal)
     start = initial_matrix(np.asarray(W0, dtype=float), task.dim)
-    predicted = stage_law(task, start, Fraction(eta), dynamics, sweeps=sweeps)
+    predicted = stage_law(task, start, Fraction(eta), dynamics)
     run = simulate(task, start, eta, steps=steps, dynamics=dynamics, record="none")
     return predicted, run.half_times
 
@@ -36,7 +36,6 @@ def test_a_zero_pivot_behind_a_small_one_is_rounding_and_no_pivot():
     assert predicted.trapped.tolist() == [True, False, False]
     assert predicted.half_times[1:].tolist() == observed[1:].tolist() == [582, 83]
     assert math.isnan(observed[0])
-    assert (predicted.pivots.rounding >= predicted.pivots.cancellation).all()
 
 
 @pytest.mark.parametrize("omega", [1e-2, 1e-3, 1e-4, 1e-8])
@@ -45,22 +44,16 @@ def test_a_column_that_is_zero_at_the_start_turns_all_the_same(omega, dynamics):
     # M_12 - M_13 M_23 / M_33 = 0: the leading order has no coupling of 1 and 2 after stage 3.
     W0 = omega * np.array([[5, 2, 2], [2, 1.0009765625, 1], [2, 1, 1]])
     predicted, observed = both(THIRDS, W0, eta="1/100", dynamics=dynamics)
-    assert predicted.leading.column[2, 1] == 0
     assert np.isfinite(predicted.error).all()
     assert (np.abs(predicted.half_times - observed) <= 1 + predicted.error).all()
 
 
-def test_a_correction_that_does_not_converge_gives_way_to_the_leading_order():
+def test_stages_that_overlap_from_a_nearly_degenerate_start_are_timed():
     W0 = [[9e-4, -6e-4, 9e-4], [-6e-4, 4.0000009536743164e-4, -6e-4], [9e-4, -6e-4, 1e-3]]
     signal, eta = (2.875, 1.0, 0.75), "1/290"
     predicted, observed = both(signal, W0, eta=eta, dynamics="gd")
-    leading, _ = both(signal, W0, eta=eta, dynamics="gd", sweeps=0)
-    assert predicted.correction.change.max() > 1
-    assert np.isinf(predicted.error[1:]).all()
-    assert np.allclose(predicted.crossing, leading.crossing, rtol=1e-12)
-    # It is the better guess: the corrected one is off by a fifth here.
-    assert np.allclose(predicted.crossing, observed, rtol=0.01)
-    assert sum("stages overlap too much" in text for text in predicted.warnings) >= 2
+    assert predicted.half_times.tolist() == observed.tolist()
+    assert (predicted.error < 0.02).all()
 
 
 def test_a_component_may_pass_one_half_as_another_concept():
@@ -83,7 +76,7 @@ def test_a_concept_of_smaller_signal_may_turn_into_one_without_a_component():
     U[:, 3] = [0, 0, 0, 1e-2]
     W0 = 1e-5 * (U @ U.T)
     predicted, _ = both((4.0, 3.0, 2.0, 1.0), W0, eta="1/100", dynamics="gd")
-    assert predicted.pivots.sign.tolist() == [1, 1, 0, 1]
+    assert predicted.trapped.tolist() == [False, False, True, False]
     assert predicted.undecided.tolist() == [False, False, True, False]
     assert np.isinf(predicted.error).tolist() == [False, False, True, True]
     assert any("a concept of smaller signal may turn" in text for text in predicted.warnings)

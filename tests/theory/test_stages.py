@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from swingby.errors import SwingbyWarning
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled, initial_matrix
-from swingby.theory.law.stages import LARGEST_EIGENVALUE, stage_law
+from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 
 DYNAMICS = ("euler", "gd", "flow")
 
 
-def law(signal, W0, *, eta="1/100", dynamics="gd", sweeps=None):
+def law(signal, W0, *, eta="1/100", dynamics="gd"):
     task = signal if isinstance(signal, SIMTask) else SIMTask.from_signal(signal)
-    return stage_law(task, initial_matrix(W0, task.dim), Fraction(eta), dynamics, sweeps=sweeps)
+    return stage_law(task, initial_matrix(W0, task.dim), Fraction(eta), dynamics)
 
 
 def instance(generator, largest_d=6):
@@ -98,21 +98,14 @@ def test_traps_are_predicted_and_nothing_else_is(omega, dynamics):
     assert disagreements <= (1 if omega in ("1e-2", "1e-3") else 0)
 
 
-def test_small_initialization_shrinks_the_error_bar():
-    medians = [np.median(stage_records(omega, "gd", 40)[0][:, 1]) for omega in OMEGAS[:5]]
-    assert (np.diff(medians) < 0).all()
-
-
 def test_the_error_bar_is_never_zero_where_something_is_predicted():
     for dynamics in DYNAMICS:
         assert (stage_records("1e-40", dynamics, 40)[0][:, 1] > 0).all()
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
-@pytest.mark.parametrize(("omega", "bound"), [("1e-3", 5e-3), ("1e-5", 1e-3)])
-def test_the_composite_is_the_recorded_run_at_all_times(dynamics, omega, bound):
-    if dynamics == "euler":
-        bound = max(bound, 2e-3)  # what the fitted drift of correlations leaves
+@pytest.mark.parametrize("omega", ["1e-2", "1e-5"])
+def test_the_curve_is_the_recorded_run_at_all_times(dynamics, omega):
     generator = np.random.default_rng(11)
     for _ in range(8):
         task, matrix, eta = instance(generator, largest_d=4)
@@ -120,21 +113,21 @@ def test_the_composite_is_the_recorded_run_at_all_times(dynamics, omega, bound):
         if np.isnan(predicted.crossing).any():
             continue
         run = simulate(task, Scaled(matrix, omega), eta, dynamics=dynamics, record=7)
-        assert np.abs(predicted.evaluate(run.steps) - run.W).max() < bound
+        assert np.abs(predicted.evaluate(run.steps) - run.W).max() < 1e-4
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_the_composite_passes_one_half_at_the_crossing(dynamics):
     predicted = law([3.0, 1.1], Scaled([[2, 1], [1, 2]], "1e-8"), dynamics=dynamics)
     W = predicted.evaluate(predicted.crossing)
-    assert np.abs(W[[0, 1], [0, 1], [0, 1]] - 0.5).max() < 2e-3
+    assert np.abs(W[[0, 1], [0, 1], [0, 1]] - 0.5).max() < 1e-6
     assert np.array_equal(predicted.half_times, np.ceil(predicted.crossing))
 
 
 def test_one_concept_alone_is_exact():
     # Flow: the logistic reaches 1/2 at -logit(w(0)) / (2 eta a).
     found = law([2.0], [[1e-3]], dynamics="flow")
-    assert found.crossing[0] == pytest.approx(math.log(999) / 0.04, rel=1e-14)
+    assert abs(found.crossing[0] - math.log(999) / 0.04) <= found.error[0] < 1e-3
     for dynamics in ("euler", "gd"):
         run = simulate(SIMTask.from_signal([2.0]), [[1e-3]], 0.01, dynamics=dynamics)
         assert law([2.0], [[1e-3]], dynamics=dynamics).half_times == run.half_times
@@ -207,22 +200,13 @@ def test_an_absent_concept_is_trapped_with_a_zero_pivot():
     assert found.trapped.tolist() == [False, True]
     assert found.warnings == ("concept 2 is trapped: its pivot is zero",)
     assert math.isnan(found.log_pivots[1])
-    assert found.log_pivots[0] == pytest.approx(math.log(1e-3 / (1 - 1e-3)), rel=1e-14)
+    assert found.log_pivots[0] == pytest.approx(math.log(1e-3), rel=1e-14)
 
 
 def test_a_pivot_of_pure_rounding_is_named_as_such():
     found = law([4.0, 1.3, 0.6], 0.01 * np.outer([1, 2, 3], [1, 2, 3]) / 3, dynamics="flow")
     assert found.trapped.tolist() == [False, True, True]
     assert sum("trapped" in text for text in found.warnings) == 2
-
-
-def test_equal_signals_are_warned_of_and_still_timed():
-    found = law([2.0, 1.0, 2.0], 1e-5 * np.eye(3) + 1e-6)
-    assert [text for text in found.warnings if text.startswith("tie")] == [
-        "tie: concepts 1 and 3 have equal signals; which of them is first is undecided, "
-        "times are for the user's order"
-    ]
-    assert np.isfinite(found.crossing).all()
 
 
 def test_two_free_directions_are_not_a_tie():
@@ -232,26 +216,23 @@ def test_two_free_directions_are_not_a_tie():
     assert not found.trapped.any()
 
 
-def test_a_large_start_is_out_of_range_with_an_infinite_error_bar():
-    found = law([2.0, 1.0], np.diag([0.3, LARGEST_EIGENVALUE + 0.01]))
-    assert np.isinf(found.error).all()
-    assert len(found.warnings) == 1
-    assert "out of range: the largest eigenvalue of W(0) is 0.96" in found.warnings[0]
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_a_start_above_the_identity_is_in_range_as_long_as_the_step_times_it_is(dynamics):
+    # w_22 falls to 1; the other entry is not touched.
+    found = law([2.0, 1.0], np.diag([0.3, 3.0]), dynamics=dynamics)
+    run = simulate(found.task, np.diag([0.3, 3.0]), 0.01, dynamics=dynamics)
+    assert found.half_times.tolist() == run.half_times.tolist()
+    assert found.warnings == ()
+    wild = law([2.0, 1.0], np.diag([0.3, 30.0]), dynamics=dynamics)
+    assert np.isinf(wild.error[0]) == (dynamics != "flow")
+    assert any("out of range" in text for text in wild.warnings) == (dynamics != "flow")
 
 
-def test_a_concept_that_starts_above_one_half_has_no_error_bar_and_time_zero():
+def test_a_concept_that_starts_above_one_half_is_learned_at_step_zero_exactly():
     found = law([2.0, 1.0], np.diag([0.6, 1e-3]))
-    assert found.half_times[0] == 0
-    assert math.isinf(found.error[0])
+    assert found.half_times[0] == found.error[0] == 0
     assert math.isfinite(found.error[1])
-    assert any("out of range for concept 1" in text for text in found.warnings)
-
-
-def test_overlapping_stages_are_out_of_range():
-    # A weak correlated pair of nearly equal signals from a start of a tenth.
-    found = law([1.0, 0.3], [[0.05, 0.12], [0.12, 0.4]])
-    assert np.isinf(found.error).any()
-    assert any("stages overlap too much" in text for text in found.warnings)
+    assert found.warnings == ()
 
 
 def test_a_small_separated_start_has_no_warnings():

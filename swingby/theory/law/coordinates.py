@@ -87,14 +87,14 @@ def derivative(u: Any, z: Any, V: Any, free: Any, flow: Flow, kind: int) -> tupl
         S = solve_lower(V, turned(solve_lower(V, R)))
         N, still = N + flow.linear, diagonal(S)
     Z = solve_lower(V, dot(N, V))
-    rate = diagonal(Z)
+    rate = free * diagonal(Z)
     moved = symmetric(Z * z)
     if kind == EULER:
         moved = moved + S
     lower = flow.strict * V
     turning = dot(V, flow.strict * moved * (free * positive_part(z)))
     growing = free * (lower * rate - turned(turned(lower) * rate))
-    return 2.0 * (free * rate), free * still, turning + growing
+    return 2.0 * rate, free * still, turning + growing
 
 
 def attempt(y: Any, first: Any, dt: Any, free: Any, flow: Flow, kind: int) -> Any:

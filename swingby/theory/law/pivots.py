@@ -117,6 +117,9 @@ class Start:
             matrix, steps = _mapped(matrix, signal, eta, scale), steps + 1
             found = _eliminate(matrix, signal)
         order, sign, logs, roundings, lower, unresolved = found
+        if steps:
+            # What is left behind the first pivots of the drift is rounding.
+            sign = np.where(roundings > MANY_ROUNDINGS**2, 0.0, sign)
         diagonal = np.maximum(np.diag(matrix)[order], 1e-300)
         sizes = np.where(sign != 0, logs, np.log(diagonal))
         half = np.clip((sizes - sizes[:, None]) / 2, -700, 700)
@@ -268,6 +271,8 @@ def begin(
     y[:, 0], y[:, 1] = start.log_sizes[:, None], start.sign[:, None]
     y[:, 2:] = start.factors[:, :, None]
     free = np.ones((d, n))
+    if dynamics == "euler":
+        free[start.sign == 0.0] = 0.0
     kind = KIND[dynamics]
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)

@@ -34,11 +34,13 @@ LARGEST_STEP = 0.5
 #: Orders in the step size: that of the law, and the one below it for the error bar.
 ORDERS = {"euler": (4, 3), "gd": (3, 2), "flow": (0,)}
 #: Tolerance of the integration, as a share of what the slowest concept grows by in half a step.
-TOLERANCE = 1e-4
+TOLERANCE = 3e-5
 #: And its bounds.
 LEAST_TOLERANCE, LARGEST_TOLERANCE = 1e-11, 1e-5
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
+#: Error in steps of a crossing that is read off between whole steps of a runaway.
+BETWEEN_STEPS = 0.01
 #: A concept without a pivot whose entry comes above this on the way may pass 1/2.
 PASSING = 0.25
 
@@ -177,6 +179,12 @@ def judge(
     rate = 2 * eta * np.where(signal > 0, signal, np.inf)
     rounding = ROUNDINGS * 2.0**-53 * np.minimum(start.by_concept(start.roundings), 2.0**53)
     error = np.abs(crossing - late) + (TOLERANCES * tolerance + rounding) / rate
+    if dynamics != "flow":
+        # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
+        order = ORDERS[dynamics][0]
+        error += reach ** (order + 1) / (order + 2) / rate
+    if math.isfinite(blow_up):
+        error += np.where(crossing * eta > walk.time[0], BETWEEN_STEPS, 0.0)
     error = np.where((signal > 0) & above, 0.0, error)
     doubts = _doubts(start, walk, trapped, unlike, dynamics)
     undecided = np.array([bool(text) for text in doubts])
