@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.simulate.reference import euler_step, gd_step
+from swingby.simulate.plain import euler_step, gd_step
 from swingby.theory import balls, laws, lemmas
 from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Scaled, initial_matrix
