@@ -30,8 +30,11 @@ SILENT = 2.0
 #: What every text begins with. No fast mathematics: rounding is part of the text.
 HEADER = '''"""Written by swingby.simulate.compiled; do not edit."""
 import math
+import platform
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
@@ -41,6 +44,28 @@ def fma(context, a, b, c):
     return types.float64(types.float64, types.float64, types.float64), (
         lambda context, builder, signature, given: builder.fma(*given)
     )
+
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
+@intrinsic
+def control(context, value):
+    """Set the control word of the vector unit, and return what it was; 0 on other machines."""
+    def emit(context, builder, signature, given):
+        if not X86:
+            return given[0]
+        room = cgutils.alloca_once(builder, ir.IntType(32))
+        address = builder.bitcast(room, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+        for name, before in (("llvm.x86.sse.stmxcsr", True), ("llvm.x86.sse.ldmxcsr", False)):
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [address])
+            if before:
+                past = builder.load(room)
+                wanted = builder.trunc(given[0], ir.IntType(32))
+                unset = builder.icmp_signed("<", given[0], given[0].type(0))
+                flushed = builder.or_(past, ir.IntType(32)(0x8040))
+                builder.store(builder.select(unset, flushed, wanted), room)
+        return builder.zext(past, ir.IntType(64))
+    return types.int64(types.int64), emit
 
 '''
 
@@ -112,10 +137,17 @@ def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
     text = steps.single_source(d, dynamics, scaled=scaled)
     arrays = "types.float64[::1]"
     typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
-    return text.replace("def slope", "@compiled\ndef slope").replace(
-        "def steps",
-        f'@njit({typed}, cache=True, nogil=True, error_model="numpy")\ndef steps',
+    made = text.replace("def slope", "@compiled\ndef slope").replace(
+        "def steps", "@compiled\ndef plain_steps"
     )
+    # Products below the float range are 0: as subnormal numbers they take ten times as long.
+    return f"""{made}
+@njit({typed}, cache=True, nogil=True, error_model="numpy")
+def steps(start, rates, squares, parts, block, count):
+ past = control(-1)
+ plain_steps(start, rates, squares, parts, block, count)
+ control(past)
+"""
 
 
 @functools.cache

@@ -177,6 +177,10 @@ def jump_alone(
     small = learned | (np.abs(w) <= 1e-12) | (problem.signal == 0.0)
     if stop_at - t < SHORTEST or not small.all():
         return 0
+    # Cheap, and mostly decisive: what w_ij^2 adds to w_jj, i learned.
+    fed = state.X**2 * state.square[:, None] > 16.0 * NEGLIGIBLE * np.abs(state.X.diagonal())
+    if (fed & learned[:, None] & ~learned).any():
+        return 0
     open_goals = problem.counted & (problem.goal != 0.0) & ~learned
     left = np.array([stop_at - t])
     jump = plan(

@@ -37,30 +37,36 @@ REST = 2.0**-52
 #: for the rounding of the step itself, while a genuine loss moves the pivot by a relative
 #: (eta (a_i - a_j))^2 per step and passes this bar at once.
 PIVOT_ROUNDING = 8 * 2.0**-52
+#: Products in a call of BLAS for which it takes no second thread.
+BLAS_ALONE = 2**17
 
 
 def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
     """Update every event but the loss of semidefiniteness with the steps after `before`."""
-    if block.shape[1]:
-        d = len(problem.signal)
-        _levels(problem, state, block[:d], before)
-        _end(problem, state, block, before)
-        _peaks(state, block[d:], before)
-        if problem.point.any():
-            steps = np.arange(before + 1, before + 1 + block.shape[1])
-            watch_loss(state, losses(problem, state, block), steps)
-
-
-def _levels(problem: Problem, state: State, diagonal: Floats, before: int) -> None:
-    """First passages."""
-    waiting = np.flatnonzero(state.level_steps[-1] < 0)
-    if not waiting.size:
+    count = block.shape[1]
+    if not count:
         return
-    tops = diagonal[waiting].max(axis=1) * state.weight[waiting, waiting]
-    for k, top in zip(waiting.tolist(), tops.tolist(), strict=True):
+    high, low = block.max(axis=1), block.min(axis=1)
+    _levels(state, block, high, before)
+    _end(problem, state, block, high, low, before)
+    _peaks(state, block, high, low, before)
+    if problem.point.any():
+        # So few that BLAS uses one thread.
+        size = max(16, BLAS_ALONE // (len(block) * len(problem.signal)))
+        for first in range(0, count, size):
+            part = block[:, first : first + size]
+            steps = before + 1 + first
+            watch_loss(state, losses(problem, state, part), steps)
+
+
+def _levels(state: State, block: Floats, high: Floats, before: int) -> None:
+    """First passages."""
+    d = len(state.X)
+    tops = high[:d] * state.weight.diagonal()
+    for k in np.flatnonzero((state.level_steps[-1] < 0) & (tops >= LEVELS[0])).tolist():
         for row, level in enumerate(LEVELS):
-            if top >= level and state.level_steps[row, k] < 0:
-                reached = diagonal[k] * state.weight[k, k] >= level
+            if tops[k] >= level and state.level_steps[row, k] < 0:
+                reached = block[k] * state.weight[k, k] >= level
                 state.level_steps[row, k] = before + 1 + int(reached.argmax())
 
 
@@ -74,31 +80,35 @@ def _distance(problem: Problem, state: State, block: Floats, goal: Floats) -> Fl
     return np.asarray(np.abs(values - aim[:, None]).max(axis=0, initial=0.0))
 
 
-def _end(problem: Problem, state: State, block: Floats, before: int) -> None:
+def _end(
+    problem: Problem, state: State, block: Floats, high: Floats, low: Floats, before: int
+) -> None:
     """The last step at which W is not within END of the identity."""
-    one = np.ones(len(problem.signal))
-    last = block.shape[1] - 1
+    one, count = np.ones(len(problem.signal)), block.shape[1]
     if _distance(problem, state, block[:, -1:], one)[0] > END:
-        state.counters[EXCEEDED] = before + 1 + last
+        state.counters[EXCEEDED] = before + count
         return
-    beyond = np.flatnonzero(_distance(problem, state, block, one) > END)
-    if beyond.size:
+    extremes = np.stack([high, low], axis=1)
+    if (_distance(problem, state, extremes, one) > END).any():
+        beyond = np.flatnonzero(_distance(problem, state, block, one) > END)
         state.counters[EXCEEDED] = before + 1 + int(beyond[-1])
 
 
-def _peaks(state: State, others: Floats, before: int) -> None:
+def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) -> None:
     """Peaks of the entries off the diagonal, and when they have fallen to half of them."""
     d = len(state.X)
     rows, columns = (index[d:] for index in pairs(d))
     best = np.abs(state.peak[rows, columns])
-    high = np.maximum(others.max(axis=1), -others.min(axis=1)) if d > 1 else best
+    size = np.maximum(high[d:], -low[d:])
     waiting = (state.suppressed[rows, columns] < 0) & (best > 0)
-    for e in np.flatnonzero((high > best) | waiting).tolist():
-        i, j, sizes, first = rows[e], columns[e], np.abs(others[e]), 0
-        if high[e] > best[e]:
+    # Where all are of one sign, the smallest size says whether one has fallen to half.
+    least = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
+    for e in np.flatnonzero((size > best) | (waiting & (least <= 0.5 * best))).tolist():
+        i, j, sizes, first = rows[e], columns[e], np.abs(block[d + e]), 0
+        if size[e] > best[e]:
             first = int(sizes.argmax())
             best[e] = sizes[first]
-            state.peak[i, j], state.peak_step[i, j] = others[e, first], before + 1 + first
+            state.peak[i, j], state.peak_step[i, j] = block[d + e, first], before + 1 + first
             state.suppressed[i, j] = -1
         fallen = sizes[first:] <= 0.5 * best[e]
         at = int(fallen.argmax())
@@ -120,14 +130,15 @@ def losses(problem: Problem, state: State, block: Floats) -> Floats:
     return np.asarray(0.5 * residual.sum(axis=0))
 
 
-def watch_loss(state: State, loss: Floats, steps: Integers) -> None:
-    """The filter of :func:`swingby.simulate.events.turning_points`, going on from a state."""
+def watch_loss(state: State, loss: Floats, step: int) -> None:
+    """The filter of :func:`swingby.simulate.events.turning_points`, from `step` on."""
     counters, turning = state.counters, state.turning
-    if steps[0] == 0:
+    if step == 0:
         turning[0] = turning[1] = loss[0]
     swing = turning[2]
     if not np.isfinite(loss).all():
-        loss, steps = loss[np.isfinite(loss)], steps[np.isfinite(loss)]
+        # What is not finite stays so.
+        loss = loss[: _first(np.asarray(~np.isfinite(loss)))]
     while loss.size:
         heading = counters[HEADING]
         lowest, highest = loss.min(), loss.max()
@@ -141,19 +152,19 @@ def watch_loss(state: State, loss: Floats, steps: Integers) -> None:
             top = np.maximum(np.maximum.accumulate(loss), turning[1])
             fell = _first((loss < top) & (top - loss >= swing))
         turn = min(rose, fell)
-        if heading <= 0 and turn and loss[:turn].min() < turning[0]:
-            at = int(loss[:turn].argmin())
-            turning[0], counters[LOW_STEP] = loss[at], steps[at]
-        if heading >= 0 and turn and loss[:turn].max() > turning[1]:
-            at = int(loss[:turn].argmax())
-            turning[1], counters[HIGH_STEP] = loss[at], steps[at]
+        if turn < loss.size:
+            lowest, highest = loss[:turn].min(initial=np.inf), loss[:turn].max(initial=-np.inf)
+        if heading <= 0 and lowest < turning[0]:
+            turning[0], counters[LOW_STEP] = lowest, step + int(loss[:turn].argmin())
+        if heading >= 0 and highest > turning[1]:
+            turning[1], counters[HIGH_STEP] = highest, step + int(loss[:turn].argmax())
         if turn == loss.size:
             return
         up = int(rose < fell)
         _keep_extremum(state, counters[LOW_STEP if up else HIGH_STEP], turning[1 - up], 1 - up)
         counters[HEADING] = 1 if up else -1
-        turning[up], counters[HIGH_STEP if up else LOW_STEP] = loss[turn], steps[turn]
-        loss, steps = loss[turn + 1 :], steps[turn + 1 :]
+        turning[up], counters[HIGH_STEP if up else LOW_STEP] = loss[turn], step + turn
+        loss, step = loss[turn + 1 :], step + turn + 1
 
 
 def _one_way(loss: Floats, past: float, way: int) -> bool:

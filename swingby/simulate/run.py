@@ -329,7 +329,7 @@ def _steps(problem: Problem, state: State, count: int, until: float) -> Floats:
         count -= taken.shape[1]
         if count > 0:
             X = without_null(problem, X)
-        blocks.append(taken)
+        blocks.append(taken.copy())
     return np.concatenate(blocks, axis=1)
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -50,6 +51,8 @@ class Map:
     keeps_psd: bool
     lanes: bool
 
+
+_KEPT = threading.local()
 
 #: A further dynamics is a row here, its step in :mod:`.plain` and its lines in :func:`change`.
 MAPS = {
@@ -223,13 +226,22 @@ def run_kernel(
     """A block by a text; `listed`: as Python, whose own floats are faster than those of arrays."""
     d = len(X)
     start, rates = X[pairs(d)], 0.5 * np.ascontiguousarray(problem.sums.diagonal())
-    # Rows a power of two apart would share places of the cache.
-    block = np.empty((len(start), count + 8))
+    block = _room(len(start), count)
     if listed:
         kernel(start.tolist(), rates.tolist(), square.tolist(), parts, block, count)
     else:
         kernel(start, rates, square, parts, block, count)
-    return block[:, :count]
+    return block
+
+
+def _room(entries: int, count: int) -> Floats:
+    """An array that is used again for every block of a thread: fresh memory is slow."""
+    # Rows a power of two apart would share places of the cache.
+    width = count + 8
+    if getattr(_KEPT, "room", np.empty(0)).size < entries * width:
+        _KEPT.room = np.empty(entries * width)
+    whole: Floats = _KEPT.room[: entries * width]
+    return whole.reshape(entries, width)[:, :count]
 
 
 def seconds_of_a_step(d: int, dynamics: str) -> float:

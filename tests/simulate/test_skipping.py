@@ -100,6 +100,18 @@ def test_a_loss_of_psd_inside_a_jump_is_found_at_its_step() -> None:
     assert runs[0].psd_lost > 5
 
 
+def test_a_fall_inside_a_jump_is_found_at_its_step() -> None:
+    # Concept 2 is hardly slower than concept 1, so their coupling falls slowly after its peak.
+    task, W0 = SIMTask.from_signal([2.0, 1.9]), Scaled(np.array([[1, 0.3], [0.3, 1]]), "1e-1000")
+    jumping, plain = (
+        simulate(task, W0, 0.02, 32_000, "gd", "none", skip=skip) for skip in (True, False)
+    )
+    (one,), (other,) = jumping.peaks, plain.peaks
+    assert one[:3] == other[:3]
+    assert one.suppressed == other.suppressed
+    assert jumping.executed_steps < 4000
+
+
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_scaling_by_powers_of_two_changes_no_bit(dynamics: str) -> None:
     W0 = gaussian(3, 1e-6, width=5, rng=5)
