@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.machinery
 import importlib.util
 import os
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -73,28 +75,34 @@ _loaded: dict[tuple[Any, ...], Any] = {}
 _spent: dict[tuple[Any, ...], float] = {}
 
 
+@functools.cache
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="swingby"))
+
+
 def folder() -> Path:
-    """Where compiled texts are kept: NUMBA_CACHE_DIR, beside this file, or the user's cache."""
+    """Where compiled texts are kept: NUMBA_CACHE_DIR, the user's cache, or for this process.
+
+    Every copy of the package may use the same, since a text is known by its content.
+    """
     named = os.environ.get("NUMBA_CACHE_DIR")
-    beside = Path(__file__).parent / "__pycache__"
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swingby"
-    for place in (Path(named) if named else beside, user):
+    for place in (Path(named) if named else user, user):
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if os.access(place, os.W_OK):
             return place
-    import tempfile
-
-    return Path(tempfile.mkdtemp(prefix="swingby"))
+    return _temporary()
 
 
 def file_of(text: str) -> Path:
     """The file that a text is compiled in."""
     whole = HEADER + text
     digest = hashlib.sha256(whole.encode()).hexdigest()[:24]
-    return folder() / f"swingby_{digest}.py"
+    # No module of the package: what looks for those goes by their suffix.
+    return folder() / f"swingby_{digest}.text"
 
 
 def load(text: str, what: str) -> Any:
@@ -104,13 +112,14 @@ def load(text: str, what: str) -> Any:
         whole = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
         whole.write_text(HEADER + text, encoding="utf-8")
         whole.replace(path)
-    found = importlib.util.spec_from_file_location(path.stem, path)
-    if found is None or found.loader is None:
+    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
+    found = importlib.util.spec_from_loader(path.stem, loader)
+    if found is None:
         raise ImportError(f"no module in {path}")
     with announced(what):
         module = importlib.util.module_from_spec(found)
         sys.modules[path.stem] = module
-        found.loader.exec_module(module)
+        loader.exec_module(module)
     return module
 
 
