@@ -24,8 +24,9 @@ from typing import Any
 from swingby.simulate import steps
 from swingby.simulate.state import Floats, Problem
 
-#: Seconds of plain steps that pay for loading steps compiled before, and for compiling them.
-WORTH_LOADING, WORTH_COMPILING = 0.4, 1.5
+#: Seconds of plain steps that pay for loading steps compiled before, where numba is imported and
+#: where it is not, and for compiling them.
+WORTH_LOADING, WORTH_IMPORTING, WORTH_COMPILING = 0.03, 0.4, 1.5
 #: Seconds after which the terminal is told what takes so long.
 SILENT = 2.0
 
@@ -176,7 +177,7 @@ def compiled_steps(problem: Problem, *, scaled: bool, ahead: float) -> Callable[
     if key in _loaded or d > steps.WRITTEN_OUT:
         return _loaded.get(key)
     seconds = max(_spent.get(key, 0.0), ahead * steps.seconds_of_a_step(d, dynamics))
-    if seconds < WORTH_LOADING:
+    if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
         return None
     if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
         return None

@@ -264,6 +264,18 @@ def _clear_by_cholesky(M: Floats) -> Booleans:
     return clear
 
 
+def _is_dominant(block: Floats, d: int) -> bool:
+    """Whether entries off the diagonal are so small that no pivot is below half of its w_kk."""
+    high, low = block.max(axis=1), block.min(axis=1)
+    if not low[:d].min() > 0.0:
+        return False
+    rows, columns = (index[d:] for index in pairs(d))
+    root = np.sqrt(low[:d])
+    size = np.maximum(high[d:], -low[d:]) / (root[rows] * root[columns])
+    total = np.bincount(rows, size, d) + np.bincount(columns, size, d)
+    return bool(total.max() <= 0.5)
+
+
 def first_negative_pivot(order: Integers, block: Floats) -> tuple[int, int]:
     """The first step of a block at which W is not positive semidefinite, and the concept.
 
@@ -274,6 +286,8 @@ def first_negative_pivot(order: Integers, block: Floats) -> tuple[int, int]:
     size = max(64, 2**15 // d**2)
     for begin in range(0, count, size):
         part = block[:, begin : begin + size]
+        if _is_dominant(part, d):
+            continue
         if d > 8:
             clear = _clear_by_cholesky(part[sorted_places])
         else:
