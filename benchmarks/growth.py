@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.engine_single import REFERENCE, own_run
 from swingby.simulate.batch import simulate_batch
-from swingby.simulate.step_source import LANES
+from swingby.simulate.steps import LANES
 from swingby.verify.grid import Grid
 
 ETA = 0.01

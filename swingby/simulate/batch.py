@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate.batch_arguments import Broadcast, broadcast
-from swingby.simulate.batch_piece import Piece, run_piece
-from swingby.simulate.state import SMALLEST_SWING, Floats, Integers
+from swingby.simulate import events
+from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
+from swingby.simulate.lanes import Ends, Stopped, arrange, run_lanes
+from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
+from swingby.simulate.run import GOES_ON, advance
+from swingby.simulate.state import (
+    END,
+    EXECUTED,
+    LEVELS,
+    SMALLEST_SWING,
+    STEP,
+    Booleans,
+    Floats,
+    Integers,
+    State,
+    binary,
+    float_matrix,
+    make_problem,
+    make_record,
+    make_state,
+    most_executed,
+    most_steps_of,
+)
+from swingby.simulate.steps import MAPS, WRITTEN_OUT
 from swingby.theory import numbers
-from swingby.theory.growth import require_dynamics
+from swingby.theory.growth import log_factors, require_dynamics
+from swingby.theory.initial import LARGEST_ENTRY, SYMMETRY_TOLERANCE, Initial
 
 #: Runs whose arguments are spread out at a time, by each worker: the memory that a batch needs
 #: beside its arguments and results is about 2 kB a run at d = 3.
 PIECE = 4096
+#: Matrices looked at together.
+SLICE = 65536
 #: What `BatchRun.outcome` says of runs that were not finished.
 NOT_RUN = "not_run"
+#: In the order in which they are decided.
+OUTCOMES = (Outcome.DIVERGED, Outcome.CONVERGED, Outcome.LOST_PSD, Outcome.TRAPPED)
 
 
 class Interrupted(KeyboardInterrupt):
-    """A batch was interrupted; `batch` holds what was finished.
-
-    Parameters
-    ----------
-    batch : BatchRun
-        Its outcome is ``"not_run"`` for the rest.
-    """
+    """A batch was interrupted; `batch` holds what was finished."""
 
     def __init__(self, batch: BatchRun) -> None:
         done = int((batch.outcome != NOT_RUN).sum())
@@ -253,3 +275,303 @@ def _shaped(kept: BatchRun, asked: Broadcast) -> BatchRun:
         descents=None if kept.descents is None else kept.descents.reshape(shape),
         transient=None if kept.transient is None else kept.transient.reshape(shape),
     )
+
+
+class Batch(NamedTuple):
+    """Runs, one after the other, with W(0) = mantissa 2^exponent W0.
+
+    signal (m, d), W0 (m, d, d), eta (m,), mantissa (m,), exponent (m,), point (m, d).
+    """
+
+    signal: Floats
+    W0: Floats
+    eta: Floats
+    mantissa: Floats
+    exponent: Integers
+    point: Floats
+
+    def initial(self, run: int) -> Initial:
+        """W(0) of one run."""
+        W0 = self.W0[run]
+        scale = Fraction(float(self.mantissa[run])) * Fraction(2) ** int(self.exponent[run])
+        return Initial(W0 / 2 + W0.T / 2, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Broadcast:
+    """Arguments that broadcast to one shape, spread out only a piece at a time."""
+
+    signal: Floats
+    W0: Floats
+    eta: Floats
+    mantissa: Floats
+    exponent: Integers
+    point: Floats
+    shape: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """Number of runs."""
+        return math.prod(self.shape)
+
+    def piece(self, first: int, last: int) -> Batch:
+        """Runs number `first` to `last` - 1, in the order of a flattened array."""
+        d = self.signal.shape[-1]
+        at = np.unravel_index(np.arange(first, last), self.shape) if self.shape else ()
+        rows = last - first
+
+        def spread(values: NDArray[Any], *own: int) -> NDArray[Any]:
+            leading = values.shape[: values.ndim - len(own)]
+            if leading == self.shape and values.flags.c_contiguous:
+                return values.reshape(self.total, *own)[first:last]
+            taken = np.broadcast_to(values, (*self.shape, *own))[at]
+            return np.ascontiguousarray(taken.reshape(rows, *own))
+
+        return Batch(
+            spread(self.signal, d),
+            spread(self.W0, d, d),
+            spread(self.eta),
+            spread(self.mantissa),
+            spread(self.exponent),
+            spread(self.point, d),
+        )
+
+
+def broadcast(
+    signal: ArrayLike,
+    W0: ArrayLike,
+    eta: ArrayLike,
+    dynamics: str,
+    omega: Any = None,
+    test_point: ArrayLike | None = None,
+) -> Broadcast:
+    """Check and broadcast the arguments of a batch."""
+    signals = _floats(signal, "signal", "Sec. 4")
+    matrices = _floats(W0, "W0", "(D.2)")
+    rates = _floats(eta, "eta", "(D.2)")
+    if signals.ndim < 1:
+        raise InvalidInput("signal", signal, "must have shape (..., d)", "Sec. 4")
+    d = signals.shape[-1]
+    if matrices.ndim < 2 or matrices.shape[-2:] != (d, d):
+        raise InvalidInput("W0", f"shape {matrices.shape}", f"must have shape (..., {d}, {d})")
+    points = np.zeros(d) if test_point is None else _floats(test_point, "test_point", "Sec. 4")
+    if points.shape[-1:] != (d,):
+        requirement = f"must have shape (..., {d})"
+        raise InvalidInput("test_point", f"shape {points.shape}", requirement)
+    if signals.size and signals.min() < 0:
+        raise InvalidInput("signal", signals.min(), "must not be negative", "Sec. 4")
+    if rates.size and rates.min() <= 0:
+        raise InvalidInput("eta", rates.min(), "must be positive", "(D.2)")
+    mantissa, exponent = _scales(omega)
+    leading = (signals.shape[:-1], matrices.shape[:-2], rates.shape)
+    try:
+        shape = np.broadcast_shapes(*leading, mantissa.shape, points.shape[:-1])
+    except ValueError:
+        shapes = ", ".join(map(str, (*leading, mantissa.shape, points.shape[:-1])))
+        raise InvalidInput("signal, W0, eta, omega", shapes, "must broadcast") from None
+    if math.prod(shape):
+        _check_matrices(matrices.reshape(-1, d, d), dynamics)
+        _check_size(matrices, mantissa, exponent)
+    return Broadcast(signals, matrices, rates, mantissa, exponent, points, shape)
+
+
+def _floats(values: ArrayLike, argument: str, source: str) -> Floats:
+    """Finite floats; contiguous, and not copied where they are that already."""
+    ready = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.size > 0
+    if ready and np.isfinite(values).all():
+        return np.asarray(values, order="C")
+    return np.asarray(numbers.real_array(values, argument, source), order="C")
+
+
+def _scales(omega: Any) -> tuple[Floats, Integers]:
+    """Mantissas and binary exponents of the scales."""
+    if omega is None:
+        return np.ones(()), np.zeros((), dtype=np.int64)
+    given = np.asarray(omega) if isinstance(omega, np.ndarray) else np.array(omega, dtype=object)
+    if given.dtype == np.float64 and given.size:
+        if not (np.isfinite(given).all() and given.min() > 0):
+            raise InvalidInput("omega", given.min(), "must be finite and positive", "(D.2)")
+        mantissa, exponent = np.frexp(given)
+        return mantissa, exponent.astype(np.int64)
+    known: dict[Any, tuple[float, int]] = {}
+    found = []
+    for value in given.reshape(-1).tolist():
+        key = (type(value), value)
+        if key not in known:
+            known[key] = binary(numbers.positive(value, "omega", "Assumption D.1"))
+        found.append(known[key])
+    parts = np.array(found, dtype=object).reshape(*given.shape, 2)
+    return parts[..., 0].astype(np.float64), parts[..., 1].astype(np.int64)
+
+
+def _check_matrices(matrices: Floats, dynamics: str) -> None:
+    """Refuse the first matrix (m, d, d) that will not do, a slice of them at a time."""
+    for first in range(0, len(matrices), SLICE):
+        part = matrices[first : first + SLICE]
+        largest = np.abs(part).max(axis=(1, 2))
+        apart = np.abs(part - part.swapaxes(1, 2)).max(axis=(1, 2))
+        crooked, zero = apart > SYMMETRY_TOLERANCE * largest, largest == 0.0
+        large = largest > float(LARGEST_ENTRY)
+        refused = np.flatnonzero(crooked | zero | large)
+        if refused.size:
+            at = int(refused[0])
+            name = f"W0[{first + at}]"
+            if crooked[at]:
+                requirement = "must be symmetric, as W = U U^T is"
+                raise InvalidInput(name, "a matrix", requirement, "(D.2)")
+            if zero[at]:
+                raise InvalidInput(name, "the zero matrix", "must not be zero", "Assumption D.1")
+            raise InvalidInput(name, f"{largest[at]:.3g}", "must be below 1e300", "(D.2)")
+        if MAPS[dynamics].keeps_psd:
+            _check_psd(part, first, dynamics)
+
+
+def _check_psd(matrices: Floats, first: int, dynamics: str) -> None:
+    doubtful = np.flatnonzero(~clear_starts(matrices))
+    if not doubtful.size:
+        return
+    values = np.linalg.eigvalsh(matrices[doubtful])
+    wrong = values[:, 0] < -1e-12 * np.abs(values).max(axis=1)
+    if wrong.any():
+        raise InvalidInput(
+            f"W0[{first + int(doubtful[int(np.argmax(wrong))])}]",
+            "this matrix",
+            f"must be positive semidefinite for dynamics={dynamics!r}",
+            "(D.1)",
+        )
+
+
+def _check_size(matrices: Floats, mantissa: Floats, exponent: Integers) -> None:
+    if (exponent <= 1).all():
+        return
+    with np.errstate(over="ignore"):
+        scales = np.ldexp(mantissa, np.minimum(exponent, 2000).astype(np.int32))
+        sizes = np.abs(matrices).max(axis=(-2, -1)) * scales
+    if (sizes > float(LARGEST_ENTRY)).any():
+        raise InvalidInput("omega", f"{sizes.max():.3g}", "omega W0 must be below 1e300", "(D.2)")
+
+
+def missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
+    """Concepts that W(0) has no component for and that the dynamics do not create."""
+    missing = np.zeros(batch.signal.shape, dtype=np.bool_)
+    for run in np.flatnonzero(unclear):
+        initial = batch.initial(int(run))
+        found = missing_concepts(initial, batch.signal[run])
+        missing[run] = lasting(found, initial.matrix, dynamics)
+    return missing
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """The ends of some runs.
+
+    half_times (m, d), outcome (m,), W (m, d, d), last_step (m,), executed (m,), descents (m,),
+    transient (m,); the last two are 0 where runs are not watched.
+    """
+
+    half_times: Floats
+    outcome: NDArray[np.str_]
+    W: Floats
+    last_step: Integers
+    executed: Integers
+    descents: Integers
+    transient: Floats
+
+
+def run_piece(
+    batch: Batch,
+    steps: int | None,
+    dynamics: str,
+    *,
+    swing: float,
+    skip: bool,
+    stop: Callable[[], bool],
+) -> Piece:
+    """Run a piece of a batch."""
+    if not MAPS[dynamics].lanes or batch.signal.shape[1] > WRITTEN_OUT:
+        return _one_by_one(batch, steps, dynamics, swing=swing, skip=skip, stop=stop)
+    scale = batch.mantissa, batch.exponent
+    arranged = arrange(batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics)
+    missing = missing_of(batch, arranged.unclear, dynamics)
+    ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
+    return Piece(
+        half_times=ends.half_times,
+        outcome=outcomes(ends, batch.signal > 0, missing),
+        W=ends.W,
+        last_step=ends.last_step,
+        executed=ends.executed,
+        descents=ends.descents,
+        transient=ends.transient,
+    )
+
+
+def outcomes(ends: Ends, counted: Booleans, missing: Booleans) -> NDArray[np.str_]:
+    """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
+    pairs = counted[:, :, None] & counted[:, None, :]
+    off = np.abs(ends.W - np.eye(ends.W.shape[-1]))
+    converged = ((off <= END) | ~pairs).all(axis=(1, 2))
+    trapped = (missing & counted & np.isnan(ends.half_times)).any(axis=1)
+    return np.asarray(
+        np.select(
+            [ends.diverged >= 0, converged, ends.lost, trapped],
+            [name.value for name in OUTCOMES],
+            Outcome.STOPPED_EARLY.value,
+        ),
+        dtype="<U16",
+    )
+
+
+def _one_by_one(
+    batch: Batch,
+    steps: int | None,
+    dynamics: str,
+    *,
+    swing: float,
+    skip: bool,
+    stop: Callable[[], bool],
+) -> Piece:
+    total, d = batch.signal.shape
+    missing = missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
+    growth = log_factors(batch.signal, batch.eta, dynamics)
+    kept = Piece(
+        half_times=np.empty((total, d)),
+        outcome=np.empty(total, dtype="<U16"),
+        W=np.empty((total, d, d)),
+        last_step=np.zeros(total, dtype=np.int64),
+        executed=np.zeros(total, dtype=np.int64),
+        descents=np.zeros(total, dtype=np.int64),
+        transient=np.zeros(total),
+    )
+    for k in range(total):
+        given: dict[str, Any] = {"growth": growth[:, k], "point": batch.point[k]}
+        given["exempt" if dynamics == "euler" else "null"] = missing[k]
+        problem = make_problem(batch.signal[k], float(batch.eta[k]), dynamics, **given)
+        state = make_state(batch.initial(k), problem.point)
+        record = make_record([], d)
+        rest = steps is None
+        last = most_steps_of(problem, state) if steps is None else steps
+        while advance(problem, state, record, last, skip=skip, rest=rest) == GOES_ON:
+            if stop():
+                raise Stopped
+            if rest and state.counters[EXECUTED] >= most_executed(d):
+                break
+        if stop():
+            raise Stopped
+        kept.half_times[k] = level_array(state)[LEVELS.index(0.5)]
+        judgement = judge(problem, state, kept.half_times[k], missing[k], "the steps")
+        kept.outcome[k] = str(judgement.outcome)
+        kept.W[k] = float_matrix(state)
+        kept.last_step[k] = state.counters[STEP]
+        kept.executed[k] = state.counters[EXECUTED]
+        if swing > 0:
+            kept.descents[k] = _descents(state, swing)
+            kept.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
+    return kept
+
+
+def _descents(state: State, swing: float) -> int:
+    # The state holds the smallest swing in the unit of the loss.
+    smallest = float(state.turning[2])
+    if not smallest > 0:
+        return 0
+    return events.descents(extrema(state), smallest / SMALLEST_SWING * swing)

@@ -1,4 +1,4 @@
-"""Where training starts: U(0) and W(0) = U(0) U(0)^T, Gaussian or uniform."""
+"""Where training starts: U(0) and W(0) = U(0) U(0)^T, drawn; and the concepts that W(0) lacks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.state import Floats
+from swingby.simulate.state import Booleans, Floats, Integers, Problem
 from swingby.theory import numbers
-from swingby.theory.initial import Scaled
+from swingby.theory.initial import Initial, Scaled, connected_blocks
+from swingby.theory.law.pivots import exact_pivots
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
 
 Source = np.random.Generator | int | None
@@ -20,6 +21,13 @@ Source = np.random.Generator | int | None
 LARGEST_WIDTH = 100_000
 #: Below this, omega is kept apart from the matrix, because W would leave the float range.
 SMALLEST_FLOAT_OMEGA = Fraction(1, 10**290)
+#: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
+#: of elimination is about d 2^-53); only below it are exact rationals needed.
+CLEARLY_POSITIVE = 1e-9
+#: Between two projections rounding of 1e-16 may grow to 1e-12.
+NOISE_GROWTH = 1e4
+#: Most steps between two projections.
+MOST_QUIET = 256
 
 
 def gaussian_factor(
@@ -143,3 +151,123 @@ def _shape(dim: int | SIMTask, width: int | None) -> tuple[int, int]:
 def _symmetric(U: Floats) -> Floats:
     W = U @ U.T
     return (W + W.T) / 2
+
+
+def clearly_positive(initial: Initial, signal: Floats) -> bool:
+    """Whether W(0) is positive definite beyond doubt, by its LDL^T pivots in floats.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> clearly_positive(Initial(np.eye(2), Fraction(1)), np.array([2.0, 1.0]))
+    True
+    """
+    order = np.argsort(-signal, kind="stable")
+    return bool(clear_starts(initial.matrix[np.ix_(order, order)][None])[0])
+
+
+def clear_starts(matrices: Floats) -> Booleans:
+    """Whether all LDL^T pivots are positive beyond doubt, of matrices (m, d, d) in this order."""
+    rest, d = matrices.copy(), matrices.shape[-1]
+    diagonal = matrices.diagonal(axis1=1, axis2=2)
+    clear = np.ones(len(matrices), dtype=np.bool_)
+    with np.errstate(all="ignore"):
+        for k in range(d):
+            clear &= rest[:, k, k] > CLEARLY_POSITIVE * diagonal[:, k]
+            factor = rest[:, k + 1 :, k] / rest[:, k, k, None]
+            rest[:, k + 1 :, k + 1 :] -= factor[:, :, None] * rest[:, k, None, k + 1 :]
+    return clear
+
+
+def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
+    """Concepts whose pivot in LDL^T of W(0), in descending order of a, is at most 0.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> ones = Initial(np.ones((2, 2)), Fraction(1, 1000))
+    >>> missing_concepts(ones, np.array([2.0, 1.0])).tolist()
+    [False, True]
+    """
+    missing = np.zeros(len(signal), dtype=np.bool_)
+    if not clearly_positive(initial, signal):
+        order = np.argsort(-signal, kind="stable")
+        pivots = exact_pivots(initial.matrix[np.ix_(order, order)])
+        missing[order] = [pivot <= 0 for pivot in pivots]
+    return missing & (signal > 0)
+
+
+def lasting(missing: Booleans, W0: Floats, dynamics: str) -> Booleans:
+    """Missing concepts that the dynamics do not create.
+
+    gd and the flow keep the rank of W. euler does not: only a concept whose whole row is zero
+    stays missing.
+    """
+    return missing & ~W0.any(axis=1) if dynamics == "euler" else missing
+
+
+def displaceable(missing: Booleans, initial: Initial, signal: Floats) -> Booleans:
+    """Missing concepts that may still be learned, in place of one with a smaller signal.
+
+    gd and the flow keep the rank of W, but not which pivot is zero. A W(0) of rank r whose r
+    components are not those of the r largest signals learns others first and may then turn: say
+    concept 3 into concept 2, at a rate of a_2 - a_3. How late that begins depends on terms far
+    below the rounding of floats; :func:`swingby.certify` resolves it.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> W0 = Initial(np.array([[1.0, 1, 1], [1, 1, 1], [1, 1, 2]]), Fraction(1, 1000))
+    >>> signal = np.array([9.0, 3.0, 1.0])
+    >>> displaceable(missing_concepts(W0, signal), W0, signal).tolist()
+    [False, True, False]
+    """
+    found = np.zeros(len(signal), dtype=np.bool_)
+    if not missing.any():
+        return found
+    for block in connected_blocks(initial.matrix.tolist()):
+        there = [a for k in block if not missing[k] and (a := signal[k]) > 0]
+        for k in block:
+            found[k] = missing[k] and any(a < signal[k] for a in there)
+    return found
+
+
+def quiet_steps(fastest: float) -> int:
+    """How many steps may lie between two projections: a power of two.
+
+    `fastest` is the largest eta a. What rounding makes of an absent component grows by at most
+    (1 + eta a)^2 a step; it is not to grow by more than NOISE_GROWTH.
+    """
+    steps = MOST_QUIET
+    while steps > 1 and 2.0 * steps * math.log1p(fastest) > math.log(NOISE_GROWTH):
+        steps //= 2
+    return steps
+
+
+def without_null(problem: Problem, X: Floats) -> Floats:
+    """X with the pivots of the null concepts back at exactly zero."""
+    if not problem.null.any():
+        return X
+    return np.asarray(without_null_many(X[None], problem.null[None], problem.order[None])[0])
+
+
+def without_null_many(X: Floats, null: Booleans, order: Integers) -> Floats:
+    """Matrices (m, d, d) with the pivots of their null concepts (m, d) back at exactly zero.
+
+    gd and the flow keep the rank of W; in floats a zero pivot becomes rounding noise, which would
+    then grow like a concept. Only the Schur complement rows of null concepts are removed, and they
+    are nothing but that noise. Concepts are eliminated in `order` (m, d).
+    """
+    here = np.arange(len(X))[:, None, None]
+    kept = X[here, order[:, :, None], order[:, None, :]]
+    rest, absent = kept.copy(), np.take_along_axis(null, order, axis=1)
+    with np.errstate(all="ignore"):
+        for k in range(X.shape[1]):
+            row = np.where(absent[:, k, None], kept[:, k, k:] - rest[:, k, k:], kept[:, k, k:])
+            kept[:, k, k:], kept[:, k:, k] = row, row
+            pivot = rest[:, k, k]
+            taken = (~absent[:, k] & (pivot > 0.0))[:, None]
+            factor = np.where(taken, rest[:, k, k + 1 :] / pivot[:, None], 0.0)
+            rest[:, k + 1 :, k + 1 :] -= factor[:, :, None] * rest[:, k, None, k + 1 :]
+    back = np.argsort(order, axis=1)
+    return np.asarray(kept[here, back[:, :, None], back[:, None, :]])

@@ -1,4 +1,4 @@
-"""How a run ended, in one word and one sentence."""
+"""How a run ended, in one word and one sentence, and its events out of the arrays of a state."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from swingby.simulate.events import Extremum, Peak
 from swingby.simulate.state import (
     DIVERGED,
     EXCEEDED,
+    EXTREMA,
+    HEADING,
+    HIGH_STEP,
+    LOW_STEP,
     PSD_CONCEPT,
     PSD_LOST,
     STEP,
@@ -21,6 +26,7 @@ from swingby.simulate.state import (
     log_diagonal,
 )
 from swingby.theory import numbers
+from swingby.theory.growth import NEITHER
 
 
 class Outcome(StrEnum):
@@ -62,32 +68,11 @@ def judge(
     state: State,
     half_times: Floats,
     missing: Booleans,
-    dynamics: str,
     spent: str,
     displaceable: Booleans | None = None,
 ) -> Judgement:
-    """Name the outcome of a run and say what happened, what is missing and what to change.
-
-    Parameters
-    ----------
-    problem : Problem
-    state : State
-        At the last step.
-    half_times : ndarray of shape (d,)
-        Step at which w_kk reached 1/2, nan where it did not.
-    missing : ndarray of shape (d,)
-        Concepts for which W(0) has no component and which the dynamics cannot create.
-    dynamics : str
-    spent : str
-        What ended a run that is not finished, for example ``"the 100 steps asked for"``.
-    displaceable : ndarray of bool, shape (d,), optional
-        Missing concepts that may still be learned in place of one of smaller signal.
-
-    Returns
-    -------
-    Judgement
-    """
-    counters = state.counters
+    """Name the outcome of a run and say what happened, what is missing and what to change."""
+    counters, dynamics = state.counters, problem.dynamics
     last = int(counters[STEP])
     waiting = problem.counted & np.isnan(half_times)
     if counters[DIVERGED] >= 0:
@@ -165,9 +150,47 @@ def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
             continue
         shown = numbers.scientific_log10(logs[k] / math.log(10), 3)
         parts.append(f"w_{k + 1}{k + 1} = {shown}")
-        rate = float(problem.growth[:, 0, k, k].sum()) * math.log(2)
+        rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
         needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
     clause = f"{', '.join(parts)} below 1/2"
     if 0 < needed < math.inf:
         clause += f"; at the present growth about {math.ceil(needed)} more steps are needed"
     return clause
+
+
+def level_array(state: State) -> Floats:
+    """First passages of every level as floats, shape (levels, d), nan where not reached."""
+    return np.where(state.level_steps < 0, np.nan, state.level_steps.astype(np.float64))
+
+
+def peaks(state: State) -> tuple[Peak, ...]:
+    """The peaks of all off-diagonal entries so far."""
+    d = len(state.X)
+    found = []
+    for i in range(d):
+        for j in range(i + 1, d):
+            later = int(state.suppressed[i, j])
+            shift = int(max(-3000, state.exponent[i] + state.exponent[j]))
+            value = math.ldexp(float(state.peak[i, j]), shift)
+            found.append(
+                Peak(i, j, int(state.peak_step[i, j]), value, later if later >= 0 else None)
+            )
+    return tuple(found)
+
+
+def extrema(state: State) -> tuple[Extremum, ...]:
+    """The turning points of the test loss so far, and the one under way."""
+    counters = state.counters
+    found = [
+        Extremum(
+            int(state.extremum_step[place]),
+            float(state.extremum_value[place]),
+            "max" if state.extremum_kind[place] else "min",
+        )
+        for place in range(int(counters[EXTREMA]))
+    ]
+    if counters[HEADING] > 0:
+        found.append(Extremum(int(counters[HIGH_STEP]), float(state.turning[1]), "max"))
+    elif counters[HEADING] < 0:
+        found.append(Extremum(int(counters[LOW_STEP]), float(state.turning[0]), "min"))
+    return tuple(found)

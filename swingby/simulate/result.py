@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
+import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,13 +14,21 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.simulate import archive, events
+from swingby.simulate import events
 from swingby.simulate.events import Extremum, Peak
 from swingby.simulate.outcome import Outcome
 from swingby.simulate.state import Floats, Integers
 from swingby.theory import numbers
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
+
+#: First word of every file; a change of layout changes the number.
+FORMAT = "swingby run 1"
+#: The recorded trajectory has at most this many steps by default.
+MOST_RECORDS = 10_001
+#: Steps that record="log" keeps, about.
+_LOG_RECORDS = 200
+_RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a sequence of steps'
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,7 +218,7 @@ class Run:
         dict
             Ready for JSON; exact numbers are text, steps not reached are None.
         """
-        return archive.to_dict(self)
+        return to_dict(self)
 
     def save(self, path: str | Path) -> Path:
         """Write the run to an npz file without pickled objects.
@@ -222,7 +233,7 @@ class Run:
         Path
             The file written.
         """
-        return archive.save(self, path)
+        return save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
@@ -241,4 +252,125 @@ class Run:
         InvalidInput
             If the file is missing, broken, or something else.
         """
-        return cls(**archive.load(path))
+        return cls(**load(path))
+
+
+def to_dict(run: Run) -> dict[str, Any]:
+    """Inputs, events and outcome of a run as plain Python values; no trajectory."""
+    override = run.task.signal_override
+    return {
+        "format": FORMAT,
+        "task": {
+            "mu": [str(value) for value in run.task.mu],
+            "sigma": [str(value) for value in run.task.sigma],
+            "dim": run.task.dim,
+            "signal": None if override is None else [str(value) for value in override],
+            "note": run.task.note,
+        },
+        "W0": run.initial.matrix.tolist(),
+        "W0_scale": str(run.initial.scale),
+        "eta": str(run.eta),
+        "dynamics": run.dynamics,
+        "level_times": {
+            str(level): [None if np.isnan(step) else int(step) for step in steps]
+            for level, steps in run.level_times.items()
+        },
+        "peaks": [list(peak) for peak in run.peaks],
+        "extrema": [list(extremum) for extremum in run.extrema],
+        "extrema_complete": run.extrema_complete,
+        "psd_lost": run.psd_lost,
+        "end": run.end,
+        "last_step": run.last_step,
+        "outcome": str(run.outcome),
+        "reason": run.reason,
+        "executed_steps": run.executed_steps,
+    }
+
+
+def save(run: Run, path: str | Path) -> Path:
+    """Write a run; see :meth:`swingby.simulate.result.Run.save`."""
+    target = Path(path)
+    if target.suffix != ".npz":
+        target = target.with_name(target.name + ".npz")
+    rotation = run.task.rotation
+    np.savez_compressed(
+        target,
+        facts=np.array(json.dumps(to_dict(run))),
+        steps=run.steps,
+        W=run.W,
+        rotation=np.zeros((0, 0)) if rotation is None else rotation,
+    )
+    return target
+
+
+def load(path: str | Path) -> dict[str, Any]:
+    """Read the fields of a run."""
+    try:
+        # A stream of our own is closed even when numpy fails half-way into a broken file.
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+            facts = json.loads(str(file["facts"]))
+            steps, W, rotation = file["steps"], file["W"], file["rotation"]
+        if facts["format"] != FORMAT or W.shape[0] != steps.shape[0]:
+            raise ValueError("not a run")
+        return {**_fields(facts, rotation if rotation.size else None), "steps": steps, "W": W}
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        raise InvalidInput("path", path, "must be a file written by Run.save") from None
+
+
+def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
+    given = facts["task"]
+    signal = given["signal"]
+    plain = ("dynamics", "extrema_complete", "psd_lost", "end", "last_step", "reason")
+    return {
+        "task": SIMTask(
+            given["mu"],
+            given["sigma"],
+            given["dim"],
+            signal_override=None if signal is None else tuple(Fraction(value) for value in signal),
+            note=given["note"],
+            rotation=rotation,
+        ),
+        "initial": Initial(np.array(facts["W0"]), Fraction(facts["W0_scale"])),
+        "eta": Fraction(facts["eta"]),
+        "level_times": {
+            float(level): np.array([np.nan if step is None else step for step in row], float)
+            for level, row in facts["level_times"].items()
+        },
+        "peaks": tuple(Peak(*peak) for peak in facts["peaks"]),
+        "extrema": tuple(Extremum(*extremum) for extremum in facts["extrema"]),
+        "outcome": Outcome(facts["outcome"]),
+        "executed_steps": facts["executed_steps"],
+        **{name: facts[name] for name in plain},
+    }
+
+
+def needs_last_step(record: object) -> bool:
+    """Whether the steps to record depend on where the run ends."""
+    return record is None or (isinstance(record, str) and record == "log")
+
+
+def record_steps(record: object, last: int) -> list[int]:
+    """Ascending steps to record, from 0; the last step is added after the run where missing."""
+    if record is None:
+        spacing = max(1, -(-last // (MOST_RECORDS - 1)))
+        marks: Sequence[int] | range = range(0, last + 1, spacing)
+        if last % spacing and len(marks) == MOST_RECORDS:
+            marks = range(0, last + 1, spacing + 1)
+    elif isinstance(record, str):
+        if record not in ("none", "log"):
+            raise InvalidInput("record", record, _RECORD_HELP)
+        marks = [0]
+        if record == "log":
+            spaced = np.geomspace(1, last, _LOG_RECORDS)
+            marks = sorted({0, *(round(step) for step in spaced.tolist())})
+    elif isinstance(record, (list, tuple, range, np.ndarray)):
+        marks = sorted({0, *(numbers.whole(step, "record", 0) for step in record)})
+    else:
+        try:
+            spacing = numbers.whole(record, "record", 0)
+        except InvalidInput:
+            raise InvalidInput("record", record, _RECORD_HELP) from None
+        marks = range(0, last + 1, spacing) if spacing else [0]
+        if spacing and len(marks) > 10_000_000:
+            raise InvalidInput("record", record, f"must keep at most 10 million of {last} steps")
+    return [step for step in marks if step <= last]

@@ -12,21 +12,40 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning
-from swingby.simulate.duration import most_executed, most_steps_of
-from swingby.simulate.missing import clearly_positive, displaceable, lasting, missing_concepts
-from swingby.simulate.outcome import judge
-from swingby.simulate.readout import extrema, level_array, peaks
-from swingby.simulate.recording import needs_last_step, record_steps
-from swingby.simulate.result import Run
+from swingby.simulate.compiled import block_of_steps
+from swingby.simulate.initialization import (
+    clearly_positive,
+    displaceable,
+    lasting,
+    missing_concepts,
+    quiet_steps,
+    without_null,
+)
+from swingby.simulate.jump import jump_alone
+from swingby.simulate.observe import (
+    finite_steps,
+    first_at_rest,
+    first_negative_pivot,
+    negative_pivots,
+    observe,
+)
+from swingby.simulate.outcome import extrema, judge, level_array, peaks
+from swingby.simulate.result import Run, needs_last_step, record_steps
 from swingby.simulate.state import (
+    BLOCK_ENTRIES,
     DIVERGED,
     EXCEEDED,
     EXECUTED,
+    LANDED,
     LEVELS,
     OVERFLOW,
+    PSD_CONCEPT,
     PSD_LOST,
     RECORDED,
+    SETTLED,
+    STARTED,
     STEP,
+    WAIT,
     Booleans,
     Floats,
     Problem,
@@ -36,14 +55,26 @@ from swingby.simulate.state import (
     make_problem,
     make_record,
     make_state,
+    most_executed,
+    most_steps_of,
+    pairs,
+    places,
+    renormalise,
 )
+from swingby.simulate.steps import MAPS, parts_of_a_step
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask
 
-#: Steps between two returns from compiled code, so that an interrupt is noticed.
-CHUNK = 100_000
+#: What :func:`advance` returns.
+REACHED, GOES_ON, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
+#: Steps until a jump is tried again, at least; most steps in a block.
+SHORTEST_WAIT, LONGEST_BLOCK = 256, 32768
+#: A coupling of two concepts this close to 1 has no event left.
+LEARNED = 1e-6
+#: Entries between two learned concepts below this are held as 0.
+SMALLEST = 1e-300
 
 
 def simulate(
@@ -145,27 +176,23 @@ def simulate(
         problem = make_problem(signal, step_size, dynamics, point, null=missing)
         _warn_of_turning(displaceable(missing, initial, signal))
 
-    def fresh() -> State:
-        return make_state(initial, point)
-
+    state = make_state(initial, point)
     rest = asked is None
-    last = asked if asked is not None else most_steps_of(problem, fresh(), dynamics)
-    schedule = None if rest and needs_last_step(record) else record_steps(record, last)
-    state = fresh()
-    kept = make_record([0] if schedule is None else schedule, task.dim)
-    finished = _advance(problem, state, kept, dynamics, last, skip=skip, rest=rest)
-    if schedule is None:
+    last = asked if asked is not None else most_steps_of(problem, state)
+    unknown = rest and needs_last_step(record)
+    kept = make_record([0] if unknown else record_steps(record, last), task.dim)
+    finished = _advance(problem, state, kept, last, skip=skip, rest=rest)
+    if unknown:
         # The spacing of the records depends on where the run ends: once more, now knowing it.
         # A run that left the float range did so in the step after the last one that it kept.
         reached = int(state.counters[STEP]) + int(state.counters[DIVERGED] >= 0)
-        schedule = record_steps(record, max(reached, 1))
-        state = fresh()
-        kept = make_record(schedule, task.dim)
-        _advance(problem, state, kept, dynamics, reached, skip=skip, rest=False)
+        state = make_state(initial, point)
+        kept = make_record(record_steps(record, max(reached, 1)), task.dim)
+        _advance(problem, state, kept, reached, skip=skip, rest=False)
     spent = "the steps asked for" if asked is not None else "the most steps allowed"
     if not finished:
         spent = "the most computed steps allowed"
-    return _collect(task, initial, rate, dynamics, problem, state, kept, missing, spent)
+    return _collect(task, initial, rate, problem, state, kept, missing, spent)
 
 
 def _warn_of_turning(turning: Booleans) -> None:
@@ -201,79 +228,151 @@ def _check_psd(initial: Initial, signal: Floats, dynamics: str) -> None:
 
 
 def _advance(
-    problem: Problem,
-    state: State,
-    record: Record,
-    dynamics: str,
-    last: int,
-    *,
-    skip: bool,
-    rest: bool,
+    problem: Problem, state: State, record: Record, last: int, *, skip: bool, rest: bool
 ) -> bool:
-    """Run in chunks; False when the bound on computed steps ended the run."""
+    """Run to the end; False when the bound on computed steps ended the run."""
     most = most_executed(len(problem.signal)) if rest else math.inf
-    while True:
-        code = advance_chunk(problem, state, record, dynamics, last, skip=skip, rest=rest)
-        if code != 1:
+    while state.counters[EXECUTED] < most:
+        if advance(problem, state, record, last, skip=skip, rest=rest) != GOES_ON:
             return True
-        if state.counters[EXECUTED] >= most:
-            return False
+    return False
 
 
-def advance_chunk(
-    problem: Problem,
-    state: State,
-    record: Record,
-    dynamics: str,
-    last: int,
-    *,
-    skip: bool,
-    rest: bool,
+@np.errstate(all="ignore")
+def advance(
+    problem: Problem, state: State, record: Record, last: int, *, skip: bool, rest: bool
 ) -> int:
-    """One stretch of compiled steps, at most :data:`CHUNK` of them computed.
+    """One jump or one block of steps, at most to step `last`, and all that is to be seen in it.
 
-    Parameters
-    ----------
-    problem : Problem
-    state : State
-        Changed in place.
-    record : Record
-    dynamics : str
-    last : int
-        The step to stop at.
-    skip, rest : bool
-        See :func:`swingby.simulate.kernels.advance`.
-
-    Returns
-    -------
-    int
-        0 at step `last`, 1 when the chunk is used up, 2 at rest, 3 not finite.
+    `skip` allows jumps; `rest` ends the run once W no longer changes. Blocks end where they do
+    whatever takes the steps. Returns GOES_ON, or why the run is over.
     """
-    # numba takes 0.4 s to import, so only a run pays for it.
-    budget = CHUNK if len(problem.signal) <= 8 else CHUNK // 10
-    if dynamics == "flow":
-        from swingby.simulate.flow_kernels import advance_flow
+    counters, d = state.counters, len(problem.signal)
+    keeps_psd = MAPS[problem.dynamics].keeps_psd
+    if not counters[STARTED]:
+        _begin(problem, state, record, keeps_psd=keeps_psd)
+    before = int(counters[STEP])
+    if before >= last:
+        return REACHED
+    renormalise(state)
+    state.X[:] = without_null(problem, state.X)
+    if skip and counters[WAIT] <= 0:
+        if jump_alone(problem, state, record, last, keeps_psd=keeps_psd, rest=rest):
+            state.X[:] = without_null(problem, state.X)
+            _observe_now(problem, state)
+            counters[WAIT], counters[LANDED] = 0, counters[STEP]
+            return GOES_ON
+        # A failed attempt is repeated after a quarter of the time since the last jump.
+        counters[WAIT] = max(SHORTEST_WAIT, (before - counters[LANDED]) // 4)
+    longest = min(max(8, BLOCK_ENTRIES // len(pairs(d)[0])), LONGEST_BLOCK)
+    if skip:
+        longest = min(longest, int(counters[WAIT]))
+    count = min(longest, last - before)
+    block = _steps(problem, state, count, last if not skip else before + _steps_ahead(problem))
+    code, count = GOES_ON, block.shape[1]
+    finite = finite_steps(state, block)
+    if finite < count:
+        code, count = NOT_FINITE, finite
+        counters[DIVERGED] = before + count + 1
+        block = block[:, :count]
+    if rest and count:
+        quiet = first_at_rest(problem, state, block)
+        if quiet < count:
+            code, count = CAME_TO_REST, quiet + 1
+            counters[SETTLED] = before + count
+            block = block[:, :count]
+    counters[STEP] += count
+    counters[EXECUTED] += count
+    counters[WAIT] -= count
+    observe(problem, state, block, before)
+    _write(state, record, block, before)
+    if not keeps_psd and counters[PSD_LOST] < 0 and count:
+        at, concept = first_negative_pivot(problem.order, block)
+        if concept >= 0:
+            counters[PSD_LOST], counters[PSD_CONCEPT] = before + 1 + at, concept
+    if count:
+        _take_over(state, block[:, -1])
+    return REACHED if code == GOES_ON and counters[STEP] >= last else code
 
-        return int(advance_flow(problem, state, record, last, budget, skip, rest))
-    from swingby.simulate.compiled_steps import steps_of_a_run
-    from swingby.simulate.kernels import advance
 
-    gd = dynamics == "gd"
-    plain, scaled = steps_of_a_run(len(problem.signal), gd=gd, scaled=bool(state.exponent.any()))
-    return int(advance(plain, scaled, problem, state, record, gd, last, budget, skip, rest))
+def _begin(problem: Problem, state: State, record: Record, *, keeps_psd: bool) -> None:
+    state.counters[STARTED] = 1
+    state.X[:] = without_null(problem, state.X)
+    _observe_now(problem, state)
+    _write(state, record, state.X[pairs(len(state.X))][:, None], -1)
+    if not keeps_psd:
+        order = problem.order
+        found = int(negative_pivots(state.X[np.ix_(order, order)][:, :, None])[0])
+        if found >= 0:
+            state.counters[PSD_LOST], state.counters[PSD_CONCEPT] = 0, order[found]
+
+
+def _observe_now(problem: Problem, state: State) -> None:
+    block = state.X[pairs(len(state.X))][:, None]
+    observe(problem, state, block, int(state.counters[STEP]) - 1)
+
+
+def _steps(problem: Problem, state: State, count: int, until: float) -> Floats:
+    """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
+    parts = parts_of_a_step(problem, state)
+    ahead = max(count, until - int(state.counters[STEP]))
+    if state.exponent.any():
+        # What grows at most so fast stays in the float range until factors of two are moved.
+        count = min(count, max(16, int(300 / max(1e-300, float(problem.growth[0].max())))))
+    if not problem.null.any():
+        return block_of_steps(problem, state.X, state.square, parts, count, ahead)
+    quiet = quiet_steps(float(problem.sums.max()) / 2)
+    blocks, X = [], state.X
+    while count > 0:
+        taken = block_of_steps(problem, X, state.square, parts, min(quiet, count), ahead)
+        X = taken[:, -1][places(len(X))]
+        count -= taken.shape[1]
+        if count > 0:
+            X = without_null(problem, X)
+        blocks.append(taken.copy())
+    return np.concatenate(blocks, axis=1)
+
+
+def _steps_ahead(problem: Problem) -> float:
+    """About the steps that a run with jumps computes: up and down once for every concept."""
+    rates = np.diag(problem.growth[0]).astype(np.float64)
+    return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else 0.0
+
+
+def _write(state: State, record: Record, block: Floats, before: int) -> None:
+    """Record W at those steps of the block that are to be recorded."""
+    first = int(state.counters[RECORDED])
+    last = int(np.searchsorted(record.steps, before + block.shape[1], side="right"))
+    if last > first:
+        values = block[:, record.steps[first:last] - before - 1]
+        W = values.T[:, places(len(state.X))] * state.weight
+        record.W[first:last] = W
+        state.counters[RECORDED] = last
+
+
+def _take_over(state: State, last: Floats) -> None:
+    """Make the last step of a block the present one.
+
+    An entry between two learned concepts that has decayed below SMALLEST becomes zero: it would
+    come to rest as a subnormal number, of which every step takes twice as long.
+    """
+    X = last[places(len(state.X))]
+    learned = np.abs(np.diag(X) * np.diag(state.weight) - 1.0) < LEARNED
+    tiny = (np.abs(X) < SMALLEST) & learned[:, None] & learned[None, :]
+    state.X[:] = np.where(tiny, 0.0, X)
 
 
 def _collect(
     task: SIMTask,
     initial: Initial,
     eta: Fraction,
-    dynamics: str,
     problem: Problem,
     state: State,
     record: Record,
     missing: Booleans,
     spent: str,
 ) -> Run:
+    dynamics = problem.dynamics
     counters = state.counters
     last = int(counters[STEP])
     recorded = int(counters[RECORDED])
@@ -284,7 +383,7 @@ def _collect(
     reached = level_array(state)
     turning = displaceable(missing, initial, task.signal) if dynamics != "euler" else None
     half = reached[LEVELS.index(0.5)]
-    judgement = judge(problem, state, half, missing, dynamics, spent, turning)
+    judgement = judge(problem, state, half, missing, spent, turning)
     return Run(
         task=task,
         initial=initial,

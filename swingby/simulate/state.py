@@ -5,10 +5,14 @@ exact, so a run with some m_k below 0 gives the same bits as the plain one (all 
 the plain one stays in the float range, and goes on where it does not: in terms of X the maps are
 the same except that every product over the inner index k carries the weight ``2^(2 m_k)``, and
 where that weight underflows, the product is far below the rounding of the linear terms.
+
+Blocks of steps hold the upper triangle of X at each of them: a row for each entry, the diagonal
+first (:func:`place`), a column for each step.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate.growth_table import growth_table
 from swingby.theory import numbers
+from swingby.theory.growth import growth_rates, log_factors
 from swingby.theory.initial import LARGEST_ENTRY, Initial
 
 Floats = NDArray[np.float64]
@@ -37,8 +41,16 @@ SMALLEST_SWING = 1e-9
 #: W(0) with a diagonal entry below 2^-400 is held as D X D from the start: squares of its
 #: entries would underflow.
 PLAIN_RANGE = -400
+#: x_kk from which on factors of two go to m_k.
+LARGE = 2.0**200
 
-#: Places in State.counters; a step of -1 means "not yet".
+#: A run without a number of steps computes at most this many for d up to 8, and fewer in
+#: proportion to 1/d^3 above; jumps are free.
+MOST_EXECUTED = 50_000_000
+#: Entries that a block of steps holds, about: what fits into the second cache.
+BLOCK_ENTRIES = 2**17
+
+#: Places in State.counters; a step of -1 means "not yet". WAIT: steps until a jump is tried again.
 (
     STEP,
     EXECUTED,
@@ -54,45 +66,45 @@ PLAIN_RANGE = -400
     DIVERGED,
     SETTLED,
     STARTED,
-) = range(14)
+    WAIT,
+    LANDED,
+) = range(16)
 
 
 class Problem(NamedTuple):
     """What does not change during a run.
 
-    signal (d,); sums[i, j] = a_i + a_j; eta; point: the test point (d,); levels;
-    goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts
-    for which W(0) has no component; order (d,): concepts by descending a; growth: see
-    :func:`swingby.simulate.growth_table.growth_table`.
+    signal (d,); sums[i, j] = eta a_i + eta a_j; eta; point: the test point (d,); goal (d,): the
+    value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose pivot is kept
+    at zero; order (d,): concepts by descending a; growth (3, d, d): see
+    :func:`swingby.theory.growth.log_factors`.
     """
 
     signal: Floats
     sums: Floats
     eta: float
+    dynamics: str
     point: Floats
-    levels: Floats
     goal: Floats
     counted: Booleans
     null: Booleans
     order: Integers
-    growth: Floats
+    growth: NDArray[np.longdouble]
 
 
 class State(NamedTuple):
-    """What changes; every field is an array that the kernels write to.
+    """What changes; every field is an array that is written to.
 
     X (d, d); exponent: m (d,); weight[i, j] = 2^(m_i + m_j); square[k] = 2^(2 m_k);
-    still (d,): w_kk did not change in the last step; level_steps (levels, d); peak (d, d):
-    largest |x_ij| with its sign; peak_step, suppressed (d, d); turning: the lowest and highest
-    test loss since the last extremum, and the swing; extrema: steps, values, kinds (1 maximum);
-    counters: see the constants of this module.
+    level_steps (levels, d); peak (d, d): largest |x_ij| with its sign; peak_step, suppressed
+    (d, d); turning: the lowest and highest test loss since the last extremum, and the swing;
+    extremum_...: steps, values, kinds (1 maximum); counters: see the constants of this module.
     """
 
     X: Floats
     exponent: Integers
     weight: Floats
     square: Floats
-    still: Booleans
     level_steps: Integers
     peak: Floats
     peak_step: Integers
@@ -111,6 +123,28 @@ class Record(NamedTuple):
     W: Floats
 
 
+def place(d: int, i: int, j: int) -> int:
+    """The row of entry (i, j) in a block: the diagonal, then the upper triangle row by row."""
+    first, second = min(i, j), max(i, j)
+    if first == second:
+        return first
+    return d + first * d - first * (first + 1) // 2 + second - first - 1
+
+
+@functools.cache
+def places(d: int) -> Integers:
+    """:func:`place` of every (i, j), shape (d, d)."""
+    return np.array([[place(d, i, j) for j in range(d)] for i in range(d)])
+
+
+@functools.cache
+def pairs(d: int) -> tuple[Integers, Integers]:
+    """Rows and columns of the entries of a block, in order."""
+    rows, columns = np.triu_indices(d, 1)
+    diagonal = np.arange(d)
+    return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
+
+
 # Overflow is an outcome of the run, not a warning; so in make_state.
 @np.errstate(all="ignore")
 def make_problem(
@@ -119,93 +153,49 @@ def make_problem(
     dynamics: str,
     point: Floats | None = None,
     null: Booleans | None = None,
-    growth: Floats | None = None,
+    growth: NDArray[np.longdouble] | None = None,
     exempt: Booleans | None = None,
 ) -> Problem:
-    """Arrange the constants of a run.
-
-    Parameters
-    ----------
-    signal : ndarray of shape (d,)
-    eta : float
-    dynamics : {"euler", "gd", "flow"}
-    point : ndarray of shape (d,), optional
-        The test point; zero by default, which leaves the test loss at 0.
-    null : ndarray of shape (d,), optional
-        Concepts whose pivot is kept at zero.
-    growth : ndarray, optional
-        From :func:`swingby.simulate.growth_table.growth_table`, when the caller has it already.
-    exempt : ndarray of shape (d,), optional
-        Further concepts that tend to 0 rather than 1.
-
-    Returns
-    -------
-    Problem
-    """
+    """Arrange the constants of a run; `exempt`: further concepts that tend to 0 rather than 1."""
     d = len(signal)
     absent = np.zeros(d, dtype=np.bool_) if null is None else null
     unreachable = absent if exempt is None else absent | exempt
+    rates = eta * signal
     return Problem(
         signal=np.ascontiguousarray(signal),
-        sums=signal[:, None] + signal[None, :],
+        sums=rates[:, None] + rates[None, :],
         eta=eta,
+        dynamics=dynamics,
         point=np.zeros(d) if point is None else np.ascontiguousarray(point),
-        levels=np.array(LEVELS),
         goal=np.where(unreachable, 0.0, 1.0),
         counted=signal > 0,
         null=absent,
         order=np.argsort(-signal, kind="stable").astype(np.int64),
-        growth=growth_table(signal, eta, dynamics) if growth is None else growth,
+        growth=log_factors(signal, eta, dynamics) if growth is None else growth,
     )
 
 
 @np.errstate(all="ignore")
 def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -> State:
-    """The state of a run at step 0.
-
-    Parameters
-    ----------
-    initial : Initial
-        W(0).
-    point : ndarray of shape (d,)
-        The test point, which fixes the size of the test loss.
-    scaled : bool, optional
-        Hold W as D X D with m_k below 0. Default: only where W(0) needs it.
-
-    Returns
-    -------
-    State
-
-    Raises
-    ------
-    InvalidInput
-        If an entry of W(0) is above the float range.
-    """
+    """The state of a run at step 0; `scaled`: hold W as D X D, by default where W(0) needs it."""
     if _too_large(initial):
         raise InvalidInput("W0", numbers.scientific(initial.largest), "must lie in the float range")
     mantissa, shift = binary(initial.scale)
     matrix = initial.matrix * mantissa
+    exponent = choose_exponents(np.diag(matrix)[None], np.array([shift]), scaled)[0]
     d = len(matrix)
-    sizes = [math.frexp(entry)[1] + shift for entry in np.diag(matrix).tolist() if entry]
-    smallest = min(sizes, default=0)
-    needed = smallest < PLAIN_RANGE or shift < -900
-    exponent = np.zeros(d, dtype=np.int64)
-    if needed if scaled is None else scaled:
-        for k in range(d):
-            entry = float(matrix[k, k])
-            size = math.frexp(entry)[1] + shift if entry else smallest
-            exponent[k] = min(0, size // 2)
     X = np.ldexp(matrix, (shift - exponent[:, None] - exponent[None, :]).clip(-3000, 3000))
-    swing = SMALLEST_SWING * 0.5 * float(((_float_matrix(X, exponent) @ point - point) ** 2).sum())
-    counters = np.zeros(14, dtype=np.int64)
-    for place in (PSD_LOST, PSD_CONCEPT, EXCEEDED, DIVERGED, SETTLED):
-        counters[place] = -1
+    swing = (
+        SMALLEST_SWING * 0.5 * float(((float_matrix_of(X, exponent) @ point - point) ** 2).sum())
+    )
+    counters = np.zeros(16, dtype=np.int64)
+    for at in (PSD_LOST, PSD_CONCEPT, EXCEEDED, DIVERGED, SETTLED):
+        counters[at] = -1
     return State(
         X=X,
         exponent=exponent,
         weight=weights(exponent),
-        square=np.ldexp(1.0, np.maximum(2 * exponent, -3000).astype(np.int32)),
-        still=np.zeros(d, dtype=np.bool_),
+        square=power_of_two(2 * exponent),
         level_steps=np.full((len(LEVELS), d), -1, dtype=np.int64),
         peak=np.zeros((d, d)),
         peak_step=np.zeros((d, d), dtype=np.int64),
@@ -218,48 +208,61 @@ def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -
     )
 
 
+def choose_exponents(diagonal: Floats, shift: Integers, scaled: bool | None = None) -> Integers:
+    """The m of W = D X D at step 0, for W_kk = diagonal 2^shift: zero where W(0) allows it."""
+    size = np.frexp(diagonal)[1] + shift[:, None]
+    there = diagonal != 0
+    smallest = np.where(there, size, np.iinfo(np.int64).max).min(axis=1)
+    smallest = np.where(there.any(axis=1), smallest, 0)
+    needed = (smallest < PLAIN_RANGE) | (shift < -900)
+    held = np.minimum(0, np.where(there, size, smallest[:, None]) // 2)
+    return np.where((needed if scaled is None else np.asarray(scaled))[..., None], held, 0)
+
+
 def make_record(steps: Sequence[int] | Integers, d: int) -> Record:
-    """Room for W at the given ascending steps.
-
-    Parameters
-    ----------
-    steps : sequence of int
-    d : int
-
-    Returns
-    -------
-    Record
-    """
+    """Room for W at the given ascending steps."""
     marks = np.asarray(steps, dtype=np.int64)
     return Record(marks, np.zeros((len(marks), d, d)))
 
 
+def power_of_two(exponent: Integers) -> Floats:
+    """``2^exponent``, 0 below the float range."""
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent, -3000).astype(np.int32)))
+
+
 def weights(exponent: Integers) -> Floats:
-    """The matrix ``2^(m_i + m_j)``, 0 where it lies below the float range.
+    """The matrix ``2^(m_i + m_j)``, 0 where it lies below the float range; exponents (..., d)."""
+    return power_of_two(exponent[..., :, None] + exponent[..., None, :])
 
-    Parameters
-    ----------
-    exponent : ndarray of shape (d,)
 
-    Returns
-    -------
-    ndarray of shape (d, d)
-    """
-    total = np.maximum(exponent[:, None] + exponent[None, :], -3000)
-    return np.asarray(np.ldexp(1.0, total.astype(np.int32)), dtype=np.float64)
+def raise_exponents(state: State, shift: Integers) -> None:
+    """Move factors of two from X and the peaks to m, exactly; numbers below 1e-300 become 0."""
+    by = -(shift[:, None] + shift[None, :])
+    for values in (state.X, state.peak):
+        values[:] = scale_up(values, by)
+    state.exponent[:] += shift
+    state.square[:] = power_of_two(2 * state.exponent)
+    state.weight[:] = weights(state.exponent)
+
+
+def renormalise(state: State) -> None:
+    """Keep X away from overflow: move factors of two from x_kk to m_k, exactly."""
+    diagonal = np.diag(state.X)
+    large = (state.exponent < 0) & (np.abs(diagonal) > LARGE)
+    if large.any():
+        shift = np.minimum(np.frexp(diagonal)[1] // 2, -state.exponent)
+        raise_exponents(state, np.where(large, shift, 0))
+
+
+def scale_up(values: Floats, exponent: Integers) -> Floats:
+    """The numbers ``values 2^exponent``, 0 below about 1e-300: subnormals are slow."""
+    low = np.frexp(values)[1] + exponent < -1000
+    scaled = np.ldexp(values, np.clip(exponent, -3000, 3000).astype(np.int32))
+    return np.where(low, 0.0, scaled)
 
 
 def log_diagonal(state: State) -> Floats:
-    """Natural logarithm of each w_kk, at any size; nan where w_kk is not positive.
-
-    Parameters
-    ----------
-    state : State
-
-    Returns
-    -------
-    ndarray of shape (d,)
-    """
+    """Natural logarithm of each w_kk, at any size; nan where w_kk is not positive."""
     diagonal = np.diag(state.X)
     positive = diagonal > 0
     logarithm = np.log(np.where(positive, diagonal, 1.0)) + 2 * state.exponent * math.log(2)
@@ -267,21 +270,13 @@ def log_diagonal(state: State) -> Floats:
 
 
 def float_matrix(state: State) -> Floats:
-    """W as floats; entries below the float range become 0.
-
-    Parameters
-    ----------
-    state : State
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-    """
-    return _float_matrix(state.X, state.exponent)
+    """W as floats; entries below the float range become 0."""
+    return float_matrix_of(state.X, state.exponent)
 
 
-def _float_matrix(X: Floats, exponent: Integers) -> Floats:
-    total = np.maximum(exponent[:, None] + exponent[None, :], -3000).astype(np.int32)
+def float_matrix_of(X: Floats, exponent: Integers) -> Floats:
+    """D X D as floats, of shape (..., d, d)."""
+    total = np.maximum(exponent[..., :, None] + exponent[..., None, :], -3000).astype(np.int32)
     return np.asarray(np.ldexp(X, total), dtype=np.float64)
 
 
@@ -293,19 +288,32 @@ def _too_large(initial: Initial) -> bool:
 
 
 def binary(scale: Fraction) -> tuple[float, int]:
-    """A number as mantissa times a power of two.
-
-    Parameters
-    ----------
-    scale : Fraction
-        Positive.
-
-    Returns
-    -------
-    float, int
-        The mantissa, in [1/2, 2], and the exponent.
-    """
+    """A positive number as a mantissa in [1/2, 2] and a power of two."""
     if scale == 1:
         return 1.0, 0
     shift = scale.numerator.bit_length() - scale.denominator.bit_length()
     return float(scale / Fraction(2) ** shift), shift
+
+
+def most_executed(d: int) -> float:
+    """Most computed steps of a run that was given no number of steps."""
+    return MOST_EXECUTED * min(1.0, (8 / d) ** 3)
+
+
+def most_steps(signal: Floats, eta: Floats, log_smallest: Floats, dynamics: str) -> Integers:
+    r"""Most steps of runs that were given no number of steps: ``3 (log(1/w) + 60)/g``.
+
+    g is the growth per step of the smallest positive a; w the smallest positive w_kk(0), or 1.
+    """
+    slowest = np.where(signal > 0, signal, np.inf).min(axis=-1)
+    growth = growth_rates(slowest[..., None], eta, dynamics)[..., 0, 0]
+    with np.errstate(divide="ignore", over="ignore"):
+        most: Floats = np.minimum(3 * (60 - log_smallest) / growth, 2.0**52)
+    return np.maximum(1, np.ceil(most)).astype(np.int64)
+
+
+def most_steps_of(problem: Problem, state: State) -> int:
+    """The same of one run at its start."""
+    smallest = np.asarray(np.nanmin(log_diagonal(state), initial=0.0))
+    given = problem.signal, np.asarray(problem.eta), smallest, problem.dynamics
+    return int(most_steps(*given))

@@ -34,7 +34,9 @@ def require_dynamics(dynamics: object) -> None:
         raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
 
 
-def growth_rates(signal: NDArray[np.float64], eta: float, dynamics: str) -> NDArray[np.float64]:
+def growth_rates(
+    signal: NDArray[np.float64], eta: float | NDArray[np.float64], dynamics: str
+) -> NDArray[np.float64]:
     r"""Growth :math:`g_{ij}` of the logarithm of entry (i, j) per step while W is small.
 
     ``euler``: :math:`\log(1 + \eta(a_i + a_j))`; ``gd``:
@@ -42,15 +44,15 @@ def growth_rates(signal: NDArray[np.float64], eta: float, dynamics: str) -> NDAr
 
     Parameters
     ----------
-    signal : ndarray of shape (d,)
+    signal : ndarray of shape (..., d)
         a, per unit of eta times steps.
-    eta : float
+    eta : float or ndarray of shape (...)
         Step size.
     dynamics : {"euler", "gd", "flow"}
 
     Returns
     -------
-    ndarray of shape (d, d)
+    ndarray of shape (..., d, d)
         Per step.
 
     Raises
@@ -69,9 +71,60 @@ def growth_rates(signal: NDArray[np.float64], eta: float, dynamics: str) -> NDAr
            [2.5, 1. ]])
     """
     require_dynamics(dynamics)
-    if dynamics == "euler":
-        return np.log1p(eta * (signal[:, None] + signal[None, :]))
+    each = np.asarray(eta)[..., None]
+    together = each[..., None] * (signal[..., :, None] + signal[..., None, :])
     if dynamics == "gd":
-        single = np.log1p(eta * signal)
-        return single[:, None] + single[None, :]
-    return eta * (signal[:, None] + signal[None, :])
+        single = np.log1p(each * signal)
+        return np.asarray(single[..., :, None] + single[..., None, :])
+    return np.asarray(np.log1p(together) if dynamics == "euler" else together)
+
+
+#: Which of the two concepts of an entry are learned: the first axis of :func:`log_factors`.
+NEITHER, FIRST, BOTH = 0, 1, 2
+#: Stands for "decays at once": the logarithm of a factor that is zero or negative.
+AT_ONCE = -1e6
+
+
+def log_factors(
+    signal: NDArray[np.float64], eta: NDArray[np.float64] | float, dynamics: str
+) -> NDArray[np.longdouble]:
+    r"""Binary logarithm of the factor of each entry per step, near W = 1 on some concepts, else 0.
+
+    Near the fixed point in which the concepts of a set S are learned and the others are not, every
+    entry of the distance from it moves on its own: by :func:`growth_rates` where neither concept
+    is in S; by :math:`1 - \eta(a_i - a_j)/2` where only i is; by :math:`1 - \eta(a_i + a_j)` where
+    both are (the flow: by the exponential of the same).
+
+    Parameters
+    ----------
+    signal : ndarray of shape (..., d)
+    eta : ndarray of shape (...)
+    dynamics : {"euler", "gd", "flow"}
+
+    Returns
+    -------
+    ndarray of long double, shape (3, ..., d, d)
+        For NEITHER, FIRST (i in S, j not) and BOTH. Long, because a jump over n steps multiplies
+        it by n, and n times the rounding of a float would be visible in W.
+
+    References
+    ----------
+    (D.3), linearised.
+
+    Examples
+    --------
+    >>> log_factors(np.array([3.0, 1.0]), 1.0, "euler")[NEITHER, 0].astype(float).round(3).tolist()
+    [2.807, 2.322]
+    """
+    a = np.asarray(signal, dtype=np.longdouble)
+    each = np.asarray(eta, dtype=np.longdouble)
+    rate = each[..., None, None]
+    together = a[..., :, None] + a[..., None, :]
+    apart = (a[..., :, None] - a[..., None, :]) / 2
+    with np.errstate(all="ignore"):
+        neither = growth_rates(a, each, dynamics)  # type: ignore[arg-type]
+        learned = np.stack([-rate * apart, -rate * together])
+        if dynamics != "flow":
+            learned = np.where(learned > -1, np.log1p(learned), np.longdouble(AT_ONCE))
+        factors = np.concatenate([neither[None], learned]) / np.log(np.longdouble(2))
+    return np.asarray(factors)

@@ -9,8 +9,8 @@ from hypothesis import assume, given, target
 from hypothesis import strategies as st
 
 import swingby
-from swingby.simulate import reference
-from swingby.simulate.missing import displaceable, missing_concepts
+from swingby.simulate import plain as reference
+from swingby.simulate.initialization import displaceable, missing_concepts
 from swingby.testing import initializations, step_sizes, tasks
 from swingby.theory.initial import initial_matrix
 

@@ -7,77 +7,21 @@ import numpy as np
 import pytest
 
 from swingby.simulate.initialization import gaussian
-from swingby.simulate.jump_coefficients import expand, kept_order, threshold
-from swingby.simulate.jump_expansion import fold, unfold
-from swingby.simulate.reference import mpmath_run
+from swingby.simulate.plain import mpmath_run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 
-MAPS = {"euler": 0.0, "gd": 1.0}
-
-
-def near_a_plateau(d, size, rng):
-    """V near W = P: some concepts learned, entries of the given size."""
-    learned = np.arange(d) < (d + 1) // 2
-    V = rng.uniform(0.5, 1, (d, d)) * rng.choice([-1, 1], (d, d)) * size
-    return learned, (V + V.T) / 2
+MAPS = ("euler", "gd")
 
 
 @pytest.mark.parametrize("dynamics", MAPS)
-@pytest.mark.parametrize("d", [2, 3, 5])
-def test_one_step_is_linear_in_the_new_coordinates(d, dynamics):
-    # The map itself, in 60 digits: Z of the next W is lambda Z, up to the order that is kept.
-    rng = np.random.default_rng(d)
-    a, eta, one = rng.uniform(0.5, 2, d), 0.1, np.ones(d)
-    errors = []
-    for size in (1e-2, 1e-3):
-        learned, V = near_a_plateau(d, size, np.random.default_rng(1))
-        W = [[mpmath.mpf(V[i, j]) + int(i == j and learned[i]) for j in range(d)] for i in range(d)]
-        after = mpmath_run(a, W, eta, 1, dynamics, digits=60)[1]
-        V_after = np.array(
-            [[float(after[i, j] - int(i == j and learned[i])) for j in range(d)] for i in range(d)]
-        )
-        series = expand(a, eta, MAPS[dynamics], learned, V, one, kept_order(d, False))
-        Z, Z_after, scratch = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
-        fold(series, V, one, Z, scratch)
-        fold(series, V_after, one, Z_after, scratch)
-        assert not series.resonant.any()
-        errors.append(np.abs(Z_after - (1 + series.first) * Z).max())
-    order = kept_order(d, False)
-    # A tenth of the size leaves a tenth to the power order + 1 of the error.
-    assert errors[1] < 3 * 10.0 ** -(order + 1) * errors[0] + 1e-18
-    assert errors[0] < 50 * 1e-2 ** (order + 1)
-
-
-def test_the_coordinates_of_one_concept_are_the_odds():
-    # For the flow of one concept w/(1 - w) grows exactly: w = z - z^2 + z^3 - z^4 + ...
-    series = expand(np.ones(1), 0.1, 2.0, np.zeros(1, dtype=bool), np.ones((1, 1)), np.ones(1), 4)
-    found = [series.second.item(), series.third.item(), series.fourth.item()]
-    assert found == pytest.approx([-1, 1, -1], rel=1e-13)
-
-
-@pytest.mark.parametrize("d", [2, 3, 5, 8, 17])
-def test_there_and_back_again(d):
-    rng = np.random.default_rng(d)
-    order, one = kept_order(d, False), np.ones(d)
-    learned, V = near_a_plateau(d, threshold(order) / d, rng)
-    series = expand(rng.uniform(0.5, 2, d), 0.01, 1.0, learned, V, one, order)
-    Z, back = np.empty((d, d)), np.empty((d, d))
-    fold(series, V, one, Z, back)
-    unfold(series, Z, one, back)
-    assert np.abs(back - V).max() < 1e-13 * np.abs(V).max()
-    # With one order alone there is nothing to transform.
-    assert np.array_equal(Z, V) == (order == 1)
-
-
-@pytest.mark.parametrize("dynamics", MAPS)
-@pytest.mark.parametrize("omega", ["1e-30", "1e-100"])
+@pytest.mark.parametrize("omega", ["1e-100", "1e-160"])
 def test_a_run_with_jumps_against_mpmath(omega, dynamics):
     # 50 digits, every step: W in the middle of each plateau, and where it is left again.
     a = [2.0, 0.9]
     W0 = [[1.0, 0.3 if dynamics == "gd" else 0.0], [0.3 if dynamics == "gd" else 0.0, 0.8]]
-    steps = {"1e-30": 1100, "1e-100": 3200}[omega]
+    steps = {"1e-100": 3200, "1e-160": 5000}[omega]
     with mpmath.workdps(50):
         exact_start = [[mpmath.mpf(x) * mpmath.mpf(omega) for x in row] for row in W0]
     exact = mpmath_run(a, exact_start, 0.05, steps, dynamics)
@@ -89,7 +33,7 @@ def test_a_run_with_jumps_against_mpmath(omega, dynamics):
             for j in range(2):
                 entry = float(exact[step][i, j])
                 if abs(entry) > 1e-290:
-                    assert W[i, j] == pytest.approx(entry, rel=2e-12), (step, i, j)
+                    assert W[i, j] == pytest.approx(entry, rel=2e-12, abs=0), (step, i, j)
     for k in range(2):
         first = next(t for t in range(steps + 1) if exact[t][k, k] >= 0.5)
         assert run.half_times[k] == first
@@ -150,30 +94,15 @@ def test_jumps_change_no_event(setting):
         assert one.step == other.step or flat
 
 
-def test_a_turn_of_the_loss_inside_a_jump_is_found_at_its_step():
-    # Recorded at every step: the smallest loss between the two stages, in floats.
-    task = SIMTask.from_signal([2.0, 0.5])
-    W0 = 1e-10 * np.array([[1.0, 0.6], [0.6, 1.0]])
-    run = simulate(task, W0, 0.01, 4000, "gd")
-    every = simulate(task, W0, 0.01, 4000, "gd", record=1, skip=False)
-    assert run.executed_steps < 3500
-    losses = losses_of(every)
-    inside = [point for point in run.extrema if 0 < point.step < 4000]
-    assert inside
-    for point in inside:
-        window = losses[point.step - 200 : point.step + 201]
-        best = window.min() if point.kind == "min" else window.max()
-        assert abs(losses[point.step] - best) <= 1e-15 * losses[0]
-
-
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 @pytest.mark.parametrize("d", [2, 3])
 def test_the_steps_computed_hardly_depend_on_omega(d, dynamics):
-    # Each of d stages is computed from 3e-5 up and down, whatever omega: 2 log(1/3e-5) / (2 eta a).
+    # Each of d stages is computed from a rounding up, and down to it, whatever omega:
+    # 2 log(2^51) / (2 eta a), and what passes until a jump is tried.
     signal = [2.0, 0.5] if d == 2 else [2.0, 1.25, 0.5]
-    stages = sum(2 * np.log(1 / 3e-5) / (0.02 * a) for a in signal)
+    stages = sum(2 * 51 * np.log(2) / (0.02 * a) for a in signal)
     task = SIMTask.from_signal(signal)
     for omega in (1e-100, 1e-200, 1e-300):
         run = simulate(task, omega * np.eye(d), 0.01, 100_000, dynamics, record="none")
         assert run.outcome == "converged"
-        assert stages - 50 < run.executed_steps < stages + 256 * (d + 1)
+        assert 0.9 * stages < run.executed_steps < 1.25 * stages

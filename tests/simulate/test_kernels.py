@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swingby.simulate import reference
+from swingby.simulate import plain as reference
 from swingby.simulate.events import descents, first_reach, turning_points
 from swingby.simulate.initialization import gaussian
 from swingby.simulate.run import simulate

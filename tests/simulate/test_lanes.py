@@ -8,11 +8,10 @@ import pytest
 
 from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
-from swingby.simulate.lanes.compiled import lane_steps
-from swingby.simulate.lanes.rows import rows
-from swingby.simulate.lanes.source import steps_source
+from swingby.simulate.lanes import rows, steps_source, tile_module
 from swingby.simulate.run import simulate
-from swingby.simulate.step_source import LANES, place
+from swingby.simulate.state import place
+from swingby.simulate.steps import LANES
 from swingby.theory.task import SIMTask
 
 #: Warnings of single runs about a W(0) that euler loses, or of deficient rank.
@@ -74,8 +73,8 @@ def test_a_step_of_every_lane_is_the_printed_formula(d, gd, scaled):
 
 def _call(d, gd, scaled, flat):
     """One step by the text itself, which is also Python."""
-    made = {"fma": lambda a, b, c: a * b + c}
-    exec(steps_source(d, gd=gd, scaled=scaled, watched=False), made)
+    made = {"fma": lambda a, b, c: a * b + c, "compiled": lambda function: function}
+    exec(steps_source(d, "gd" if gd else "euler", scaled=scaled, watched=False), made)
     made["steps"](flat, 1)
 
 
@@ -97,15 +96,7 @@ def test_compiled_steps_are_the_text_to_rounding_and_scaling_changes_no_bit(d, g
 
 
 def _run_compiled(d, gd, scaled, flat):
-    from swingby.simulate.compiling import compiled
-
-    steps = lane_steps(d, gd=gd, scaled=scaled, watched=False)
-
-    @compiled
-    def run(steps, flat, count):
-        steps(flat, count)
-
-    run(steps, flat, 50)
+    tile_module(d, "gd" if gd else "euler", scaled=scaled, watched=False).one(flat, 50)
 
 
 def random_batch(d, count, seed, smallest):

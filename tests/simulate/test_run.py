@@ -10,8 +10,12 @@ import pytest
 
 from swingby.errors import InvalidInput, SwingbyWarning
 from swingby.simulate.batch import simulate_batch
-from swingby.simulate.initialization import gaussian, gaussian_factor, uniform
-from swingby.simulate.missing import missing_concepts
+from swingby.simulate.initialization import (
+    gaussian,
+    gaussian_factor,
+    missing_concepts,
+    uniform,
+)
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled

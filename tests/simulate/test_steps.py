@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swingby.simulate.compiled_steps import steps_of_a_run
-from swingby.simulate.kernels import advance
-from swingby.simulate.pivot_kernels import find_negative_pivot, first_doubtful, pivot_work
-from swingby.simulate.state import Floats, make_problem, make_record, make_state
+from swingby.simulate.compiled import compiled_steps
+from swingby.simulate.observe import first_negative_pivot, negative_pivots
+from swingby.simulate.run import GOES_ON, advance
+from swingby.simulate.state import Floats, make_problem, make_record, make_state, pairs
+from swingby.simulate.steps import MAPS, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 
 #: One d of each kind of text, and the places where one kind ends and tiles are not full.
@@ -38,10 +39,10 @@ def _run(d: int, gd: bool, scaled: bool, ends: tuple[int, ...]) -> tuple[Floats,
     signal, W0 = _start(d)
     state = make_state(initial_matrix(W0, d), np.ones(d), scaled=scaled)
     problem = make_problem(signal, ETA, "gd" if gd else "euler", np.ones(d))
-    plain, other = steps_of_a_run(d, gd=gd, scaled=True)
     record = make_record([0], d)
     for end in ends:
-        advance(plain, other, problem, state, record, gd, end, 10**6, False, False)
+        while advance(problem, state, record, end, skip=False, rest=False) == GOES_ON:
+            pass
     return state.X, state.X * state.weight
 
 
@@ -67,9 +68,27 @@ def test_bits_do_not_depend_on_where_a_block_begins(d: int, gd: bool) -> None:
     assert np.array_equal(at_once, in_parts)
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_compiled_and_plain_steps_have_the_same_bits(d: int, dynamics: str, scaled: bool) -> None:
+    """The text compiled, the text as it is, and the matrices of NumPy; so time alone decides."""
+    signal, W0 = _start(d)
+    state = make_state(initial_matrix(W0, d), np.ones(d), scaled=scaled)
+    problem = make_problem(signal, ETA, dynamics, np.ones(d))
+    parts = parts_of_a_step(problem, state)
+    kernel = compiled_steps(problem, scaled=bool((state.square != 1).any()), ahead=1e12)
+    block = run_kernel(kernel, problem, state.X, state.square, parts, 50)
+    assert np.array_equal(block, plain_steps(problem, state.X, state.square, parts, 50))
+    X = state.X
+    for _ in range(50):
+        X = MAPS[dynamics].step(X, problem.sums, state.square[:, None], parts)
+    assert np.array_equal(X[pairs(d)], block[:, -1])
+
+
 @pytest.mark.parametrize("d", [1, 2, 5, 16, 24, 25, 40, 96, 97])
 @pytest.mark.parametrize("lost", [0, 7, 8, 13, 15, 16])
-def test_first_doubtful_place(d: int, lost: int) -> None:
+def test_first_negative_pivot(d: int, lost: int) -> None:
     """A block whose pivots are positive until one of them is made negative, at a known place."""
     rng = np.random.default_rng(d + lost)
     order = rng.permutation(d)
@@ -78,8 +97,8 @@ def test_first_doubtful_place(d: int, lost: int) -> None:
     for n in range(lost, 16):
         # Below its Schur complement on the others, the last entry of the order is negative.
         W[n, order[-1], order[-1]] -= 1.001 / np.linalg.inv(W[n])[order[-1], order[-1]]
-    block = np.ascontiguousarray(W.transpose(1, 2, 0))
-    assert first_doubtful(block, order, 16, pivot_work(d)) == lost
-    work = np.empty((d, d))
-    found = [find_negative_pivot(W[n], order, work) for n in range(16)]
-    assert found == [-1] * lost + [int(order[-1])] * (16 - lost)
+    block = W[:, *pairs(d)].T
+    concept = int(order[-1]) if lost < 16 else -1
+    assert first_negative_pivot(order, block) == (lost, concept)
+    found = negative_pivots(np.moveaxis(W[:, order][:, :, order], 0, 2))
+    assert found.tolist() == [-1] * lost + [d - 1] * (16 - lost)

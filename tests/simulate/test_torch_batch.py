@@ -6,10 +6,10 @@ as printed with 40 digits.
 
 import numpy as np
 import pytest
+from swingby.simulate.reference import factor_run, mpmath_run
 
 from swingby.simulate.batch import Interrupted, simulate_batch
 from swingby.simulate.on_torch import device as device_module
-from swingby.simulate.reference import factor_run, mpmath_run
 
 torch = pytest.importorskip("torch")
 

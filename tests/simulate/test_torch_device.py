@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from swingby.simulate.batch_arguments import broadcast
+from swingby.simulate.lanes.run import Stopped
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.batch import simulate_batch
-from swingby.simulate.batch_arguments import broadcast
-from swingby.simulate.lanes.run import Stopped
 from swingby.simulate.on_torch.board import make_board
 from swingby.simulate.on_torch.device import usable_device
 from swingby.simulate.on_torch.look import project_null

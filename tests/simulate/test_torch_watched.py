@@ -6,10 +6,10 @@ that runs one by one, whose descents are counted from the extrema that they keep
 
 import numpy as np
 import pytest
+from swingby.simulate.reference import mpmath_run
 
 from swingby.errors import InvalidInput
 from swingby.simulate.batch import simulate_batch
-from swingby.simulate.reference import mpmath_run
 
 torch = pytest.importorskip("torch")
 

@@ -7,7 +7,7 @@ which contain the run in float64, leave room for it:
   was;
 - a peak, when the balls of |w_ij| at the two steps overlap;
 - a loss of semidefiniteness seen too late or not at all, when at every step in between the pivots
-  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.observation_kernels`, 8 d
+  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.observe`, 8 d
   2^-52 w_kk below 0; one seen too early, when at the step seen they may lie below it;
 - an entry at the end, when the float lies in the ball.
 

@@ -21,7 +21,7 @@ from swingby.verify.certification.certificate import Certificate
 
 #: Working precision of the balls that stand for float64.
 FLOAT_BITS = 48
-#: The bar of swingby.simulate.observation_kernels for a negative pivot, times d w_kk.
+#: The bar of swingby.simulate.observe for a negative pivot, times d w_kk.
 PIVOT_BAR = 8 * 2.0**-52
 
 

@@ -1,4 +1,4 @@
-"""Trials run by the compiled kernels, with everything recorded that a promise may speak of."""
+"""Trials run by the engine, with everything recorded that a promise may speak of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from swingby.simulate.run import advance_chunk
+from swingby.simulate.run import GOES_ON, advance
 from swingby.simulate.state import (
     LEVELS,
     Floats,
@@ -75,7 +75,7 @@ def run_trials(trials: Trials, dynamics: str) -> Runs:
     for place in range(n):
         state = make_state(Initial(trials.starts[place], Fraction(1)), problem.point)
         record = make_record(steps, d)
-        while advance_chunk(problem, state, record, dynamics, last, skip=True, rest=False) == 1:
+        while advance(problem, state, record, last, skip=True, rest=False) == GOES_ON:
             pass
         passages[place] = state.level_steps[LEVELS.index(LEVEL)]
         peaks[place] = np.abs(state.peak * state.weight)

@@ -1,0 +1,201 @@
+"""Compiled code that cannot go stale: a text by itself, kept under the hash of what it says.
+
+What is compiled is text with every number written into it, in a file that is named by its hash, so
+numba's cache beside that file serves exactly this text. numba takes 0.4 s to import and a text
+0.3 to 5 s to compile; both are done where a call is predicted to pay for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from swingby.simulate import steps
+from swingby.simulate.state import Floats, Problem
+
+#: Seconds of plain steps that pay for loading steps compiled before, where numba is imported and
+#: where it is not, and for compiling them.
+WORTH_LOADING, WORTH_IMPORTING, WORTH_COMPILING = 0.03, 0.4, 1.5
+#: Seconds after which the terminal is told what takes so long.
+SILENT = 2.0
+
+#: What every text begins with. No fast mathematics: rounding is part of the text.
+HEADER = '''"""Written by swingby.simulate.compiled; do not edit."""
+import math
+import platform
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+@intrinsic
+def fma(context, a, b, c):
+    return types.float64(types.float64, types.float64, types.float64), (
+        lambda context, builder, signature, given: builder.fma(*given)
+    )
+
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
+@intrinsic
+def control(context, value):
+    """Set the control word of the vector unit, and return what it was; 0 on other machines."""
+    def emit(context, builder, signature, given):
+        if not X86:
+            return given[0]
+        room = cgutils.alloca_once(builder, ir.IntType(32))
+        address = builder.bitcast(room, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+        for name, before in (("llvm.x86.sse.stmxcsr", True), ("llvm.x86.sse.ldmxcsr", False)):
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [address])
+            if before:
+                past = builder.load(room)
+                wanted = builder.trunc(given[0], ir.IntType(32))
+                unset = builder.icmp_signed("<", given[0], given[0].type(0))
+                flushed = builder.or_(past, ir.IntType(32)(0x8040))
+                builder.store(builder.select(unset, flushed, wanted), room)
+        return builder.zext(past, ir.IntType(64))
+    return types.int64(types.int64), emit
+
+'''
+
+_loaded: dict[tuple[Any, ...], Any] = {}
+_spent: dict[tuple[Any, ...], float] = {}
+
+
+@functools.cache
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="swingby"))
+
+
+def folder() -> Path:
+    """Where compiled texts are kept: NUMBA_CACHE_DIR, the user's cache, or for this process.
+
+    Every copy of the package may use the same, since a text is known by its content.
+    """
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swingby"
+    for place in (Path(named) if named else user, user):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(place, os.W_OK):
+            return place
+    return _temporary()
+
+
+def file_of(text: str) -> Path:
+    """The file that a text is compiled in."""
+    whole = HEADER + text
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:24]
+    # No module of the package: what looks for those goes by their suffix.
+    return folder() / f"swingby_{digest}.text"
+
+
+def load(text: str, what: str) -> Any:
+    """The module that a text defines; a function in it is compiled when it is first called."""
+    path = file_of(text)
+    if not path.exists():
+        whole = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        whole.write_text(HEADER + text, encoding="utf-8")
+        whole.replace(path)
+    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
+    found = importlib.util.spec_from_loader(path.stem, loader)
+    if found is None:
+        raise ImportError(f"no module in {path}")
+    with announced(what):
+        module = importlib.util.module_from_spec(found)
+        sys.modules[path.stem] = module
+        loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say on the terminal what takes longer than a moment."""
+
+    def tell() -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"swingby: compiling {what}, once on this machine\n")
+            sys.stderr.flush()
+
+    timer = threading.Timer(SILENT, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
+    """The module of the steps of one trajectory."""
+    text = steps.single_source(d, dynamics, scaled=scaled)
+    arrays = "types.float64[::1]"
+    typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
+    made = text.replace("def slope", "@compiled\ndef slope").replace(
+        "def steps", "@compiled\ndef plain_steps"
+    )
+    # Products below the float range are 0: as subnormal numbers they take ten times as long.
+    return f"""{made}
+@njit({typed}, cache=True, nogil=True, error_model="numpy")
+def steps(start, rates, squares, parts, block, count):
+ past = control(-1)
+ plain_steps(start, rates, squares, parts, block, count)
+ control(past)
+"""
+
+
+@functools.cache
+def is_on_disk(d: int, dynamics: str, *, scaled: bool) -> bool:
+    """Whether the steps of one trajectory were compiled before."""
+    path = file_of(single_text(d, dynamics, scaled=scaled))
+    return any(path.parent.glob(f"**/{path.stem}.steps*.nbc"))
+
+
+def compiled_steps(problem: Problem, *, scaled: bool, ahead: float) -> Callable[..., None] | None:
+    """The compiled steps of one trajectory, or None where `ahead` steps do not pay for them.
+
+    They have the bits of the plain ones, so which are taken is a question of time alone.
+    """
+    d, dynamics = len(problem.signal), problem.dynamics
+    key = (d, dynamics, scaled)
+    if key in _loaded or d > steps.WRITTEN_OUT:
+        return _loaded.get(key)
+    seconds = max(_spent.get(key, 0.0), ahead * steps.seconds_of_a_step(d, dynamics))
+    if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
+        return None
+    if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
+        return None
+    text = single_text(d, dynamics, scaled=scaled)
+    _loaded[key] = load(text, f"steps of {dynamics} for d = {d}").steps
+    return _loaded[key]  # type: ignore[no-any-return]
+
+
+def block_of_steps(
+    problem: Problem, X: Floats, square: Floats, parts: int, count: int, ahead: float
+) -> Floats:
+    """A block of `count` steps from X, plain or compiled; `ahead`: steps that may still come."""
+    scaled = bool((square != 1.0).any())
+    kernel = compiled_steps(problem, scaled=scaled, ahead=ahead)
+    if kernel is not None:
+        return steps.run_kernel(kernel, problem, X, square, parts, count)
+    started = time.perf_counter()
+    block = steps.plain_steps(problem, X, square, parts, count)
+    key = (len(X), problem.dynamics, scaled)
+    _spent[key] = _spent.get(key, 0.0) + time.perf_counter() - started
+    return block

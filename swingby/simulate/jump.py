@@ -1,0 +1,274 @@
+r"""Jumps over steps in which W stays near a state with some concepts learned; many runs at once.
+
+Let S be the concepts with w_kk = 1 to rounding, the others small, and V the distance of W from that
+state. To first order every entry of V is multiplied by a factor of its own in each step
+(:func:`swingby.theory.growth.log_factors`), so n steps multiply it by that to the power n, whatever
+n. What is left out adds up to at most
+
+.. math:: \sum_k q_{ikj} |V_{ik} V_{kj}| \sum_{t<n} r^t, \qquad
+          q_{ikj} = \tfrac\eta2 (a_i + a_j + 2 a_k) (1 + \eta a_{max})^2,
+
+where r is the growth of the product against that of the entry. A jump goes as far as this stays
+below :data:`NEGLIGIBLE` times the entry itself; an entry between two learned concepts only
+follows the others and is measured against 1. So an entry that is small among its peers keeps its
+relative accuracy, and an exact zero that is about to be filled is never jumped over. Sizes are
+bounded by their binary exponents, so that no decision hangs on the rounding of a logarithm.
+
+No event is lost: no level lies within; entries move one way, so that a new peak is at the landing;
+all of them together change the test loss by less than a rounding; when an entry has fallen to half
+of its peak, and when LDL^T pivots are no longer positive, is found in the closed form.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swingby.simulate.observe import negative_pivots
+from swingby.simulate.state import (
+    PSD_CONCEPT,
+    PSD_LOST,
+    RECORDED,
+    STEP,
+    Booleans,
+    Floats,
+    Integers,
+    Problem,
+    Record,
+    State,
+    power_of_two,
+    raise_exponents,
+    scale_up,
+    weights,
+)
+from swingby.theory.growth import AT_ONCE, BOTH, FIRST, NEITHER
+
+#: What a jump may neglect, relative to an entry: a few roundings.
+NEGLIGIBLE = 2.0**-51
+#: A concept is learned, to a jump, where eta a_k |w_kk - 1| is at most the first, or |w_kk - 1| at
+#: most the second: there the steps round to nothing, and w_kk goes no closer to 1.
+STALLED, LEARNED = 2.0**-53, 2.0**-51
+#: Shorter jumps of a single run cost more than the steps.
+SHORTEST = 256
+#: Of an entry that is zero, in place of its binary exponent.
+NONE = -(2**40)
+
+LongFloats = NDArray[np.longdouble]
+
+
+def is_learned(w: Floats, rates: Floats) -> Booleans:
+    """Whether concepts are learned, for w_kk and eta a_k."""
+    return np.asarray(np.abs(w - 1.0) * rates <= STALLED + LEARNED * rates) & (rates > 0.0)
+
+
+class Jump(NamedTuple):
+    """How far m runs may jump, and W on the way: V (m, d, d) times 2^(n rate), W = D X D.
+
+    steps (m,): 0 for none; learned (m, d); diagonal (m, d): x_kk where it is, else 0.
+    """
+
+    steps: Integers
+    learned: Booleans
+    V: Floats
+    rate: LongFloats
+    exponent: Integers
+    diagonal: Floats
+
+    def at(self, steps: Integers, shift: Integers | int = 0) -> Floats:
+        """X after so many steps, an array that broadcasts against (m, d, d), divided by D' X D'."""
+        total = np.asarray(steps).astype(np.longdouble)[..., None, None] * self.rate
+        whole = np.rint(total)
+        value = self.V * np.exp2(total - whole).astype(np.float64)
+        by = np.asarray(shift)
+        moved = by[..., :, None] + by[..., None, :] if by.ndim else by
+        X = scale_up(value, np.clip(whole, -1e9, 1e9).astype(np.int64) - moved)
+        every = np.arange(X.shape[-1])
+        X[..., every, every] += self.diagonal
+        return X
+
+
+def plan(
+    X: Floats,
+    exponent: Integers,
+    rates: Floats,
+    growth: LongFloats,
+    left: Integers,
+    least: int,
+    settling: Booleans,
+    watched: Booleans | None = None,
+) -> Jump:
+    """How far runs may jump: X (m, d, d), exponent, rates = eta a (m, d), growth (3, m, d, d).
+
+    `left` (m,): steps until the end; `least`: shortest jump, also where less is left none is worth
+    it; `settling` (m,): runs that may come to rest, whose steps have to be taken; `watched`
+    (m, d, d): entries whose fall is still waited for.
+    """
+    d = rates.shape[1]
+    weight = weights(exponent)
+    every = np.arange(d)
+    w = X[:, every, every] * weight[:, every, every]
+    learned = is_learned(w, rates)
+    V = X.copy()
+    diagonal = np.where(learned, X[:, every, every], 0.0)
+    V[:, every, every] = np.where(learned, 0.0, X[:, every, every])
+    one, other = learned[:, :, None], learned[:, None, :]
+    both, neither = one & other, ~one & ~other
+    mixed = np.where(one, growth[FIRST], growth[FIRST].swapaxes(1, 2))
+    rate = np.where(both, growth[BOTH], np.where(neither, growth[NEITHER], mixed))
+    # What decays within a step is at rest, or has no logarithm.
+    at_once = (rate <= AT_ONCE) & (V != 0.0)
+    gone = at_once & both & (np.abs(V) * weight <= NEGLIGIBLE)
+    V[gone] = 0.0
+    stuck = (at_once & ~gone).any(axis=(1, 2)) | settling | (left < min(least, SHORTEST))
+    if watched is not None:
+        follows = both & (every[:, None] != every) & (np.abs(V) * weight > 1e-290)
+        stuck |= (follows & watched).any(axis=(1, 2))
+    size = np.where(V != 0.0, np.frexp(V)[1] + exponent[:, :, None] + exponent[:, None, :], NONE)
+    # Below 1 for certain, so that q is bounded by what an entry may be pushed to at most.
+    q = (rates[:, :, None, None] + rates[:, None, None, :]) / 2 + rates[:, None, :, None]
+    push = np.frexp(q * (1.0 + rates.max(axis=1)[:, None, None, None]) ** 2)[1]
+    push = push + size[:, :, :, None] + size[:, None, :, :]
+    speed = rate.astype(np.float64)
+    gain = speed[:, :, :, None] + speed[:, None, :, :]
+    own = np.where(both, 0, size - 1)[:, :, None, :]
+    gain = gain - np.where(both, 0.0, speed)[:, :, None, :]
+    with np.errstate(divide="ignore"):
+        span = np.minimum(1.0 / np.where(both, -speed, 0.0)[:, :, None, :], 1e18)
+        span = np.where(both[:, :, None, :], span, 1.0 / np.abs(gain))
+    span = np.minimum(2.0 * span + 1.0, left[:, None, None, None] + 1.0)
+    there = push > NONE // 2
+    excess = push + np.frexp(span)[1] - own + np.frexp(d / NEGLIGIBLE)[1]
+    excess = np.where(there, np.minimum(excess, -NONE), NONE)
+    stuck |= (excess > 0).any(axis=(1, 2, 3))
+    with np.errstate(all="ignore"):
+        bound = np.where(there & (gain > 0.0), -excess / gain, np.inf).min(axis=(1, 2, 3))
+    far = np.minimum(bound, left).astype(np.int64)
+    steps = np.where(stuck | (far < np.minimum(least, left)), 0, far)
+    return Jump(steps, learned, V, rate, exponent, diagonal)
+
+
+def whole_blocks(steps: Integers, left: Integers, block: int) -> Integers:
+    """Lengths that are multiples of a block, or all that is left."""
+    return np.where(steps >= left, steps, steps - steps % block)
+
+
+def shift_of(jump: Jump, X: Floats) -> Integers:
+    """By how much m_k rises at the end of a jump: W = D X D stays in the middle of the range."""
+    every = np.arange(X.shape[-1])
+    value = X[:, every, every]
+    whole = np.rint(jump.steps[:, None] * jump.rate[:, every, every].astype(np.float64))
+    grown = (whole.astype(np.int64) + np.frexp(value)[1]) // 2
+    rises = ~jump.learned & (value != 0.0)
+    return np.where(rises, np.clip(grown, 0, -jump.exponent), 0)
+
+
+def jump_alone(
+    problem: Problem, state: State, record: Record, stop_at: int, *, keeps_psd: bool, rest: bool
+) -> int:
+    """Jump as far as allowed, at most to step stop_at; the number of steps, 0 for none.
+
+    Writes the records inside and notes the events inside; those of the landing are for the caller.
+    """
+    t = int(state.counters[STEP])
+    w = np.diag(state.X) * np.diag(state.weight)
+    learned = is_learned(w, problem.eta * problem.signal)
+    small = learned | (np.abs(w) <= 1e-12) | (problem.signal == 0.0)
+    if stop_at - t < SHORTEST or not small.all():
+        return 0
+    # Cheap, and mostly decisive: what w_ij^2 adds to w_jj, i learned.
+    fed = state.X**2 * state.square[:, None] > 16.0 * NEGLIGIBLE * np.abs(state.X.diagonal())
+    if (fed & learned[:, None] & ~learned).any():
+        return 0
+    open_goals = problem.counted & (problem.goal != 0.0) & ~learned
+    left = np.array([stop_at - t])
+    jump = plan(
+        state.X[None],
+        state.exponent[None],
+        problem.eta * problem.signal[None],
+        problem.growth[:, None],
+        left,
+        SHORTEST,
+        np.array([rest and not open_goals.any()]),
+        np.triu(state.suppressed < 0, 1)[None],
+    )
+    n = int(jump.steps[0])
+    if n == 0:
+        return 0
+    _note_falls(state, jump, t, n)
+    if not keeps_psd and state.counters[PSD_LOST] < 0:
+        _note_loss_of_psd(problem, state, jump, t, n)
+    _write_inside(state, record, jump, t, n)
+    shift = shift_of(jump, state.X[None])
+    landing = jump.at(jump.steps, shift)[0]
+    raise_exponents(state, shift[0])
+    state.X[:] = landing
+    state.counters[STEP] = t + n
+    return n
+
+
+def _note_falls(state: State, jump: Jump, t: int, n: int) -> None:
+    """When entries have fallen to half of their peaks."""
+    d = len(state.X)
+    for i in range(d):
+        for j in range(i + 1, d):
+            rate, value = float(jump.rate[0, i, j]), abs(jump.V[0, i, j])
+            half = 0.5 * abs(state.peak[i, j])
+            if state.suppressed[i, j] >= 0 or half == 0.0 or not rate < 0.0:
+                continue
+            low = 0
+            if value > half:
+                low = max(0, int(np.log2(half / value) / rate) - 2) if value > 0 else 0
+            for steps in range(low, low + 6):
+                if steps > n:
+                    break
+                size = abs(jump.at(np.array([steps]))[0, i, j])
+                if steps and size <= half:
+                    state.suppressed[i, j] = t + steps
+                    break
+
+
+def _note_loss_of_psd(problem: Problem, state: State, jump: Jump, t: int, n: int) -> None:
+    """The first step at which a pivot is negative, by bisection."""
+    order = problem.order
+
+    def concept(steps: int) -> int:
+        at = np.array([steps])
+        shift = shift_of(jump._replace(steps=at), state.X[None])
+        X = jump.at(at, shift)[0][np.ix_(order, order)]
+        return int(negative_pivots(X[:, :, None])[0])
+
+    if concept(n) < 0:
+        return
+    good, bad = 0, n
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (good, middle) if concept(middle) >= 0 else (middle, bad)
+    state.counters[PSD_LOST], state.counters[PSD_CONCEPT] = t + bad, order[concept(bad)]
+
+
+def _write_inside(state: State, record: Record, jump: Jump, t: int, n: int) -> None:
+    first = int(state.counters[RECORDED])
+    last = int(np.searchsorted(record.steps, t + n, side="right"))
+    if last > first:
+        record.W[first:last] = jump_values(state, jump, record.steps[first:last] - t)
+        state.counters[RECORDED] = last
+
+
+def jump_values(state: State, jump: Jump, steps: Integers) -> Floats:
+    """W after some steps of a jump, shape (n, d, d)."""
+    down = -jump.exponent[0]
+    moved = jump._replace(diagonal=np.zeros_like(jump.diagonal))
+    W = moved.at(steps, np.broadcast_to(down, (len(steps), len(down))))
+    every = np.arange(W.shape[-1])
+    W[:, every, every] += jump.diagonal[0] * power_of_two(2 * jump.exponent[0])
+    return W
+
+
+def land(jump: Jump, X: Floats) -> tuple[Floats, Integers]:
+    """X and m after a jump of m runs; where a run does not jump, both are as they were."""
+    shift = np.where(jump.steps[:, None] > 0, shift_of(jump, X), 0)
+    landing = jump.at(jump.steps, shift)
+    moved = (jump.steps > 0)[:, None, None]
+    return np.where(moved, landing, X), jump.exponent + shift

@@ -1,1 +1,0 @@
-"""Many small trajectories at once: one trajectory per lane of the vector unit."""

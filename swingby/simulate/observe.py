@@ -1,0 +1,302 @@
+"""What is looked at after every step, once for plain and compiled steps: blocks, in NumPy.
+
+A block holds a row for each entry of X, the diagonal first, and a column for each step
+(:func:`swingby.simulate.state.place`). Most rows are settled by their largest and smallest number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from swingby.simulate.state import (
+    END,
+    EXCEEDED,
+    EXTREMA,
+    HEADING,
+    HIGH_STEP,
+    LEVELS,
+    LOW_STEP,
+    MOST_EXTREMA,
+    OVERFLOW,
+    Booleans,
+    Floats,
+    Integers,
+    Problem,
+    State,
+    pairs,
+    places,
+)
+
+#: W does not change any more when every update is at most one unit in the last place of 1.
+REST = 2.0**-52
+#: A pivot of LDL^T counts as negative below -PIVOT_ROUNDING * d * w_kk. Eliminating one concept
+#: after the other from a positive semidefinite W changes the k-th pivot by at most about
+#: (d + 1) 2^-53 w_kk, because no intermediate entry exceeds w_kk; eight times 2^-52 leaves room
+#: for the rounding of the step itself, while a genuine loss moves the pivot by a relative
+#: (eta (a_i - a_j))^2 per step and passes this bar at once.
+PIVOT_ROUNDING = 8 * 2.0**-52
+#: Products in a call of BLAS for which it takes no second thread.
+BLAS_ALONE = 2**17
+
+
+def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
+    """Update every event but the loss of semidefiniteness with the steps after `before`."""
+    count = block.shape[1]
+    if not count:
+        return
+    high, low = block.max(axis=1), block.min(axis=1)
+    _levels(state, block, high, before)
+    _end(problem, state, block, high, low, before)
+    _peaks(state, block, high, low, before)
+    if problem.point.any():
+        # So few that BLAS uses one thread.
+        size = max(16, BLAS_ALONE // (len(block) * len(problem.signal)))
+        for first in range(0, count, size):
+            part = block[:, first : first + size]
+            steps = before + 1 + first
+            watch_loss(state, losses(problem, state, part), steps)
+
+
+def _levels(state: State, block: Floats, high: Floats, before: int) -> None:
+    """First passages."""
+    d = len(state.X)
+    tops = high[:d] * state.weight.diagonal()
+    for k in np.flatnonzero((state.level_steps[-1] < 0) & (tops >= LEVELS[0])).tolist():
+        for row, level in enumerate(LEVELS):
+            if tops[k] >= level and state.level_steps[row, k] < 0:
+                reached = block[k] * state.weight[k, k] >= level
+                state.level_steps[row, k] = before + 1 + int(reached.argmax())
+
+
+def _distance(problem: Problem, state: State, block: Floats, goal: Floats) -> Floats:
+    """How far entries are from their limits where a > 0, at each step."""
+    d = len(problem.signal)
+    rows, columns = pairs(d)
+    chosen = np.flatnonzero(problem.counted[rows] & problem.counted[columns])
+    aim = np.where(chosen < d, goal[rows[chosen]], 0.0)
+    values = block[chosen] * state.weight[rows[chosen], columns[chosen]][:, None]
+    return np.asarray(np.abs(values - aim[:, None]).max(axis=0, initial=0.0))
+
+
+def _end(
+    problem: Problem, state: State, block: Floats, high: Floats, low: Floats, before: int
+) -> None:
+    """The last step at which W is not within END of the identity."""
+    one, count = np.ones(len(problem.signal)), block.shape[1]
+    if _distance(problem, state, block[:, -1:], one)[0] > END:
+        state.counters[EXCEEDED] = before + count
+        return
+    extremes = np.stack([high, low], axis=1)
+    if (_distance(problem, state, extremes, one) > END).any():
+        beyond = np.flatnonzero(_distance(problem, state, block, one) > END)
+        state.counters[EXCEEDED] = before + 1 + int(beyond[-1])
+
+
+def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) -> None:
+    """Peaks of the entries off the diagonal, and when they have fallen to half of them."""
+    d = len(state.X)
+    rows, columns = (index[d:] for index in pairs(d))
+    best = np.abs(state.peak[rows, columns])
+    size = np.maximum(high[d:], -low[d:])
+    waiting = (state.suppressed[rows, columns] < 0) & (best > 0)
+    # Where all are of one sign, the smallest size says whether one has fallen to half.
+    least = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
+    for e in np.flatnonzero((size > best) | (waiting & (least <= 0.5 * best))).tolist():
+        i, j, sizes, first = rows[e], columns[e], np.abs(block[d + e]), 0
+        if size[e] > best[e]:
+            first = int(sizes.argmax())
+            best[e] = sizes[first]
+            state.peak[i, j], state.peak_step[i, j] = block[d + e, first], before + 1 + first
+            state.suppressed[i, j] = -1
+        fallen = sizes[first:] <= 0.5 * best[e]
+        at = int(fallen.argmax())
+        if fallen[at]:
+            state.suppressed[i, j] = before + 1 + first + at
+
+
+def losses(problem: Problem, state: State, block: Floats) -> Floats:
+    """The test loss 1/2 |W x - x|^2 at each step of a block."""
+    d = len(problem.signal)
+    rows, columns = pairs(d)
+    values = problem.point[:, None] * state.weight
+    given = np.zeros((d, len(block)))
+    given[columns, np.arange(len(block))] = values[rows, columns]
+    given[rows, np.arange(len(block))] = values[columns, rows]
+    residual = given @ block
+    residual -= problem.point[:, None]
+    np.square(residual, out=residual)
+    return np.asarray(0.5 * residual.sum(axis=0))
+
+
+def watch_loss(state: State, loss: Floats, step: int) -> None:
+    """The filter of :func:`swingby.simulate.events.turning_points`, from `step` on."""
+    counters, turning = state.counters, state.turning
+    if step == 0:
+        turning[0] = turning[1] = loss[0]
+    swing = turning[2]
+    if not np.isfinite(loss).all():
+        # What is not finite stays so.
+        loss = loss[: _first(np.asarray(~np.isfinite(loss)))]
+    while loss.size:
+        heading = counters[HEADING]
+        lowest, highest = loss.min(), loss.max()
+        rose, fell = loss.size, loss.size
+        may_rise = heading <= 0 and highest - min(lowest, turning[0]) >= swing
+        may_fall = heading >= 0 and max(highest, turning[1]) - lowest >= swing
+        if may_rise and not _one_way(loss, turning[0], -1):
+            bottom = np.minimum(np.minimum.accumulate(loss), turning[0])
+            rose = _first((loss > bottom) & (loss - bottom >= swing))
+        if may_fall and not _one_way(loss, turning[1], 1):
+            top = np.maximum(np.maximum.accumulate(loss), turning[1])
+            fell = _first((loss < top) & (top - loss >= swing))
+        turn = min(rose, fell)
+        if turn < loss.size:
+            lowest, highest = loss[:turn].min(initial=np.inf), loss[:turn].max(initial=-np.inf)
+        if heading <= 0 and lowest < turning[0]:
+            turning[0], counters[LOW_STEP] = lowest, step + int(loss[:turn].argmin())
+        if heading >= 0 and highest > turning[1]:
+            turning[1], counters[HIGH_STEP] = highest, step + int(loss[:turn].argmax())
+        if turn == loss.size:
+            return
+        up = int(rose < fell)
+        _keep_extremum(state, counters[LOW_STEP if up else HIGH_STEP], turning[1 - up], 1 - up)
+        counters[HEADING] = 1 if up else -1
+        turning[up], counters[HIGH_STEP if up else LOW_STEP] = loss[turn], step + turn
+        loss, step = loss[turn + 1 :], step + turn + 1
+
+
+def _one_way(loss: Floats, past: float, way: int) -> bool:
+    """Whether the loss goes on as it was heading, at every step."""
+    if way < 0:
+        return bool(loss[0] <= past and (loss[1:] <= loss[:-1]).all())
+    return bool(loss[0] >= past and (loss[1:] >= loss[:-1]).all())
+
+
+def _first(found: Booleans) -> int:
+    """The first place that is true, or the length."""
+    at = int(found.argmax())
+    return at if found[at] else len(found)
+
+
+def _keep_extremum(state: State, step: int, value: float, kind: int) -> None:
+    at = int(state.counters[EXTREMA])
+    if at >= MOST_EXTREMA:
+        state.counters[OVERFLOW] = 1
+        return
+    state.extremum_step[at], state.extremum_value[at], state.extremum_kind[at] = step, value, kind
+    state.counters[EXTREMA] = at + 1
+
+
+def finite_steps(state: State, block: Floats) -> int:
+    """How many of the steps in a block have finite entries only; what is not finite stays so."""
+    weight = state.weight[pairs(len(state.X))]
+    if np.isfinite(block[:, -1] * weight).all():
+        return int(block.shape[1])
+    with np.errstate(all="ignore"):
+        fine = np.isfinite(block * weight[:, None]).all(axis=0)
+    return _first(np.asarray(~fine))
+
+
+def first_at_rest(problem: Problem, state: State, block: Floats) -> int:
+    """The first step of the block that changes nothing among concepts with a > 0, or its length."""
+    near = _distance(problem, state, block[:, -1:], problem.goal)[0] <= END
+    if not near:
+        return int(block.shape[1])
+    rows, columns = pairs(len(state.X))
+    chosen = np.flatnonzero(problem.counted[rows] & problem.counted[columns])
+    moving = np.diff(block[chosen], axis=1, prepend=state.X[rows, columns][chosen, None])
+    moving *= state.weight[rows, columns][chosen, None]
+    still = np.abs(moving).max(axis=0, initial=0.0) <= REST
+    return _first(still & (_distance(problem, state, block, problem.goal) <= END))
+
+
+def negative_pivots(M: Floats) -> Integers:
+    """The first place k whose LDL^T pivot is negative, -1 for none, of matrices (d, d, n).
+
+    Rows and columns are in the order of elimination; works on X as on W, which have the same
+    inertia. A pivot of zero to rounding must have a zero row: otherwise the 2 x 2 minor with the
+    offending concept is negative.
+    """
+    d = len(M)
+    work, found = M.copy(), np.full(M.shape[2], -1, dtype=np.int64)
+    rounding = PIVOT_ROUNDING * d * np.abs(M[np.arange(d), np.arange(d)])
+    with np.errstate(all="ignore"):
+        for k in range(d):
+            pivot, row = work[k, k], work[k, k + 1 :].copy()
+            found[(found < 0) & ~(pivot >= -rounding[k])] = k
+            zero = pivot <= rounding[k]
+            slack = (work[range(k + 1, d), range(k + 1, d)] + rounding[k + 1 :]) * (
+                pivot + rounding[k]
+            )
+            wrong = zero & (found < 0) & (row * row > slack)
+            if wrong.any():
+                found = np.where(wrong.any(axis=0), k + 1 + wrong.argmax(axis=0), found)
+            factor = np.where(zero | (row == 0.0), 0.0, row / pivot)
+            work[k + 1 :, k + 1 :] -= factor[:, None] * row[None]
+    return found
+
+
+def clear_pivots(M: Sequence[Sequence[Floats]]) -> Booleans:
+    """Whether all pivots are clearly positive, of M[i][j] (n,), i <= j, in order of elimination."""
+    d = len(M)
+    work: dict[tuple[int, int], Floats] = {}
+    clear = np.ones(len(M[0][0]), dtype=np.bool_)
+    bar = PIVOT_ROUNDING * d
+    with np.errstate(all="ignore"):
+        for k in range(d):
+            rows = {j: work.get((k, j), M[k][j]) for j in range(k, d)}
+            clear &= rows[k] > (bar * np.abs(M[k][k]) if k else 0.0)
+            for i in range(k + 1, d):
+                factor = rows[i] / rows[k]
+                for j in range(i, d):
+                    work[i, j] = work.get((i, j), M[i][j]) - factor * rows[j]
+    return clear
+
+
+def _clear_by_cholesky(M: Floats) -> Booleans:
+    clear = np.ones(M.shape[2], dtype=np.bool_)
+    try:
+        np.linalg.cholesky(M.transpose(2, 1, 0))
+    except np.linalg.LinAlgError:
+        clear[:] = False
+    return clear
+
+
+def _is_dominant(block: Floats, d: int) -> bool:
+    """Whether entries off the diagonal are so small that no pivot is below half of its w_kk."""
+    high, low = block.max(axis=1), block.min(axis=1)
+    if not low[:d].min() > 0.0:
+        return False
+    rows, columns = (index[d:] for index in pairs(d))
+    root = np.sqrt(low[:d])
+    size = np.maximum(high[d:], -low[d:]) / (root[rows] * root[columns])
+    total = np.bincount(rows, size, d) + np.bincount(columns, size, d)
+    return bool(total.max() <= 0.5)
+
+
+def first_negative_pivot(order: Integers, block: Floats) -> tuple[int, int]:
+    """The first step of a block at which W is not positive semidefinite, and the concept.
+
+    The length of the block, and -1, where there is none.
+    """
+    d, count = len(order), block.shape[1]
+    sorted_places = places(d)[np.ix_(order, order)]
+    size = max(64, 2**15 // d**2)
+    for begin in range(0, count, size):
+        part = block[:, begin : begin + size]
+        if _is_dominant(part, d):
+            continue
+        if d > 8:
+            clear = _clear_by_cholesky(part[sorted_places])
+        else:
+            clear = clear_pivots([[part[at] for at in row] for row in sorted_places.tolist()])
+        if clear.all():
+            continue
+        doubtful = np.flatnonzero(~clear)
+        found = negative_pivots(part[:, doubtful][sorted_places])
+        if (found >= 0).any():
+            at = _first(found >= 0)
+            return begin + int(doubtful[at]), int(order[found[at]])
+    return count, -1

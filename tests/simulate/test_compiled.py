@@ -1,0 +1,74 @@
+"""Compiled texts: kept under what they say, so that a changed constant anywhere is a new text."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from swingby.simulate import compiled, lanes, steps
+
+PACKAGE = Path(steps.__file__).parents[1]
+
+LANE = """
+import numpy as np, swingby
+batch = swingby.simulate_batch([3.0, 1.0], 1e-3 * np.eye(2), 0.05, {steps}, "gd")
+print(batch.executed_steps)
+"""
+
+
+def said(tree, program):
+    """What a program prints, run in a tree with a copy of the package."""
+    run = [sys.executable, "-c", program]
+    done = subprocess.run(run, cwd=tree, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_a_constant_of_another_module_changes_what_is_compiled(tmp_path):
+    """A lane ends once w_kk is within LEARNED of 1 and still, or TINY; jump.py has the first."""
+    kept = shutil.ignore_patterns("on_torch", "data")
+    shutil.copytree(PACKAGE, tmp_path / "swingby", ignore=kept)
+    program = LANE.format(steps=100_000)
+    before = said(tmp_path, program)
+    assert said(tmp_path, program) == before
+    jump = tmp_path / "swingby" / "simulate" / "jump.py"
+    text = jump.read_text()
+    # Nothing is ever learned to a jump, so none is begun after learning.
+    changed = text.replace("STALLED, LEARNED = 2.0**-53, 2.0**-51", "STALLED, LEARNED = -1.0, -1.0")
+    assert changed != text
+    jump.write_text(changed)
+    assert int(said(tmp_path, program)) == 99_968 + 32 != int(before)
+
+
+def test_every_number_stands_in_the_text(monkeypatch):
+    """The file is named by its content: other numbers, another file."""
+    names = set()
+    for reach in (1e-12, 1e-13):
+        monkeypatch.setattr(lanes, "NEGLIGIBLE", reach)
+        names.add(compiled.file_of(lanes.tile_text(2, "gd", scaled=False, watched=False)).name)
+    assert len(names) == 2
+
+
+def test_a_broken_folder_is_passed_by(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "here"))
+    assert compiled.folder() == tmp_path / "here"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert compiled.folder() == tmp_path / "cache" / "swingby"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_takes_long_is_said_on_a_terminal(terminal, monkeypatch, capsys):
+    monkeypatch.setattr(compiled, "SILENT", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with compiled.announced("steps of gd for d = 2"):
+        for _ in range(200):
+            if capsys.readouterr().err:
+                assert terminal
+                return
+            import time
+
+            time.sleep(0.005)
+    assert not terminal
