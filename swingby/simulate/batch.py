@@ -188,7 +188,7 @@ def simulate_batch(
     through, pieces = run_piece, _pieces(total, threads)
     if device is not None:
         # torch takes seconds to import, so only those who ask for it pay.
-        from swingby.simulate.on_torch.piece import on_device
+        from swingby.simulate.on_torch import on_device
 
         through, pieces = on_device(device, dynamics, total, d)
         threads = 1

@@ -14,7 +14,6 @@ from swingby.simulate.batch_arguments import Batch, missing_of
 from swingby.simulate.duration import most_executed, most_steps_of
 from swingby.simulate.growth_table import growth_table
 from swingby.simulate.lanes.run import Stopped, arrange, run_lanes
-from swingby.simulate.lanes.tile import Ends
 from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.run import advance_chunk
 from swingby.simulate.state import (
@@ -91,7 +90,9 @@ def run_piece(
     ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
     return Piece(
         half_times=ends.half_times,
-        outcome=outcomes(ends, batch.signal > 0, missing),
+        outcome=outcomes(
+            ends.W, ends.half_times, ends.diverged >= 0, ends.lost, batch.signal > 0, missing
+        ),
         W=ends.W,
         last_step=ends.last_step,
         executed=ends.executed,
@@ -100,28 +101,25 @@ def run_piece(
     )
 
 
-def outcomes(ends: Ends, counted: Booleans, missing: Booleans) -> NDArray[np.str_]:
+def outcomes(
+    W: Floats,
+    half_times: Floats,
+    diverged: Booleans,
+    lost: Booleans,
+    counted: Booleans,
+    missing: Booleans,
+) -> NDArray[np.str_]:
     """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together.
 
-    Parameters
-    ----------
-    ends : Ends
-    counted : ndarray of bool, shape (m, d)
-        Concepts with a > 0.
-    missing : ndarray of bool, shape (m, d)
-        Concepts that W(0) has no component for.
-
-    Returns
-    -------
-    ndarray of str, shape (m,)
+    counted: concepts with a > 0; missing: those that W(0) has no component for.
     """
     pairs = counted[:, :, None] & counted[:, None, :]
-    off = np.abs(ends.W - np.eye(ends.W.shape[-1]))
+    off = np.abs(W - np.eye(W.shape[-1]))
     converged = ((off <= END) | ~pairs).all(axis=(1, 2))
-    trapped = (missing & counted & np.isnan(ends.half_times)).any(axis=1)
+    trapped = (missing & counted & np.isnan(half_times)).any(axis=1)
     return np.asarray(
         np.select(
-            [ends.diverged >= 0, converged, ends.lost, trapped],
+            [diverged, converged, lost, trapped],
             [name.value for name in OUTCOMES],
             Outcome.STOPPED_EARLY.value,
         ),
