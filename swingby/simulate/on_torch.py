@@ -34,13 +34,13 @@ from swingby.simulate.duration import most_executed, most_steps
 
 Tensor = Any
 
-#: Entries of W of all runs together on a CUDA device (170 MB), on the CPU (its caches), and runs.
+#: Entries of W together on a CUDA device (170 MB) and on the CPU (its caches), and runs together.
 CUDA_ENTRIES, CPU_ENTRIES, MOST_TOGETHER = 2**21, 2**16, 2**16
 #: Steps between two looks.
 BLOCK = 256
 #: Up to this d the run is the last axis in memory, so that inner loops go over runs.
 SMALL = 8
-#: Terms of second order that a jump leaves out are below this part of what they add to.
+#: A jump leaves out terms of second order below this part of what they add to.
 NEGLECTED = 1e-17
 
 
@@ -62,24 +62,20 @@ def usable_device(device: object) -> tuple[Any, Any]:
         raise InvalidInput("device", device, requirement)
     torch = load_torch()
     place = torch.device(name)
-    if place.type == "cuda":
-        found = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if not found:
-            raise InvalidInput("device", name, "needs a GPU that torch can use, and there is none")
-        if place.index is not None and place.index >= found:
-            raise InvalidInput("device", name, f"must be one of the {found} that torch can use")
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if place.type == "cuda" and not there:
+        raise InvalidInput("device", name, "needs a GPU that torch can use, and there is none")
+    if place.type == "cuda" and (place.index or 0) >= there:
+        raise InvalidInput("device", name, f"must be one of the {there} that torch can use")
     return torch, place
 
 
-def on_device(
-    device: object, dynamics: str, total: int, d: int
-) -> tuple[Callable[..., Piece], list[tuple[int, int]]]:
+def on_device(device: object, dynamics: str, total: int, d: int) -> tuple[Any, list[Any]]:
     """What runs a piece of a batch on a device; the pieces, by their first run and the next one."""
-    _, place = usable_device(device)
+    place = usable_device(device)[1]
     if dynamics == "flow":
-        raise InvalidInput(
-            "dynamics", dynamics, "must be euler or gd on a device; without device the flow runs"
-        )
+        requirement = "must be euler or gd on a device; without device the flow runs"
+        raise InvalidInput("dynamics", dynamics, requirement)
     entries = CUDA_ENTRIES if place.type == "cuda" else CPU_ENTRIES
     size = max(1, min(MOST_TOGETHER, entries // (d * d)))
     pieces = [(first, min(first + size, total)) for first in range(0, total, size)]
@@ -89,17 +85,16 @@ def on_device(
 class Runs(NamedTuple):
     """The runs under way; the first axis of every tensor is the run.
 
-    owner: its place in the piece; rates: eta a; null: concepts whose pivot stays zero; goal: w_kk
-    at rest, nan for anywhere; swing: what counts as a descent; below: 1 until w_kk reaches 1/2;
-    waited: steps for which it has not; past: x_kk one step before a look; lost: W is not positive
-    semidefinite. Of the zigzag filter of ``events.turning_points``: extremes, the lowest and minus
-    the highest test loss since the last turn; heading; descents.
+    owner: its place in the piece; rates: eta a; goal: w_kk at rest, nan for anywhere; swing: what
+    counts as a descent; below: 1 until w_kk reaches 1/2; waited: steps for which it has not; past:
+    x_kk one step before a look; lost: W is not positive semidefinite. Of the zigzag filter of
+    ``events.turning_points``: extremes, the lowest and minus the highest test loss since the last
+    turn; heading; descents.
     """
 
     owner: Tensor
     stop: Tensor
     rates: Tensor
-    null: Tensor
     goal: Tensor
     point: Tensor
     swing: Tensor
@@ -108,14 +103,14 @@ class Runs(NamedTuple):
     below: Tensor
     waited: Tensor
     past: Tensor
-    step: Tensor
-    executed: Tensor
-    lost: Tensor
-    diverged: Tensor
     extremes: Tensor
     heading: Tensor
     descents: Tensor
     transient: Tensor
+    step: Tensor
+    executed: Tensor
+    lost: Tensor
+    diverged: Tensor
 
 
 class Course(NamedTuple):
@@ -128,190 +123,138 @@ class Course(NamedTuple):
     quiet: int
 
 
-def run_on_device(
-    place: Any,
-    batch: Batch,
-    steps: int | None,
-    dynamics: str,
-    *,
-    swing: float,
-    skip: bool,
-    stop: Callable[[], bool],
-) -> Piece:
-    """Run a piece of a batch; `stop` is asked between blocks and answered by KeyboardInterrupt."""
+def run_on_device(place: Any, batch: Batch, steps: int | None, dynamics: str, **how: Any) -> Piece:
+    """Run a piece of a batch; `swing`, `skip` and `stop` are those of ``batch_piece.run_piece``."""
     import torch
 
-    (total, d), gd = batch.signal.shape, dynamics == "gd"
+    (total, d), gd, swing = batch.signal.shape, dynamics == "gd", how["swing"]
     order = np.argsort(-batch.signal, axis=1, kind="stable")
 
     def there(values: Any) -> Tensor:
         return _laid(torch.from_numpy(np.array(values)).to(place))
 
-    def ordered(values: Any, by: Any = order) -> Any:
+    def sort(values: Any, by: Any = order) -> Any:
         if values.ndim == 2:
             return np.take_along_axis(values, by, 1)
         return values[np.arange(total)[:, None, None], by[:, :, None], by[:, None, :]]
 
     # Halves, lest the sum overflow.
-    M = ordered(batch.W0 / 2 + batch.W0.swapaxes(1, 2) / 2) * batch.mantissa[:, None, None]
+    M = sort(batch.W0 / 2 + batch.W0.swapaxes(1, 2) / 2) * batch.mantissa[:, None, None]
     diagonal, shift = M.diagonal(axis1=1, axis2=2), batch.exponent[:, None]
     # Held as D X D from the start where squares of entries would underflow.
     present, size = diagonal != 0, np.frexp(diagonal)[1] + shift
     smallest = size.min(axis=1, keepdims=True, where=present, initial=2**40)
-    scaled = (smallest < -400) | (shift < -900)
-    m = np.where(scaled, np.minimum(0, np.where(present, size, smallest) // 2), 0)
+    m = np.minimum(0, np.where(present, size, smallest) // 2)
+    m = np.where((smallest < -400) | (shift < -900), m, 0)
     moved = (shift[:, :, None] - m[:, :, None] - m[:, None, :]).clip(-3000, 3000)
-    X, ones, zeros = (
-        there(np.ldexp(M, moved.astype(np.int32))),
-        np.ones((total, d)),
-        np.zeros(total),
-    )
-    clear = there(zeros == 0)
-    for k, left in _eliminated(X, there(0 * ones)):
-        # Above this a pivot is positive beyond doubt.
-        clear &= left[:, k, k] > 1e-9 * X[:, k, k]
-    missing = missing_of(batch, ~clear.cpu().numpy(), dynamics)
+    X, m = there(np.ldexp(M, moved.astype(np.int32))), there(m)
+    # Above 1e-9 w_kk a pivot is positive beyond doubt.
+    pivots = [left[:, k, k] for k, left in _eliminated(X, 0.0 * X[:, 0])]
+    unclear = ~(torch.stack(pivots, 1) > 1e-9 * _diagonal(X)).all(1)
+    missing = missing_of(batch, unclear.cpu().numpy(), dynamics)
     if steps is None:
-        logs = np.log(np.where(diagonal > 0, diagonal, 1)) + shift * math.log(2) * (diagonal > 0)
-        end = most_steps(batch.signal, batch.eta, logs.min(axis=1, initial=0.0), dynamics)
+        logs = np.where(present, np.log(np.where(present, abs(diagonal), 1)), 0)
+        logs = (logs + shift * math.log(2) * present).min(axis=1, initial=0.0)
         # Whole blocks, because a run may only come to rest at a look.
-        end = -(-end // BLOCK) * BLOCK
+        stop = -(-most_steps(batch.signal, batch.eta, logs, dynamics) // BLOCK) * BLOCK
     else:
-        end = np.full(total, steps)
-    runs = Runs(
-        owner=there(np.arange(total)),
-        stop=there(end),
-        rates=there(ordered(batch.eta[:, None] * batch.signal)),
-        null=there(ordered(missing & gd)),
-        goal=there(ordered(np.where(batch.signal > 0, 1.0 - missing, np.nan))),
-        point=there(ordered(batch.point)),
-        swing=there(np.full((total, 1), np.inf)),
-        X=X,
-        m=there(m),
-        below=there(ones),
-        waited=there(ones),
-        past=there(np.nan * ones),
-        step=there(np.zeros(total, np.int64)),
-        executed=there(np.zeros(total, np.int64)),
-        lost=there(zeros > 0),
-        diverged=there(zeros > 0),
-        extremes=there(np.full((total, 2), np.inf)),
-        heading=there(zeros),
-        descents=there(zeros),
-        transient=there(zeros),
-    )
-    runs.below.copy_(_diagonal(X) < 0.5 * _power(-2 * runs.m))
-    runs.waited.copy_(runs.below - 1)
+        stop = np.full(total, steps)
+    rates, goal = batch.eta[:, None] * batch.signal, np.where(batch.signal > 0, ~missing, np.nan)
+    fixed = np.arange(total), stop, sort(rates), sort(goal), sort(batch.point)
+    below, zeros = (_diagonal(X) < 0.5 * _power(-2 * m)).double(), np.zeros(total)
+    counts = [there(values) for values in (zeros, zeros, zeros, *np.zeros((2, total), np.int64))]
+    extremes, flags = there(np.full((total, 2), np.inf)), [there(zeros > 0) for _ in range(2)]
+    moving = X, m, below, below - 1, math.nan * below, extremes, *counts, *flags
+    runs = Runs(*map(there, fixed), extremes[:, :1].clone(), *moving)
     if swing > 0:
         _make_watch(runs)()
         # A loss of zero has nothing to descend from.
-        loss = runs.extremes[:, :1]
+        loss = extremes[:, :1]
         runs.swing.copy_((swing * loss).where(loss > 0, math.inf))
-    ends = _copy(runs)
-    # A shorter block comes first, so that all runs end where a block does.
-    first = BLOCK if steps is None else steps % BLOCK or BLOCK
-    for held in (False, True):
-        some = _rows(runs, runs.null.any(1) == held)
+    ends = _rows(runs, runs.step >= 0)
+    held = (runs.goal == 0).any(1) & gd
+    for some in (_rows(runs, ~held), _rows(runs, held)):
         quiet = 0
-        if held and len(some.owner):
+        if gd and (some.goal == 0).any():
             # What rounding makes of a null pivot grows by at most 1e4 between two projections.
-            fastest = math.log1p(float(some.rates.max()))
-            quiet = max(1, min(64, int(math.log(1e4) / 2 / fastest)))
-        _run(some, Course(gd, swing > 0, steps is None, skip, quiet), first, ends, stop)
-    last = Runs(*(values.cpu().numpy() for values in ends))
-    back = np.argsort(order, axis=1)
+            quiet = int(math.log(1e4) / 2 / math.log1p(float(some.rates.max())))
+            quiet = min(max(1, quiet), 64)
+        course = Course(gd, swing > 0, steps is None, how["skip"], quiet)
+        # A shorter block comes first, so that all runs end where a block does.
+        _run(some, course, ((steps or 0) - 1) % BLOCK + 1, ends, how["stop"])
+    last, back = Runs(*(values.cpu().numpy() for values in ends)), np.argsort(order, axis=1)
     shift = (last.m[:, :, None] + last.m[:, None, :]).clip(-3000, 0).astype(np.int32)
-    W = ordered(np.ldexp(last.X, shift), back)
-    half_times = ordered(np.where(last.below == 0, last.waited + 1, np.nan), back)
-    return Piece(
-        half_times=half_times,
-        outcome=outcomes(W, half_times, last.diverged, last.lost, batch.signal > 0, missing),
-        W=W,
-        last_step=last.step,
-        executed=last.executed,
-        descents=last.descents.astype(np.int64),
-        transient=last.transient,
-    )
+    W = sort(np.ldexp(last.X, shift), back)
+    half_times = sort(np.where(last.below == 0, last.waited + 1, np.nan), back)
+    found = outcomes(W, half_times, last.diverged, last.lost, batch.signal > 0, missing)
+    descents = last.descents.astype(np.int64)
+    return Piece(half_times, found, W, last.step, last.executed, descents, last.transient)
 
 
-def _run(runs: Runs, course: Course, count: int, ends: Runs, stop: Callable[[], bool]) -> None:
+def _run(runs: Runs, course: Course, count: int, ends: Runs, halt: Callable[[], bool]) -> None:
     """Run until all have ended, and remove those that have."""
     most = most_executed(runs.X.shape[1]) if course.rest else math.inf
     while len(runs.owner):
+        if halt():
+            raise KeyboardInterrupt
         if course.skip:
             _jump(runs, course)
         if not course.gd:
             runs.lost.logical_or_(_indefinite(runs.X))
-        over = (runs.step >= runs.stop) | (runs.executed >= most)
+        over = (runs.step >= runs.stop) | (runs.executed >= most) | runs.diverged
         if course.rest:
             over |= _at_rest(runs)
-        runs = _without(runs, over, ends)
-        if stop():
-            raise KeyboardInterrupt
+        if over.any():
+            ended, runs = _rows(runs, over), _rows(runs, ~over)
+            _put(ends, ended.owner, ended)
         # Factors of two go from x_kk to m_k, exactly, before x_kk overflows.
         rise = (-runs.m).clamp(max=100) * (_diagonal(runs.X).abs() > 2.0**200)
         runs.X.mul_(_power(-rise)[:, :, None]).mul_(_power(-rise)[:, None, :])
         runs.m.add_(rise)
-        before = _copy(runs)
         _advance(runs, course, count)
-        left = ~runs.X.isfinite().flatten(1).all(1)
-        if left.any():
-            # The block once more, step by step, to the last finite one.
-            again = _rows(before, left)
-            finite = _copy(again)
-            _advance(again, course, count, finite)
-            finite.diverged.fill_(True)
-            _put(runs, left, finite)
-            runs = _without(runs, left, ends)
         count = BLOCK
 
 
-def _without(runs: Runs, over: Tensor, ends: Runs) -> Runs:
-    """The runs that are not over; the others are kept in `ends`."""
-    if not over.any():
-        return runs
-    ended = _rows(runs, over)
-    _put(ends, ended.owner, ended)
-    return _rows(runs, ~over)
-
-
-def _advance(runs: Runs, course: Course, count: int, finite: Runs | None = None) -> None:
-    """Take `count` steps of all runs; `finite` is filled with their last finite states."""
-    step = _make_step(runs, course)
-    alive = runs.X[:, 0, 0] == runs.X[:, 0, 0]
+def _advance(runs: Runs, course: Course, count: int) -> None:
+    """Take `count` steps of all runs; those that leave the float range stay at their last one."""
+    before, step = _rows(runs, runs.step >= 0), _make_step(runs, course)
     for n in range(1, count + 1):
         if n == count:
             runs.past.copy_(_diagonal(runs.X))
         step()
-        if finite is not None:
-            runs.step.add_(1)
-            runs.executed.add_(1)
-            alive &= runs.X.isfinite().flatten(1).all(1)
-            for last, now in zip(finite, runs, strict=True):
-                last.copy_(now.where(alive.view(-1, *[1] * (now.dim() - 1)), last))
         if course.quiet and (n % course.quiet == 0 or n == count):
             _project_null(runs)
-    if finite is None:
-        runs.step.add_(count)
-        runs.executed.add_(count)
+    runs.step.add_(count)
+    runs.executed.add_(count)
+    left = ~runs.X.isfinite().flatten(1).all(1)
+    if left.any():
+        again = _rows(before, left)
+        if count == 1:
+            again.diverged.fill_(True)
+        else:
+            # From the beginning, half as far; then on, where that was finite.
+            _advance(again, course, count // 2)
+            on = ~again.diverged
+            further = _rows(again, on)
+            _advance(further, course, count - count // 2)
+            _put(again, on, further)
+        _put(runs, left, again)
 
 
 def _make_step(runs: Runs, course: Course) -> Callable[[], None]:
-    """One step of all runs, counted; it allocates nothing."""
+    """One step of all runs, counted and watched; it allocates nothing of the size of X."""
     import torch
 
-    X = runs.X
+    X, diagonal, square = runs.X, _diagonal(runs.X), _power(2 * runs.m)[:, :, None]
     row, column = runs.rates[:, :, None], runs.rates[:, None, :]
     sums, half_more, bar = row + column, 1 + column / 2, 0.5 * _power(-2 * runs.m)
-    square = _power(2 * runs.m)[:, :, None] if (runs.m < 0).any() else None
-    diagonal, still_below = _diagonal(X), runs.below > 0
+    scaled = bool((runs.m < 0).any())
     G, C, Y, Z = (torch.empty_like(X) for _ in range(4))
     watch = _make_watch(runs) if course.watched else None
 
     def product(left: Tensor, right: Tensor) -> None:
         """The product of `left`, D^2 and `right` into Y."""
-        if square is not None:
-            right = torch.mul(square, right, out=Z)
+        right = torch.mul(square, right, out=Z) if scaled else right
         if X.shape[1] > SMALL:
             torch.bmm(left, right, out=Y)
             return
@@ -332,8 +275,7 @@ def _make_step(runs: Runs, course: Course) -> Callable[[], None]:
             torch.add(Y, Y.mT, out=Z)
             G.sub_(Z, alpha=0.5)
         X.add_(G)
-        torch.lt(diagonal, bar, out=still_below)
-        runs.below.mul_(still_below)
+        runs.below.mul_(diagonal < bar)
         runs.waited.add_(runs.below)
         if watch is not None:
             watch()
@@ -342,42 +284,26 @@ def _make_step(runs: Runs, course: Course) -> Callable[[], None]:
 
 
 def _make_watch(runs: Runs) -> Callable[[], None]:
-    """One look at the test loss 1/2 |W x - x|^2 and at entries off the diagonal, of all runs.
-
-    Maxima of the loss are followed as the minima of minus the loss, side by side.
-    """
-    import torch
-
-    X, point, heading = runs.X, runs.point, runs.heading
-    root = _power(runs.m)
-    weights = (root * point)[:, None, :]
+    """One look at the test loss 1/2 |W x - x|^2 and at entries off the diagonal, of all runs."""
+    X, extremes, heading, root = runs.X, runs.extremes, runs.heading, _power(runs.m)
+    weights, Z = (root * runs.point)[:, None, :], runs.X.clone()
     off = _power(runs.m[:, :, None] + runs.m[:, None, :])
     _diagonal(off).zero_()
-    Z, residual = torch.empty_like(X), torch.empty_like(point)
-    values, allowed = torch.empty_like(runs.extremes), runs.extremes < 0
-    gaps, found = torch.empty_like(values), torch.empty_like(allowed)
-    rose, fell = found[:, 0], found[:, 1]
-    sides = torch.tensor([1.0, -1.0], dtype=X.dtype, device=X.device)
+    # Maxima of the loss are followed as the minima of minus the loss, side by side.
+    sides = X.new_tensor([1.0, -1.0])
 
     def watch() -> None:
-        torch.mul(X, weights, out=Z)
-        torch.sum(Z, 2, out=residual)
-        residual.mul_(root).sub_(point).square_()
-        torch.mul(residual.sum(1, keepdim=True), 0.5 * sides, out=values)
-        torch.mul(heading[:, None], sides, out=gaps)
-        torch.le(gaps, 0.0, out=allowed)
-        torch.lt(values, runs.extremes, out=found)
-        found.logical_and_(allowed)
-        runs.extremes.copy_(values.where(found, runs.extremes))
-        torch.sub(values, runs.extremes, out=gaps)
-        torch.ge(gaps, runs.swing, out=found)
-        found.logical_and_(allowed)
+        residual = Z.copy_(X).mul_(weights).sum(2).mul_(root).sub_(runs.point)
+        values = residual.square_().sum(1, keepdim=True) * (0.5 * sides)
+        allowed = heading[:, None] * sides <= 0
+        extremes.copy_(values.where(allowed & (values < extremes), extremes))
+        turned = allowed & (values - extremes >= runs.swing)
         # After a rise the next maximum is looked for from here on, after a fall the next minimum.
-        runs.extremes.copy_(values.where(found.flip(1), runs.extremes))
-        heading.masked_fill_(fell, -1.0).masked_fill_(rose, 1.0)
-        runs.descents.add_(fell)
-        torch.mul(X, off, out=Z)
-        torch.maximum(runs.transient, Z.abs_().amax((1, 2)), out=runs.transient)
+        extremes.copy_(values.where(turned.flip(1), extremes))
+        heading.masked_fill_(turned[:, 0], 1.0).masked_fill_(turned[:, 1], -1.0)
+        runs.descents.add_(turned[:, 1])
+        largest = Z.copy_(X).mul_(off).abs_().amax((1, 2))
+        runs.transient.copy_(runs.transient.maximum(largest))
 
     return watch
 
@@ -407,7 +333,7 @@ def _indefinite(X: Tensor) -> Tensor:
 
 def _project_null(runs: Runs) -> None:
     """Gradient descent keeps the rank of W: what rounding makes of null pivots is taken away."""
-    X, null = runs.X, runs.null
+    X, null = runs.X, runs.goal == 0
     for k, left in _eliminated(X, null.double() / ~null):
         X[:, k, k:] -= left[:, k, k:].where(null[:, k, None], 0.0)
         X[:, k + 1 :, k] = X[:, k, k + 1 :]
@@ -415,83 +341,80 @@ def _project_null(runs: Runs) -> None:
 
 def _at_rest(runs: Runs) -> Tensor:
     """Runs in which W is where it tends to, and stands still."""
-    diagonal, free = _diagonal(runs.X), runs.goal.isnan()
-    W = runs.X * _power(runs.m[:, :, None] + runs.m[:, None, :])
+    W, free = _weighted(runs), runs.goal.isnan()
     w = _diagonal(W)
-    settled = ((w - 1).abs() < 1e-6) & (diagonal == runs.past) | (w.abs() <= 1e-17)
+    settled = ((w - 1).abs() < 1e-6) & (_diagonal(runs.X) == runs.past) | (w.abs() <= 1e-17)
     near = (W.abs() <= 2.0**-52) | free[:, :, None] | free[:, None, :]
     _diagonal(near).copy_(((w - runs.goal).abs() <= 1e-6) | free)
     return (settled | (runs.rates == 0)).all(1) & near.flatten(1).all(1)
 
 
 def _jump(runs: Runs, course: Course) -> None:
-    r"""Take runs along where V = W - P, P = 1 on learned concepts, is linear to rounding.
+    """Take runs along where V = W - P, P = 1 on learned concepts, is linear to rounding.
 
-    There :math:`v_{ij}` is multiplied by :math:`\lambda_{ij}` in every step. Terms of second order,
-    :math:`v_{il} v_{lj}`, are geometric as well, so the two ends tell how large they are.
+    There each v_ij is multiplied by a factor of its own in every step. Terms of second order,
+    v_il v_lj, are geometric as well, so the two ends tell how large they are.
     """
-    W = runs.X * _power(runs.m[:, :, None] + runs.m[:, None, :])
+    W = _weighted(runs)
     w = _diagonal(W)
     learned = (w - 1).abs() <= 1e-10
     near = (learned | (w.abs() <= 10 * NEGLECTED)).all(1) & (runs.stop - runs.step >= BLOCK)
-    close = W.abs() <= 1e-8
-    _diagonal(close).fill_(True)
-    near &= close.flatten(1).all(1)
+    near &= ((W - w.diag_embed()).abs() <= 1e-8).flatten(1).all(1)
     if course.rest:
         # Rounding decides where W comes to rest: these steps have to be taken.
-        near &= ~(learned | (runs.goal != 1)).all(1)
+        near &= ((runs.goal == 1) & ~learned).any(1)
     at = near.nonzero()[:, 0]
-    if not len(at):
-        return
     learned, part = learned[at], _rows(runs, at)
-    left, rates = (part.stop - part.step).double(), part.rates
+    left, rates = (part.stop - part.step).double()[:, None, None], part.rates
     one, two = learned[:, :, None], learned[:, None, :]
     signed = rates.where(~learned, -rates)
     change = (signed[:, :, None] + signed[:, None, :]) * (1 - (one != two) / 2)
     if course.gd:
         change += (rates[:, :, None] * rates[:, None, :]).where(~(one | two), 0.0)
     rate = change.log1p() / math.log(2)
-    rest = _power(-2 * part.m).where(learned, 0.0).diag_embed()
-    V = part.X - rest
+    P = _power(-2 * part.m).where(learned, 0.0).diag_embed()
+    V = part.X - P
     size = V.abs().log2() + (part.m[:, :, None] + part.m[:, None, :])
     # w_kk of a learned concept neither moves other entries nor is moved by less than rounding.
     onto, pace = size.clone(), rate.clone()
-    for values, at_learned in ((size, -math.inf), (onto, 0.0), (pace, 0.0)):
-        _diagonal(values).masked_fill_(learned, at_learned)
-    fastest = rates.amax(1)
-    push = (5 * fastest * (1 + fastest))[:, None, None]
-    ok, longest = (change > -1).flatten(1).all(1), left
+    for values, number in ((size, -math.inf), (onto, 0.0), (pace, 0.0)):
+        _diagonal(values).masked_fill_(learned, number)
+    fastest = rates.amax(1)[:, None, None]
+    ok, longest = (change > -1).flatten(1).all(1), left[:, 0, 0]
     for k in range(learned.shape[1]):
         term = size[:, :, k, None] + size[:, k, None, :]
         slope = rate[:, :, k, None] + rate[:, k, None, :] - pace
-        # A geometric sum: so many of its largest term.
-        many = push / (slope.abs() * math.log(2)).maximum(1 / left[:, None, None])
+        # A geometric sum: so many times its largest term.
+        many = 5 * fastest * (1 + fastest) / (slope.abs() * math.log(2)).maximum(1 / left)
         excess = (term - onto + (many / NEGLECTED).log2()).where(term > -math.inf, -math.inf)
-        # Two learned concepts follow the others, and forget what they were 40 e-folds later.
+        # Two learned concepts follow the others, and within 60 bits forget what they were.
         follow = one & two & ~learned[:, k, None, None]
-        until = (left[:, None, None] - 60 / slope).where(follow, -excess / slope)
         ok &= ((excess <= 0) | follow).flatten(1).all(1)
-        bounded = (slope > 0) & (term > -math.inf)
-        longest = longest.minimum(until.where(bounded, math.inf).amin((1, 2)))
-    n = left.where(longest >= left, (longest / BLOCK).floor() * BLOCK)
+        until = (left - 60 / slope).where(follow, -excess / slope)
+        until = until.where((slope > 0) & (term > -math.inf), math.inf)
+        longest = longest.minimum(until.flatten(1).amin(1))
+    n = left[:, 0, 0].where(longest >= left[:, 0, 0], (longest / BLOCK).floor() * BLOCK)
     grown = n[:, None, None] * rate
     rise = ((_diagonal(grown) + _diagonal(V).abs().log2()) / 2).floor().where(~learned, 0.0)
-    rise = rise.maximum(0 * rise.nan_to_num()).minimum(-part.m.double())
-    X = V * (grown - rise[:, :, None] - rise[:, None, :]).exp2() + rest
-    X = (X + X.mT) / 2
-    ok &= (n > 0) & X.isfinite().flatten(1).all(1)
-    at, n = at[ok], n[ok]
-    after = _rows(part, ok)._replace(X=_laid(X[ok]), m=_laid((part.m + rise.long())[ok]))
-    after.waited.add_(after.below * n[:, None])
-    after.step.add_(n.long())
-    if course.watched and len(at):
+    rise = rise.clamp(min=0).minimum(-part.m.double())
+    X = V * (grown - rise[:, :, None] - rise[:, None, :]).exp2() + P
+    part.X.copy_((X + X.mT) / 2)
+    part.m.add_(rise.long())
+    part.waited.add_(part.below * n[:, None])
+    part.step.add_(n.long())
+    if course.watched:
         # Entries move monotonically and the loss stays, so the landing is enough.
-        _make_watch(after)()
-    _put(runs, at, after)
+        _make_watch(part)()
+    ok &= (n > 0) & X.isfinite().flatten(1).all(1)
+    _put(runs, at[ok], _rows(part, ok))
 
 
 def _diagonal(X: Tensor) -> Tensor:
     return X.diagonal(dim1=1, dim2=2)
+
+
+def _weighted(runs: Runs) -> Tensor:
+    return runs.X * _power(runs.m[:, :, None] + runs.m[:, None, :])
 
 
 def _power(exponent: Tensor) -> Tensor:
@@ -508,11 +431,8 @@ def _laid(values: Tensor) -> Tensor:
 
 
 def _rows(runs: Runs, at: Tensor) -> Runs:
+    """Some runs, copied."""
     return Runs(*(_laid(values[at]) for values in runs))
-
-
-def _copy(runs: Runs) -> Runs:
-    return Runs(*(values.clone() for values in runs))
 
 
 def _put(runs: Runs, at: Tensor, changed: Runs) -> None:
