@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from swingby.errors import InvalidInput
 from swingby.simulate.batch_arguments import Broadcast, broadcast
 from swingby.simulate.batch_piece import Piece, run_piece
+from swingby.simulate.device import pieces_on, usable_device
 from swingby.simulate.state import SMALLEST_SWING, Floats, Integers
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
@@ -185,12 +187,17 @@ def simulate_batch(
             progress(int((kept.outcome != NOT_RUN).sum()), total)
 
     halt = threading.Event()
-    through, pieces = run_piece, _pieces(total, threads)
+    through: Callable[..., Piece] = run_piece
+    pieces = _pieces(total, threads)
     if device is not None:
+        place = usable_device(device)[1]
+        if dynamics == "flow":
+            requirement = "must be euler or gd on a device; without device the flow runs"
+            raise InvalidInput("dynamics", dynamics, requirement)
         # torch takes seconds to import, so only those who ask for it pay.
-        from swingby.simulate.on_torch import on_device
+        from swingby.simulate.on_torch import run_on_device
 
-        through, pieces = on_device(device, dynamics, total, d)
+        through, pieces = partial(run_on_device, place), pieces_on(place, total, d)
         threads = 1
 
     def run(first: int, last: int) -> Piece:

@@ -11,31 +11,26 @@ Concepts are sorted by descending signal and W is held as D X D, D = diag(2^m). 
 which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. The change is summed before it is added,
 so W comes to a halt at its fixed point, and a matrix plus its transpose is exactly symmetric.
 
-Sums are rounded in another order than in compiled code: half-times, descents and outcomes are the
-same, and W agrees to 1e-12 of its largest entry, unless the dynamics amplify rounding (pivots of
-W(0) far below its diagonal, eta a above 1, runs that leave the float range).
+Sums are rounded in another order than in compiled code. Half-times, descents and outcomes are the
+same and W agrees to 1e-12 of its largest entry, unless the dynamics amplify rounding: pivots of
+W(0) far below its diagonal, eta a above 1, runs that leave the float range.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
-import re
+from collections import namedtuple
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.batch_arguments import Batch, missing_of
 from swingby.simulate.batch_piece import Piece, outcomes
 from swingby.simulate.duration import most_executed, most_steps
 
 Tensor = Any
 
-#: Entries of W together on a CUDA device (170 MB) and on the CPU (its caches), and runs together.
-CUDA_ENTRIES, CPU_ENTRIES, MOST_TOGETHER = 2**21, 2**16, 2**16
 #: Steps between two looks.
 BLOCK = 256
 #: Up to this d the run is the last axis in memory, so that inner loops go over runs.
@@ -44,90 +39,27 @@ SMALL = 8
 NEGLECTED = 1e-17
 
 
-def load_torch() -> Any:
-    """Import torch, or say which extra it is in."""
-    try:
-        return importlib.import_module("torch")
-    except ImportError:
-        raise MissingExtra("torch", "torch") from None
+#: The runs under way; the first axis of every tensor is the run. owner: its place in the piece;
+#: rates: eta a; goal: w_kk at rest, nan for anywhere; swing: what counts as a descent; below: 1
+#: until w_kk reaches 1/2; waited: steps for which it has not; past: x_kk one step before a look;
+#: lost: W is not positive semidefinite. Of the zigzag filter of `events.turning_points`: extremes,
+#: the lowest and minus the highest test loss since the last turn; heading; descents.
+Runs = namedtuple(
+    "Runs",
+    "owner stop rates goal point swing X m below waited past extremes heading transient descents"
+    " step executed lost diverged",
+)
 
 
-def usable_device(device: object) -> tuple[Any, Any]:
-    """The module torch and the device; other kinds of devices may lack float64 and are refused."""
-    kind = type(device)
-    known = isinstance(device, str) or (kind.__module__, kind.__name__) == ("torch", "device")
-    name = str(device) if known else ""
-    if not re.fullmatch(r"cpu(:0)?|cuda(:\d{1,4})?", name):
-        requirement = 'must be None, "cpu", "cuda", or one CUDA device such as "cuda:1"'
-        raise InvalidInput("device", device, requirement)
-    torch = load_torch()
-    place = torch.device(name)
-    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if place.type == "cuda" and not there:
-        raise InvalidInput("device", name, "needs a GPU that torch can use, and there is none")
-    if place.type == "cuda" and (place.index or 0) >= there:
-        raise InvalidInput("device", name, f"must be one of the {there} that torch can use")
-    return torch, place
-
-
-def on_device(device: object, dynamics: str, total: int, d: int) -> tuple[Any, list[Any]]:
-    """What runs a piece of a batch on a device; the pieces, by their first run and the next one."""
-    place = usable_device(device)[1]
-    if dynamics == "flow":
-        requirement = "must be euler or gd on a device; without device the flow runs"
-        raise InvalidInput("dynamics", dynamics, requirement)
-    entries = CUDA_ENTRIES if place.type == "cuda" else CPU_ENTRIES
-    size = max(1, min(MOST_TOGETHER, entries // (d * d)))
-    pieces = [(first, min(first + size, total)) for first in range(0, total, size)]
-    return partial(run_on_device, place), pieces
-
-
-class Runs(NamedTuple):
-    """The runs under way; the first axis of every tensor is the run.
-
-    owner: its place in the piece; rates: eta a; goal: w_kk at rest, nan for anywhere; swing: what
-    counts as a descent; below: 1 until w_kk reaches 1/2; waited: steps for which it has not; past:
-    x_kk one step before a look; lost: W is not positive semidefinite. Of the zigzag filter of
-    ``events.turning_points``: extremes, the lowest and minus the highest test loss since the last
-    turn; heading; descents.
-    """
-
-    owner: Tensor
-    stop: Tensor
-    rates: Tensor
-    goal: Tensor
-    point: Tensor
-    swing: Tensor
-    X: Tensor
-    m: Tensor
-    below: Tensor
-    waited: Tensor
-    past: Tensor
-    extremes: Tensor
-    heading: Tensor
-    descents: Tensor
-    transient: Tensor
-    step: Tensor
-    executed: Tensor
-    lost: Tensor
-    diverged: Tensor
-
-
-class Course(NamedTuple):
-    """How runs are taken along; `quiet` steps lie between two projections of null pivots."""
-
-    gd: bool
-    watched: bool
-    rest: bool
-    skip: bool
-    quiet: int
+#: How runs are taken along; `quiet` steps lie between two projections of null pivots.
+Course = namedtuple("Course", "gd watched rest skip quiet")
 
 
 def run_on_device(place: Any, batch: Batch, steps: int | None, dynamics: str, **how: Any) -> Piece:
     """Run a piece of a batch; `swing`, `skip` and `stop` are those of ``batch_piece.run_piece``."""
     import torch
 
-    (total, d), gd, swing = batch.signal.shape, dynamics == "gd", how["swing"]
+    total, gd, swing = len(batch.eta), dynamics == "gd", how["swing"]
     order = np.argsort(-batch.signal, axis=1, kind="stable")
 
     def there(values: Any) -> Tensor:
@@ -152,48 +84,41 @@ def run_on_device(place: Any, batch: Batch, steps: int | None, dynamics: str, **
     pivots = [left[:, k, k] for k, left in _eliminated(X, 0.0 * X[:, 0])]
     unclear = ~(torch.stack(pivots, 1) > 1e-9 * _diagonal(X)).all(1)
     missing = missing_of(batch, unclear.cpu().numpy(), dynamics)
+    stop, positive = np.full(total, steps or 0), diagonal > 0
     if steps is None:
-        logs = np.where(present, np.log(np.where(present, abs(diagonal), 1)), 0)
-        logs = (logs + shift * math.log(2) * present).min(axis=1, initial=0.0)
+        logs = positive * (np.log(np.where(positive, diagonal, 1)) + shift * math.log(2))
+        stop = most_steps(batch.signal, batch.eta, logs.min(axis=1, initial=0.0), dynamics)
         # Whole blocks, because a run may only come to rest at a look.
-        stop = -(-most_steps(batch.signal, batch.eta, logs, dynamics) // BLOCK) * BLOCK
-    else:
-        stop = np.full(total, steps)
+        stop = -(-stop // BLOCK) * BLOCK
     rates, goal = batch.eta[:, None] * batch.signal, np.where(batch.signal > 0, ~missing, np.nan)
     fixed = np.arange(total), stop, sort(rates), sort(goal), sort(batch.point)
     below, zeros = (_diagonal(X) < 0.5 * _power(-2 * m)).double(), np.zeros(total)
-    counts = [there(values) for values in (zeros, zeros, zeros, *np.zeros((2, total), np.int64))]
+    counts = [there(values) for values in (zeros, zeros, *np.zeros((3, total), np.int64))]
     extremes, flags = there(np.full((total, 2), np.inf)), [there(zeros > 0) for _ in range(2)]
     moving = X, m, below, below - 1, math.nan * below, extremes, *counts, *flags
-    runs = Runs(*map(there, fixed), extremes[:, :1].clone(), *moving)
+    runs = Runs._make((*map(there, fixed), extremes[:, :1].clone(), *moving))
     if swing > 0:
         _make_watch(runs)()
         # A loss of zero has nothing to descend from.
-        loss = extremes[:, :1]
-        runs.swing.copy_((swing * loss).where(loss > 0, math.inf))
+        runs.swing.copy_((swing * extremes[:, :1]).where(extremes[:, :1] > 0, math.inf))
     ends = _rows(runs, runs.step >= 0)
-    held = (runs.goal == 0).any(1) & gd
-    for some in (_rows(runs, ~held), _rows(runs, held)):
-        quiet = 0
-        if gd and (some.goal == 0).any():
-            # What rounding makes of a null pivot grows by at most 1e4 between two projections.
-            quiet = int(math.log(1e4) / 2 / math.log1p(float(some.rates.max())))
-            quiet = min(max(1, quiet), 64)
-        course = Course(gd, swing > 0, steps is None, how["skip"], quiet)
-        # A shorter block comes first, so that all runs end where a block does.
-        _run(some, course, ((steps or 0) - 1) % BLOCK + 1, ends, how["stop"])
+    # What rounding makes of a null pivot grows by at most 1e4 between two projections.
+    quiet = max(1, int(math.log(1e4) / 2 / math.log1p(max(0.074, float(runs.rates.max())))))
+    # A shorter block comes first, so that all runs end where a block does.
+    first, null = ((steps or 0) - 1) % BLOCK + 1, (runs.goal == 0).any(1) & gd
+    for some, every in ((~null, 0), (null, quiet)):
+        course = Course(gd, swing > 0, steps is None, how["skip"], every)
+        _run(_rows(runs, some), course, first, ends, how["stop"])
     last, back = Runs(*(values.cpu().numpy() for values in ends)), np.argsort(order, axis=1)
     shift = (last.m[:, :, None] + last.m[:, None, :]).clip(-3000, 0).astype(np.int32)
     W = sort(np.ldexp(last.X, shift), back)
     half_times = sort(np.where(last.below == 0, last.waited + 1, np.nan), back)
     found = outcomes(W, half_times, last.diverged, last.lost, batch.signal > 0, missing)
-    descents = last.descents.astype(np.int64)
-    return Piece(half_times, found, W, last.step, last.executed, descents, last.transient)
+    return Piece(half_times, found, W, last.step, last.executed, last.descents, last.transient)
 
 
 def _run(runs: Runs, course: Course, count: int, ends: Runs, halt: Callable[[], bool]) -> None:
     """Run until all have ended, and remove those that have."""
-    most = most_executed(runs.X.shape[1]) if course.rest else math.inf
     while len(runs.owner):
         if halt():
             raise KeyboardInterrupt
@@ -201,9 +126,9 @@ def _run(runs: Runs, course: Course, count: int, ends: Runs, halt: Callable[[], 
             _jump(runs, course)
         if not course.gd:
             runs.lost.logical_or_(_indefinite(runs.X))
-        over = (runs.step >= runs.stop) | (runs.executed >= most) | runs.diverged
+        over = (runs.step >= runs.stop) | runs.diverged
         if course.rest:
-            over |= _at_rest(runs)
+            over |= _at_rest(runs) | (runs.executed >= most_executed(runs.X.shape[1]))
         if over.any():
             ended, runs = _rows(runs, over), _rows(runs, ~over)
             _put(ends, ended.owner, ended)
@@ -229,9 +154,8 @@ def _advance(runs: Runs, course: Course, count: int) -> None:
     left = ~runs.X.isfinite().flatten(1).all(1)
     if left.any():
         again = _rows(before, left)
-        if count == 1:
-            again.diverged.fill_(True)
-        else:
+        again.diverged.fill_(count == 1)
+        if count > 1:
             # From the beginning, half as far; then on, where that was finite.
             _advance(again, course, count // 2)
             on = ~again.diverged
@@ -250,7 +174,7 @@ def _make_step(runs: Runs, course: Course) -> Callable[[], None]:
     sums, half_more, bar = row + column, 1 + column / 2, 0.5 * _power(-2 * runs.m)
     scaled = bool((runs.m < 0).any())
     G, C, Y, Z = (torch.empty_like(X) for _ in range(4))
-    watch = _make_watch(runs) if course.watched else None
+    watch = _make_watch(runs) if course.watched else (lambda: None)
 
     def product(left: Tensor, right: Tensor) -> None:
         """The product of `left`, D^2 and `right` into Y."""
@@ -266,19 +190,16 @@ def _make_step(runs: Runs, course: Course) -> Callable[[], None]:
         torch.mul(sums, X, out=G)
         product(G, X)
         if course.gd:
-            torch.mul(row, X, out=C)
-            C.sub_(Y, alpha=0.5)
+            torch.mul(row, X, out=C).sub_(Y, alpha=0.5)
             product(C, G)
             C.mul_(half_more).sub_(Y, alpha=0.25)
             torch.add(C, C.mT, out=G)
         else:
-            torch.add(Y, Y.mT, out=Z)
-            G.sub_(Z, alpha=0.5)
+            G.sub_(torch.add(Y, Y.mT, out=Z), alpha=0.5)
         X.add_(G)
         runs.below.mul_(diagonal < bar)
         runs.waited.add_(runs.below)
-        if watch is not None:
-            watch()
+        watch()
 
     return step
 
@@ -314,9 +235,7 @@ def _eliminated(X: Tensor, bar: Tensor) -> Iterator[tuple[int, Tensor]]:
     for k in range(X.shape[1]):
         yield k, left
         row, pivot = left[:, k, k + 1 :], left[:, k, k, None]
-        # A row that is passed over may hold anything, and 0 times anything need not be 0.
-        taken = pivot > bar[:, k, None]
-        factor, row = (row / pivot).where(taken, 0.0), row.where(taken, 0.0)
+        factor = (row / pivot).where(pivot > bar[:, k, None], 0.0)
         left[:, k + 1 :, k + 1 :] -= factor[:, :, None] * row[:, None, :]
 
 
@@ -341,7 +260,7 @@ def _project_null(runs: Runs) -> None:
 
 def _at_rest(runs: Runs) -> Tensor:
     """Runs in which W is where it tends to, and stands still."""
-    W, free = _weighted(runs), runs.goal.isnan()
+    W, free = runs.X * _power(runs.m[:, :, None] + runs.m[:, None, :]), runs.goal.isnan()
     w = _diagonal(W)
     settled = ((w - 1).abs() < 1e-6) & (_diagonal(runs.X) == runs.past) | (w.abs() <= 1e-17)
     near = (W.abs() <= 2.0**-52) | free[:, :, None] | free[:, None, :]
@@ -350,16 +269,13 @@ def _at_rest(runs: Runs) -> Tensor:
 
 
 def _jump(runs: Runs, course: Course) -> None:
-    """Take runs along where V = W - P, P = 1 on learned concepts, is linear to rounding.
+    """Many steps at once where V = W - P, P = 1 on learned concepts, is linear to rounding.
 
-    There each v_ij is multiplied by a factor of its own in every step. Terms of second order,
-    v_il v_lj, are geometric as well, so the two ends tell how large they are.
+    There v_ij has its own factor; terms v_il v_lj are geometric as well, so both ends tell enough.
     """
-    W = _weighted(runs)
-    w = _diagonal(W)
+    w = _diagonal(runs.X) * _power(2 * runs.m)
     learned = (w - 1).abs() <= 1e-10
     near = (learned | (w.abs() <= 10 * NEGLECTED)).all(1) & (runs.stop - runs.step >= BLOCK)
-    near &= ((W - w.diag_embed()).abs() <= 1e-8).flatten(1).all(1)
     if course.rest:
         # Rounding decides where W comes to rest: these steps have to be taken.
         near &= ((runs.goal == 1) & ~learned).any(1)
@@ -395,8 +311,7 @@ def _jump(runs: Runs, course: Course) -> None:
         longest = longest.minimum(until.flatten(1).amin(1))
     n = left[:, 0, 0].where(longest >= left[:, 0, 0], (longest / BLOCK).floor() * BLOCK)
     grown = n[:, None, None] * rate
-    rise = ((_diagonal(grown) + _diagonal(V).abs().log2()) / 2).floor().where(~learned, 0.0)
-    rise = rise.clamp(min=0).minimum(-part.m.double())
+    rise = (_diagonal(grown + size) / 2 - part.m).floor().clamp(min=0).minimum(-part.m)
     X = V * (grown - rise[:, :, None] - rise[:, None, :]).exp2() + P
     part.X.copy_((X + X.mT) / 2)
     part.m.add_(rise.long())
@@ -413,10 +328,6 @@ def _diagonal(X: Tensor) -> Tensor:
     return X.diagonal(dim1=1, dim2=2)
 
 
-def _weighted(runs: Runs) -> Tensor:
-    return runs.X * _power(runs.m[:, :, None] + runs.m[:, None, :])
-
-
 def _power(exponent: Tensor) -> Tensor:
     """2^exponent by its bits, so exactly: 0 below the float range and inf above."""
     bits = (exponent.clamp(-1023, 1024) + 1023) << 52
@@ -431,7 +342,6 @@ def _laid(values: Tensor) -> Tensor:
 
 
 def _rows(runs: Runs, at: Tensor) -> Runs:
-    """Some runs, copied."""
     return Runs(*(_laid(values[at]) for values in runs))
 
 

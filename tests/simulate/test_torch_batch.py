@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from swingby.simulate.batch import Interrupted, simulate_batch
-from swingby.simulate import on_torch as device_module
+from swingby.simulate import device as device_module
 from swingby.simulate.reference import factor_run, mpmath_run
 
 torch = pytest.importorskip("torch")
