@@ -156,12 +156,8 @@ def _advance(runs: Runs, course: Course, count: int) -> None:
         again = _rows(before, left)
         again.diverged.fill_(count == 1)
         if count > 1:
-            # From the beginning, half as far; then on, where that was finite.
+            # Half as far; the next block goes on from there where that was finite.
             _advance(again, course, count // 2)
-            on = ~again.diverged
-            further = _rows(again, on)
-            _advance(further, course, count - count // 2)
-            _put(again, on, further)
         _put(runs, left, again)
 
 

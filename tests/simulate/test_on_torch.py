@@ -171,10 +171,11 @@ def test_rank_one_is_the_run_of_its_factor(eta, device):
 
 
 def test_semidefiniteness_is_lost_as_in_compiled_runs(device):
-    signals = np.array([[3.0, 2.0], [3.0, 2.0], [4.0, 1.0], [3.0, 2.0]])
-    # Indefinite from the start, twice; lost on the way; and kept.
-    between = np.array([2e-3, 1.01e-3, 9.9e-4, 1e-4])
+    signals = np.array([[3.0, 2.0], [3.0, 2.0], [4.0, 1.0], [3.0, 2.0], [3.0, 2.0]])
+    # Indefinite from the start, twice; lost on the way; kept; a pivot of zero beside an entry.
+    between = np.array([2e-3, 1.01e-3, 9.9e-4, 1e-4, 1e-5])
     W0 = 1e-3 * np.eye(2) + between[:, None, None] * (1 - np.eye(2))
+    W0[4, 0, 0] = 0.0
     seen = set()
     for steps in (100, 150, 600):
         expected = simulate_batch(signals, W0, 0.01, steps, "euler")
@@ -310,6 +311,15 @@ def test_arguments_broadcast_and_pieces_change_nothing(device, monkeypatch):
     assert before == (torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled())
 
 
+@pytest.fixture
+def ctrl_c():
+    """SIGINT raises, also where whoever began the tests has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_answered_at_once_and_finished_pieces_are_kept(device, monkeypatch):
     monkeypatch.setattr(devices, "MOST_TOGETHER", 10)
     signals, W0, _ = random_batch(2, 30, 3, 2)
