@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate import events
+from swingby.simulate.device import pieces_on, usable_device
 from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
 from swingby.simulate.lanes import Ends, Stopped, arrange, run_lanes
 from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
@@ -207,12 +209,17 @@ def simulate_batch(
             progress(int((kept.outcome != NOT_RUN).sum()), total)
 
     halt = threading.Event()
-    through, pieces = run_piece, _pieces(total, threads)
+    through: Callable[..., Piece] = run_piece
+    pieces = _pieces(total, threads)
     if device is not None:
+        place = usable_device(device)[1]
+        if dynamics == "flow":
+            requirement = "must be euler or gd on a device; without device the flow runs"
+            raise InvalidInput("dynamics", dynamics, requirement)
         # torch takes seconds to import, so only those who ask for it pay.
-        from swingby.simulate.on_torch.piece import on_device
+        from swingby.simulate.on_torch import run_on_device
 
-        through, pieces = on_device(device, dynamics, total, d)
+        through, pieces = partial(run_on_device, place), pieces_on(place, total, d)
         threads = 1
 
     def run(first: int, last: int) -> Piece:
@@ -496,7 +503,9 @@ def run_piece(
     ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
     return Piece(
         half_times=ends.half_times,
-        outcome=outcomes(ends, batch.signal > 0, missing),
+        outcome=outcomes(
+            ends.W, ends.half_times, ends.diverged >= 0, ends.lost, batch.signal > 0, missing
+        ),
         W=ends.W,
         last_step=ends.last_step,
         executed=ends.executed,
@@ -505,15 +514,22 @@ def run_piece(
     )
 
 
-def outcomes(ends: Ends, counted: Booleans, missing: Booleans) -> NDArray[np.str_]:
+def outcomes(
+    W: Floats,
+    half_times: Floats,
+    diverged: Booleans,
+    lost: Booleans,
+    counted: Booleans,
+    missing: Booleans,
+) -> NDArray[np.str_]:
     """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
-    off = np.abs(ends.W - np.eye(ends.W.shape[-1]))
+    off = np.abs(W - np.eye(W.shape[-1]))
     converged = ((off <= END) | ~pairs).all(axis=(1, 2))
-    trapped = (missing & counted & np.isnan(ends.half_times)).any(axis=1)
+    trapped = (missing & counted & np.isnan(half_times)).any(axis=1)
     return np.asarray(
         np.select(
-            [ends.diverged >= 0, converged, ends.lost, trapped],
+            [diverged, converged, lost, trapped],
             [name.value for name in OUTCOMES],
             Outcome.STOPPED_EARLY.value,
         ),
