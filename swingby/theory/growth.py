@@ -34,7 +34,9 @@ def require_dynamics(dynamics: object) -> None:
         raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
 
 
-def growth_rates(signal: NDArray[np.float64], eta: float, dynamics: str) -> NDArray[np.float64]:
+def growth_rates(
+    signal: NDArray[np.float64], eta: float | NDArray[np.float64], dynamics: str
+) -> NDArray[np.float64]:
     r"""Growth :math:`g_{ij}` of the logarithm of entry (i, j) per step while W is small.
 
     ``euler``: :math:`\log(1 + \eta(a_i + a_j))`; ``gd``:
@@ -42,15 +44,15 @@ def growth_rates(signal: NDArray[np.float64], eta: float, dynamics: str) -> NDAr
 
     Parameters
     ----------
-    signal : ndarray of shape (d,)
+    signal : ndarray of shape (d, ...)
         a, per unit of eta times steps.
-    eta : float
+    eta : float or ndarray of shape (...)
         Step size.
     dynamics : {"euler", "gd", "flow"}
 
     Returns
     -------
-    ndarray of shape (d, d)
+    ndarray of shape (d, d, ...)
         Per step.
 
     Raises

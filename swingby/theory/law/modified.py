@@ -68,11 +68,9 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
     unit = np.broadcast_to(np.eye(d)[:, :, None], (d, d, n))
     total = signal[:, None, :] + signal[None, :, :]
     single, pairs = signal * unit, np.zeros((d, d, n))
-    exact = np.stack([growth_rates(signal[:, i], 1.0, "flow") for i in range(n)], axis=2)
-    linear = np.zeros((d, d, n))
+    linear, exact = np.zeros((d, d, n)), total
     if dynamics != "flow":
-        rates = [growth_rates(signal[:, i], float(h[i]), dynamics) / h[i] for i in range(n)]
-        exact = np.stack(rates, axis=2)
+        exact = growth_rates(signal, h, dynamics) / h
     half = exact * unit / 2
     if dynamics == "gd":
         linear = half - single * _series(single, first, second, third)
