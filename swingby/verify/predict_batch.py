@@ -1,9 +1,6 @@
 """predict_batch: the half-times of many W(0) at once.
 
-The sharp stage-time law of :mod:`swingby.theory.law.stages`, on many instances side by side in
-compiled code, a few hundred times as fast as one by one. Instances that are special in some way
-(pivots of pure rounding, entries near one half, coarse steps, scales far apart) are given to the
-scalar law, which takes about a millisecond for each.
+The stage law (:mod:`swingby.theory.law.stages`), on many instances side by side in compiled lanes.
 """
 
 from __future__ import annotations
@@ -17,6 +14,8 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
+from swingby.theory.initial import SYMMETRY_TOLERANCE
+from swingby.theory.law.many import stage_laws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +46,6 @@ class BatchSchedule:
     share : ndarray of shape (..., d)
         Pivots of W(0) relative to the terms that they are formed from, signed (under euler after
         the drift): near 0 a concept is learned late, below 0 it runs away.
-    scalar : ndarray of bool, shape (...)
-        Which instances were given to the scalar law.
     """
 
     dynamics: str
@@ -57,7 +54,6 @@ class BatchSchedule:
     trapped: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
     share: Floats
-    scalar: NDArray[np.bool_]
 
     @property
     def half_times(self) -> Floats:
@@ -67,7 +63,7 @@ class BatchSchedule:
     @property
     def shape(self) -> tuple[int, ...]:
         """Leading axes: those of the instances."""
-        return self.scalar.shape
+        return self.crossing.shape[:-1]
 
     def __len__(self) -> int:
         """Length of the first leading axis."""
@@ -95,7 +91,7 @@ class BatchSchedule:
         """
         import pandas as pd
 
-        count, d = self.scalar.size, self.crossing.shape[-1]
+        count, d = math.prod(self.shape), self.crossing.shape[-1]
         return pd.DataFrame(
             {
                 "instance": np.repeat(np.arange(count), d),
@@ -117,7 +113,7 @@ def predict_batch(
     *,
     omega: Any = None,
     log_scale: ArrayLike | None = None,
-    correction: str = "quadrature",
+    accuracy: str = "full",
 ) -> BatchSchedule:
     r"""Half-times of many instances; each is what the law gives for it alone.
 
@@ -134,15 +130,15 @@ def predict_batch(
         W(0) is ``omega * W0`` for all instances; may lie below the float range (``"1e-400"``).
     log_scale : array_like of shape (...), optional
         W(0) is ``exp(log_scale) * W0``, for every instance its own.
-    correction : {"quadrature", "leading"}
-        ``"leading"`` leaves out the overlap of stages, ten times as fast. Error bars then do not
-        know of it.
+    accuracy : {"full", "leading"}
+        ``"leading"`` is the closed law :math:`t_k = -\log \pi_k / g_{kk}`, far faster: it leaves
+        out the overlap of the stages, of which the error bars then do not know.
 
     Returns
     -------
     BatchSchedule
-        ``crossing`` agrees with the scalar law to a relative 1e-9, error bars to 1e-6, and all
-        else exactly. A result does not depend on the other instances, not in a bit.
+        ``crossing`` agrees with :func:`swingby.predict` to 1e-3 step, traps and doubts exactly. A
+        result does not depend on the other instances, not in a bit.
 
     Raises
     ------
@@ -161,51 +157,48 @@ def predict_batch(
     [[167.0, 674.0], [264.0, 1041.0]]
     """
     require_dynamics(dynamics)
-    if correction not in ("quadrature", "leading"):
-        raise InvalidInput("correction", correction, "must be quadrature or leading")
+    if accuracy not in ("full", "leading"):
+        raise InvalidInput("accuracy", accuracy, "must be full or leading")
+    values = read_arguments(signal, W0, eta, omega, log_scale)
+    shape, d = common_shape(values), values["signal"].shape[-1]
+    flat = {name: spread(array, name, shape, d) for name, array in values.items()}
+    check_instances(flat, shape)
+    full = accuracy == "full"
+    verdict, share = stage_laws(**flat, dynamics=dynamics, full=full)
+    found = (verdict.crossing, verdict.error, verdict.trapped, verdict.undecided, share)
+    return BatchSchedule(dynamics, *(part.reshape(*shape, d) for part in found))
+
+
+#: How many axes of an argument belong to one instance.
+OWN_AXES = {"signal": 1, "W0": 2, "eta": 0, "log_scale": 0, "test_point": 1, "swing": 0}
+
+
+def read_arguments(
+    signal: object, W0: object, eta: object, omega: Any, log_scale: object
+) -> dict[str, Floats]:
+    """Arrays by name, each in its range, not yet broadcast."""
     if omega is not None and log_scale is not None:
         raise InvalidInput("omega and log_scale", "both", "must be given one at a time")
-    signals = _array(signal, "signal", "Sec. 4")
-    matrices = _array(W0, "W0", "(D.2)")
-    steps = _array(eta, "eta", "Assumption D.2")
-    scales = np.zeros(())
+    values = {
+        "signal": read_array(signal, "signal", "Sec. 4"),
+        "W0": read_array(W0, "W0", "(D.2)"),
+        "eta": read_array(eta, "eta", "Assumption D.2"),
+        "log_scale": np.zeros(()),
+    }
     if omega is not None:
-        scales = np.array(numbers.log_of(numbers.positive(omega, "omega", "Assumption D.4")))
+        scale = numbers.log_of(numbers.positive(omega, "omega", "Assumption D.4"))
+        values["log_scale"] = np.array(scale)
     if log_scale is not None:
-        scales = _array(log_scale, "log_scale")
+        values["log_scale"] = scales = read_array(log_scale, "log_scale")
         if (np.abs(scales) > LARGEST_LOG_SCALE).any():
             requirement = f"must lie within {LARGEST_LOG_SCALE:.0f} of 0"
             raise InvalidInput("log_scale", float(np.abs(scales).max()), requirement)
-    shape, d = _common_shape(signals, matrices, steps, scales)
-    _require_range(signals, "signal", zero=True)
-    _require_range(steps, "eta", zero=False)
-    count = math.prod(shape)
-    flat = (
-        np.ascontiguousarray(np.broadcast_to(signals, (*shape, d))).reshape(count, d),
-        np.ascontiguousarray(np.broadcast_to(matrices, (*shape, d, d))).reshape(count, d, d),
-        np.ascontiguousarray(np.broadcast_to(steps, shape)).reshape(count),
-        np.ascontiguousarray(np.broadcast_to(scales, shape)).reshape(count),
-    )
-    # numba takes 0.4 s to import, so only a call pays for it.
-    from swingby.verify.batched import transfer
-    from swingby.verify.batched.law import batched_law
-
-    place, reason = transfer.check(flat[0], flat[1], flat[3])
-    if place >= 0:
-        _refuse(reason, np.unravel_index(place, shape))
-    found = batched_law(*flat, dynamics, leading=correction == "leading")
-    return BatchSchedule(
-        dynamics=dynamics,
-        crossing=found.crossing.reshape(*shape, d),
-        error=found.error.reshape(*shape, d),
-        trapped=found.trapped.reshape(*shape, d),
-        undecided=found.undecided.reshape(*shape, d),
-        share=found.share.reshape(*shape, d),
-        scalar=found.scalar.reshape(shape),
-    )
+    _require_range(values["signal"], "signal", zero=True)
+    _require_range(values["eta"], "eta", zero=False)
+    return values
 
 
-def _array(values: object, argument: str, source: str = "") -> Floats:
+def read_array(values: object, argument: str, source: str = "") -> Floats:
     """A finite float64 array, which may be empty. Not copied where it is one already."""
     if values is None:
         raise InvalidInput(argument, values, "must be an array of real numbers", source)
@@ -217,22 +210,32 @@ def _array(values: object, argument: str, source: str = "") -> Floats:
     return numbers.real_array(values, argument, source)
 
 
-def _common_shape(
-    signals: Floats, matrices: Floats, steps: Floats, scales: Floats
-) -> tuple[tuple[int, ...], int]:
+def common_shape(values: dict[str, Floats]) -> tuple[int, ...]:
+    """The leading axes that all arguments broadcast to."""
+    signals = values["signal"]
     if signals.ndim < 1 or signals.shape[-1] < 1:
         shown = f"shape {signals.shape}"
         raise InvalidInput("signal", shown, "must have shape (..., d), d at least 1", "Sec. 4")
     d = signals.shape[-1]
-    if matrices.ndim < 2 or matrices.shape[-2:] != (d, d):
-        requirement = f"must have shape (..., {d}, {d})"
-        raise InvalidInput("W0", f"shape {matrices.shape}", requirement, "(D.2)")
-    leading = (signals.shape[:-1], matrices.shape[:-2], steps.shape, scales.shape)
+    for argument, source in (("W0", "(D.2)"), ("test_point", "Sec. 2.1")):
+        own = (d,) * OWN_AXES[argument]
+        if argument in values and values[argument].shape[-len(own) :] != own:
+            requirement = f"must have shape (..., {', '.join(map(str, own))})"
+            shown = f"shape {values[argument].shape}"
+            raise InvalidInput(argument, shown, requirement, source)
+    leading = [array.shape[: array.ndim - OWN_AXES[name]] for name, array in values.items()]
     try:
-        return np.broadcast_shapes(*leading), d
+        return np.broadcast_shapes(*leading)
     except ValueError:
         shown = ", ".join(str(shape) for shape in leading)
-        raise InvalidInput("signal, W0, eta, log_scale", shown, "must broadcast") from None
+        raise InvalidInput(", ".join(values), shown, "must broadcast") from None
+
+
+def spread(array: Floats, name: str, shape: tuple[int, ...], d: int) -> Floats:
+    """An argument of every instance, the instances along one axis."""
+    own = (d,) * OWN_AXES[name]
+    count = math.prod(shape)
+    return np.ascontiguousarray(np.broadcast_to(array, shape + own)).reshape(count, *own)
 
 
 def _require_range(values: Floats, argument: str, *, zero: bool) -> None:
@@ -247,16 +250,27 @@ def _require_range(values: Floats, argument: str, *, zero: bool) -> None:
         raise InvalidInput(argument, value, requirement, "Sec. 4" if zero else "Assumption D.2")
 
 
-def _refuse(reason: int, place: tuple[Any, ...]) -> None:
-    from swingby.verify.batched import transfer
-
-    where = ", ".join(str(int(index)) for index in place)
-    argument = f"W0[{where}]" if where else "W0"
-    if reason == transfer.ZERO_MATRIX:
-        raise InvalidInput(argument, "the zero matrix", "must not be zero", "Assumption D.1")
-    if reason == transfer.NOT_SYMMETRIC:
-        raise InvalidInput(argument, "this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
-    if reason == transfer.TOO_LARGE:
-        raise InvalidInput(argument, "an entry", "must be below 1e300", "(D.2)")
-    argument = f"signal[{where}]" if where else "signal"
-    raise InvalidInput(argument, "zeros only", "must have a positive entry", "Sec. 4")
+def check_instances(flat: dict[str, Floats], shape: tuple[int, ...]) -> None:
+    """Refuse the first instance whose matrix or signal :func:`swingby.predict` refuses."""
+    W0, signal = flat["W0"], flat["signal"]
+    largest = np.abs(W0).max(axis=(1, 2), initial=0.0)
+    apart = np.abs(W0 - W0.swapaxes(1, 2)).max(axis=(1, 2), initial=0.0)
+    with np.errstate(divide="ignore"):
+        sizes = np.log(largest) + flat["log_scale"]
+    refused = (
+        (largest == 0, "W0", "the zero matrix", "must not be zero", "Assumption D.1"),
+        (
+            apart > SYMMETRY_TOLERANCE * largest,
+            "W0",
+            "this matrix",
+            "must be symmetric, as W = U U^T is",
+            "(D.2)",
+        ),
+        (signal.max(axis=1, initial=0.0) == 0, "signal", "zeros only", "must have a positive entry", "Sec. 4"),
+        (sizes > 300 * math.log(10), "W0", "an entry", "must be below 1e300", "(D.2)"),
+    )
+    for wrong, argument, shown, requirement, source in refused:
+        if wrong.any():
+            where = ", ".join(str(int(i)) for i in np.unravel_index(int(wrong.argmax()), shape))
+            named = f"{argument}[{where}]" if where else argument
+            raise InvalidInput(named, shown, requirement, source)

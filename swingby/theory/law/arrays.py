@@ -86,9 +86,3 @@ def positive_part(x: Any) -> Any:
     import torch
 
     return torch.where(x == 0.0, torch.zeros_like(x), 1.0 / torch.where(x == 0.0, 1.0, x))
-
-
-def matrix_of(y: Any, lane: int) -> Any:
-    """W of one lane, as floats."""
-    root, V = np.exp(y[:, 0, lane] / 2), y[:, 2:, lane]
-    return (V * y[:, 1, lane]) @ V.T * root * root[:, None]

@@ -9,7 +9,7 @@ import numpy as np
 
 from swingby.theory.law.coordinates import attempt
 from swingby.theory.law.modified import Flow
-from swingby.theory.law.walk import MOST_ATTEMPTS, Walk, advance
+from swingby.theory.law.walk import CONCEPT, FREE, MOST_ATTEMPTS, Walk, advance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,9 +80,10 @@ def trace(walk: Walk, kind: int) -> Curve:
             kept.append(_state(walk))
     time, y, speed, free, concept, *flow = (np.stack(part, axis=-1) for part in zip(*kept, strict=True))
     far = bool(np.isfinite(walk.blow_up[0])) or bool(walk.attempts[0] > MOST_ATTEMPTS)
-    return Curve(kind, time[0], y, speed, free, concept, Flow(*flow), far)
+    return Curve(kind, time[0], y, speed, free, concept.astype(np.int64), Flow(*flow), far)
 
 
 def _state(walk: Walk) -> tuple[Any, ...]:
-    lane = (walk.time, *(values[..., 0] for values in (walk.y, walk.speed, walk.free, walk.concept, *walk.flow)))
+    free, concept = walk.places[FREE], walk.places[CONCEPT]
+    lane = (walk.time, *(v[..., 0] for v in (walk.y, walk.speed, free, concept, *walk.fields)))
     return tuple(np.array(values) for values in lane)

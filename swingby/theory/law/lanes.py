@@ -1,8 +1,13 @@
-"""Compiled: many walks at once, a few lanes at a time. Imports numba, so import it late."""
+"""Compiled: many walks, a few lanes at a time. Imports numba, so import it late.
+
+The derivative is carried out by instructions (:mod:`swingby.theory.law.tape`), whatever the
+dynamics and d; what happens in a lane is decided by the functions of
+:mod:`swingby.theory.law.walk`, compiled from their text. A lane whose walk has ended takes the next
+one; every lane is computed alike, so a result does not depend on its neighbours, not in a bit.
+"""
 
 from __future__ import annotations
 
-import math
 import types
 from typing import Any
 
@@ -11,189 +16,265 @@ from numba import njit
 
 from swingby.theory.law import tape, walk
 from swingby.theory.law.coordinates import FIFTH, STAGES, THIRD
+from swingby.theory.law.modified import KIND
+from swingby.theory.law.vectors import (
+    LANES,
+    everywhere,
+    exp,
+    inverse,
+    load,
+    store,
+    times,
+    times_plus,
+)
+from swingby.theory.law.walk import ACTIVE, FREE, Walk
 
-#: Lanes that go side by side: a few vectors of the machine.
-LANES = 16
-_OPTIONS = {"fastmath": False, "nogil": True, "error_model": "numpy"}
 ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
-_U, _Z, _V = 0, 1, 2
-_RESULT = len(tape.ARGUMENTS)
+_FREE, _FIELDS, _RESULT = 3, 4, len(tape.ARGUMENTS)
+#: Slopes in a step: twelve stages, that at the end, and two estimates of the error.
+_SLOPES = 15
 
 
-@njit(**_OPTIONS)
-def carry_out(code: Any, factors: Any, registers: Any) -> None:
-    """Every instruction in turn, on registers (count, d, d, LANES)."""
-    d = registers.shape[1]
-    size = d * d * LANES
-    flat = registers.reshape((registers.shape[0], size))
+def compiled(function: Any) -> Any:
+    """How everything here is compiled."""
+    return njit(nogil=True, error_model="numpy")(function)
+
+
+@compiled
+def _add_products(
+    R: Any, c: int, a: int, b: int, down: int, across: int, d: int, width: int, both: Any, k: int
+) -> None:
+    """At most four terms of the product of a row with d columns, added unless they are the first."""
+    L, end, zero = LANES, c + d * LANES, everywhere(0.0)
+    x0 = times(both, load(R, a))
+    if width == 1:
+        while c < end:
+            old = load(R, c) if k else zero
+            store(R, c, times_plus(x0, load(R, b), old))
+            b, c = b + across, c + L
+        return
+    x1 = times(both, load(R, a + L))
+    if width == 2:
+        while c < end:
+            old = load(R, c) if k else zero
+            total = times_plus(x0, load(R, b), old)
+            store(R, c, times_plus(x1, load(R, b + down), total))
+            b, c = b + across, c + L
+        return
+    x2 = times(both, load(R, a + 2 * L))
+    if width == 3:
+        while c < end:
+            old = load(R, c) if k else zero
+            total = times_plus(x1, load(R, b + down), times_plus(x0, load(R, b), old))
+            store(R, c, times_plus(x2, load(R, b + 2 * down), total))
+            b, c = b + across, c + L
+        return
+    x3 = times(both, load(R, a + 3 * L))
+    while c < end:
+        old = load(R, c) if k else zero
+        total = times_plus(x1, load(R, b + down), times_plus(x0, load(R, b), old))
+        total = times_plus(x2, load(R, b + 2 * down), total)
+        store(R, c, times_plus(x3, load(R, b + 3 * down), total))
+        b, c = b + across, c + L
+
+
+@compiled
+def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
+    """Every instruction in turn, on registers (count, d, d, LANES) in a flat array."""
+    L = LANES
+    row, size = d * L, d * d * L
     for n in range(code.shape[0]):
-        operation, out = code[n, 0], code[n, 1]
-        c, a, b = registers[out], registers[code[n, 2]], registers[code[n, 3]]
-        fa, fb = factors[n, 0], factors[n, 1]
+        operation, c, a, b = code[n, 0], code[n, 1] * size, code[n, 2] * size, code[n, 3] * size
+        fa, fb = everywhere(factors[n, 0]), everywhere(factors[n, 1])
+        both = everywhere(factors[n, 0] * factors[n, 1])
         if operation == ADD:
-            x, y, r = flat[code[n, 2]], flat[code[n, 3]], flat[out]
-            for i in range(size):
-                r[i] = fa * x[i] + fb * y[i]
+            for i in range(0, size, L):
+                store(R, c + i, times_plus(fb, load(R, b + i), times(fa, load(R, a + i))))
         elif operation == MULTIPLY:
-            x, y, r = flat[code[n, 2]], flat[code[n, 3]], flat[out]
-            both = fa * fb
-            for i in range(size):
-                r[i] = both * (x[i] * y[i])
-        elif operation == DOT:
-            both = fa * fb
-            for i in range(d):
-                for j in range(d):
-                    for lane in range(LANES):
-                        c[i, j, lane] = both * a[i, 0, lane] * b[0, j, lane]
-                for k in range(1, d):
-                    for j in range(d):
-                        for lane in range(LANES):
-                            c[i, j, lane] += both * a[i, k, lane] * b[k, j, lane]
-        elif operation == DOT_TURNED:
-            both = fa * fb
-            for i in range(d):
-                for j in range(d):
-                    for lane in range(LANES):
-                        c[i, j, lane] = both * a[i, 0, lane] * b[j, 0, lane]
-                    for k in range(1, d):
-                        for lane in range(LANES):
-                            c[i, j, lane] += both * a[i, k, lane] * b[j, k, lane]
+            for i in range(0, size, L):
+                store(R, c + i, times(both, times(load(R, a + i), load(R, b + i))))
+        elif operation == DOT or operation == DOT_TURNED:
+            down, across = (row, L) if operation == DOT else (L, row)
+            for i in range(0, size, row):
+                for k in range(0, d, 4):
+                    left = a + i + k * L
+                    _add_products(R, c + i, left, b + k * down, down, across, d, min(d - k, 4), both, k)
         elif operation == TURN:
             for i in range(d):
                 for j in range(d):
-                    for lane in range(LANES):
-                        c[i, j, lane] = fa * a[j, i, lane]
+                    store(R, c + i * row + j * L, times(fa, load(R, a + j * row + i * L)))
         elif operation == SYMMETRIC:
             for i in range(d):
-                for j in range(d):
-                    for lane in range(LANES):
-                        c[i, j, lane] = fa * (a[i, j, lane] + a[j, i, lane])
+                for j in range(i + 1):
+                    one, other = i * row + j * L, j * row + i * L
+                    total = times(fa, load(R, a + other))
+                    total = times_plus(fa, load(R, a + one), total)
+                    store(R, c + one, total)
+                    store(R, c + other, total)
         elif operation == SOLVE:
+            minus, other = everywhere(-1.0), everywhere(-factors[n, 1])
             for i in range(d):
-                for j in range(d):
-                    for lane in range(LANES):
-                        c[i, j, lane] = fb * b[i, j, lane]
-                for k in range(i):
-                    for j in range(d):
-                        for lane in range(LANES):
-                            c[i, j, lane] -= a[i, k, lane] * c[k, j, lane]
+                for j in range(0, row, L):
+                    total = times(other, load(R, b + i * row + j))
+                    for k in range(i):
+                        total = times_plus(load(R, a + i * row + k * L), load(R, c + k * row + j), total)
+                    store(R, c + i * row + j, times(minus, total))
         elif operation == EXP:
-            for j in range(d):
-                for lane in range(LANES):
-                    c[0, j, lane] = math.exp(fa * a[0, j, lane])
-                for i in range(1, d):
-                    for lane in range(LANES):
-                        c[i, j, lane] = c[0, j, lane]
+            for j in range(0, row, L):
+                value = exp(times(fa, load(R, a + j)))
+                for i in range(0, size, row):
+                    store(R, c + i + j, value)
         elif operation == DIAGONAL:
             for j in range(d):
-                for i in range(d):
-                    for lane in range(LANES):
-                        c[i, j, lane] = fa * a[j, j, lane]
+                value = times(fa, load(R, a + j * row + j * L))
+                for i in range(0, size, row):
+                    store(R, c + i + j * L, value)
         else:
-            for i in range(size):
-                x, r = flat[code[n, 2]], flat[out]
-                r[i] = 1.0 / (fa * x[i]) if x[i] != 0.0 else 0.0
+            for i in range(0, size, L):
+                store(R, c + i, inverse(times(fa, load(R, a + i))))
 
 
-@njit(**_OPTIONS)
-def take_slope(y: Any, code: Any, factors: Any, registers: Any, found: Any) -> None:
-    """The derivative of y (d, d + 2, LANES) into `found`."""
-    d = y.shape[0]
+@compiled
+def take_slope(y: Any, code: Any, factors: Any, R: Any, found: Any, at: int, d: int) -> None:
+    """The derivative of y (d, d + 2, LANES), from its place `at` on in `found`; all flat."""
+    L = LANES
+    size = d * d * L
     for i in range(d):
+        u, z = load(y, i * (d + 2) * L), load(y, i * (d + 2) * L + L)
         for j in range(d):
-            for lane in range(LANES):
-                registers[_U, i, j, lane] = y[j, 0, lane]
-                registers[_Z, i, j, lane] = y[j, 1, lane]
-                registers[_V, i, j, lane] = y[i, j + 2, lane]
-    carry_out(code, factors, registers)
+            store(R, (j * d + i) * L, u)
+            store(R, size + (j * d + i) * L, z)
+            store(R, 2 * size + (i * d + j) * L, load(y, (i * (d + 2) + j + 2) * L))
+    carry_out(code, factors, R, d)
+    result = _RESULT * size
     for i in range(d):
-        for lane in range(LANES):
-            found[i, 0, lane] = registers[_RESULT, 0, i, lane]
-            found[i, 1, lane] = registers[_RESULT + 1, 0, i, lane]
+        first = at + i * (d + 2) * L
+        store(found, first, load(R, result + i * L))
+        store(found, first + L, load(R, result + size + i * L))
         for j in range(d):
-            for lane in range(LANES):
-                found[i, j + 2, lane] = registers[_RESULT + 2, i, j, lane]
+            store(found, first + (j + 2) * L, load(R, result + 2 * size + (i * d + j) * L))
 
 
-@njit(**_OPTIONS)
-def take_attempt(y: Any, dt: Any, code: Any, factors: Any, registers: Any, slopes: Any, new: Any) -> None:
-    """All stages of a step; slopes (15, d, d + 2, LANES): stages, the end, two error estimates."""
-    d = y.shape[0]
-    width = (d + 2) * LANES
+@compiled
+def add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
+    """Weighted sum of slopes at one place."""
+    total = times(everywhere(weights[0]), load(slopes, i))
+    for m in range(1, last):
+        if weights[m] != 0.0:
+            total = times_plus(everywhere(weights[m]), load(slopes, m * size + i), total)
+    return total
+
+
+@compiled
+def take_step(y: Any, dt: Any, code: Any, factors: Any, R: Any, slopes: Any, new: Any, d: int) -> None:
+    """All stages of a step, from slopes whose first is known; flat."""
+    size = d * (d + 2) * LANES
+    ahead = load(dt, 0)
     for stage in range(12):
-        for i in range(d):
-            for j in range(d + 2):
-                for lane in range(LANES):
-                    new[i, j, lane] = 0.0
-                for m in range(stage + 1):
-                    weight = STAGES[stage, m]
-                    if weight != 0.0:
-                        for lane in range(LANES):
-                            new[i, j, lane] += weight * slopes[m, i, j, lane]
-                for lane in range(LANES):
-                    new[i, j, lane] = y[i, j, lane] + dt[lane] * new[i, j, lane]
-        take_slope(new, code, factors, registers, slopes[stage + 1])
-    for i in range(d):
-        for j in range(d + 2):
-            for lane in range(LANES):
-                slopes[13, i, j, lane] = 0.0
-                slopes[14, i, j, lane] = 0.0
-            for m in range(12):
-                if FIFTH[m] != 0.0 or THIRD[m] != 0.0:
-                    for lane in range(LANES):
-                        slopes[13, i, j, lane] += FIFTH[m] * slopes[m, i, j, lane]
-                        slopes[14, i, j, lane] += THIRD[m] * slopes[m, i, j, lane]
+        for i in range(0, size, LANES):
+            moved = add_up(STAGES[stage], stage + 1, slopes, size, i)
+            store(new, i, times_plus(ahead, moved, load(y, i)))
+        take_slope(new, code, factors, R, slopes, (stage + 1) * size, d)
+    for i in range(0, size, LANES):
+        store(slopes, 13 * size + i, add_up(FIFTH, 12, slopes, size, i))
+        store(slopes, 14 * size + i, add_up(THIRD, 12, slopes, size, i))
 
 
-@njit(**_OPTIONS)
-def matrix_of(y: Any, lane: int) -> Any:
-    d = y.shape[0]
-    W = np.zeros((d, d))
-    for i in range(d):
-        for j in range(i + 1):
-            total = 0.0
-            for m in range(j + 1):
-                total += y[i, m + 2, lane] * y[m, 1, lane] * y[j, m + 2, lane]
-            W[i, j] = W[j, i] = total * math.exp((y[i, 0, lane] + y[j, 0, lane]) / 2)
-    return W
-
-
-def _compiled(module: Any, names: dict[str, Any]) -> dict[str, Any]:
-    """All functions of a module, compiled against each other and against the given ones."""
-    space = {**vars(module), **names}
+def _from_text(module: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """All plain functions of a module but the named ones, compiled against each other."""
+    space = dict(vars(module))
     for name, value in vars(module).items():
-        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and name not in names:
-            space[name] = njit(**_OPTIONS)(types.FunctionType(value.__code__, space, name))
+        own = isinstance(value, types.FunctionType) and value.__module__ == module.__name__
+        if own and name not in names:
+            space[name] = compiled(types.FunctionType(value.__code__, space, name))
     return space
 
 
-_walk = _compiled(walk, {"matrix_of": matrix_of})
-look_at_lanes, landing_of = _walk["judge"], _walk["landings"]
+_walk = _from_text(walk, ("advance",))
+_landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin_lane"]
 
 
-@njit(**_OPTIONS)
-def run(lanes: Any, kind: int, code: Any, factors: Any, count: int) -> None:
-    d, n = lanes.signal.shape
-    registers = np.zeros((count, d, d, LANES))
-    slopes = np.zeros((15, d, d + 2, LANES))
-    new = np.zeros((d, d + 2, LANES))
-    fill = True
-    while lanes.active.any():
-        if fill:
+@compiled
+def _copy(source: Any, i: int, target: Any, j: int) -> None:
+    for row in range(source.shape[0]):
+        target[row, j] = source[row, i]
+
+
+@compiled
+def _move(source: Walk, place: int, target: Walk, j: int) -> None:
+    """One lane of a walk into a lane of another."""
+    n, m = source.numbers.shape[1], target.numbers.shape[1]
+    _copy(source.y.reshape((-1, n)), place, target.y.reshape((-1, m)), j)
+    _copy(source.fields.reshape((-1, n)), place, target.fields.reshape((-1, m)), j)
+    _copy(source.places.reshape((-1, n)), place, target.places.reshape((-1, m)), j)
+    _copy(source.numbers, place, target.numbers, j)
+    for row in range(target.pairs.shape[0]):
+        for i in range(target.pairs.shape[1]):
+            for k in range(target.pairs.shape[1]):
+                target.pairs[row, i, k, j] = 0.0
+
+
+@compiled
+def _run(given: Walk, now: Walk, kind: int, code: Any, factors: Any, R: Any, slopes: Any, new: Any) -> None:
+    """Walk every given lane to its end, in the lanes of `now`."""
+    d, n = given.y.shape[0], given.numbers.shape[1]
+    size = d * d * LANES
+    y, speed, tried = now.y.reshape(-1), now.speed.reshape(-1), new.reshape(-1)
+    flat, fields = slopes.reshape(-1), now.fields.reshape(-1)
+    place, waiting, under_way = np.full(LANES, -1), 0, 0
+    begun = np.zeros(LANES)
+    now.numbers[:, :] = 0.0
+    changed = True
+    while True:
+        # Lanes whose walk has ended take the next one.
+        for lane in range(LANES):
+            begun[lane] = 0.0
+            if now.numbers[ACTIVE, lane] == 0.0 and place[lane] >= 0:
+                _copy(now.places.reshape((-1, LANES)), lane, given.places.reshape((-1, n)), place[lane])
+                _copy(now.numbers, lane, given.numbers, place[lane])
+                place[lane] = -1
+                under_way -= 1
+            if place[lane] < 0 and waiting < n:
+                _move(given, waiting, now, lane)
+                place[lane], begun[lane], changed = waiting, 1.0, True
+                waiting += 1
+                under_way += 1
+        if under_way == 0:
+            return
+        while changed:
             for i in range(d):
                 for j in range(d):
                     for lane in range(LANES):
-                        registers[3, i, j, lane] = lanes.free[j, lane]
-                        registers[4, i, j, lane] = lanes.flow.pair[i, j, lane]
-                        registers[5, i, j, lane] = lanes.flow.drive[i, j, lane]
-                        registers[6, i, j, lane] = lanes.flow.linear[i, j, lane]
-                        registers[7, i, j, lane] = lanes.flow.mixed[i, j, lane]
-                        registers[8, i, j, lane] = lanes.flow.first[i, j, lane]
-                        registers[9, i, j, lane] = lanes.flow.second[i, j, lane]
-                        registers[10, i, j, lane] = lanes.flow.third[i, j, lane]
-                        registers[11, i, j, lane] = lanes.flow.strict[i, j, lane]
-            take_slope(lanes.y, code, factors, registers, lanes.speed)
-        dt = landing_of(lanes)
-        slopes[0] = lanes.speed
-        take_attempt(lanes.y, dt, code, factors, registers, slopes, new)
-        fill = look_at_lanes(lanes, kind, dt, new, slopes[12], slopes[13], slopes[14])
+                        R[_FREE * size + (i * d + j) * LANES + lane] = now.places[FREE, j, lane]
+            for i in range(8 * size):
+                R[_FIELDS * size + i] = fields[i]
+            take_slope(y, code, factors, R, speed, 0, d)
+            changed = False
+            for lane in range(LANES):
+                if begun[lane] > 0.0:
+                    begun[lane] = 0.0
+                    changed = _begin_lane(now, lane, kind) or changed
+        dt = _landings(now)
+        for i in range(d * (d + 2) * LANES):
+            flat[i] = speed[i]
+        take_step(y, dt, code, factors, R, flat, tried, d)
+        changed = _judge(now, kind, dt, new, slopes[12], slopes[13], slopes[14])
+
+
+def _aligned(*shape: int) -> Any:
+    """Zeros that begin at a line of the cache, so that no vector lies across two."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + LANES)
+    first = -(room.ctypes.data // 8) % LANES
+    return room[first : first + size].reshape(shape)
+
+
+def walk_all(given: Walk, dynamics: str, order: int) -> None:
+    """Walk to the end; places and numbers of `given` are then those of the end."""
+    d, kind = given.y.shape[0], KIND[dynamics]
+    code, factors, count = tape.tape_of(kind, order)
+    shapes = ((d, d + 2), (d, d + 2), (8, d, d), (3, d, d), (10, d), (8,))
+    now = Walk(*(_aligned(*shape, LANES) for shape in shapes))
+    registers = _aligned(count * d * d * LANES)
+    slopes, new = _aligned(_SLOPES, d, d + 2, LANES), _aligned(d, d + 2, LANES)
+    _run(given, now, kind, code, factors, registers, slopes, new)

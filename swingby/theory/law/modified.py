@@ -47,6 +47,8 @@ from swingby.theory.law.arrays import dot, dot_turned, symmetric
 #: The dynamics by number, as compiled code knows them.
 EULER, GD, FLOW = 0, 1, 2
 KIND = {"euler": EULER, "gd": GD, "flow": FLOW}
+#: Orders in the step size: that of the law, and the one below it for the error bar.
+ORDERS = {"euler": (4, 3), "gd": (3, 2), "flow": (0,)}
 
 
 class Flow(NamedTuple):
@@ -76,11 +78,9 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
     unit = np.broadcast_to(np.eye(d)[:, :, None], (d, d, n))
     total = signal[:, None, :] + signal[None, :, :]
     single, pairs = signal * unit, np.zeros((d, d, n))
-    exact = np.stack([growth_rates(signal[:, i], 1.0, "flow") for i in range(n)], axis=2)
-    linear = np.zeros((d, d, n))
+    linear, exact = np.zeros((d, d, n)), total
     if dynamics != "flow":
-        rates = [growth_rates(signal[:, i], float(h[i]), dynamics) / h[i] for i in range(n)]
-        exact = np.stack(rates, axis=2)
+        exact = growth_rates(signal.T, h, dynamics).transpose(1, 2, 0) / h
     half = exact * unit / 2
     if dynamics == "gd":
         linear = half - single * _series(single, first, second, third, fourth)

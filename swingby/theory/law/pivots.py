@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,25 @@ from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Initial
 from swingby.theory.law.coordinates import slope
 from swingby.theory.law.modified import KIND, make_flow
-from swingby.theory.law.walk import LEAST_LEVEL, Walk, level_of, look
+from swingby.theory.law.walk import (
+    ACTIVE,
+    BLOW_UP,
+    CONCEPT,
+    CROSSING,
+    FREE,
+    HIGHEST,
+    LEAST_LEVEL,
+    LOST,
+    SHARE,
+    SIGNAL,
+    STEP,
+    TIME,
+    TOLERANCE,
+    WHOLE,
+    H,
+    Walk,
+    begin_lane,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -253,6 +271,61 @@ def _mapped(matrix: Floats, signal: Floats, eta: float, scale: float) -> Floats:
     return np.asarray(matrix + eta * (total * matrix - second))
 
 
+class Starts(NamedTuple):
+    """The starts of n lanes as arrays that end in an axis of n; see :class:`Start`."""
+
+    signal: Any
+    order: Any
+    sign: Any
+    log_sizes: Any
+    factors: Any
+    lost: Any
+    steps: Any
+
+    @classmethod
+    def of(cls, start: Start, n: int = 1) -> Starts:
+        """One start, n times; signal by place in the order of elimination, lost by concept."""
+        parts = (
+            start.signal[start.order],
+            start.order,
+            start.sign,
+            start.log_sizes,
+            start.factors,
+            start.by_concept(start.sign <= 0),
+            np.array(start.steps),
+        )
+        return cls(*(np.repeat(np.asarray(part)[..., None], n, axis=-1) for part in parts))
+
+
+def lanes_of(
+    starts: Starts,
+    eta: Any,
+    dynamics: str,
+    orders: Any,
+    tolerance: Any,
+    *,
+    whole: bool = False,
+) -> Walk:
+    """Lanes at their starts, not looked at yet."""
+    a = starts.signal
+    d, n = a.shape
+    y = np.zeros((d, d + 2, n))
+    y[:, 0], y[:, 1], y[:, 2:] = starts.log_sizes, starts.sign, starts.factors
+    places, numbers = np.zeros((10, d, n)), np.zeros((8, n))
+    places[SIGNAL], places[CONCEPT] = a, starts.order
+    places[FREE] = np.where(starts.sign == 0.0, 0.0, 1.0) if dynamics == "euler" else 1.0
+    places[CROSSING], places[HIGHEST] = np.nan, -np.inf
+    places[LOST], places[SHARE] = starts.lost, 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)
+    numbers[H], numbers[TOLERANCE], numbers[TIME] = eta, tolerance, starts.steps * eta
+    numbers[STEP] = np.maximum(rates.min(axis=0), 0.1 / a.max(axis=0))
+    numbers[BLOW_UP], numbers[ACTIVE], numbers[WHOLE] = np.inf, 1.0, whole
+    flow = make_flow(a, numbers[H], orders, dynamics)
+    pairs = np.zeros((3, d, d, n))
+    return Walk(y, np.zeros_like(y), np.array(flow), pairs, places, numbers)
+
+
 def begin(
     start: Start,
     eta: float,
@@ -262,69 +335,45 @@ def begin(
     *,
     whole: bool = False,
 ) -> Walk:
-    """Lanes for one instance, one for each order in the step size."""
-    d, n = len(start.signal), len(orders)
-    a = np.repeat(start.signal[start.order][:, None], n, axis=1)
-    steps = np.full(n, eta)
-    flow = make_flow(a, steps, np.array(orders), dynamics)
-    y = np.zeros((d, d + 2, n))
-    y[:, 0], y[:, 1] = start.log_sizes[:, None], start.sign[:, None]
-    y[:, 2:] = start.factors[:, :, None]
-    free = np.ones((d, n))
-    if dynamics == "euler":
-        free[start.sign == 0.0] = 0.0
-    kind = KIND[dynamics]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)
-    lost = start.by_concept(start.sign <= 0)
-    walk = Walk(
-        flow=flow,
-        signal=a,
-        y=y,
-        speed=slope(y, free, flow, kind),
-        free=free,
-        concept=np.repeat(start.order[:, None], n, axis=1),
-        largest=np.zeros((d, d, n)),
-        crossing=np.full((d, n), np.nan),
-        highest=np.full((d, n), -np.inf),
-        lost=np.repeat(lost[:, None], n, axis=1),
-        share=np.ones((d, n)),
-        h=steps,
-        tolerance=np.full(n, tolerance),
-        time=np.full(n, start.steps * eta),
-        step=np.maximum(rates.min(axis=0), 0.1 / start.signal.max()),
-        blow_up=np.full(n, np.inf),
-        attempts=np.zeros(n, dtype=np.int64),
-        active=np.ones(n, dtype=bool),
-        whole=np.full(n, whole),
-    )
+    """Lanes for one instance, one for each order in the step size, at their first state."""
+    n, kind = len(orders), KIND[dynamics]
+    starts = Starts.of(start, n)
+    walk = lanes_of(starts, eta, dynamics, np.array(orders), tolerance, whole=whole)
     for lane in range(n):
-        for k in range(d):
-            if a[k, lane] > 0 and level_of(y, walk.speed, k, lane)[0] >= 0.5:
-                walk.crossing[start.order[k], lane] = walk.time[lane]
-        if look(walk, lane, kind):
-            walk.speed[:] = slope(y, free, flow, kind)
+        walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, kind)
+        if begin_lane(walk, lane, kind):
+            walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, kind)
     return walk
 
 
-def leading_times(start: Start, eta: float, dynamics: str) -> Floats:
-    """The closed law in steps, by concept; nan where a pivot is not positive."""
-    growth = growth_rates(start.signal, eta, dynamics)
-    size = np.sqrt(np.abs(np.diag(start.matrix)))
-    size = np.where(size > 0, size, 1.0)
-    scale = start.by_concept(start.log_pivots)[start.order[0]] - math.log(
-        abs(start.matrix[start.order[0], start.order[0]])
-    )
-    base = 2 * np.log(size) + scale
-    ratio = start.matrix / size[:, None] / size
-    times, now = np.full(len(start.signal), np.nan), 0.0
-    excess = growth - (np.diag(growth)[:, None] + np.diag(growth)) / 2
-    for k in np.argsort(-start.signal, kind="stable"):
-        if start.signal[k] == 0.0:
-            times[k] = np.inf
-        elif ratio[k, k] > 0:
-            times[k] = -(base[k] + math.log(ratio[k, k])) / growth[k, k]
-            ratio = ratio * np.exp(excess * (times[k] - now))
-            now = times[k]
-            ratio = ratio - np.outer(ratio[:, k], ratio[k]) / ratio[k, k]
-    return np.maximum(times, 0.0)
+def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynamics: str) -> Floats:
+    """The closed law of n instances exp(log_scale) W0, (n, d), in steps and by concept."""
+    d = signal.shape[1]
+    order = np.argsort(-signal, axis=1, kind="stable")
+    a = np.take_along_axis(signal, order, axis=1)
+    ratio = np.take_along_axis(W0, order[:, :, None], axis=1)
+    ratio = np.take_along_axis(ratio, order[:, None, :], axis=2)
+    with np.errstate(all="ignore"):
+        size = np.sqrt(np.abs(ratio.diagonal(axis1=1, axis2=2)))
+        size = np.where(size > 0, size, 1.0)
+        ratio = ratio / size[:, :, None] / size[:, None, :]
+        base = 2 * np.log(size) + log_scale[:, None]
+        growth = growth_rates(a, eta, dynamics)
+        own = growth.diagonal(axis1=1, axis2=2)
+        excess = growth - (own[:, :, None] + own[:, None, :]) / 2
+        times, now = np.full(a.shape, np.nan), np.zeros(len(a))
+        for k in range(d):
+            pivot = ratio[:, k, k]
+            time = -(base[:, k] + np.log(pivot)) / own[:, k]
+            grows = (a[:, k] > 0) & (pivot > 0)
+            times[:, k] = np.where(grows, time, np.where(a[:, k] > 0, np.nan, np.inf))
+            ahead = np.where(grows, time - now, 0.0)
+            if dynamics == "euler":
+                ratio = ratio * np.exp(excess * ahead[:, None, None])
+            now = now + ahead
+            column = np.where(grows[:, None], ratio[:, :, k], 0.0)
+            left = column / np.where(grows, ratio[:, k, k], 1.0)[:, None]
+            ratio = ratio - left[:, :, None] * column[:, None, :]
+    found = np.empty_like(times)
+    np.put_along_axis(found, order, np.maximum(times, 0.0), axis=1)
+    return found

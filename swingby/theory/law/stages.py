@@ -15,10 +15,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.theory.initial import Initial, connected_blocks
+from swingby.theory.initial import Initial
 from swingby.theory.law.curve import Curve, trace
-from swingby.theory.law.modified import KIND
-from swingby.theory.law.pivots import Start, begin, leading_times
+from swingby.theory.law.modified import KIND, ORDERS
+from swingby.theory.law.pivots import Start, begin
+from swingby.theory.law.verdict import (
+    DRIFTS,
+    LARGEST_STEP,
+    PASSES,
+    SURE,
+    TOLERANCES,
+    UNRESOLVED,
+    End,
+    Given,
+    Verdict,
+    decide,
+)
 from swingby.theory.law.walk import Walk, advance
 from swingby.theory.task import SIMTask
 
@@ -28,21 +40,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]
 
-#: Above this eta a_max, times the largest eigenvalue of W(0) where that is above 1, an expansion
-#: in the step size means nothing.
-LARGEST_STEP = 0.5
-#: Orders in the step size: that of the law, and the one below it for the error bar.
-ORDERS = {"euler": (4, 3), "gd": (3, 2), "flow": (0,)}
 #: Tolerance of the integration, as a share of what the slowest concept grows by in half a step.
 TOLERANCE = 3e-5
 #: And its bounds.
 LEAST_TOLERANCE, LARGEST_TOLERANCE = 1e-11, 1e-5
-#: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
-TOLERANCES, ROUNDINGS = 40.0, 8.0
-#: Error in steps of a crossing that is read off between whole steps of a runaway.
-BETWEEN_STEPS = 0.01
-#: A concept without a pivot whose entry comes above this on the way may pass 1/2.
-PASSING = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,135 +163,85 @@ def walked(start: Start, eta: float, dynamics: str) -> tuple[Walk, float]:
     return walk, tolerance
 
 
+def given_of(start: Start, eta: float) -> Given:
+    """One instance, as it is judged."""
+    first = start.order[0]
+    log_scale = start.by_concept(start.log_pivots)[first] - math.log(abs(start.matrix[first, first]))
+    parts = (
+        start.signal,
+        start.levels,
+        start.matrix,
+        log_scale,
+        start.by_concept(start.sign),
+        start.by_concept(start.roundings),
+        start.unresolved,
+        start.eigenvalue,
+        eta,
+    )
+    return Given(*(np.asarray(part)[None] for part in parts))
+
+
 def judge(
     task: SIMTask, start: Start, walk: Walk, tolerance: float, eta: float, dynamics: str
 ) -> Stages:
     """Half-times, error bars and doubts out of the lanes of one instance."""
-    signal, sign = task.signal, start.by_concept(start.sign)
-    crossing, late = walk.crossing[:, 0] / eta, walk.crossing[:, -1] / eta
-    blow_up, other = walk.blow_up[0] / eta, walk.blow_up[-1] / eta
-    above = start.levels >= 0.5
-    crossing[(signal > 0) & above] = 0.0
-    lost = walk.lost & (signal > 0)[:, None]
-    trapped, unlike = lost[:, 0], lost[:, 0] != lost[:, -1]
-    reach = eta * float(signal.max()) * max(1.0, start.eigenvalue)
-    coarse = dynamics != "flow" and not reach <= LARGEST_STEP
-    given_up = ~trapped & (signal > 0) & np.isnan(crossing) & ~np.isfinite(blow_up)
-    rate = 2 * eta * np.where(signal > 0, signal, np.inf)
-    rounding = ROUNDINGS * 2.0**-53 * np.minimum(start.by_concept(start.roundings), 2.0**53)
-    error = np.abs(crossing - late) + (TOLERANCES * tolerance + rounding) / rate
-    if dynamics != "flow":
-        # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
-        order = ORDERS[dynamics][0]
-        error += reach ** (order + 1) / (order + 2) / rate
-    if math.isfinite(blow_up):
-        error += np.where(crossing * eta > walk.time[0], BETWEEN_STEPS, 0.0)
-    error = np.where((signal > 0) & above, 0.0, error)
-    doubts = _doubts(start, walk, trapped, unlike, dynamics)
-    undecided = np.array([bool(text) for text in doubts])
-    first_doubt = min(blow_up, other) if unlike.any() else math.inf
-    after = np.array([math.isfinite(t) and t > first_doubt for t in crossing]) & ~trapped
-    turning = _turning(start, trapped) if dynamics != "euler" else np.zeros_like(trapped)
-    error[undecided | after | turning | given_up | np.isnan(error) & ~trapped] = math.inf
-    error[np.isnan(crossing) & np.isfinite(blow_up)] = np.nan
-    if coarse:
-        error[signal > 0] = math.inf
-    if given_up.any():
-        leading = leading_times(start, eta, dynamics)
-        crossing = np.where(given_up, leading, crossing)
-    crossing[trapped] = np.nan
-    error[trapped] = np.where(undecided, math.inf, np.nan)[trapped]
-    free = signal == 0
-    crossing[free], error[free] = np.where(above, 0.0, math.inf)[free], np.nan
-    if unlike.any():
-        blow_up = math.inf
-    warnings = _warnings(trapped, sign, start, doubts, after, turning, given_up, blow_up, coarse)
+    given = given_of(start, eta)
+    end, late = (End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None)))
+    verdict = decide(given, end, late, np.array([TOLERANCES * tolerance]), dynamics)
     return Stages(
         task=task,
         dynamics=dynamics,
         eta=eta,
-        crossing=crossing,
-        error=error,
-        trapped=trapped,
-        undecided=undecided,
-        blow_up=float(round(blow_up)) if math.isfinite(blow_up) else math.inf,
-        blow_up_error=abs(blow_up - other) + 1 if math.isfinite(blow_up) else math.inf,
-        share=walk.share[:, 0].copy(),
-        warnings=warnings,
+        crossing=verdict.crossing[0],
+        error=verdict.error[0],
+        trapped=verdict.trapped[0],
+        undecided=verdict.undecided[0],
+        blow_up=float(verdict.blow_up[0]),
+        blow_up_error=float(verdict.blow_up_error[0]),
+        share=end.share[0].copy(),
+        warnings=_warnings(start, verdict),
         start=start,
     )
 
 
-def _doubts(
-    start: Start, walk: Walk, trapped: Booleans, unlike: Booleans, dynamics: str
-) -> list[str]:
-    """Why it is open whether a concept is trapped, by concept; empty where it is not."""
-    doubts = [""] * len(trapped)
-    turning = _turned_into(start, trapped) if dynamics != "euler" else np.zeros_like(trapped)
-    roundings = start.by_concept(start.roundings)
-    for k in np.flatnonzero(trapped | unlike):
-        if dynamics == "euler":
-            if unlike[k]:
-                doubts[k] = (
-                    "the drift of the euler steps cancels its pivot to within the error of the law"
-                )
-        elif start.unresolved[k]:
-            doubts[k] = (
-                f"its pivot is {1 / roundings[k]:.1g} of the terms it is formed from, which floats do "
-                "not resolve"
-            )
-        elif walk.highest[k, 0] > PASSING:
-            doubts[k] = (
-                "it has no component of its own, but another concept starts out as it and may "
-                "pass 1/2 before it turns"
-            )
-        elif turning[k]:
-            doubts[k] = "its pivot is zero, but a concept of smaller signal may turn into it later"
-    return doubts
+def _reason(start: Start, doubt: int, k: int) -> str:
+    """Why it is open whether a concept is trapped."""
+    if doubt == DRIFTS:
+        return "the drift of the euler steps cancels its pivot to within the error of the law"
+    if doubt == UNRESOLVED:
+        part = 1 / start.by_concept(start.roundings)[k]
+        return f"its pivot is {part:.1g} of the terms it is formed from, which floats do not resolve"
+    if doubt == PASSES:
+        return (
+            "it has no component of its own, but another concept starts out as it and may pass 1/2 "
+            "before it turns"
+        )
+    return "its pivot is zero, but a concept of smaller signal may turn into it later"
 
 
-def _pairs_that_turn(start: Start, trapped: Booleans) -> Booleans:
-    """Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0)."""
-    d = len(trapped)
-    found = np.zeros((d, d), dtype=bool)
-    if trapped.any():
-        for block in connected_blocks(start.matrix.tolist()):
-            for k in block:
-                for j in block:
-                    smaller = 0 < start.signal[j] < start.signal[k]
-                    found[k, j] = trapped[k] and not trapped[j] and smaller
-    return found
-
-
-def _turned_into(start: Start, trapped: Booleans) -> Booleans:
-    return np.asarray(_pairs_that_turn(start, trapped).any(axis=1))
-
-
-def _turning(start: Start, trapped: Booleans) -> Booleans:
-    return np.asarray(_pairs_that_turn(start, trapped).any(axis=0))
-
-
-def _warnings(
-    trapped: Booleans,
-    sign: Floats,
-    start: Start,
-    doubts: list[str],
-    after: Booleans,
-    turning: Booleans,
-    given_up: Booleans,
-    blow_up: float,
-    coarse: bool,
-) -> tuple[str, ...]:
+def _warnings(start: Start, verdict: Verdict) -> tuple[str, ...]:
     """Where the law is undecided or out of range, in words."""
     found = []
-    if coarse:
+    sign, blow_up = start.by_concept(start.sign), float(verdict.blow_up[0])
+    doubt, trapped, after, turning, given_up = (
+        part[0]
+        for part in (
+            verdict.doubt,
+            verdict.trapped,
+            verdict.after,
+            verdict.turning,
+            verdict.given_up,
+        )
+    )
+    if verdict.coarse[0]:
         found.append(
             f"out of range: the law needs eta a_max, times the largest eigenvalue of W(0) where "
             f"that is above 1, to be at most {LARGEST_STEP}; such steps need not converge at all"
         )
     for k in np.argsort(-start.signal, kind="stable"):
-        if doubts[k]:
-            found.append(f"undecided whether concept {k + 1} is trapped: {doubts[k]}")
+        if doubt[k] != SURE:
+            reason = _reason(start, int(doubt[k]), int(k))
+            found.append(f"undecided whether concept {k + 1} is trapped: {reason}")
         elif trapped[k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
             found.append(f"concept {k + 1} is trapped: its pivot is {word}")

@@ -20,6 +20,8 @@ from swingby.theory.law.modified import Flow
 
 #: Instructions: what is done with registers `a` and `b`. A vector is a matrix of equal rows.
 ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
+#: Arguments that belong to the orders 1 to 4.
+TERMS = ("first", "second", "third", "fourth")
 #: Registers of the arguments, in this order; results are in the last three of a tape.
 ARGUMENTS = ("u", "z", "V", "free", *Flow._fields)
 
@@ -42,13 +44,15 @@ class _Tape:
 
 @dataclass(frozen=True)
 class _Symbol:
-    """A register times a number."""
+    """A register times a number; nothing is written for what is times zero."""
 
     tape: _Tape
     register: int
     factor: float
 
     def __add__(self, other: _Symbol) -> _Symbol:
+        if not (self.factor and other.factor):
+            return self if self.factor else other
         return self.tape.write(ADD, self, other)
 
     def __sub__(self, other: _Symbol) -> _Symbol:
@@ -56,6 +60,8 @@ class _Symbol:
 
     def __mul__(self, other: _Symbol | float) -> _Symbol:
         if isinstance(other, _Symbol):
+            if not (self.factor and other.factor):
+                return 0.0 * self
             return self.tape.write(MULTIPLY, self, other)
         return _Symbol(self.tape, self.register, self.factor * other)
 
@@ -82,17 +88,21 @@ _SYMBOLIC = {
 
 
 @functools.cache
-def tape_of(kind: int) -> tuple[Any, Any, int]:
-    """Instructions (m, 4), factors (m, 2) and number of registers of one dynamics."""
+def tape_of(kind: int, order: int) -> tuple[Any, Any, int]:
+    """Instructions (m, 4), factors (m, 2) and registers of one dynamics to an order in the step."""
     tape = _Tape()
     known: dict[str, Any] = dict(_SYMBOLIC)
     for name in ("generator_on_factors", "remainder_on_entries"):
         known[name] = _rebound(getattr(modified, name), known)
     derivative = _rebound(coordinates.derivative, known)
-    given = [_Symbol(tape, place, 1.0) for place in range(len(ARGUMENTS))]
+    given = [
+        _Symbol(tape, place, float(name not in TERMS[order:]))
+        for place, name in enumerate(ARGUMENTS)
+    ]
     results = derivative(*given[:4], Flow(*given[4:]), kind)
     for result in results:
         tape.write(ADD, result, 0.0 * result)
+    _leave_out_unread(tape)
     code, factors, count = _with_few_registers(tape)
     return np.array(code), np.array(factors), count
 
@@ -101,6 +111,18 @@ def _rebound(function: Any, names: dict[str, Any]) -> Any:
     """The same function with other globals."""
     space = {**function.__globals__, **names}
     return types.FunctionType(function.__code__, space, function.__name__)
+
+
+def _leave_out_unread(tape: _Tape) -> None:
+    """Drop instructions, the last three apart, whose result nothing reads."""
+    read, kept = set(), []
+    results = tape.code[-3:]
+    for instruction, factors in zip(tape.code[::-1], tape.factors[::-1], strict=True):
+        if instruction in results or instruction[1] in read:
+            read |= set(instruction[2:])
+            kept.append((instruction, factors))
+    tape.code = [instruction for instruction, _ in kept[::-1]]
+    tape.factors = [factors for _, factors in kept[::-1]]
 
 
 def _with_few_registers(tape: _Tape) -> tuple[list[Any], list[Any], int]:

@@ -1,8 +1,8 @@
 """Walking along the modified flow: steps of the size the error asks for, and the events on the way.
 
 All lanes take a step together; what happened in a lane is looked at by itself. Only plain loops
-and the functions of :mod:`swingby.theory.law.coordinates` are used, so the text is also compiled.
-Times are in eta times steps.
+over numbers are used, so the text is also compiled (:mod:`swingby.theory.law.lanes`). Times are in
+eta times steps.
 """
 
 from __future__ import annotations
@@ -12,111 +12,166 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.theory.law.arrays import matrix_of, weighted
+from swingby.theory.law.arrays import weighted
 from swingby.theory.law.coordinates import FIFTH, THIRD, attempt, slope
 from swingby.theory.law.modified import EULER, Flow
 
-#: A landing this close to w_kk = 1/2 is finished by one step of Newton: its error in steps.
-LANDING = 1e-4
+#: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
+LANDING = 3e-4
+#: And where the logit of w_kk is at most this.
+NEAR = 0.5
 #: A pivot that has lost this share of itself to the drift is moved to the end of the order, where
 #: it may go through zero.
 DRIFTED = 0.75
 #: A runaway that ends within so many steps is left to the map itself, once the logarithm of its
-#: pivot is above NEAR: below, W in floats does not hold it.
-RUNAWAY, NEAR = 3000, -12.0
+#: pivot is above HELD: below, W in floats does not hold it.
+RUNAWAY, HELD = 3000, -12.0
 #: And one of which a diagonal entry is as far below 0.
 FARTHEST = 0.5
 #: log w_kk to which the first step goes.
 LEAST_LEVEL = math.log(1e-3)
+#: Growth of a step in one go; safety; the power of the error that a step is proportional to: an
+#: order above that of the pair, as errors of what grows exponentially rise faster than its powers.
+MOST_GROWN, SAFETY, POWER = 10.0, 0.9, 1.0 / 11.0
 #: Attempts after which a lane is given up.
 MOST_ATTEMPTS = 1000
 #: Steps of the map at the end of a runaway.
 MOST_MAPPED = 100_000
 
+#: Rows of `pairs`: W; W of the state that is tried; the largest size of each entry so far.
+ENTRIES, TRIED, LARGEST = range(3)
+#: Rows of `places`, by place in the order of elimination: a; 0 where at rest; the concept; the
+#: derivative of w_kk, also of the state that is tried; the time from that to w_kk = 1/2.
+SIGNAL, FREE, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
+#: More rows of it, by concept: when w_kk crosses 1/2, the largest w_kk so far, whether its pivot is
+#: not positive, the part of the terms of w_kk that the pivot is.
+CROSSING, HIGHEST, LOST, SHARE = range(6, 10)
+#: Rows of `numbers`: the step size eta, what is tolerated, the time, the step to try, when W has
+#: run away, attempts so far, whether the lane is under way, whether it goes on until W is at rest.
+H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, WHOLE = range(8)
+
 
 class Walk(NamedTuple):
-    """Lanes under way; every array is changed in place.
+    """Lanes under way: arrays of floats that end in an axis of n lanes, changed in place.
 
-    By place in the order of elimination: signal (d, n), y (d, d + 2, n), its derivative `speed`,
-    free (d, n), concept (d, n), largest (d, d, n), the size of each entry so far. By concept:
-    crossing, highest (d, n), the largest w_kk so far, lost (d, n), where the pivot is not positive,
-    share (d, n), the part of its terms that the pivot is. By lane: h, tolerance, time, step, blow_up,
-    attempts, active, whole: whether to go on until W is at rest.
+    y (d, d + 2, n), its derivative `speed`, fields (8, d, d, n): the flow, and pairs (3, d, d, n),
+    places (10, d, n) and numbers (8, n), whose rows have names above.
     """
 
-    flow: Flow
-    signal: Any
     y: Any
     speed: Any
-    free: Any
-    concept: Any
-    largest: Any
-    crossing: Any
-    highest: Any
-    lost: Any
-    share: Any
-    h: Any
-    tolerance: Any
-    time: Any
-    step: Any
-    blow_up: Any
-    attempts: Any
-    active: Any
-    whole: Any
+    fields: Any
+    pairs: Any
+    places: Any
+    numbers: Any
+
+    @property
+    def flow(self) -> Flow:
+        """Constants of the field."""
+        return Flow(*self.fields)
+
+    @property
+    def crossing(self) -> Any:
+        """When each w_kk crosses 1/2, by concept."""
+        return self.places[CROSSING]
+
+    @property
+    def highest(self) -> Any:
+        """The largest w_kk so far, by concept."""
+        return self.places[HIGHEST]
+
+    @property
+    def lost(self) -> Any:
+        """Whether the pivot is not positive, by concept."""
+        return self.places[LOST] > 0.0
+
+    @property
+    def share(self) -> Any:
+        """The part of the terms of w_kk that the pivot is at its stage, by concept."""
+        return self.places[SHARE]
+
+    @property
+    def blow_up(self) -> Any:
+        """When W has run away; inf if it has not."""
+        return self.numbers[BLOW_UP]
+
+    @property
+    def attempts(self) -> Any:
+        """Steps tried in each lane."""
+        return self.numbers[ATTEMPTS]
+
+    @property
+    def time(self) -> Any:
+        """Where each lane is."""
+        return self.numbers[TIME]
+
+    @property
+    def active(self) -> Any:
+        """Which lanes are under way."""
+        return self.numbers[ACTIVE] > 0.0
 
 
 def advance(walk: Walk, kind: int) -> None:
     """One attempt in every active lane."""
-    dt = landings(walk)
-    y, slopes = attempt(walk.y, walk.speed, dt, walk.free, walk.flow, kind)
-    speed = slope(y, walk.free, walk.flow, kind)
+    dt, flow, free = landings(walk), walk.flow, walk.places[FREE]
+    y, slopes = attempt(walk.y, walk.speed, dt, free, flow, kind)
+    speed = slope(y, free, flow, kind)
     fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
     if judge(walk, kind, dt, y, speed, fifth, third):
         # Derivatives anew for all lanes, which are the same where nothing was reordered.
-        walk.speed[:] = slope(walk.y, walk.free, walk.flow, kind)
+        walk.speed[:] = slope(walk.y, free, flow, kind)
 
 
 def landings(walk: Walk) -> Any:
     """The step to try in every lane; 0 where nothing is under way."""
-    n = walk.signal.shape[1]
+    n = walk.numbers.shape[1]
     dt = np.zeros(n)
     for lane in range(n):
-        if walk.active[lane]:
+        if walk.numbers[ACTIVE, lane] > 0.0:
             dt[lane] = _landing(walk, lane)
     return dt
 
 
 def judge(walk: Walk, kind: int, dt: Any, y: Any, speed: Any, fifth: Any, third: Any) -> bool:
     """Accept or reject the attempt in every lane; whether coordinates were changed in one."""
-    d, n = walk.signal.shape
     changed = False
-    for lane in range(n):
-        if not walk.active[lane]:
-            continue
-        walk.attempts[lane] += 1
-        if walk.attempts[lane] > MOST_ATTEMPTS:
-            walk.active[lane] = False
-            continue
-        error = _error(walk, y, fifth, third, dt[lane], lane)
-        if not error < 1.0:
-            shrink = 0.9 * error**-0.125 if error < 1e8 else 0.2
-            walk.step[lane] = dt[lane] * max(shrink, 0.2)
-            continue
-        back = _overshoot(walk, y, speed, dt[lane], lane)
-        if back > 0.0:
-            walk.step[lane] = back
-            continue
-        for i in range(d):
-            for j in range(d + 2):
-                walk.y[i, j, lane] = y[i, j, lane]
-                walk.speed[i, j, lane] = speed[i, j, lane]
-        walk.time[lane] += dt[lane]
-        grown = dt[lane] * (min(10.0, 0.9 * error**-0.125) if error > 1e-9 else 10.0)
-        walk.step[lane] = grown if dt[lane] == walk.step[lane] else max(walk.step[lane], grown)
-        if look(walk, lane, kind):
-            changed = True
-            walk.step[lane] = min(walk.step[lane], 1.0 / walk.signal[:, lane].max())
+    for lane in range(walk.numbers.shape[1]):
+        if walk.numbers[ACTIVE, lane] > 0.0:
+            error = _error(walk, y, fifth, third, dt[lane], lane)
+            changed = _judge(walk, kind, dt[lane], y, speed, error, lane) or changed
     return changed
+
+
+def _judge(walk: Walk, kind: int, dt: float, y: Any, speed: Any, error: float, lane: int) -> bool:
+    """The same of one lane."""
+    d, numbers = y.shape[0], walk.numbers
+    numbers[ATTEMPTS, lane] += 1.0
+    if numbers[ATTEMPTS, lane] > MOST_ATTEMPTS:
+        numbers[ACTIVE, lane] = 0.0
+        return False
+    if not error < 1.0:
+        shrink = SAFETY * error**-POWER if error < 1e8 else 0.2
+        numbers[STEP, lane] = dt * max(shrink, 0.2)
+        return False
+    see(walk, y, speed, lane)
+    back = _overshoot(walk, dt, lane)
+    if back > 0.0:
+        numbers[STEP, lane] = back
+        return False
+    for i in range(d):
+        for j in range(d + 2):
+            walk.y[i, j, lane] = y[i, j, lane]
+            walk.speed[i, j, lane] = speed[i, j, lane]
+    numbers[TIME, lane] += dt
+    grown = dt * (min(MOST_GROWN, SAFETY * error**-POWER) if error > 1e-12 else MOST_GROWN)
+    numbers[STEP, lane] = grown if dt == numbers[STEP, lane] else max(numbers[STEP, lane], grown)
+    if look(walk, lane, kind):
+        fastest = 0.0
+        for k in range(d):
+            fastest = max(fastest, walk.places[SIGNAL, k, lane])
+        numbers[STEP, lane] = min(numbers[STEP, lane], 1.0 / fastest)
+        return True
+    return False
 
 
 def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> float:
@@ -124,7 +179,7 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
     d = y.shape[0]
     five = three = 0.0
     for i in range(d):
-        for j in range(d + 2):
+        for j in range(i + 2):
             size = 1.0
             if j > 1:
                 size += max(abs(y[i, j, lane]), abs(walk.y[i, j, lane]))
@@ -133,157 +188,192 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
     if five == 0.0 and three == 0.0:
         return 0.0
     count = d * (d + 3) / 2
-    error = dt * five / math.sqrt((five + 0.01 * three) * count) / walk.tolerance[lane]
+    error = dt * five / math.sqrt((five + 0.01 * three) * count) / walk.numbers[TOLERANCE, lane]
     return error if error < 1e300 else 1e300
 
 
-def level_of(y: Any, speed: Any, k: int, lane: int) -> tuple[float, float]:
-    """w_kk and its derivative."""
-    total = change = 0.0
-    for m in range(k + 1):
-        V, z = y[k, m + 2, lane], y[m, 1, lane]
-        total += V * V * z
-        change += V * (2.0 * speed[k, m + 2, lane] * z + V * speed[m, 1, lane])
-    e = math.exp(min(y[k, 0, lane], 600.0))
-    return e * total, e * (change + total * speed[k, 0, lane])
+def see(walk: Walk, y: Any, speed: Any, lane: int) -> None:
+    """W of a state and the derivative of its diagonal."""
+    d, W = y.shape[0], walk.pairs
+    for i in range(d):
+        W[TRIED, i, i, lane] = math.exp(min(y[i, 0, lane], 600.0) / 2.0)
+    for i in range(d):
+        root = W[TRIED, i, i, lane]
+        for j in range(i):
+            total = 0.0
+            for m in range(j + 1):
+                total += y[i, m + 2, lane] * y[m, 1, lane] * y[j, m + 2, lane]
+            W[TRIED, i, j, lane] = W[TRIED, j, i, lane] = total * root * W[TRIED, j, j, lane]
+    for i in range(d):
+        total = change = 0.0
+        for m in range(i + 1):
+            V, z = y[i, m + 2, lane], y[m, 1, lane]
+            total += V * V * z
+            change += V * (2.0 * speed[i, m + 2, lane] * z + V * speed[m, 1, lane])
+        e = W[TRIED, i, i, lane] ** 2
+        W[TRIED, i, i, lane] = e * total
+        walk.places[TRIED_RATE, i, lane] = e * (change + total * speed[i, 0, lane])
 
 
 def _awaited(walk: Walk, k: int, lane: int) -> bool:
     """Whether the concept at place k has still to reach 1/2."""
-    concept = walk.concept[k, lane]
     return bool(
-        walk.signal[k, lane] > 0.0
+        walk.places[SIGNAL, k, lane] > 0.0
         and walk.y[k, 1, lane] != 0.0
-        and math.isnan(walk.crossing[concept, lane])
+        and math.isnan(walk.places[CROSSING, int(walk.places[CONCEPT, k, lane]), lane])
     )
 
 
 def _landing(walk: Walk, lane: int) -> float:
     """The step to try: at most to where the next w_kk will be 1/2, by its present logit."""
-    dt = walk.step[lane]
-    for k in range(walk.signal.shape[0]):
-        if _awaited(walk, k, lane):
-            w, change = level_of(walk.y, walk.speed, k, lane)
-            if 0.0 < w < 0.5 and change > 0.0:
-                ahead = -math.log(w / (1.0 - w)) * w * (1.0 - w) / change
-                dt = min(dt, max(ahead, 1e-9 * walk.h[lane]))
+    dt = walk.numbers[STEP, lane]
+    for k in range(walk.y.shape[0]):
+        w, rate = walk.pairs[ENTRIES, k, k, lane], walk.places[RATE, k, lane]
+        if 0.0 < w < 0.5 and rate > 0.0 and _awaited(walk, k, lane):
+            ahead = -math.log(w / (1.0 - w)) * w * (1.0 - w) / rate
+            dt = min(dt, max(ahead, 1e-9 * walk.numbers[H, lane]))
     return float(dt)
 
 
-def _close(walk: Walk, w: float, change: float, k: int, lane: int) -> float:
-    """Time from here to w_kk = 1/2 by Newton; inf where that is not near enough."""
-    if not (0.0 < w < 1.0 and change > 0.0):
-        return math.inf
-    ahead = -math.log(w / (1.0 - w)) * w * (1.0 - w) / change
-    near = walk.signal[:, lane].max() * ahead * ahead <= LANDING * walk.h[lane]
-    return ahead if near and abs(w - 0.5) < 0.05 else math.inf
-
-
-def _overshoot(walk: Walk, y: Any, speed: Any, dt: float, lane: int) -> float:
-    """A shorter step, where this one goes past w_kk = 1/2 by more than Newton mends; else 0."""
+def _overshoot(walk: Walk, dt: float, lane: int) -> float:
+    """A shorter step, where this one goes too far past w_kk = 1/2 to read the crossing; else 0."""
     back = 0.0
-    for k in range(walk.signal.shape[0]):
-        if not _awaited(walk, k, lane):
+    for k in range(walk.y.shape[0]):
+        walk.places[AHEAD, k, lane] = math.inf
+        w = walk.pairs[TRIED, k, k, lane]
+        if w < 0.3 or not _awaited(walk, k, lane):
             continue
-        w, change = level_of(y, speed, k, lane)
-        if w < 0.5 or _close(walk, w, change, k, lane) < math.inf:
-            continue
-        before, _ = level_of(walk.y, walk.speed, k, lane)
-        if not 0.0 < before < 0.5:
-            continue
-        low, high = math.log(before / (1.0 - before)), math.log(w / max(1.0 - w, 1e-12))
-        share = min(max(-low / (high - low), 0.01), 0.95)
-        back = dt * share if back == 0.0 else min(back, dt * share)
+        before, old = walk.pairs[ENTRIES, k, k, lane], 0.0
+        start = -math.inf
+        if 0.0 < before < 1.0:
+            start, old = math.log(before / (1.0 - before)), before * (1.0 - before)
+            old = walk.places[RATE, k, lane] / old
+        if w < 1.0 and walk.places[TRIED_RATE, k, lane] > 0.0:
+            end, new = math.log(w / (1.0 - w)), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
+            walk.places[AHEAD, k, lane] = _ahead(start, old, end, new, dt, LANDING * walk.numbers[H, lane])
+        if w >= 0.5 and start < 0.0 and walk.places[AHEAD, k, lane] == math.inf:
+            end = math.log(w / max(1.0 - w, 1e-12))
+            share = min(max(-start / (end - start), 0.01), 0.95)
+            back = dt * share if back == 0.0 else min(back, dt * share)
     return back
 
 
+def _ahead(start: float, old: float, end: float, new: float, dt: float, most: float) -> float:
+    """Time from a state to where a logit is 0; inf where that cannot be read off.
+
+    The logit was `start` a time dt before, with derivative `old`; it is `end` with `new`.
+    """
+    ahead = -end / new
+    if abs(end) > NEAR:
+        return math.inf
+    if start == -math.inf or dt == 0.0:
+        return ahead if new * ahead * ahead <= most else math.inf
+    bend = (2.0 * old + 4.0 * new) / dt - 6.0 * (end - start) / (dt * dt)
+    doubt = abs(bend) + abs(bend - (new - old) / dt) * 9.0
+    moved = ahead * ahead / (2.0 * new)
+    return ahead - bend * moved if doubt * moved <= 10.0 * most else math.inf
+
+
+def begin_lane(walk: Walk, lane: int, kind: int) -> bool:
+    """Look at where a lane starts; whether its coordinates were changed."""
+    see(walk, walk.y, walk.speed, lane)
+    for k in range(walk.y.shape[0]):
+        walk.places[AHEAD, k, lane] = math.inf
+        if walk.places[SIGNAL, k, lane] > 0.0 and walk.pairs[TRIED, k, k, lane] >= 0.5:
+            concept = int(walk.places[CONCEPT, k, lane])
+            walk.places[CROSSING, concept, lane] = walk.numbers[TIME, lane]
+    return look(walk, lane, kind)
+
+
 def look(walk: Walk, lane: int, kind: int) -> bool:
-    """Note what an accepted state shows; whether its coordinates were changed."""
-    d = walk.signal.shape[0]
-    W = matrix_of(walk.y, lane)
+    """Accept what was seen and note the events; whether coordinates were changed."""
+    d, places, W = walk.y.shape[0], walk.places, walk.pairs
     for k in range(d):
-        concept = walk.concept[k, lane]
-        walk.highest[concept, lane] = max(walk.highest[concept, lane], W[k, k])
-        if math.isnan(walk.crossing[concept, lane]):
+        concept = int(places[CONCEPT, k, lane])
+        w = W[TRIED, k, k, lane]
+        places[HIGHEST, concept, lane] = max(places[HIGHEST, concept, lane], w)
+        places[RATE, k, lane] = places[TRIED_RATE, k, lane]
+        for j in range(d):
+            W[ENTRIES, k, j, lane] = W[TRIED, k, j, lane]
+            W[LARGEST, k, j, lane] = max(W[LARGEST, k, j, lane], abs(W[TRIED, k, j, lane]))
+        if math.isnan(places[CROSSING, concept, lane]):
             terms = 0.0
             for m in range(k + 1):
                 terms += walk.y[k, m + 2, lane] ** 2 * abs(walk.y[m, 1, lane])
-            walk.share[concept, lane] = walk.y[k, 1, lane] / terms if terms > 0.0 else 0.0
-        for j in range(d):
-            walk.largest[k, j, lane] = max(walk.largest[k, j, lane], abs(W[k, j]))
-        if _awaited(walk, k, lane):
-            w, change = level_of(walk.y, walk.speed, k, lane)
-            ahead = _close(walk, w, change, k, lane)
-            if ahead < math.inf:
-                walk.crossing[concept, lane] = walk.time[lane] + ahead
-            elif w >= 0.5:
-                walk.crossing[concept, lane] = walk.time[lane]
-    changed = _set_at_rest(walk, W, lane)
+            places[SHARE, concept, lane] = walk.y[k, 1, lane] / terms if terms > 0.0 else 0.0
+        if (places[AHEAD, k, lane] < math.inf or w >= 0.5) and _awaited(walk, k, lane):
+            ahead = places[AHEAD, k, lane] if places[AHEAD, k, lane] < math.inf else 0.0
+            places[CROSSING, concept, lane] = walk.numbers[TIME, lane] + ahead
+    changed = _set_at_rest(walk, lane)
     if kind == EULER:
-        if _reorder_drifted(walk, W, lane):
-            changed, W = True, matrix_of(walk.y, lane)
-        _run_away(walk, W, lane)
-    if walk.active[lane]:
-        walk.active[lane] = _goes_on(walk, W, lane)
+        changed = _reorder_drifted(walk, lane) or changed
+        _run_away(walk, lane)
+    if walk.numbers[ACTIVE, lane] > 0.0 and not _goes_on(walk, lane):
+        walk.numbers[ACTIVE, lane] = 0.0
     return changed
 
 
-def _goes_on(walk: Walk, W: Any, lane: int) -> bool:
+def _goes_on(walk: Walk, lane: int) -> bool:
     """Whether an event is still to come."""
-    d = walk.signal.shape[0]
+    d = walk.y.shape[0]
     for k in range(d):
-        if _awaited(walk, k, lane) or (walk.y[k, 1, lane] < 0.0 and walk.signal[k, lane] > 0.0):
+        runs_away = walk.y[k, 1, lane] < 0.0 and walk.places[SIGNAL, k, lane] > 0.0
+        if runs_away or _awaited(walk, k, lane):
             return True
-    if walk.whole[lane]:
+    if walk.numbers[WHOLE, lane] > 0.0:
         for k in range(d):
-            if walk.signal[k, lane] > 0.0 and walk.y[k, 1, lane] > 0.0 and walk.free[k, lane] > 0.0:
+            grows = walk.places[SIGNAL, k, lane] > 0.0 and walk.y[k, 1, lane] > 0.0
+            if grows and walk.places[FREE, k, lane] > 0.0:
                 return True
     return False
 
 
-def _set_at_rest(walk: Walk, W: Any, lane: int) -> bool:
+def _set_at_rest(walk: Walk, lane: int) -> bool:
     """Set learned concepts to 1 whose other entries no longer matter; whether any was.
 
     An entry w_kj moves log pivots by about its square, so it matters down to the square root of
     the tolerance; for the curve it has to have fallen well below its peak.
     """
-    d = walk.signal.shape[0]
-    small = 0.1 * math.sqrt(walk.tolerance[lane])
+    d, W = walk.y.shape[0], walk.pairs
+    small = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane])
     changed = False
     for k in range(d):
-        if walk.free[k, lane] == 0.0 or not abs(W[k, k] - 1.0) < small:
+        if walk.places[FREE, k, lane] == 0.0 or not abs(W[ENTRIES, k, k, lane] - 1.0) < small:
             continue
-        quiet = walk.y[k, 1, lane] > 0.0 and not math.isnan(
-            walk.crossing[walk.concept[k, lane], lane]
-        )
+        concept = int(walk.places[CONCEPT, k, lane])
+        quiet = walk.y[k, 1, lane] > 0.0 and not math.isnan(walk.places[CROSSING, concept, lane])
         for j in range(d):
             if j != k:
-                quiet = quiet and abs(W[k, j]) < min(small, 0.1 * walk.largest[k, j, lane] + 1e-300)
+                least = min(small, 0.1 * W[LARGEST, k, j, lane] + 1e-300)
+                quiet = quiet and abs(W[ENTRIES, k, j, lane]) < least
         if quiet:
             changed = True
-            walk.free[k, lane] = 0.0
+            walk.places[FREE, k, lane] = walk.places[RATE, k, lane] = 0.0
             walk.y[k, 0, lane], walk.y[k, 1, lane] = 0.0, 1.0
+            W[ENTRIES, k, k, lane] = 1.0
             for j in range(d):
                 if j != k:
                     walk.y[k, j + 2, lane] = walk.y[j, k + 2, lane] = 0.0
+                    W[ENTRIES, k, j, lane] = W[ENTRIES, j, k, lane] = 0.0
     return changed
 
 
-def _reorder_drifted(walk: Walk, W: Any, lane: int) -> bool:
+def _reorder_drifted(walk: Walk, lane: int) -> bool:
     """Move a pivot that the drift takes away to the end; whether one was.
 
     A negative direction takes others with it: there w_kk falls, and with it the pivot's own size.
     """
-    d = walk.signal.shape[0]
+    d, W = walk.y.shape[0], walk.pairs
     worst, least = -1, 1.0 - DRIFTED
     negative = False
     for k in range(d):
         negative = negative or walk.y[k, 1, lane] < 0.0
     for k in range(d):
         z = walk.y[k, 1, lane]
-        if negative and z > 0.0 and W[k, k] < (1.0 - DRIFTED) * walk.largest[k, k, lane]:
-            z = min(z, W[k, k] / walk.largest[k, k, lane])
-        if walk.free[k, lane] > 0.0 and 0.0 < z < least:
+        if negative and z > 0.0 and W[LARGEST, k, k, lane] > 0.0:
+            part = W[ENTRIES, k, k, lane] / W[LARGEST, k, k, lane]
+            z = min(z, part) if part < 1.0 - DRIFTED else z
+        if walk.places[FREE, k, lane] > 0.0 and 0.0 < z < least:
             worst, least = k, z
     if worst < 0 or worst == d - 1:
         return False
@@ -293,7 +383,7 @@ def _reorder_drifted(walk: Walk, W: Any, lane: int) -> bool:
 
 def rotate(walk: Walk, k: int, lane: int) -> None:
     """Put the concept at place k last, and factorize again."""
-    d = walk.signal.shape[0]
+    d, y = walk.y.shape[0], walk.y
     order = np.empty(d, dtype=np.int64)
     for i in range(d):
         order[i] = i if i < k else i + 1
@@ -303,24 +393,29 @@ def rotate(walk: Walk, k: int, lane: int) -> None:
         for j in range(d):
             total = 0.0
             for m in range(min(order[i], order[j]) + 1):
-                V = walk.y[order[i], m + 2, lane] * walk.y[order[j], m + 2, lane]
-                total += V * walk.y[m, 1, lane]
+                V = y[order[i], m + 2, lane] * y[order[j], m + 2, lane]
+                total += V * y[m, 1, lane]
             C[i, j] = total
-    flow = walk.flow
-    for values in (walk.signal, walk.free):
-        copy = values[:, lane].copy()
+    row, square = np.empty(d), np.empty((d, d))
+    for values in (SIGNAL, FREE, CONCEPT, RATE):
         for i in range(d):
-            values[i, lane] = copy[order[i]]
-    concepts, u = walk.concept[:, lane].copy(), walk.y[:, 0, lane].copy()
-    for values in (flow.pair, flow.drive, flow.linear, flow.mixed, walk.largest):
-        square = values[:, :, lane].copy()
+            row[i] = walk.places[values, order[i], lane]
+        for i in range(d):
+            walk.places[values, i, lane] = row[i]
+    for i in range(d):
+        row[i] = y[order[i], 0, lane]
+    for i in range(d):
+        y[i, 0, lane] = row[i]
+    for values in range(6):
+        part = walk.fields if values < 4 else walk.pairs
+        place = (0, 1, 2, 3, ENTRIES, LARGEST)[values]
         for i in range(d):
             for j in range(d):
-                values[i, j, lane] = square[order[i], order[j]]
-    for i in range(d):
-        walk.concept[i, lane] = concepts[order[i]]
-        walk.y[i, 0, lane] = u[order[i]]
-    factorize(C, walk.y, lane)
+                square[i, j] = part[place, order[i], order[j], lane]
+        for i in range(d):
+            for j in range(d):
+                part[place, i, j, lane] = square[i, j]
+    factorize(C, y, lane)
 
 
 def factorize(C: Any, y: Any, lane: int) -> None:
@@ -349,21 +444,19 @@ def factorize(C: Any, y: Any, lane: int) -> None:
                     y[k, j + 2, lane] /= root
 
 
-def _run_away(walk: Walk, W: Any, lane: int) -> None:
+def _run_away(walk: Walk, lane: int) -> None:
     """Where a negative entry has grown, let the map itself run to the end of the float range."""
-    d = walk.signal.shape[0]
     far = False
-    for k in range(d):
-        rate = 2.0 * walk.h[lane] * walk.signal[k, lane]
+    for k in range(walk.y.shape[0]):
+        rate = 2.0 * walk.numbers[H, lane] * walk.places[SIGNAL, k, lane]
         if walk.y[k, 1, lane] < 0.0 and rate > 0.0:
             log = walk.y[k, 0, lane] + math.log(-walk.y[k, 1, lane])
-            near = log > NEAR and 3.0 - log < RUNAWAY * rate
-            far = far or near or W[k, k] < -FARTHEST
-    if not far:
-        return
-    walk.active[lane] = False
-    steps = run_map(W, walk.signal[:, lane].copy(), walk.h[lane], walk, lane)
-    walk.blow_up[lane] = walk.time[lane] + steps * walk.h[lane]
+            near = log > HELD and 3.0 - log < RUNAWAY * rate
+            far = far or near or walk.pairs[ENTRIES, k, k, lane] < -FARTHEST
+    if far:
+        walk.numbers[ACTIVE, lane] = 0.0
+        steps = run_map(walk, lane)
+        walk.numbers[BLOW_UP, lane] = walk.numbers[TIME, lane] + steps * walk.numbers[H, lane]
 
 
 def _within(past: float, now: float, then: float, known: bool) -> float:
@@ -379,33 +472,36 @@ def _within(past: float, now: float, then: float, known: bool) -> float:
     return share
 
 
-def run_map(W: Any, signal: Any, h: float, walk: Walk, lane: int) -> float:
+def run_map(walk: Walk, lane: int) -> float:
     """Steps of (D.2) from W until it leaves the float range; levels of 1/2 on the way noted."""
-    d = signal.shape[0]
-    new, square, past = W.copy(), W.copy(), W.copy()
+    d, h = walk.y.shape[0], walk.numbers[H, lane]
+    signal, W, new, past = np.empty(d), np.empty((d, d)), np.empty((d, d)), np.zeros((d, d))
+    for i in range(d):
+        signal[i] = walk.places[SIGNAL, i, lane]
+        for j in range(d):
+            W[i, j] = walk.pairs[ENTRIES, i, j, lane]
     for step in range(MOST_MAPPED):
+        finite = True
         for i in range(d):
             for j in range(d):
                 total = 0.0
                 for k in range(d):
                     weight = signal[i] + signal[j] + 2.0 * signal[k]
                     total += weight * W[i, k] * W[k, j]
-                square[i, j] = total
-        finite = True
-        for i in range(d):
-            for j in range(d):
-                new[i, j] = W[i, j] + h * ((signal[i] + signal[j]) * W[i, j] - 0.5 * square[i, j])
+                new[i, j] = W[i, j] + h * ((signal[i] + signal[j]) * W[i, j] - 0.5 * total)
                 finite = finite and abs(new[i, j]) < 1e300
         if not finite:
             for k in range(d):
                 # A negative direction belongs to the concepts that run away in it.
-                concept = walk.concept[k, lane]
+                concept = int(walk.places[CONCEPT, k, lane])
                 runs = W[k, k] < 0.0 or walk.y[k, 1, lane] == 0.0
-                walk.lost[concept, lane] = runs and math.isnan(walk.crossing[concept, lane])
+                never = math.isnan(walk.places[CROSSING, concept, lane])
+                walk.places[LOST, concept, lane] = 1.0 if runs and never else 0.0
             return float(step)
         for k in range(d):
-            if _awaited(walk, k, lane) and W[k, k] < 0.5 <= new[k, k] < 1.0:
-                place = step + _within(past[k, k], W[k, k], new[k, k], step > 0)
-                walk.crossing[walk.concept[k, lane], lane] = walk.time[lane] + place * h
+            if W[k, k] < 0.5 <= new[k, k] < 1.0 and _awaited(walk, k, lane):
+                share = _within(past[k, k], W[k, k], new[k, k], step > 0)
+                concept = int(walk.places[CONCEPT, k, lane])
+                walk.places[CROSSING, concept, lane] = walk.numbers[TIME, lane] + (step + share) * h
         past, W, new = W, new, past
     return math.inf

@@ -1,0 +1,144 @@
+"""The stage law of many instances: their starts side by side, walked in compiled lanes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from swingby.theory.law.modified import ORDERS
+from swingby.theory.law.pivots import MANY_ROUNDINGS, Start, Starts, closed_law, lanes_of
+from swingby.theory.law.stages import LARGEST_TOLERANCE, LEAST_TOLERANCE, given_of
+from swingby.theory.law.verdict import End, Given, Verdict, decide
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+#: Tolerance of the integration, as a share of what the slowest concept grows by in half a step: of
+#: the half-times, and of the order below, which only makes their error bars.
+TOLERANCE, LOOSE = 1e-3, 1e-2
+#: Measured errors of half-times in units of that tolerance stay below this.
+TOLERANCES = 8.0
+#: Instances that are prepared and walked together, so that they stay in the cache.
+TOGETHER = 1024
+
+
+class _Scaled(NamedTuple):
+    """W(0) as :class:`Start` reads it."""
+
+    matrix: Floats
+    log_scale: float
+
+
+def stage_laws(
+    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str, *, full: bool = True
+) -> tuple[Verdict, Floats]:
+    """The law of n instances exp(log_scale) W0, and the share of each pivot in its terms.
+
+    Where not `full`, that of the closed law, without the overlap of the stages.
+    """
+    parts = []
+    with np.errstate(all="ignore"):
+        for first in range(0, max(len(eta), 1), TOGETHER):
+            some = slice(first, first + TOGETHER)
+            given, starts = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
+            parts.append(_walked(given, starts, dynamics) if full else _closed(given, dynamics))
+    verdicts, shares = zip(*parts, strict=True)
+    fields = (np.concatenate(field) for field in zip(*verdicts, strict=True))
+    return Verdict(*fields), np.concatenate(shares)
+
+
+def tolerances(given: Given, share: float) -> Floats:
+    """What a step of the integration may be wrong by, as a logarithm of a pivot."""
+    slowest = np.where(given.signal > 0, given.signal, np.inf).min(axis=1)
+    least = np.minimum(share * given.eta * slowest, LARGEST_TOLERANCE)
+    found: Floats = np.maximum(np.where(np.isfinite(least), least, 0.0), LEAST_TOLERANCE)
+    return found
+
+
+def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Floats]:
+    # numba takes 0.4 s to import, so only a call pays for it.
+    from swingby.theory.law.lanes import walk_all
+
+    ends = []
+    for order, share in zip(ORDERS[dynamics], (TOLERANCE, LOOSE), strict=False):
+        orders = np.full(len(given.eta), order)
+        walk = lanes_of(starts, given.eta, dynamics, orders, tolerances(given, share))
+        walk_all(walk, dynamics, order)
+        ends.append(End.of(walk, given.eta))
+    error = TOLERANCES * tolerances(given, TOLERANCE)
+    return decide(given, ends[0], ends[-1], error, dynamics), ends[0].share
+
+
+def _closed(given: Given, dynamics: str) -> tuple[Verdict, Floats]:
+    crossing = closed_law(given.signal, given.matrix, given.log_scale, given.eta, dynamics)
+    lost = np.isnan(crossing) | (given.sign <= 0)
+    share = given.sign / np.maximum(given.roundings, 1.0)
+    never = np.full(len(crossing), np.inf)
+    nowhere = np.full(crossing.shape, -np.inf)
+    end = End(np.where(lost, np.nan, crossing), nowhere, lost, share, never, never)
+    return decide(given, end, end, np.zeros(len(crossing)), dynamics), share
+
+
+def prepare(
+    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str
+) -> tuple[Given, Starts]:
+    """Pivots and factors of n instances; those that are special by :class:`Start`."""
+    n, d = signal.shape
+    order = np.argsort(-signal, axis=1, kind="stable")
+    W0 = (W0 + W0.swapaxes(1, 2)) / 2
+    diagonal = W0.diagonal(axis1=1, axis2=2)
+    size = np.sqrt(np.take_along_axis(diagonal, order, axis=1))
+    rest = np.take_along_axis(W0, order[:, :, None], axis=1)
+    rest = np.take_along_axis(rest, order[:, None, :], axis=2) / size[:, :, None] / size[:, None, :]
+    uncertain = np.abs(rest.diagonal(axis1=1, axis2=2))
+    V, logs, roundings = np.tile(np.eye(d), (n, 1, 1)), np.empty((n, d)), np.empty((n, d))
+    pivots = np.empty((n, d))
+    for k in range(d):
+        pivots[:, k] = pivot = rest[:, k, k].copy()
+        roundings[:, k] = lost = uncertain[:, k] / np.abs(pivot)
+        column = rest[:, k + 1 :, k].copy()
+        V[:, k + 1 :, k] = column / pivot[:, None]
+        more = column * column / np.abs(pivot)[:, None] * lost[:, None]
+        uncertain[:, k + 1 :] = np.maximum(uncertain[:, k + 1 :], more)
+        rest[:, k + 1 :, k + 1 :] -= column[:, :, None] * column[:, None, :] / pivot[:, None, None]
+    logs = np.log(pivots) + 2 * np.log(size)
+    # V relative to the square roots of the pivots: L_ij sqrt(pi_j / pi_i).
+    V = np.tril(V * np.sqrt(pivots[:, None, :] / pivots[:, :, None]), -1) + np.eye(d)
+    scale = np.exp(np.minimum(log_scale, 700.0))
+    large = d * np.abs(W0).max(axis=(1, 2), initial=0.0) * scale > 1
+    eigenvalue = np.zeros(n)
+    eigenvalue[large] = np.linalg.eigvalsh(W0[large])[:, -1] * scale[large]
+    unsorted = np.argsort(order, axis=1)
+    given = Given(
+        signal,
+        diagonal * scale[:, None],
+        W0,
+        log_scale,
+        np.ones((n, d)),
+        np.take_along_axis(roundings, unsorted, axis=1),
+        np.zeros((n, d), dtype=bool),
+        eigenvalue,
+        eta,
+    )
+    starts = Starts(
+        np.take_along_axis(signal, order, axis=1).T,
+        order.T.copy(),
+        np.ones((d, n)),
+        (logs + log_scale[:, None]).T,
+        V.transpose(1, 2, 0).copy(),
+        np.zeros((d, n), dtype=bool),
+        np.zeros(n, dtype=np.int64),
+    )
+    usual = ((pivots > 0) & (roundings <= MANY_ROUNDINGS) & np.isfinite(logs)).all(axis=1)
+    for place in np.flatnonzero(~usual):
+        scaled = _Scaled(W0[place], float(log_scale[place]))
+        start = Start.of(signal[place], scaled, float(eta[place]), dynamics)  # type: ignore[arg-type]
+        for values, one in zip(starts, Starts.of(start), strict=True):
+            values[..., place] = one[..., 0]
+        single = given_of(start, float(eta[place]))
+        for name in ("levels", "sign", "roundings", "unresolved", "eigenvalue"):
+            getattr(given, name)[place] = getattr(single, name)[0]
+    return given, starts

@@ -1,0 +1,172 @@
+"""What the ends of the lanes say of n instances: half-times, error bars, traps and doubts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from swingby.theory.law.modified import ORDERS
+from swingby.theory.law.pivots import closed_law
+from swingby.theory.law.walk import Walk
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Booleans = NDArray[np.bool_]
+
+#: Above this eta a_max, times the largest eigenvalue of W(0) where that is above 1, an expansion
+#: in the step size means nothing.
+LARGEST_STEP = 0.5
+#: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
+TOLERANCES, ROUNDINGS = 40.0, 8.0
+#: Error in steps of a crossing that is read off between whole steps of a runaway.
+BETWEEN_STEPS = 0.01
+#: A concept without a pivot whose entry comes above this on the way may pass 1/2.
+PASSING = 0.25
+#: Why it is open whether a concept is trapped.
+SURE, DRIFTS, UNRESOLVED, PASSES, TURNS = range(5)
+
+
+class Given(NamedTuple):
+    """n instances as they are judged: arrays by concept, n first; see ``pivots.Start``."""
+
+    signal: Floats
+    levels: Floats
+    matrix: Floats
+    log_scale: Floats
+    sign: Floats
+    roundings: Floats
+    unresolved: Booleans
+    eigenvalue: Floats
+    eta: Floats
+
+
+class End(NamedTuple):
+    """The ends of lanes of one order, n first: times in steps, the rest as in ``walk.Walk``."""
+
+    crossing: Floats
+    highest: Floats
+    lost: Booleans
+    share: Floats
+    blow_up: Floats
+    last: Floats
+
+    @classmethod
+    def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> End:
+        """Those of some lanes of a walk, with their step sizes."""
+        crossing, blow_up = walk.crossing[:, lanes].T / eta[:, None], walk.blow_up[lanes] / eta
+        return cls(
+            crossing,
+            walk.highest[:, lanes].T,
+            walk.lost[:, lanes].T,
+            walk.share[:, lanes].T,
+            blow_up,
+            walk.time[lanes] / eta,
+        )
+
+
+class Verdict(NamedTuple):
+    """Of n instances; by concept unless it says otherwise.
+
+    crossing, error, trapped, undecided: as in ``stages.Stages``; doubt: why it is undecided;
+    after: whether a runaway that is not certain comes before; turning: whether it may turn into a
+    concept of larger signal; given_up: whether the integration was; by instance: coarse, whether
+    the step size is out of range, and blow_up with its error.
+    """
+
+    crossing: Floats
+    error: Floats
+    trapped: Booleans
+    undecided: Booleans
+    doubt: NDArray[np.int64]
+    after: Booleans
+    turning: Booleans
+    given_up: Booleans
+    coarse: Booleans
+    blow_up: Floats
+    blow_up_error: Floats
+
+
+def decide(given: Given, end: End, late: End, tolerance: Floats, dynamics: str) -> Verdict:
+    """Out of lanes of the highest order and of that below, which differ by the error."""
+    signal, eta = given.signal, given.eta
+    grows, above = signal > 0, given.levels >= 0.5
+    crossing = np.where(grows & above, 0.0, end.crossing)
+    trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
+    reach = eta * signal.max(axis=1) * np.maximum(1.0, given.eigenvalue)
+    coarse = (dynamics != "flow") & ~(reach <= LARGEST_STEP)
+    runs_away = np.isfinite(end.blow_up)[:, None]
+    given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
+    rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
+    rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.roundings, 2.0**53)
+    error = np.abs(crossing - late.crossing) + (tolerance[:, None] + rounding) / rate
+    if dynamics != "flow":
+        # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
+        order = ORDERS[dynamics][0]
+        error += reach[:, None] ** (order + 1) / (order + 2) / rate
+    error += np.where(runs_away & (crossing > end.last[:, None]), BETWEEN_STEPS, 0.0)
+    error = np.where(grows & above, 0.0, error)
+    turned_into, turning = _turns(given, trapped, dynamics)
+    doubt = np.full(trapped.shape, SURE)
+    if dynamics == "euler":
+        doubt[unlike] = DRIFTS
+    else:
+        doubt[turned_into] = TURNS
+        doubt[end.highest > PASSING] = PASSES
+        doubt[given.unresolved] = UNRESOLVED
+        doubt[~(trapped | unlike)] = SURE
+    undecided = doubt != SURE
+    uncertain = unlike.any(axis=1)
+    first = np.where(uncertain, np.fmin(end.blow_up, late.blow_up), math.inf)
+    after = np.isfinite(crossing) & (crossing > first[:, None]) & ~trapped
+    error[undecided | after | turning | given_up | np.isnan(error) & ~trapped] = math.inf
+    error[np.isnan(crossing) & runs_away] = np.nan
+    error[coarse[:, None] & grows] = math.inf
+    some = given_up.any(axis=1)
+    if some.any():
+        parts = (given.signal, given.matrix, given.log_scale, given.eta)
+        leading = closed_law(*(part[some] for part in parts), dynamics)
+        crossing[some] = np.where(given_up[some], leading, crossing[some])
+    crossing[trapped] = np.nan
+    error = np.where(trapped, np.where(undecided, math.inf, np.nan), error)
+    crossing = np.where(grows, crossing, np.where(above, 0.0, math.inf))
+    error[~grows] = np.nan
+    blow_up = np.where(uncertain, math.inf, end.blow_up)
+    finite = np.isfinite(blow_up)
+    with np.errstate(invalid="ignore"):
+        blow_up_error = np.where(finite, np.abs(blow_up - late.blow_up) + 1, math.inf)
+    return Verdict(
+        crossing,
+        error,
+        trapped,
+        undecided,
+        doubt,
+        after,
+        turning,
+        given_up,
+        coarse,
+        np.round(blow_up),
+        blow_up_error,
+    )
+
+
+def _turns(given: Given, trapped: Booleans, dynamics: str) -> tuple[Booleans, Booleans]:
+    """Whether one without component may be turned into, and which concept may turn into such.
+
+    Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0).
+    """
+    into, turning = np.zeros_like(trapped), np.zeros_like(trapped)
+    some = trapped.any(axis=1)
+    if dynamics == "euler" or not some.any():
+        return into, turning
+    d, lost, signal = trapped.shape[1], trapped[some], given.signal[some]
+    joined = (given.matrix[some] != 0) | np.eye(d, dtype=bool)
+    for _ in range(d.bit_length()):
+        joined = joined @ joined
+    smaller = (signal[:, None, :] > 0) & (signal[:, None, :] < signal[:, :, None])
+    pairs = joined & lost[:, :, None] & ~lost[:, None, :] & smaller
+    into[some], turning[some] = pairs.any(axis=2), pairs.any(axis=1)
+    return into, turning
