@@ -16,7 +16,7 @@ from numba import njit
 
 from swingby.theory.law import tape, walk
 from swingby.theory.law.coordinates import FIFTH, STAGES, THIRD
-from swingby.theory.law.modified import KIND
+from swingby.theory.law.modified import KIND, Flow
 from swingby.theory.law.vectors import (
     LANES,
     everywhere,
@@ -246,7 +246,7 @@ def _run(given: Walk, now: Walk, kind: int, code: Any, factors: Any, R: Any, slo
                 for j in range(d):
                     for lane in range(LANES):
                         R[_FREE * size + (i * d + j) * LANES + lane] = now.places[FREE, j, lane]
-            for i in range(8 * size):
+            for i in range(fields.shape[0]):
                 R[_FIELDS * size + i] = fields[i]
             take_slope(y, code, factors, R, speed, 0, d)
             changed = False
@@ -273,7 +273,7 @@ def walk_all(given: Walk, dynamics: str, order: int) -> None:
     """Walk to the end; places and numbers of `given` are then those of the end."""
     d, kind = given.y.shape[0], KIND[dynamics]
     code, factors, count = tape.tape_of(kind, order)
-    shapes = ((d, d + 2), (d, d + 2), (8, d, d), (3, d, d), (10, d), (8,))
+    shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (10, d), (8,))
     now = Walk(*(_aligned(*shape, LANES) for shape in shapes))
     registers = _aligned(count * d * d * LANES)
     slopes, new = _aligned(_SLOPES, d, d + 2, LANES), _aligned(d, d + 2, LANES)
