@@ -146,10 +146,7 @@ def announced(what: str) -> Iterator[None]:
 
 def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
     """The module of the steps of one trajectory."""
-    if d > steps.WRITTEN_OUT:
-        text = steps.any_size_source(dynamics)
-    else:
-        text = steps.single_source(d, dynamics, scaled=scaled)
+    text = steps.single_source(d, dynamics, scaled=scaled)
     arrays = "types.float64[::1]"
     typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
     made = text.replace("def ", "@compiled\ndef ").replace("def steps", "def plain_steps")
@@ -177,26 +174,22 @@ def compiled_steps(problem: Problem, *, scaled: bool, ahead: float) -> Callable[
     alone. Above they have not: there `ahead` decides, and not what was loaded before.
     """
     d, dynamics = len(problem.signal), problem.dynamics
+    predicted = ahead * steps.seconds_of_a_step(d, dynamics)
     if d > steps.WRITTEN_OUT:
-        worth = ahead * steps.seconds_of_a_step(d, dynamics) >= WORTH_ANY_SIZE
-        return _any_size(dynamics) if worth else None
+        if predicted < WORTH_ANY_SIZE:
+            return None
+        d, scaled = steps.WRITTEN_OUT + 1, True
     key = (d, dynamics, scaled)
-    if key in _loaded:
-        return _loaded[key]  # type: ignore[no-any-return]
-    seconds = max(_spent.get(key, 0.0), ahead * steps.seconds_of_a_step(d, dynamics))
-    if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
-        return None
-    if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
-        return None
-    text = single_text(d, dynamics, scaled=scaled)
-    _loaded[key] = load(text, f"steps of {dynamics} for d = {d}").steps
+    if key not in _loaded:
+        seconds = max(_spent.get(key, 0.0), predicted)
+        if d <= steps.WRITTEN_OUT:
+            if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
+                return None
+            if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
+                return None
+        text = single_text(d, dynamics, scaled=scaled)
+        _loaded[key] = load(text, f"steps of {dynamics}").steps
     return _loaded[key]  # type: ignore[no-any-return]
-
-
-@functools.cache
-def _any_size(dynamics: str) -> Any:
-    text = single_text(steps.WRITTEN_OUT + 1, dynamics, scaled=True)
-    return load(text, f"steps of {dynamics}").steps
 
 
 def block_of_steps(

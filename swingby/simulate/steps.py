@@ -51,13 +51,11 @@ def times(X, rates, squares, G, Z, Y):
  np.dot(G, Z, Y)
 """
 EULER = """
-  times(X, rates, squares, G, Z, Y)
   for i in range(d):
    for j in range(d):
     X[i, j] += G[i, j] - 0.5 * (Y[i, j] + Y[j, i])
 """
 GD = """
-  times(X, rates, squares, G, Z, Y)
   for i in range(d):
    for j in range(d):
     C[i, j] = rates[i] * X[i, j] - 0.5 * Y[i, j]
@@ -68,22 +66,17 @@ GD = """
     X[i, j] += (C[i, j] + C[j, i]) + (rates[j] * C[i, j] - 0.5 * Y[i, j])
     X[j, i] = X[i, j]
 """
-_STAGES = f"""
- table, K, h = np.array({plain.DOP853.tolist()}), np.empty((12, d, d)), 1.0 / parts
-"""
+_STAGES = f"table, K, h = np.array({plain.DOP853.tolist()}), np.empty((12, d, d)), 1.0 / parts"
 FLOW = """
   for part in range(parts):
    for stage in range(13):
-    C[:] = 0.0
+    C[:] = X
     for m in range(min(stage, 12)):
      factor = h * table[stage, m]
      if factor != 0.0:
       for i in range(d):
        for j in range(d):
         C[i, j] += factor * K[m, i, j]
-    for i in range(d):
-     for j in range(d):
-      C[i, j] += X[i, j]
     if stage < 12:
      times(C, rates, squares, G, Z, Y)
      for i in range(d):
@@ -169,6 +162,8 @@ def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
     start: the entries of X as a row of a block; rates: eta a; block takes a column for each step.
     """
     entries = range(d * (d + 1) // 2)
+    if d > WRITTEN_OUT:
+        return any_size_source(dynamics)
     given = [f"r{i} = rates[{i}]" for i in range(d)]
     given += [f"s{i} = squares[{i}]" for i in range(d) if scaled]
     rows, columns = (index.tolist() for index in pairs(d))
@@ -229,7 +224,7 @@ def steps(start, rates, squares, parts, block, count):
    e += 1
  {_STAGES if dynamics == "flow" else ""}
  for n in range(count):
-{body}
+  {"" if dynamics == "flow" else "times(X, rates, squares, G, Z, Y)"}{body}
   e = d
   for i in range(d):
    block[i, n] = X[i, i]
