@@ -27,6 +27,8 @@ from swingby.simulate.state import Floats, Problem
 #: Seconds of plain steps that pay for loading steps compiled before, where numba is imported and
 #: where it is not, and for compiling them.
 WORTH_LOADING, WORTH_IMPORTING, WORTH_COMPILING = 0.03, 0.4, 1.5
+#: The same for steps of any d, which are compiled once for all d.
+WORTH_ANY_SIZE = 0.05
 #: Seconds after which the terminal is told what takes so long.
 SILENT = 2.0
 
@@ -147,9 +149,7 @@ def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
     text = steps.single_source(d, dynamics, scaled=scaled)
     arrays = "types.float64[::1]"
     typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
-    made = text.replace("def slope", "@compiled\ndef slope").replace(
-        "def steps", "@compiled\ndef plain_steps"
-    )
+    made = text.replace("def ", "@compiled\ndef ").replace("def steps", "def plain_steps")
     # Products below the float range are 0: as subnormal numbers they take ten times as long.
     return f"""{made}
 @njit({typed}, cache=True, nogil=True, error_model="numpy")
@@ -170,19 +170,25 @@ def is_on_disk(d: int, dynamics: str, *, scaled: bool) -> bool:
 def compiled_steps(problem: Problem, *, scaled: bool, ahead: float) -> Callable[..., None] | None:
     """The compiled steps of one trajectory, or None where `ahead` steps do not pay for them.
 
-    They have the bits of the plain ones, so which are taken is a question of time alone.
+    Up to d = 8 they have the bits of the plain ones, so which are taken is a question of time
+    alone. Above they have not: there `ahead` decides, and not what was loaded before.
     """
     d, dynamics = len(problem.signal), problem.dynamics
+    predicted = ahead * steps.seconds_of_a_step(d, dynamics)
+    if d > steps.WRITTEN_OUT:
+        if predicted < WORTH_ANY_SIZE:
+            return None
+        d, scaled = steps.WRITTEN_OUT + 1, True
     key = (d, dynamics, scaled)
-    if key in _loaded or d > steps.WRITTEN_OUT:
-        return _loaded.get(key)
-    seconds = max(_spent.get(key, 0.0), ahead * steps.seconds_of_a_step(d, dynamics))
-    if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
-        return None
-    if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
-        return None
-    text = single_text(d, dynamics, scaled=scaled)
-    _loaded[key] = load(text, f"steps of {dynamics} for d = {d}").steps
+    if key not in _loaded:
+        seconds = max(_spent.get(key, 0.0), predicted)
+        if d <= steps.WRITTEN_OUT:
+            if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
+                return None
+            if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
+                return None
+        text = single_text(d, dynamics, scaled=scaled)
+        _loaded[key] = load(text, f"steps of {dynamics}").steps
     return _loaded[key]  # type: ignore[no-any-return]
 
 

@@ -52,7 +52,9 @@ def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
     _peaks(state, block, high, low, before)
     if problem.point.any():
         # So few that BLAS uses one thread.
-        size = max(16, BLAS_ALONE // (len(block) * len(problem.signal)))
+        d = len(problem.signal)
+        size = BLAS_ALONE // (len(block) * d) if d <= 8 else BLAS_ALONE // (16 * d)
+        size = max(16, size)
         for first in range(0, count, size):
             part = block[:, first : first + size]
             steps = before + 1 + first
@@ -103,17 +105,17 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
     waiting = (state.suppressed[rows, columns] < 0) & (best > 0)
     # Where all are of one sign, the smallest size says whether one has fallen to half.
     least = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
-    for e in np.flatnonzero((size > best) | (waiting & (least <= 0.5 * best))).tolist():
-        i, j, sizes, first = rows[e], columns[e], np.abs(block[d + e]), 0
-        if size[e] > best[e]:
-            first = int(sizes.argmax())
-            best[e] = sizes[first]
-            state.peak[i, j], state.peak_step[i, j] = block[d + e, first], before + 1 + first
-            state.suppressed[i, j] = -1
-        fallen = sizes[first:] <= 0.5 * best[e]
-        at = int(fallen.argmax())
-        if fallen[at]:
-            state.suppressed[i, j] = before + 1 + first + at
+    chosen = np.flatnonzero((size > best) | (waiting & (least <= 0.5 * best)))
+    rows, columns, grown = rows[chosen], columns[chosen], (size > best)[chosen]
+    sizes = np.abs(block[d + chosen])
+    first = np.where(grown, sizes.argmax(axis=1), 0)
+    i, j, new = rows[grown], columns[grown], first[grown]
+    state.peak[i, j], state.peak_step[i, j] = block[d + chosen[grown], new], before + 1 + new
+    state.suppressed[i, j] = -1
+    fallen = sizes <= 0.5 * np.maximum(best, size)[chosen, None]
+    fallen &= np.arange(block.shape[1]) >= first[:, None]
+    found = fallen.any(axis=1)
+    state.suppressed[rows[found], columns[found]] = before + 1 + fallen[found].argmax(axis=1)
 
 
 def losses(problem: Problem, state: State, block: Floats) -> Floats:
@@ -121,10 +123,13 @@ def losses(problem: Problem, state: State, block: Floats) -> Floats:
     d = len(problem.signal)
     rows, columns = pairs(d)
     values = problem.point[:, None] * state.weight
-    given = np.zeros((d, len(block)))
-    given[columns, np.arange(len(block))] = values[rows, columns]
-    given[rows, np.arange(len(block))] = values[columns, rows]
-    residual = given @ block
+    if d > 8:
+        residual = (values.T[:, None] @ block[places(d)])[:, 0]
+    else:
+        given = np.zeros((d, len(block)))
+        given[columns, np.arange(len(block))] = values[rows, columns]
+        given[rows, np.arange(len(block))] = values[columns, rows]
+        residual = given @ block
     residual -= problem.point[:, None]
     np.square(residual, out=residual)
     return np.asarray(0.5 * residual.sum(axis=0))

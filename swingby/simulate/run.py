@@ -32,6 +32,7 @@ from swingby.simulate.observe import (
 from swingby.simulate.outcome import extrema, judge, level_array, peaks
 from swingby.simulate.result import Run, needs_last_step, record_steps
 from swingby.simulate.state import (
+    AHEAD,
     BLOCK_ENTRIES,
     DIVERGED,
     EXCEEDED,
@@ -186,7 +187,8 @@ def simulate(
         # The spacing of the records depends on where the run ends: once more, now knowing it.
         # A run that left the float range did so in the step after the last one that it kept.
         reached = int(state.counters[STEP]) + int(state.counters[DIVERGED] >= 0)
-        state = make_state(initial, point)
+        ahead, state = state.counters[AHEAD], make_state(initial, point)
+        state.counters[AHEAD] = ahead
         kept = make_record(record_steps(record, max(reached, 1)), task.dim)
         _advance(problem, state, kept, reached, skip=skip, rest=False)
     spent = "the steps asked for" if asked is not None else "the most steps allowed"
@@ -250,6 +252,9 @@ def advance(
     counters, d = state.counters, len(problem.signal)
     keeps_psd = MAPS[problem.dynamics].keeps_psd
     if not counters[STARTED]:
+        # As predicted, unless an earlier run to the same end has settled it.
+        predicted = min(last, _steps_ahead(problem)) if skip else last
+        counters[AHEAD] = counters[AHEAD] or math.ceil(predicted)
         _begin(problem, state, record, keeps_psd=keeps_psd)
     before = int(counters[STEP])
     if before >= last:
@@ -268,7 +273,7 @@ def advance(
     if skip:
         longest = min(longest, int(counters[WAIT]))
     count = min(longest, last - before)
-    block = _steps(problem, state, count, last if not skip else before + _steps_ahead(problem))
+    block = _steps(problem, state, count)
     code, count = GOES_ON, block.shape[1]
     finite = finite_steps(state, block)
     if finite < count:
@@ -312,10 +317,10 @@ def _observe_now(problem: Problem, state: State) -> None:
     observe(problem, state, block, int(state.counters[STEP]) - 1)
 
 
-def _steps(problem: Problem, state: State, count: int, until: float) -> Floats:
+def _steps(problem: Problem, state: State, count: int) -> Floats:
     """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
     parts = parts_of_a_step(problem, state)
-    ahead = max(count, until - int(state.counters[STEP]))
+    ahead = int(state.counters[AHEAD])
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
         count = min(count, max(16, int(300 / max(1e-300, float(problem.growth[0].max())))))
@@ -336,7 +341,7 @@ def _steps(problem: Problem, state: State, count: int, until: float) -> Floats:
 def _steps_ahead(problem: Problem) -> float:
     """About the steps that a run with jumps computes: up and down once for every concept."""
     rates = np.diag(problem.growth[0]).astype(np.float64)
-    return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else 0.0
+    return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else float(LONGEST_BLOCK)
 
 
 def _write(state: State, record: Record, block: Floats, before: int) -> None:

@@ -50,7 +50,8 @@ MOST_EXECUTED = 50_000_000
 #: Entries that a block of steps holds, about: what fits into the second cache.
 BLOCK_ENTRIES = 2**17
 
-#: Places in State.counters; a step of -1 means "not yet". WAIT: steps until a jump is tried again.
+#: Places in State.counters; a step of -1 means "not yet". WAIT: steps until a jump is tried again;
+#: AHEAD: steps that the run is predicted to compute, at its start.
 (
     STEP,
     EXECUTED,
@@ -68,7 +69,8 @@ BLOCK_ENTRIES = 2**17
     STARTED,
     WAIT,
     LANDED,
-) = range(16)
+    AHEAD,
+) = range(17)
 
 
 class Problem(NamedTuple):
@@ -188,7 +190,7 @@ def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -
     swing = (
         SMALLEST_SWING * 0.5 * float(((float_matrix_of(X, exponent) @ point - point) ** 2).sum())
     )
-    counters = np.zeros(16, dtype=np.int64)
+    counters = np.zeros(17, dtype=np.int64)
     for at in (PSD_LOST, PSD_CONCEPT, EXCEEDED, DIVERGED, SETTLED):
         counters[at] = -1
     return State(

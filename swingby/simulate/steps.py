@@ -9,9 +9,9 @@ With :math:`g_{ij} = \eta (a_i + a_j) w_{ij}`, :math:`y_{ij} = \sum_k g_{ik} w_{
 
 which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. A text is made from d and flags alone,
 and is compiled (:mod:`.compiled`) or run as it is: a single run has the same bits either way, and
-those of :mod:`.plain`. A tile holds :data:`LANES` trajectories, a row of it one number of each; its
-texts have the loop over lanes innermost and no branch in it, so that it becomes vector
-instructions.
+those of :mod:`.plain`. Above d = 8 one text of loops and BLAS serves every d, to rounding. A tile
+holds :data:`LANES` trajectories, a row of it one number of each; its texts have the loop over lanes
+innermost and no branch in it, so that it becomes vector instructions.
 """
 
 from __future__ import annotations
@@ -38,6 +38,52 @@ LANES = 32
 REACH = 0.08
 #: Most of them in a step.
 MOST_PARTS = 1e6
+
+
+#: One step of each map for any d, in loops. Y is G W, the squares in the right factor.
+SLOPE = """
+def times(X, rates, squares, G, Z, Y):
+ d = len(X)
+ for i in range(d):
+  for j in range(d):
+   G[i, j] = (rates[i] + rates[j]) * X[i, j]
+   Z[i, j] = squares[i] * X[i, j]
+ np.dot(G, Z, Y)
+"""
+EULER = """
+  for i in range(d):
+   for j in range(d):
+    X[i, j] += G[i, j] - 0.5 * (Y[i, j] + Y[j, i])
+"""
+GD = """
+  for i in range(d):
+   for j in range(d):
+    C[i, j] = rates[i] * X[i, j] - 0.5 * Y[i, j]
+    Z[i, j] = squares[i] * G[i, j]
+  np.dot(C, Z, Y)
+  for i in range(d):
+   for j in range(i, d):
+    X[i, j] += (C[i, j] + C[j, i]) + (rates[j] * C[i, j] - 0.5 * Y[i, j])
+    X[j, i] = X[i, j]
+"""
+_STAGES = f"table, K, h = np.array({plain.DOP853.tolist()}), np.empty((12, d, d)), 1.0 / parts"
+FLOW = """
+  for part in range(parts):
+   for stage in range(13):
+    C[:] = X
+    for m in range(min(stage, 12)):
+     factor = h * table[stage, m]
+     if factor != 0.0:
+      for i in range(d):
+       for j in range(d):
+        C[i, j] += factor * K[m, i, j]
+    if stage < 12:
+     times(C, rates, squares, G, Z, Y)
+     for i in range(d):
+      for j in range(d):
+       K[stage, i, j] = G[i, j] - 0.5 * (Y[i, j] + Y[j, i])
+   X[:] = C
+"""
 
 
 @dataclass(frozen=True)
@@ -116,6 +162,8 @@ def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
     start: the entries of X as a row of a block; rates: eta a; block takes a column for each step.
     """
     entries = range(d * (d + 1) // 2)
+    if d > WRITTEN_OUT:
+        return any_size_source(dynamics)
     given = [f"r{i} = rates[{i}]" for i in range(d)]
     given += [f"s{i} = squares[{i}]" for i in range(d) if scaled]
     rows, columns = (index.tolist() for index in pairs(d))
@@ -158,6 +206,31 @@ def steps(start, rates, squares, parts, block, count):
      slope(y, rates, squares, K, stage)
    x[:] = y
   block[:, n] = x
+"""
+
+
+def any_size_source(dynamics: str) -> str:
+    """The text of the same steps for any d: loops, and products by BLAS."""
+    body = {"euler": EULER, "gd": GD, "flow": FLOW}[dynamics]
+    return f"""{SLOPE}
+def steps(start, rates, squares, parts, block, count):
+ d = len(rates)
+ X, G, Z, C, Y = {", ".join(["np.empty((d, d))"] * 5)}
+ e = d
+ for i in range(d):
+  X[i, i] = start[i]
+  for j in range(i + 1, d):
+   X[i, j] = X[j, i] = start[e]
+   e += 1
+ {_STAGES if dynamics == "flow" else ""}
+ for n in range(count):
+  {"" if dynamics == "flow" else "times(X, rates, squares, G, Z, Y)"}{body}
+  e = d
+  for i in range(d):
+   block[i, n] = X[i, i]
+   for j in range(i + 1, d):
+    block[e, n] = X[i, j]
+    e += 1
 """
 
 
@@ -248,4 +321,6 @@ def seconds_of_a_step(d: int, dynamics: str) -> float:
     """About what a plain step takes."""
     if dynamics == "flow":
         return 1.5e-4
-    return 4e-7 * d**2 if d <= TEXT_UP_TO else 1e-5 + 1e-8 * d**2
+    if d <= TEXT_UP_TO:
+        return 4e-7 * d**2
+    return (2e-5 if dynamics == "gd" and d > WRITTEN_OUT else 1e-5) + 1e-8 * d**2

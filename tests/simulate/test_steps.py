@@ -86,6 +86,22 @@ def test_compiled_and_plain_steps_have_the_same_bits(d: int, dynamics: str, scal
     assert np.array_equal(X[pairs(d)], block[:, -1])
 
 
+@pytest.mark.parametrize("d", [9, 16, 40])
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_compiled_steps_of_any_d_are_the_plain_ones(d: int, dynamics: str, scaled: bool) -> None:
+    """Above d = 8 one text serves all d, and the length of the run alone says whether it does."""
+    signal, W0 = _start(d)
+    state = make_state(initial_matrix(W0, d), np.ones(d), scaled=scaled)
+    problem = make_problem(signal, ETA, dynamics, np.ones(d))
+    parts = parts_of_a_step(problem, state)
+    kernel = compiled_steps(problem, scaled=scaled, ahead=1e12)
+    block = run_kernel(kernel, problem, state.X, state.square, parts, 50).copy()
+    plain = plain_steps(problem, state.X, state.square, parts, 50)
+    assert np.abs(block - plain).max() <= 1e-12 * np.abs(plain).max()
+    assert compiled_steps(problem, scaled=scaled, ahead=50) is None
+
+
 @pytest.mark.parametrize("d", [1, 2, 5, 16, 24, 25, 40, 96, 97])
 @pytest.mark.parametrize("lost", [0, 7, 8, 13, 15, 16])
 def test_first_negative_pivot(d: int, lost: int) -> None:
