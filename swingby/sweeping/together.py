@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Largest d of runs in lanes, as in :mod:`swingby.simulate.lanes`.
 LARGEST_RUN = 8
-#: Largest d of predictions in lanes, as in :mod:`swingby.verify.batched`.
-LARGEST_PREDICTION = 6
 #: From this eta a on, no descents are predicted for steps that are not those of the flow.
 COARSE = Fraction(1, 2)
 
@@ -175,7 +173,7 @@ def foresee_together(given: list[Given]) -> dict[int, Swing]:
 
 
 def predict_together(given: list[Given]) -> dict[int, Law]:
-    """The stage law of the points that the batched law takes.
+    """The stage law of all points but those that it refuses.
 
     Parameters
     ----------
@@ -191,9 +189,7 @@ def predict_together(given: list[Given]) -> dict[int, Law]:
     found: dict[int, Law] = {}
 
     def group_of(one: Given) -> Hashable:
-        point = one.point
-        fits = 1 < point.dimension <= LARGEST_PREDICTION
-        return (point.dimension, point.dynamics) if fits else None
+        return (one.point.dimension, one.point.dynamics)
 
     def predict(group: list[Given]) -> None:
         batch = predict_batch(

@@ -1,26 +1,36 @@
 """predict_swing_batch: descents of the test loss and transient entries of many W(0) at once.
 
-The composite W(t) of the stage law (:mod:`swingby.theory.law.stages`) is followed in compiled code from
-one stage to the next; nothing is run. Its correction is integrated until it converges, where the
-scalar law stops after at most four sweeps, so for the flow the curve is exact to rounding of the
-quadrature, and for euler and gd its error is that of the finite step.
+W(t) of the stage law (:mod:`swingby.theory.law.stages`) is followed in compiled lanes until it is at
+rest, and looked at between any two steps of the integration; nothing is run.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from swingby.errors import InvalidInput
+from swingby.simulate.events import turning_points
+from swingby.simulate.state import SMALLEST_SWING
 from swingby.theory.growth import require_dynamics
-from swingby.verify.batched.curve_arguments import read_arguments
+from swingby.theory.law.coordinates import between
+from swingby.theory.law.many import Path, paths, prepare
+from swingby.theory.law.pivots import allowed_errors
+from swingby.theory.law.verdict import TOLERANCES, Given, Verdict
 from swingby.verify.curves import LOSS_SWING
+from swingby.verify.predict_batch import (
+    check_instances,
+    common_shape,
+    read_arguments,
+    read_array,
+    spread,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from swingby.verify.batched.curve import Found
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -30,6 +40,16 @@ if TYPE_CHECKING:
 LARGEST_MARGIN = 100.0
 #: A larger error of a decisive size, as a logarithm, is no smaller doubt.
 _LARGEST_ERROR = 50.0
+#: Decisive sizes this near to the threshold, as a ratio, make `needed_margin`.
+_NEAR = 10.0
+#: W has run away when the loss is so many times that of W(0).
+_GONE = 1e3
+#: Tolerance of the integration, as in the stage law.
+_TOLERANCE = 1e-3
+#: Looks at W in every step of the integration.
+_LOOKS = 12
+#: Entries of W of all instances that are followed together.
+_TOGETHER = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,13 +66,13 @@ class BatchSwing:
         How often the test loss descends by the threshold; -1 where undecided. Where W runs away,
         the descents before.
     least_descents, most_descents : ndarray of int, shape (...)
-        The number if every decisive size is off by `needed_margin`; -1 outside the range of the
-        law.
+        The number if every decisive size is off by its error; -1 outside the range of the law.
     swing_margin : ndarray of shape (...)
         The smallest ratio by which a decisive size exceeds or misses the threshold, at least 1
         and at most 100; nan outside the range of the law.
     needed_margin : ndarray of shape (...)
-        The ratio up to which a decisive size may be wrong, an error bar for 99 % of them.
+        The ratio up to which a decisive size within a factor 10 of the threshold may be wrong: by
+        the difference of the orders 3 and 2 in the step size, by sampling and by tolerances.
     transient : ndarray of shape (...)
         Largest :math:`|w_{ij}|` over time, i and j different: the size of the swing; inf where W
         runs away, nan outside the range of the law.
@@ -61,11 +81,9 @@ class BatchSwing:
     diverges : ndarray of bool, shape (...)
         Where a negative pivot makes W run away (euler only).
     undecided : ndarray of bool, shape (...)
-        Where `swing_margin` is below `needed_margin`, or the law is out of its range: it is open
-        whether a concept is trapped, eta a_max is at least 1/2 (euler, gd), the largest eigenvalue
-        of W(0) is at least 0.95, or W(0) is not positive semidefinite (gd, flow).
-    scalar : ndarray of bool, shape (...)
-        Which instances the scalar law has started, a millisecond for each.
+        Where `least_descents` and `most_descents` differ, or the law is out of its range: it is
+        open whether a concept is trapped, eta a_max is above 1/2 (euler, gd), or W(0) is not
+        positive semidefinite (gd, flow).
     """
 
     dynamics: str
@@ -78,7 +96,6 @@ class BatchSwing:
     entry: Integers
     diverges: Booleans
     undecided: Booleans
-    scalar: Booleans
 
     @property
     def swing_by(self) -> Booleans:
@@ -153,7 +170,7 @@ def predict_swing_batch(
 
     References
     ----------
-    Sec. 4.2.2 and App. E.1 for the descents; the law is ours (:mod:`swingby.theory.odds`).
+    Sec. 4.2.2 and App. E.1 for the descents; the law is ours (:mod:`swingby.theory.law`).
 
     Examples
     --------
@@ -163,47 +180,199 @@ def predict_swing_batch(
     ([2, 1], [0.031, 0.0])
     """
     require_dynamics(dynamics)
-    given = read_arguments(signal, W0, eta, test_point, omega, log_scale, swing)
-    # numba takes 0.4 s to import, so only a call pays for it.
-    from swingby.verify.batched.curve import batched_curve
-
-    parts: list[dict[str, NDArray[Any]]] = []
-    for piece in given.pieces():
-        found = batched_curve(
-            piece["signal"],
-            piece["W0"],
-            piece["eta"],
-            piece["log_scale"],
-            piece["test_point"],
-            piece["swing"],
-            dynamics,
-        )
-        parts.append(_judge(found))
+    values = read_arguments(signal, W0, eta, omega, log_scale)
+    values["swing"] = read_array(swing, "swing")
+    if not (values["swing"] >= SMALLEST_SWING).all():
+        raise InvalidInput("swing", float(values["swing"].min()), f"must be at least {SMALLEST_SWING}")
+    # The length of a test point changes no ratio of losses, so sqrt(s) is left out.
+    point = np.sqrt(values["signal"])
+    if test_point is not None:
+        point = read_array(test_point, "test_point", "Sec. 2.1")
+    values["test_point"] = point
+    shape, d = common_shape(values), values["signal"].shape[-1]
+    length = np.abs(point).max(axis=-1, keepdims=True, initial=0.0)
+    if test_point is not None and not (length > 0).all():
+        raise InvalidInput("test_point", "the zero vector", "must not be zero", "Sec. 2.1")
+    flat = {name: spread(array, name, shape, d) for name, array in values.items()}
+    check_instances(flat, shape)
+    together, count = max(_TOGETHER // d**2, 1), math.prod(shape)
+    parts = []
+    with np.errstate(all="ignore"):
+        for first in range(0, max(count, 1), together):
+            piece = {name: array[first : first + together] for name, array in flat.items()}
+            parts.append(_foresee(**piece, dynamics=dynamics))
     fields = {
-        name: np.concatenate([part[name] for part in parts]).reshape(given.shape + values.shape[1:])
-        for name, values in parts[0].items()
+        name: np.concatenate([part[name] for part in parts]).reshape(shape + array.shape[1:])
+        for name, array in parts[0].items()
     }
     return BatchSwing(dynamics=dynamics, **fields)
 
 
-def _judge(found: Found) -> dict[str, NDArray[Any]]:
-    """Counts and margins from decisive sizes."""
-    sizes, needed = found.sizes, np.exp(np.minimum(found.error, _LARGEST_ERROR))[:, None]
-    with np.errstate(all="ignore"):
-        ratios = np.fmax(sizes, 1 / sizes)
-        counts = [(sizes >= level).sum(axis=1) for level in (1.0, needed, 1 / needed)]
-    margin = np.fmin(np.fmin.reduce(ratios, axis=1), LARGEST_MARGIN)
-    count, least, most = (np.where(found.outside, -1, values) for values in counts)
-    undecided = found.outside | (least < most)
-    return {
-        "descents": np.where(undecided, -1, count),
-        "least_descents": least,
-        "most_descents": most,
-        "swing_margin": np.where(found.outside, np.nan, margin),
-        "needed_margin": needed[:, 0],
-        "transient": found.transient,
-        "entry": found.entry,
-        "diverges": found.diverges,
-        "undecided": undecided,
-        "scalar": found.scalar,
+def _foresee(
+    signal: Floats,
+    W0: Floats,
+    eta: Floats,
+    log_scale: Floats,
+    swing: Floats,
+    test_point: Floats,
+    dynamics: str,
+) -> dict[str, NDArray[Any]]:
+    """The fields of some instances."""
+    given, starts = prepare(signal, W0, eta, log_scale, dynamics)
+    point = test_point / np.abs(test_point).max(axis=1, keepdims=True)
+    # So that logarithms of pivots are wrong by less than what counts of the loss.
+    share = np.minimum(_TOLERANCE, 1e-3 * swing / (eta * signal.max(axis=1)))
+    verdict, walked = paths(given, starts, share, 1e-2 * swing, dynamics)
+    curves = [_look(given, point, path, entries=path is walked[0]) for path in walked]
+    threshold = swing * curves[0].first
+    # The curve is off by the tolerance, and a run sees it at whole steps only.
+    blur = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0) / swing
+    miss = 0.5 * (eta * signal.max(axis=1)) ** 2
+    n = len(eta)
+    found = {
+        "descents": np.empty(n, dtype=np.int64),
+        "least_descents": np.empty(n, dtype=np.int64),
+        "most_descents": np.empty(n, dtype=np.int64),
+        "swing_margin": np.empty(n),
+        "needed_margin": np.empty(n),
+        "transient": curves[0].transient,
+        "entry": curves[0].entry,
+        "diverges": np.isfinite(verdict.blow_up),
+        "undecided": _outside(given, verdict, dynamics),
     }
+    outside = found["undecided"].copy()
+    for k in range(n):
+        sizes = curves[0].sizes(k, threshold[k])
+        error = 2 * blur[k] / sizes + miss[k]
+        for curve, every in ((curves[-1], 1), (curves[0], 2)):
+            error = error + _apart(sizes, curve.sizes(k, threshold[k], every))
+        _count(found, k, sizes, np.minimum(error, _LARGEST_ERROR))
+    for name, value in (("least_descents", -1), ("most_descents", -1), ("swing_margin", np.nan)):
+        found[name][outside] = value
+    found["transient"] = np.where(found["diverges"], math.inf, found["transient"])
+    found["transient"][outside] = np.nan
+    found["diverges"] &= ~outside
+    found["undecided"] |= found["least_descents"] < found["most_descents"]
+    found["descents"][found["undecided"]] = -1
+    return found
+
+
+def _outside(given: Given, verdict: Verdict, dynamics: str) -> Booleans:
+    """Where the law says nothing."""
+    doubt = verdict.undecided | verdict.after | verdict.turning | verdict.given_up
+    outside = verdict.coarse | doubt.any(axis=1)
+    if dynamics != "euler":
+        outside = outside | (given.sign < 0).any(axis=1)
+    return np.asarray(outside)
+
+
+def _apart(sizes: Floats, others: Floats) -> Floats:
+    """Differences of logarithms of decisive sizes, in descending order; what is missing is small."""
+    filled = np.full(len(sizes), 1 / LARGEST_MARGIN)
+    filled[: len(others)] = others[: len(sizes)]
+    return np.abs(np.log(sizes / filled))
+
+
+def _count(found: dict[str, NDArray[Any]], k: int, sizes: Floats, error: Floats) -> None:
+    """Counts and margins of one instance from decisive sizes in units of the threshold."""
+    logs = np.log(sizes)
+    found["descents"][k] = (logs >= 0).sum()
+    found["least_descents"][k] = (logs - error >= 0).sum()
+    found["most_descents"][k] = (logs + error >= 0).sum()
+    found["swing_margin"][k] = min(math.exp(np.abs(logs).min(initial=50.0)), LARGEST_MARGIN)
+    near = np.abs(logs) <= math.log(_NEAR)
+    found["needed_margin"][k] = math.exp(error[near].max(initial=0.0))
+
+
+class _Curve(NamedTuple):
+    """The loss of n instances at all looks, one instance after the other from `begins` on.
+
+    first: the loss of W(0); transient and entry as in :class:`BatchSwing`.
+    """
+
+    begins: Integers
+    times: Floats
+    loss: Floats
+    first: Floats
+    transient: Floats
+    entry: Integers
+
+    def sizes(self, k: int, threshold: float, every: int = 1) -> Floats:
+        """Decisive sizes of one instance in units of the threshold, descending, without small ones."""
+        part = slice(self.begins[k], self.begins[k + 1])
+        loss, times = self.loss[part][::every], self.times[part][::every]
+        gone = np.flatnonzero(~(loss < _GONE * self.first[k]))
+        loss = loss[: gone[0]] if len(gone) else loss
+        seen = turning_points(_extrema(times[: len(loss)], loss), threshold / LARGEST_MARGIN)
+        found = np.array(decisive([point.value for point in seen])) / threshold
+        return np.sort(found[found > 1 / LARGEST_MARGIN])[::-1]
+
+
+def _look(given: Given, point: Floats, path: Path, *, entries: bool) -> _Curve:
+    """Test loss and largest entries along a path."""
+    n, d = given.signal.shape
+    share = np.arange(_LOOKS + 1) / _LOOKS
+    y = between(path.forms, share).reshape(-1, d, d + 2)
+    instance = np.repeat(path.instance, _LOOKS + 1)
+    concept = np.repeat(path.concept, _LOOKS + 1, axis=0)
+    times = (path.time[:, None] + path.size[:, None] * share).ravel()
+    root = np.exp(y[:, :, 0] / 2)[:, :, None] * y[:, :, 2:]
+    W = (root * y[:, None, :, 1]) @ root.swapaxes(1, 2)
+    x = np.take_along_axis(point[instance], concept, axis=1)
+    loss = ((np.einsum("nij,nj->ni", W, x) - x) ** 2).sum(axis=1) / 2
+    start = given.matrix * np.exp(np.minimum(given.log_scale, 700.0))[:, None, None]
+    first = ((np.einsum("nij,nj->ni", start, point) - point) ** 2).sum(axis=1) / 2
+    begins = np.searchsorted(instance, np.arange(n + 1))
+    transient, entry = np.zeros(n), np.full((n, 2), -1)
+    if not entries:
+        return _Curve(begins, times, loss, first, transient, entry)
+    W[:, range(d), range(d)] = 0
+    size = np.abs(W).reshape(len(W), d * d)
+    for k in range(n):
+        part = slice(begins[k], begins[k + 1])
+        if begins[k] == begins[k + 1] or not size[part].any():
+            continue
+        look, pair = divmod(int(np.nanargmax(size[part])), d * d)
+        near = slice(begins[k] + max(look - 2, 0), min(begins[k] + look + 3, begins[k + 1]))
+        levels = _extrema(times[near], size[near, pair])
+        transient[k] = max(max(levels), size[begins[k] + look, pair])
+        entry[k] = sorted(concept[begins[k] + look][list(divmod(pair, d))])
+    return _Curve(begins, times, loss, first, transient, entry)
+
+
+def _extrema(times: Floats, values: Floats) -> list[float]:
+    """First and last value, and between them the vertices of the parabolas through every turn."""
+    if not len(values):
+        return [0.0]
+    # Where two steps meet there are two looks at one time.
+    new = np.append(True, (np.diff(values) != 0) & (np.diff(times) > 0))
+    times, values = times[new], values[new]
+    rise, time = np.diff(values), np.diff(times)
+    turn = np.flatnonzero(rise[:-1] * rise[1:] < 0)
+    before, after, up, down = time[turn], time[turn + 1], rise[turn], rise[turn + 1]
+    slope = (up / before * after + down / after * before) / (before + after)
+    bend = (down / after - up / before) / (before + after)
+    limit = np.maximum(np.abs(up), np.abs(down))
+    vertex = values[turn + 1] + np.clip(-0.25 * slope * slope / bend, -limit, limit)
+    found: list[float] = [values[0], *vertex.tolist(), values[-1]]
+    return found
+
+
+def decisive(extrema: list[float]) -> list[float]:
+    """Sizes at which the number of descents of a zigzag changes, ascending.
+
+    Taking away the smallest leg, again and again, lowers the number of descents by one at these:
+    at a threshold s the series has as many descents as there are decisive sizes of at least s.
+    """
+    left, found = list(extrema), []
+    while len(left) > 1:
+        legs = [abs(b - a) for a, b in zip(left[:-1], left[1:], strict=True)]
+        at = legs.index(min(legs))
+        inner = 0 < at < len(legs) - 1
+        if inner or left[at] > left[at + 1]:
+            found.append(legs[at])
+        if inner:
+            del left[at : at + 2]
+        else:
+            del left[at + 1 if at else 0]
+    return found

@@ -1,4 +1,4 @@
-"""predict_batch against the scalar law, instance by instance; its shapes, and what it refuses."""
+"""predict_batch against the law of each instance and runs; its shapes, and what it refuses."""
 
 import math
 from fractions import Fraction
@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
+from swingby.simulate.batch import simulate_batch
+from swingby.theory.growth import growth_rates
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
-from swingby.verify.batched.law import exponential
 from swingby.verify.predict_batch import predict_batch
 
 DYNAMICS = ("euler", "gd", "flow")
-#: Largest relative difference from the scalar law.
-CROSSING, ERROR = 1e-9, 1e-6
+#: Largest difference from the law alone in steps, and beside that as a share of the error bar.
+CROSSING, SHARE = 1e-3, 1e-2
 
 
 def starts(count, d, seed, low=1e-8, high=1e-3, closest=1.3, farthest=4.0):
@@ -33,94 +34,87 @@ def starts(count, d, seed, low=1e-8, high=1e-3, closest=1.3, farthest=4.0):
     return signal, (W0 + W0.swapaxes(1, 2)) / 2, rng.uniform(0.002, 0.05, count)
 
 
-def alone(a, W, eta, dynamics, *, scale=Fraction(1), sweeps=None):
-    """The scalar law, results in the user's order."""
+def alone(a, W, eta, dynamics, *, scale=Fraction(1)):
+    """The law of one instance."""
     order = np.argsort(-a, kind="stable")
     task = SIMTask.from_signal(a[order].tolist())
     start = Initial(W[np.ix_(order, order)], scale)
-    found = stage_law(task, start, Fraction(float(eta)), dynamics, sweeps=sweeps)
-    back = np.argsort(order)
-    return [part[back] for part in (found.crossing, found.error, found.trapped, found.undecided)]
+    return stage_law(task, start, Fraction(float(eta)), dynamics), np.argsort(order)
 
 
-def agree(batch, given, dynamics, *, scales=None, sweeps=None):
-    """Assert agreement on every instance; how many of them the scalar law did not do itself."""
+def agree(batch, given, dynamics, *, scales=None):
+    """Assert agreement on every instance."""
     for place, (a, W, eta) in enumerate(zip(*given, strict=True)):
-        scale = Fraction(1) if scales is None else exponential(float(scales[place]))
-        expected = alone(a, W, eta, dynamics, scale=scale, sweeps=sweeps)
-        crossing, error, trapped, undecided = expected
-        assert batch.trapped[place].tolist() == trapped.tolist(), place
-        assert batch.undecided[place].tolist() == undecided.tolist(), place
-        np.testing.assert_allclose(
-            batch.crossing[place], crossing, rtol=CROSSING, err_msg=str(place)
-        )
-        np.testing.assert_allclose(batch.error[place], error, rtol=ERROR, err_msg=str(place))
-    return int((~batch.scalar).sum())
+        scale = Fraction(1) if scales is None else scales[place]
+        law, back = alone(a, W, eta, dynamics, scale=scale)
+        assert batch.trapped[place].tolist() == law.trapped[back].tolist(), place
+        assert batch.undecided[place].tolist() == law.undecided[back].tolist(), place
+        mine, its = batch.crossing[place], law.crossing[back]
+        assert np.isnan(mine).tolist() == np.isnan(its).tolist(), place
+        assert np.isinf(mine).tolist() == np.isinf(its).tolist(), place
+        finite = np.isfinite(its)
+        bar, its_bar = batch.error[place], law.error[back]
+        assert np.isfinite(bar).tolist() == np.isfinite(its_bar).tolist(), place
+        assert np.isnan(bar).tolist() == np.isnan(its_bar).tolist(), place
+        off = np.abs(mine[finite] - its[finite])
+        # A pivot that the drift nearly cancels magnifies the tolerance, and has a wide bar.
+        allowed = CROSSING + SHARE * np.where(np.isfinite(its_bar), its_bar, np.inf)[finite]
+        assert (off <= allowed).all(), (place, off)
+        sure = np.isfinite(its_bar)
+        assert (bar[sure] <= its_bar[sure] * 1.2 + 0.02).all(), place
+        assert (its_bar[sure] <= bar[sure] * 1.2 + 0.02).all(), place
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, *(pytest.param(d, marks=pytest.mark.full) for d in (5, 6))])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, pytest.param(8, marks=pytest.mark.full)])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_random_instances_agree_with_the_scalar_law(dynamics, d):
-    given = starts(30, d, seed=d)
-    batch = predict_batch(*given, dynamics)
-    assert agree(batch, given, dynamics) >= 25
-
-
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-@pytest.mark.parametrize(
-    ("low", "high", "least"),
-    [(1e-3, 1e-2, 25), (1e-2, 1e-1, 20), (1e-40, 1e-8, 25), (1e-300, 1e-290, 25), (0.1, 2.0, 0)],
-)
-def test_agreement_from_a_large_omega_to_the_end_of_the_float_range(dynamics, low, high, least):
-    given = starts(30, 4, 7, low, high)
-    batch = predict_batch(*given, dynamics)
-    assert agree(batch, given, dynamics) >= least
+def test_random_instances_agree_with_the_law_of_each_alone(dynamics, d):
+    given = starts(12, d, seed=d)
+    agree(predict_batch(*given, dynamics), given, dynamics)
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_one_and_seven_concepts_go_to_the_scalar_law(dynamics):
-    for d in (1, 7):
-        given = starts(3, d, d)
-        batch = predict_batch(*given, dynamics)
-        assert agree(batch, given, dynamics) == 0
+@pytest.mark.parametrize(("low", "high"), [(1e-2, 1e-1), (1e-300, 1e-290), (0.1, 2.0)])
+def test_agreement_from_a_large_omega_to_the_end_of_the_float_range(dynamics, low, high):
+    given = starts(8, 3, 7, low, high)
+    agree(predict_batch(*given, dynamics), given, dynamics)
 
 
 def special(name):
     """Instances that are not like Gaussian ones."""
-    signal, W0, eta = starts(24, 4, 11)
+    signal, W0, eta = starts(8, 4, 11)
     rng = np.random.default_rng(12)
     if name == "free direction":
         signal = np.sort(signal, axis=1)[:, ::-1].copy()
         signal[:, 3] = 0
-        signal[12:, 2] = 0
+        signal[4:, 2] = 0
     elif name == "free direction in the middle":
         signal[:, 1] = 0
     elif name == "tie":
         signal[:, 2] = signal[:, 0]
     elif name == "rank two":
-        U = rng.standard_normal((24, 4, 2))
+        U = rng.standard_normal((8, 4, 2))
         W0 = 1e-5 * (U @ U.swapaxes(1, 2))
     elif name == "nearly degenerate":
-        U = rng.standard_normal((24, 4, 2))
-        lift = 10.0 ** rng.uniform(-12, 0, (24, 1, 1)) * np.eye(4)
+        U = rng.standard_normal((8, 4, 2))
+        lift = 10.0 ** rng.uniform(-12, 0, (8, 1, 1)) * np.eye(4)
         W0 = 1e-5 * (U @ U.swapaxes(1, 2) + lift)
     elif name == "nearly equal signals":
-        signal, W0, eta = starts(24, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
+        signal, W0, eta = starts(8, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
     elif name == "diagonal":
-        W0 = np.eye(4) * 10.0 ** rng.uniform(-12, -1, (24, 1, 4))
+        W0 = np.eye(4) * 10.0 ** rng.uniform(-12, -1, (8, 1, 4))
     elif name == "entries above one half":
-        W0[:, 0, 0] = rng.uniform(0.4, 0.9, 24)
+        W0[:, 0, 0] = rng.uniform(0.4, 0.9, 8)
     elif name == "largest eigenvalue":
-        W0 = W0 * (rng.uniform(0.9, 1.0, 24) / np.linalg.eigvalsh(W0)[:, -1])[:, None, None]
+        W0 = W0 * (rng.uniform(0.9, 1.0, 8) / np.linalg.eigvalsh(W0)[:, -1])[:, None, None]
     elif name == "coarse":
-        eta = rng.uniform(0.3, 0.7, 24)
+        eta = rng.uniform(0.3, 0.7, 8)
     elif name == "scales apart":
-        root = 10.0 ** rng.uniform(-50, 0, (24, 4))
+        root = 10.0 ** rng.uniform(-50, 0, (8, 4))
         W0 = W0 * root[:, :, None] * root[:, None, :]
     elif name == "indefinite":
         W0 = W0 * np.where(np.eye(4) == 1, 1.0, 1.7)
     elif name == "integers of low rank":
-        U = rng.integers(-3, 4, (24, 4, 3)).astype(float)
+        U = rng.integers(-3, 4, (8, 4, 3)).astype(float)
         U[:, :, 0] = np.where(np.abs(U).sum(axis=2) == 0, 1.0, U[:, :, 0])
         W0 = 1e-4 * (U @ U.swapaxes(1, 2))
     elif name == "absent concept":
@@ -149,78 +143,95 @@ SPECIAL = (
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 @pytest.mark.parametrize("name", SPECIAL)
-def test_special_instances_agree_with_the_scalar_law(name, dynamics):
+def test_special_instances_agree_with_the_law_of_each_alone(name, dynamics):
     given = special(name)
     agree(predict_batch(*given, dynamics), given, dynamics)
 
 
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_the_leading_order_alone_is_the_law_without_sweeps(dynamics):
-    given = starts(40, 4, 5)
-    batch = predict_batch(*given, dynamics, correction="leading")
-    assert agree(batch, given, dynamics, sweeps=0) >= 35
-    full = predict_batch(*given, dynamics)
+@pytest.mark.parametrize("dynamics", ["gd", "flow"])
+def test_the_leading_order_is_the_closed_pivot_law(dynamics):
+    signal, W0, eta = starts(40, 4, 5)
+    batch = predict_batch(signal, W0, eta, dynamics, accuracy="leading")
+    full = predict_batch(signal, W0, eta, dynamics)
+    for place in range(40):
+        order = np.argsort(-signal[place])
+        lower = np.linalg.cholesky(W0[place][np.ix_(order, order)])
+        growth = growth_rates(signal[place], eta[place], dynamics).diagonal()[order]
+        expected = -2 * np.log(lower.diagonal()) / growth
+        assert batch.crossing[place][order] == pytest.approx(expected, rel=1e-9)
     assert not np.array_equal(batch.crossing, full.crossing, equal_nan=True)
+    assert np.array_equal(batch.trapped, full.trapped)
+    near = np.abs(batch.crossing / full.crossing - 1)
+    assert np.median(near) < 0.1
+
+
+def test_the_leading_order_of_euler_follows_the_drift():
+    # Concepts 1 and 2 are correlated; the drift takes from the pivot of 2 until stage 1.
+    W0, a, eta = 1e-4 * np.array([[1.0, 0.8], [0.8, 1.0]]), np.array([4.0, 2.0]), 0.02
+    found = predict_batch(a, W0, eta, "euler", accuracy="leading").crossing
+    first = -math.log(1e-4) / math.log1p(2 * eta * a[0])
+    rates = [math.log1p(eta * (a[i] + a[j])) for i, j in ((0, 0), (0, 1), (1, 1))]
+    w = [1.0, 0.8 * 1e-4 * math.exp(first * rates[1]), 1e-4 * math.exp(first * rates[2])]
+    pivot = w[2] - w[1] ** 2 / w[0]
+    assert found == pytest.approx([first, first - math.log(pivot) / rates[2]])
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_scales_below_the_float_range(dynamics):
-    given = starts(24, 3, 9, 0.5, 1.0)
-    scales = np.random.default_rng(10).uniform(-3000, -5, 24)
-    batch = predict_batch(*given, dynamics, log_scale=scales)
-    assert agree(batch, given, dynamics, scales=scales) >= 20
+    given = starts(6, 3, 9, 0.5, 1.0)
+    powers = np.random.default_rng(10).integers(-4000, -7, 6)
+    batch = predict_batch(*given, dynamics, log_scale=powers * math.log(2.0))
+    agree(batch, given, dynamics, scales=[Fraction(2) ** int(power) for power in powers])
 
 
-def test_omega_is_the_scale_of_the_scalar_law():
+def test_omega_is_the_scale_of_the_law():
     batch = predict_batch([4, 1], [[2, 1], [1, 2]], 0.01, "gd", omega="1e-400")
     task = SIMTask.from_signal([4, 1])
     start = initial_matrix(Scaled([[2, 1], [1, 2]], "1e-400"), 2)
     expected = stage_law(task, start, Fraction(0.01), "gd")
-    assert np.allclose(batch.crossing, expected.crossing, rtol=1e-12)
+    assert np.allclose(batch.crossing, expected.crossing, atol=1e-3, rtol=0)
 
 
-def test_both_ways_of_more_than_one_sweep_are_taken():
-    # Of these starts some need four sweeps and some do not; both kinds are done in lanes.
-    given = starts(60, 4, 21, 1e-4, 1e-3)
-    batch = predict_batch(*given, "flow")
-    corrections = []
-    for a, W, eta in zip(*given, strict=True):
-        order = np.argsort(-a)
-        task = SIMTask.from_signal(a[order].tolist())
-        start = Initial(W[np.ix_(order, order)], Fraction(1))
-        corrections.append(stage_law(task, start, Fraction(float(eta)), "flow").correction)
-    swept = np.array([found.change.any() for found in corrections])
-    assert 5 < swept[~batch.scalar].sum() < 55
-    agree(batch, given, "flow")
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_runs_cross_where_predicted(dynamics):
+    signal, W0, eta = starts(60, 3, 31, 1e-6, 1e-3, 1.05, 3.0)
+    batch = predict_batch(signal, W0, eta, dynamics)
+    run = simulate_batch(signal, W0, eta, dynamics=dynamics).half_times
+    sure = np.isfinite(batch.error) & np.isfinite(batch.crossing)
+    assert sure.sum() >= 150
+    low, high = np.ceil(batch.crossing - batch.error), np.ceil(batch.crossing + batch.error)
+    assert ((low <= run) & (run <= high))[sure].mean() >= 0.995
+    assert np.median(batch.error[sure]) < 0.02
+    assert (batch.half_times == run)[sure].mean() > 0.95
 
 
-def test_what_the_euler_drift_leaves_open_is_undecided_in_lanes_too():
+def test_what_the_euler_drift_leaves_open_is_undecided():
     # Concepts 1 and 2 are correlated to within what the drift takes; 3 is slow and apart.
     correlations = np.linspace(0.9, 0.9999, 200)
     W0 = np.tile(1e-3 * np.eye(3), (200, 1, 1))
     W0[:, 0, 1] = W0[:, 1, 0] = 1e-3 * correlations
     given = (np.tile([4.0, 2.0, 0.05], (200, 1)), W0, np.full(200, 0.01))
     batch = predict_batch(*given, "euler")
-    assert not batch.scalar.any()
-    assert batch.undecided[:, 1].any()
     assert not batch.undecided[:, [0, 2]].any()
-    assert np.isinf(batch.error[batch.undecided[:, 1]])[:, 1:].all()
-    cut = batch.trapped[:, 1] & ~batch.undecided[:, 1]
-    assert cut.any()
+    # More correlation, less pivot: one change from learned to trapped, doubts at most between.
+    sure = ~batch.undecided[:, 1]
+    assert batch.undecided[:, 1].sum() <= 20
+    assert (np.diff(batch.trapped[sure, 1].astype(int)) >= 0).all()
+    cut = batch.trapped[:, 1] & sure
+    assert 0 < cut.sum() < 200
     assert np.isnan(batch.crossing[cut][:, 2]).all()
-    assert agree(batch, given, "euler") == 200
+    some = slice(80, 200, 12)
+    agree(predict_batch(*(part[some] for part in given), "euler"), [p[some] for p in given], "euler")
 
 
-def test_a_pivot_that_has_lost_digits_is_that_of_the_scalar_law():
+def test_a_pivot_that_has_lost_digits_is_that_of_the_law():
     # The last pivot is 1e-9 of its terms: its last digits depend on the order of operations.
     W0 = 1e-5 * np.array([[1.0, 0.6, 0.3], [0.6, 2.0, 0.9], [0.3, 0.9, 0.0]])
     gained = W0[2, :2] @ np.linalg.solve(W0[:2, :2], W0[:2, 2])
     W0[2, 2] = gained * (1 + 1e-9)
     given = (np.array([[4.0, 2.0, 1.0]]), W0[None], np.array([0.01]))
     for dynamics in ("gd", "flow"):
-        batch = predict_batch(*given, dynamics)
-        assert not batch.scalar.any()
-        agree(batch, given, dynamics)
+        agree(predict_batch(*given, dynamics), given, dynamics)
 
 
 def test_the_place_in_the_batch_changes_no_bit():
@@ -228,7 +239,7 @@ def test_the_place_in_the_batch_changes_no_bit():
     whole = predict_batch(signal, W0, eta, "euler")
     order = np.random.default_rng(4).permutation(70)
     shuffled = predict_batch(signal[order], W0[order], eta[order], "euler")
-    for name in ("crossing", "error", "trapped", "undecided", "scalar"):
+    for name in ("crossing", "error", "trapped", "undecided", "share"):
         one, other = getattr(whole, name)[order], getattr(shuffled, name)
         assert one.tobytes() == other.tobytes(), name
     for place in (0, 7, 8, 33, 69):
@@ -331,7 +342,7 @@ BAD = [
     ("log_scale", math.nan),
     ("log_scale", 1e6),
     ("log_scale", "x"),
-    ("correction", "some"),
+    ("accuracy", "some"),
 ]
 
 
@@ -357,14 +368,3 @@ def test_the_refused_instance_is_named():
     assert refused.value.argument == "W0[1, 2]"
     with pytest.raises(InvalidInput, match="below 1e300"):
         predict_batch([2.0, 1.0], np.eye(2), 0.01, log_scale=700)
-
-
-@pytest.mark.parametrize("logarithm", [0.0, -1.5, -3000.25, 10.0])
-def test_exponentials_of_scales_are_right(logarithm):
-    import mpmath
-
-    with mpmath.workprec(200):
-        found = exponential(logarithm)
-        expected = mpmath.exp(mpmath.mpf(logarithm))
-        quotient = mpmath.mpf(found.numerator) / found.denominator / expected
-        assert abs(quotient - 1) < 1e-20

@@ -184,7 +184,7 @@ def _stages(setting: VectorSetting) -> Law:
     descents = _descents(setting, W0, deviation * rates, turn)
     if setting.denoiser == "two_layer":
         # The overlap of stages is that of U U^T only to leading order.
-        leading = predict_batch(signal, W0, eta, "gd", correction="leading").crossing
+        leading = predict_batch(signal, W0, eta, "gd", accuracy="leading").crossing
         with np.errstate(invalid="ignore"):
             error = error + np.abs(crossing - leading)
     doubt = doubt or doubt_of(setting, relative(deviation, crossing))

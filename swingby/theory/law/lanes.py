@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from swingby.theory.law import tape, walk
-from swingby.theory.law.coordinates import FIFTH, STAGES, THIRD
+from swingby.theory.law.coordinates import DENSE, EXTRA, FIFTH, STAGES, THIRD
 from swingby.theory.law.modified import KIND, Flow
 from swingby.theory.law.vectors import (
     LANES,
@@ -27,12 +27,13 @@ from swingby.theory.law.vectors import (
     times,
     times_plus,
 )
-from swingby.theory.law.walk import ACTIVE, FREE, Walk
+from swingby.theory.law.walk import ACTIVE, CONCEPT, FREE, TIME, Walk
 
 ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
 _FREE, _FIELDS, _RESULT = 3, 4, len(tape.ARGUMENTS)
-#: Slopes in a step: twelve stages, that at the end, and two estimates of the error.
-_SLOPES = 15
+#: Slopes in a step: twelve stages, that at the end, three for what lies between, and two estimates
+#: of the error.
+_END, _ESTIMATES, _SLOPES = 12, 16, 18
 
 
 def compiled(function: Any) -> Any:
@@ -166,7 +167,9 @@ def add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
 
 
 @compiled
-def take_step(y: Any, dt: Any, code: Any, factors: Any, R: Any, slopes: Any, new: Any, d: int) -> None:
+def take_step(
+    y: Any, dt: Any, code: Any, factors: Any, R: Any, slopes: Any, new: Any, d: int, dense: bool
+) -> None:
     """All stages of a step, from slopes whose first is known; flat."""
     size = d * (d + 2) * LANES
     ahead = load(dt, 0)
@@ -176,8 +179,34 @@ def take_step(y: Any, dt: Any, code: Any, factors: Any, R: Any, slopes: Any, new
             store(new, i, times_plus(ahead, moved, load(y, i)))
         take_slope(new, code, factors, R, slopes, (stage + 1) * size, d)
     for i in range(0, size, LANES):
-        store(slopes, 13 * size + i, add_up(FIFTH, 12, slopes, size, i))
-        store(slopes, 14 * size + i, add_up(THIRD, 12, slopes, size, i))
+        store(slopes, _ESTIMATES * size + i, add_up(FIFTH, 12, slopes, size, i))
+        store(slopes, (_ESTIMATES + 1) * size + i, add_up(THIRD, 12, slopes, size, i))
+    if dense:
+        inner = _ESTIMATES * size + 2 * size
+        for stage in range(3):
+            for i in range(0, size, LANES):
+                moved = add_up(EXTRA[stage], _END + 1 + stage, slopes, size, i)
+                store(slopes, inner + i, times_plus(ahead, moved, load(y, i)))
+            inner_y = slopes[inner : inner + size]
+            take_slope(inner_y, code, factors, R, slopes, (_END + 1 + stage) * size, d)
+
+
+@compiled
+def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None:
+    """What says where one lane is between both ends of a step."""
+    size = new.size // LANES
+    for i in range(size):
+        at = i * LANES + lane
+        first, last = slopes[at], slopes[_END * new.size + at]
+        moved = new[at] - y[at]
+        forms[0, i], forms[1, i] = y[at], moved
+        forms[2, i] = dt * first - moved
+        forms[3, i] = 2.0 * moved - dt * (first + last)
+        for form in range(4):
+            total = 0.0
+            for m in range(_ESTIMATES):
+                total += DENSE[form, m] * slopes[m * new.size + at]
+            forms[4 + form, i] = dt * total
 
 
 def _from_text(module: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -215,12 +244,24 @@ def _move(source: Walk, place: int, target: Walk, j: int) -> None:
 
 
 @compiled
-def _run(given: Walk, now: Walk, kind: int, code: Any, factors: Any, R: Any, slopes: Any, new: Any) -> None:
-    """Walk every given lane to its end, in the lanes of `now`."""
+def _run(
+    given: Walk,
+    now: Walk,
+    kind: int,
+    code: Any,
+    factors: Any,
+    R: Any,
+    slopes: Any,
+    new: Any,
+    steps: Any,
+    forms: Any,
+) -> int:
+    """Walk every given lane to its end, in the lanes of `now`; steps noted, -1 if too many."""
     d, n = given.y.shape[0], given.numbers.shape[1]
-    size = d * d * LANES
+    size, room, noted = d * d * LANES, steps.shape[0], 0
     y, speed, tried = now.y.reshape(-1), now.speed.reshape(-1), new.reshape(-1)
     flat, fields = slopes.reshape(-1), now.fields.reshape(-1)
+    before, time, concept = np.empty(y.size), np.empty(LANES), np.empty((d, LANES))
     place, waiting, under_way = np.full(LANES, -1), 0, 0
     begun = np.zeros(LANES)
     now.numbers[:, :] = 0.0
@@ -228,10 +269,10 @@ def _run(given: Walk, now: Walk, kind: int, code: Any, factors: Any, R: Any, slo
     while True:
         # Lanes whose walk has ended take the next one.
         for lane in range(LANES):
-            begun[lane] = 0.0
             if now.numbers[ACTIVE, lane] == 0.0 and place[lane] >= 0:
-                _copy(now.places.reshape((-1, LANES)), lane, given.places.reshape((-1, n)), place[lane])
-                _copy(now.numbers, lane, given.numbers, place[lane])
+                end = place[lane]
+                _copy(now.places.reshape((-1, LANES)), lane, given.places.reshape((-1, n)), end)
+                _copy(now.numbers, lane, given.numbers, end)
                 place[lane] = -1
                 under_way -= 1
             if place[lane] < 0 and waiting < n:
@@ -240,7 +281,7 @@ def _run(given: Walk, now: Walk, kind: int, code: Any, factors: Any, R: Any, slo
                 waiting += 1
                 under_way += 1
         if under_way == 0:
-            return
+            return noted
         while changed:
             for i in range(d):
                 for j in range(d):
@@ -255,10 +296,24 @@ def _run(given: Walk, now: Walk, kind: int, code: Any, factors: Any, R: Any, slo
                     begun[lane] = 0.0
                     changed = _begin_lane(now, lane, kind) or changed
         dt = _landings(now)
-        for i in range(d * (d + 2) * LANES):
-            flat[i] = speed[i]
-        take_step(y, dt, code, factors, R, flat, tried, d)
-        changed = _judge(now, kind, dt, new, slopes[12], slopes[13], slopes[14])
+        for i in range(y.size):
+            flat[i], before[i] = speed[i], y[i]
+        take_step(y, dt, code, factors, R, flat, tried, d, room > 0)
+        for lane in range(LANES):
+            time[lane] = now.numbers[TIME, lane]
+            for k in range(d):
+                concept[k, lane] = now.places[CONCEPT, k, lane]
+        ends, fifth, third = slopes[_END], slopes[_ESTIMATES], slopes[_ESTIMATES + 1]
+        changed = _judge(now, kind, dt, new, ends, fifth, third)
+        for lane in range(LANES):
+            if room > 0 and place[lane] >= 0 and now.numbers[TIME, lane] > time[lane]:
+                if noted == room:
+                    return -1
+                steps[noted, 0], steps[noted, 1], steps[noted, 2] = place[lane], time[lane], dt[lane]
+                for k in range(d):
+                    steps[noted, 3 + k] = concept[k, lane]
+                _note(before, dt[lane], flat, tried, lane, forms[noted])
+                noted += 1
 
 
 def _aligned(*shape: int) -> Any:
@@ -269,12 +324,18 @@ def _aligned(*shape: int) -> Any:
     return room[first : first + size].reshape(shape)
 
 
-def walk_all(given: Walk, dynamics: str, order: int) -> None:
-    """Walk to the end; places and numbers of `given` are then those of the end."""
+def walk_all(given: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any, Any] | None:
+    """Walk to the end; places and numbers of `given` are then those of the end.
+
+    With room for so many of them, the steps taken: rows of lane, time, size and concepts, and the
+    forms of the interpolation (m, 8, d (d + 2)); None if they are more.
+    """
     d, kind = given.y.shape[0], KIND[dynamics]
     code, factors, count = tape.tape_of(kind, order)
-    shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (10, d), (8,))
+    shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (11, d), (8,))
     now = Walk(*(_aligned(*shape, LANES) for shape in shapes))
     registers = _aligned(count * d * d * LANES)
-    slopes, new = _aligned(_SLOPES, d, d + 2, LANES), _aligned(d, d + 2, LANES)
-    _run(given, now, kind, code, factors, registers, slopes, new)
+    slopes, new = _aligned(_SLOPES + 1, d, d + 2, LANES), _aligned(d, d + 2, LANES)
+    steps, forms = np.empty((room, 3 + d)), np.empty((room, 8, d * (d + 2)))
+    noted = _run(given, now, kind, code, factors, registers, slopes, new, steps, forms)
+    return None if noted < 0 else (steps[:noted], forms[:noted])

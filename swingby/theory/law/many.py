@@ -8,19 +8,14 @@ import numpy as np
 
 from swingby.theory.law.modified import ORDERS
 from swingby.theory.law.pivots import MANY_ROUNDINGS, Start, Starts, closed_law, lanes_of
-from swingby.theory.law.stages import LARGEST_TOLERANCE, LEAST_TOLERANCE, given_of
-from swingby.theory.law.verdict import End, Given, Verdict, decide
+from swingby.theory.law.stages import TOLERANCE, given_of
+from swingby.theory.law.verdict import TOLERANCES, End, Given, Verdict, decide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-#: Tolerance of the integration, as a share of what the slowest concept grows by in half a step: of
-#: the half-times, and of the order below, which only makes their error bars.
-TOLERANCE, LOOSE = 1e-3, 1e-2
-#: Measured errors of half-times in units of that tolerance stay below this.
-TOLERANCES = 8.0
 #: Instances that are prepared and walked together, so that they stay in the cache.
 TOGETHER = 1024
 
@@ -50,26 +45,18 @@ def stage_laws(
     return Verdict(*fields), np.concatenate(shares)
 
 
-def tolerances(given: Given, share: float) -> Floats:
-    """What a step of the integration may be wrong by, as a logarithm of a pivot."""
-    slowest = np.where(given.signal > 0, given.signal, np.inf).min(axis=1)
-    least = np.minimum(share * given.eta * slowest, LARGEST_TOLERANCE)
-    found: Floats = np.maximum(np.where(np.isfinite(least), least, 0.0), LEAST_TOLERANCE)
-    return found
-
-
 def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Floats]:
     # numba takes 0.4 s to import, so only a call pays for it.
     from swingby.theory.law.lanes import walk_all
 
     ends = []
-    for order, share in zip(ORDERS[dynamics], (TOLERANCE, LOOSE), strict=False):
+    for order in ORDERS[dynamics]:
         orders = np.full(len(given.eta), order)
-        walk = lanes_of(starts, given.eta, dynamics, orders, tolerances(given, share))
+        walk = lanes_of(starts, given.eta, dynamics, orders, TOLERANCE)
         walk_all(walk, dynamics, order)
         ends.append(End.of(walk, given.eta))
-    error = TOLERANCES * tolerances(given, TOLERANCE)
-    return decide(given, ends[0], ends[-1], error, dynamics), ends[0].share
+    verdict = decide(given, ends[0], ends[-1], TOLERANCE, TOLERANCES, dynamics)
+    return verdict, ends[0].share
 
 
 def _closed(given: Given, dynamics: str) -> tuple[Verdict, Floats]:
@@ -79,7 +66,7 @@ def _closed(given: Given, dynamics: str) -> tuple[Verdict, Floats]:
     never = np.full(len(crossing), np.inf)
     nowhere = np.full(crossing.shape, -np.inf)
     end = End(np.where(lost, np.nan, crossing), nowhere, lost, share, never, never)
-    return decide(given, end, end, np.zeros(len(crossing)), dynamics), share
+    return decide(given, end, end, 0.0, 0.0, dynamics), share
 
 
 def prepare(
@@ -142,3 +129,35 @@ def prepare(
         for name in ("levels", "sign", "roundings", "unresolved", "eigenvalue"):
             getattr(given, name)[place] = getattr(single, name)[0]
     return given, starts
+
+
+class Path(NamedTuple):
+    """The steps of all lanes, m rows by instance and time: see ``lanes.walk_all``."""
+
+    instance: NDArray[np.int64]
+    time: Floats
+    size: Floats
+    concept: NDArray[np.int64]
+    forms: Floats
+
+
+def paths(
+    given: Given, starts: Starts, share: Floats, least: Floats, dynamics: str
+) -> tuple[Verdict, list[Path]]:
+    """Walk n instances until W is at rest to within `least`, in every order that is walked."""
+    from swingby.theory.law.lanes import walk_all
+
+    found, ends = [], []
+    for order in ORDERS[dynamics]:
+        orders, noted, room = np.full(len(given.eta), order), None, 64 * len(given.eta)
+        while noted is None:
+            walk = lanes_of(starts, given.eta, dynamics, orders, share, whole=least)
+            noted = walk_all(walk, dynamics, order, room)
+            room *= 4
+        steps, forms = noted
+        first = np.argsort(steps[:, 0], kind="stable")
+        steps, forms = steps[first], forms[first]
+        whole = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
+        found.append(Path(whole[0], steps[:, 1], steps[:, 2], whole[1], forms))
+        ends.append(End.of(walk, given.eta))
+    return decide(given, ends[0], ends[-1], share, TOLERANCES, dynamics), found

@@ -26,6 +26,7 @@ from swingby.theory.law.coordinates import slope
 from swingby.theory.law.modified import KIND, make_flow
 from swingby.theory.law.walk import (
     ACTIVE,
+    ALLOWED,
     BLOW_UP,
     CONCEPT,
     CROSSING,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 MOST_ROUNDING = 3e13
 #: From so many roundings on pivots are computed exactly.
 MANY_ROUNDINGS = 1e5
+#: Bounds of what a step of the integration may be wrong by.
+LEAST_ALLOWED, LARGEST_ALLOWED = 1e-11, 1e-5
 #: log of the largest |w_ij| from which the square of W is added in a first step.
 _NEGLIGIBLE = -45.0
 
@@ -297,28 +300,41 @@ class Starts(NamedTuple):
         return cls(*(np.repeat(np.asarray(part)[..., None], n, axis=-1) for part in parts))
 
 
+def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
+    """What a step of the integration may be wrong by, as a logarithm of each pivot, (d, ...).
+
+    A share of what the concept grows by in half a step: an error in the row of a fast concept
+    shifts the slow ones by as many steps as that one itself.
+    """
+    slowest = np.where(signal > 0, signal, np.inf).min(axis=0)
+    rate = eta * np.where(signal > 0, signal, np.where(np.isfinite(slowest), slowest, 0.0))
+    return np.clip(share * rate, LEAST_ALLOWED, LARGEST_ALLOWED)
+
+
 def lanes_of(
     starts: Starts,
     eta: Any,
     dynamics: str,
     orders: Any,
-    tolerance: Any,
+    share: Any,
     *,
-    whole: bool = False,
+    whole: Any = 0.0,
 ) -> Walk:
     """Lanes at their starts, not looked at yet."""
     a = starts.signal
     d, n = a.shape
     y = np.zeros((d, d + 2, n))
     y[:, 0], y[:, 1], y[:, 2:] = starts.log_sizes, starts.sign, starts.factors
-    places, numbers = np.zeros((10, d, n)), np.zeros((8, n))
+    places, numbers = np.zeros((11, d, n)), np.zeros((8, n))
     places[SIGNAL], places[CONCEPT] = a, starts.order
     places[FREE] = np.where(starts.sign == 0.0, 0.0, 1.0) if dynamics == "euler" else 1.0
     places[CROSSING], places[HIGHEST] = np.nan, -np.inf
     places[LOST], places[SHARE] = starts.lost, 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)
-    numbers[H], numbers[TOLERANCE], numbers[TIME] = eta, tolerance, starts.steps * eta
+    places[ALLOWED] = allowed_errors(a, eta, share)
+    numbers[H], numbers[TIME] = eta, starts.steps * eta
+    numbers[TOLERANCE] = places[ALLOWED].min(axis=0)
     numbers[STEP] = np.maximum(rates.min(axis=0), 0.1 / a.max(axis=0))
     numbers[BLOW_UP], numbers[ACTIVE], numbers[WHOLE] = np.inf, 1.0, whole
     flow = make_flow(a, numbers[H], orders, dynamics)
@@ -331,14 +347,14 @@ def begin(
     eta: float,
     dynamics: str,
     orders: tuple[int, ...],
-    tolerance: float,
+    share: float,
     *,
     whole: bool = False,
 ) -> Walk:
     """Lanes for one instance, one for each order in the step size, at their first state."""
     n, kind = len(orders), KIND[dynamics]
     starts = Starts.of(start, n)
-    walk = lanes_of(starts, eta, dynamics, np.array(orders), tolerance, whole=whole)
+    walk = lanes_of(starts, eta, dynamics, np.array(orders), share, whole=whole)
     for lane in range(n):
         walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, kind)
         if begin_lane(walk, lane, kind):

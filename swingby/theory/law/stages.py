@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]
 
-#: Tolerance of the integration, as a share of what the slowest concept grows by in half a step.
-TOLERANCE = 3e-5
-#: And its bounds.
-LEAST_TOLERANCE, LARGEST_TOLERANCE = 1e-11, 1e-5
+#: Tolerance of the integration, as a share of what a concept grows by in half a step.
+TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +101,7 @@ class Stages:
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
         order = ORDERS[self.dynamics][0]
-        tolerance = tolerance_of(self.task.signal, self.eta)
-        walk = begin(self.start, self.eta, self.dynamics, (order,), tolerance, whole=True)
+        walk = begin(self.start, self.eta, self.dynamics, (order,), TOLERANCE, whole=True)
         return trace(walk, KIND[self.dynamics])
 
     def evaluate(self, t: Floats) -> Floats:
@@ -122,13 +119,6 @@ class Stages:
         """
         with np.errstate(all="ignore"):
             return self.curve.evaluate(np.asarray(t, dtype=float) * self.eta)
-
-
-def tolerance_of(signal: Floats, eta: float) -> float:
-    """What a step of the integration may be wrong by, as a logarithm of a pivot."""
-    slowest = float(signal[signal > 0].min(initial=np.inf))
-    share = TOLERANCE * eta * slowest if math.isfinite(slowest) else 0.0
-    return min(max(share, LEAST_TOLERANCE), LARGEST_TOLERANCE)
 
 
 def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> Stages:
@@ -150,17 +140,15 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
     # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
     with np.errstate(all="ignore"):
         start = Start.of(task.signal, initial, float(eta), dynamics)
-        return judge(task, start, *walked(start, float(eta), dynamics), float(eta), dynamics)
+        return judge(task, start, walked(start, float(eta), dynamics), float(eta), dynamics)
 
 
-def walked(start: Start, eta: float, dynamics: str) -> tuple[Walk, float]:
-    """The lanes of one instance at their end, and their tolerance."""
-    orders = ORDERS[dynamics]
-    tolerance = tolerance_of(start.signal, eta)
-    walk = begin(start, eta, dynamics, orders, tolerance)
+def walked(start: Start, eta: float, dynamics: str) -> Walk:
+    """The lanes of one instance at their end."""
+    walk = begin(start, eta, dynamics, ORDERS[dynamics], TOLERANCE)
     while walk.active.any():
         advance(walk, KIND[dynamics])
-    return walk, tolerance
+    return walk
 
 
 def given_of(start: Start, eta: float) -> Given:
@@ -181,13 +169,11 @@ def given_of(start: Start, eta: float) -> Given:
     return Given(*(np.asarray(part)[None] for part in parts))
 
 
-def judge(
-    task: SIMTask, start: Start, walk: Walk, tolerance: float, eta: float, dynamics: str
-) -> Stages:
+def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) -> Stages:
     """Half-times, error bars and doubts out of the lanes of one instance."""
     given = given_of(start, eta)
     end, late = (End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None)))
-    verdict = decide(given, end, late, np.array([TOLERANCES * tolerance]), dynamics)
+    verdict = decide(given, end, late, TOLERANCE, TOLERANCES, dynamics)
     return Stages(
         task=task,
         dynamics=dynamics,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from swingby.theory.law.modified import ORDERS
-from swingby.theory.law.pivots import closed_law
+from swingby.theory.law.pivots import allowed_errors, closed_law
 from swingby.theory.law.walk import Walk
 
 if TYPE_CHECKING:
@@ -90,8 +90,13 @@ class Verdict(NamedTuple):
     blow_up_error: Floats
 
 
-def decide(given: Given, end: End, late: End, tolerance: Floats, dynamics: str) -> Verdict:
-    """Out of lanes of the highest order and of that below, which differ by the error."""
+def decide(
+    given: Given, end: End, late: End, share: float | Floats, tolerances: float, dynamics: str
+) -> Verdict:
+    """Out of lanes of the highest order and of that below, which differ by the error.
+
+    share, tolerances: of the integration, and how many of them half-times are wrong by.
+    """
     signal, eta = given.signal, given.eta
     grows, above = signal > 0, given.levels >= 0.5
     crossing = np.where(grows & above, 0.0, end.crossing)
@@ -102,7 +107,8 @@ def decide(given: Given, end: End, late: End, tolerance: Floats, dynamics: str) 
     given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
     rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
     rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.roundings, 2.0**53)
-    error = np.abs(crossing - late.crossing) + (tolerance[:, None] + rounding) / rate
+    wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
+    error = np.abs(crossing - late.crossing) + wrong / rate
     if dynamics != "flow":
         # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
         order = ORDERS[dynamics][0]

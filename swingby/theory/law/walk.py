@@ -20,6 +20,8 @@ from swingby.theory.law.modified import EULER, Flow
 LANDING = 3e-4
 #: And where the logit of w_kk is at most this.
 NEAR = 0.5
+#: How near to 1 a learned w_kk rests at least.
+NEAR_REST = 0.1
 #: A pivot that has lost this share of itself to the drift is moved to the end of the order, where
 #: it may go through zero.
 DRIFTED = 0.75
@@ -46,7 +48,9 @@ SIGNAL, FREE, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
 #: More rows of it, by concept: when w_kk crosses 1/2, the largest w_kk so far, whether its pivot is
 #: not positive, the part of the terms of w_kk that the pivot is.
 CROSSING, HIGHEST, LOST, SHARE = range(6, 10)
-#: Rows of `numbers`: the step size eta, what is tolerated, the time, the step to try, when W has
+#: And one by place again: what a step may be wrong by.
+ALLOWED = 10
+#: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when W has
 #: run away, attempts so far, whether the lane is under way, whether it goes on until W is at rest.
 H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, WHOLE = range(8)
 
@@ -55,7 +59,7 @@ class Walk(NamedTuple):
     """Lanes under way: arrays of floats that end in an axis of n lanes, changed in place.
 
     y (d, d + 2, n), its derivative `speed`, fields (8, d, d, n): the flow, and pairs (3, d, d, n),
-    places (10, d, n) and numbers (8, n), whose rows have names above.
+    places (11, d, n) and numbers (8, n), whose rows have names above.
     """
 
     y: Any
@@ -179,16 +183,17 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
     d = y.shape[0]
     five = three = 0.0
     for i in range(d):
+        allowed = walk.places[ALLOWED, i, lane]
         for j in range(i + 2):
-            size = 1.0
+            size = allowed
             if j > 1:
-                size += max(abs(y[i, j, lane]), abs(walk.y[i, j, lane]))
+                size *= 1.0 + max(abs(y[i, j, lane]), abs(walk.y[i, j, lane]))
             five += (fifth[i, j, lane] / size) ** 2
             three += (third[i, j, lane] / size) ** 2
     if five == 0.0 and three == 0.0:
         return 0.0
     count = d * (d + 3) / 2
-    error = dt * five / math.sqrt((five + 0.01 * three) * count) / walk.numbers[TOLERANCE, lane]
+    error = dt * five / math.sqrt((five + 0.01 * three) * count)
     return error if error < 1e300 else 1e300
 
 
@@ -332,13 +337,18 @@ def _set_at_rest(walk: Walk, lane: int) -> bool:
     """Set learned concepts to 1 whose other entries no longer matter; whether any was.
 
     An entry w_kj moves log pivots by about its square, so it matters down to the square root of
-    the tolerance; for the curve it has to have fallen well below its peak.
+    the tolerance; for the curve it has to have fallen well below its peak. Learned is what moves
+    no more: the field to a finite order rests near 1, not there.
     """
     d, W = walk.y.shape[0], walk.pairs
     small = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane])
+    if walk.numbers[WHOLE, lane] > 0.0:
+        small = min(small, walk.numbers[WHOLE, lane])
     changed = False
     for k in range(d):
-        if walk.places[FREE, k, lane] == 0.0 or not abs(W[ENTRIES, k, k, lane] - 1.0) < small:
+        moves = abs(walk.places[RATE, k, lane]) > 2.0 * walk.places[SIGNAL, k, lane] * small
+        near = abs(W[ENTRIES, k, k, lane] - 1.0) < NEAR_REST
+        if walk.places[FREE, k, lane] == 0.0 or moves or not near:
             continue
         concept = int(walk.places[CONCEPT, k, lane])
         quiet = walk.y[k, 1, lane] > 0.0 and not math.isnan(walk.places[CROSSING, concept, lane])
@@ -397,7 +407,7 @@ def rotate(walk: Walk, k: int, lane: int) -> None:
                 total += V * y[m, 1, lane]
             C[i, j] = total
     row, square = np.empty(d), np.empty((d, d))
-    for values in (SIGNAL, FREE, CONCEPT, RATE):
+    for values in (SIGNAL, FREE, CONCEPT, RATE, ALLOWED):
         for i in range(d):
             row[i] = walk.places[values, order[i], lane]
         for i in range(d):
@@ -445,14 +455,18 @@ def factorize(C: Any, y: Any, lane: int) -> None:
 
 
 def _run_away(walk: Walk, lane: int) -> None:
-    """Where a negative entry has grown, let the map itself run to the end of the float range."""
-    far = False
+    """Where a negative entry has grown, let the map itself run to the end of the float range.
+
+    It also takes over where steps of the integration are shorter than those of the map.
+    """
+    far, slow = False, walk.numbers[STEP, lane] < walk.numbers[H, lane]
     for k in range(walk.y.shape[0]):
         rate = 2.0 * walk.numbers[H, lane] * walk.places[SIGNAL, k, lane]
+        w = walk.pairs[ENTRIES, k, k, lane]
         if walk.y[k, 1, lane] < 0.0 and rate > 0.0:
             log = walk.y[k, 0, lane] + math.log(-walk.y[k, 1, lane])
-            near = log > HELD and 3.0 - log < RUNAWAY * rate
-            far = far or near or walk.pairs[ENTRIES, k, k, lane] < -FARTHEST
+            near = log > HELD and (slow or 3.0 - log < RUNAWAY * rate)
+            far = far or near or w < -FARTHEST
     if far:
         walk.numbers[ACTIVE, lane] = 0.0
         steps = run_map(walk, lane)

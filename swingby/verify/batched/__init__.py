@@ -1,1 +1,0 @@
-"""The stage-time law on many instances side by side; compiled."""
