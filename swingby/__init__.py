@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     from swingby.sweeping.result import SweepResult
     from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled
-    from swingby.theory.one_layer import one_layer_output
     from swingby.theory.law.stages import Stages
+    from swingby.theory.one_layer import one_layer_output
     from swingby.theory.task import SIMTask
     from swingby.theory.verdict import Verdict
     from swingby.verify.audit import audit

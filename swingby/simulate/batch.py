@@ -18,7 +18,7 @@ from swingby.errors import InvalidInput
 from swingby.simulate import events
 from swingby.simulate.device import pieces_on, usable_device
 from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
-from swingby.simulate.lanes import Ends, Stopped, arrange, run_lanes
+from swingby.simulate.lanes import Stopped, arrange, run_lanes
 from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
 from swingby.simulate.run import GOES_ON, advance
 from swingby.simulate.state import (

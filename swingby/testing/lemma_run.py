@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.theory import lemmas, numbers
-from swingby.theory.lemmas import Scale
 from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.lemmas import Scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -266,7 +266,13 @@ def check_instances(flat: dict[str, Floats], shape: tuple[int, ...]) -> None:
             "must be symmetric, as W = U U^T is",
             "(D.2)",
         ),
-        (signal.max(axis=1, initial=0.0) == 0, "signal", "zeros only", "must have a positive entry", "Sec. 4"),
+        (
+            signal.max(axis=1, initial=0.0) == 0,
+            "signal",
+            "zeros only",
+            "must have a positive entry",
+            "Sec. 4",
+        ),
         (sizes > 300 * math.log(10), "W0", "an entry", "must be below 1e300", "(D.2)"),
     )
     for wrong, argument, shown, requirement, source in refused:

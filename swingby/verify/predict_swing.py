@@ -6,6 +6,7 @@ rest, and looked at between any two steps of the integration; nothing is run.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -183,7 +184,9 @@ def predict_swing_batch(
     values = read_arguments(signal, W0, eta, omega, log_scale)
     values["swing"] = read_array(swing, "swing")
     if not (values["swing"] >= SMALLEST_SWING).all():
-        raise InvalidInput("swing", float(values["swing"].min()), f"must be at least {SMALLEST_SWING}")
+        raise InvalidInput(
+            "swing", float(values["swing"].min()), f"must be at least {SMALLEST_SWING}"
+        )
     # The length of a test point changes no ratio of losses, so sqrt(s) is left out.
     point = np.sqrt(values["signal"])
     if test_point is not None:
@@ -366,7 +369,7 @@ def decisive(extrema: list[float]) -> list[float]:
     """
     left, found = list(extrema), []
     while len(left) > 1:
-        legs = [abs(b - a) for a, b in zip(left[:-1], left[1:], strict=True)]
+        legs = [abs(b - a) for a, b in itertools.pairwise(left)]
         at = legs.index(min(legs))
         inner = 0 < at < len(legs) - 1
         if inner or left[at] > left[at + 1]:

@@ -221,7 +221,9 @@ def test_what_the_euler_drift_leaves_open_is_undecided():
     assert 0 < cut.sum() < 200
     assert np.isnan(batch.crossing[cut][:, 2]).all()
     some = slice(80, 200, 12)
-    agree(predict_batch(*(part[some] for part in given), "euler"), [p[some] for p in given], "euler")
+    agree(
+        predict_batch(*(part[some] for part in given), "euler"), [p[some] for p in given], "euler"
+    )
 
 
 def test_a_pivot_that_has_lost_digits_is_that_of_the_law():

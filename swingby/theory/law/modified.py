@@ -87,7 +87,13 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
     if dynamics == "euler":
         linear = half - single
         own = half.sum(axis=0)
-        pairs = exact - total * _series(total, first, second, third, fourth) + total - own - own[:, None]
+        pairs = (
+            exact
+            - total * _series(total, first, second, third, fourth)
+            + total
+            - own
+            - own[:, None]
+        )
     return Flow(
         pair=-total / 2,
         drive=single,

@@ -255,7 +255,9 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
             old = walk.places[RATE, k, lane] / old
         if w < 1.0 and walk.places[TRIED_RATE, k, lane] > 0.0:
             end, new = math.log(w / (1.0 - w)), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
-            walk.places[AHEAD, k, lane] = _ahead(start, old, end, new, dt, LANDING * walk.numbers[H, lane])
+            walk.places[AHEAD, k, lane] = _ahead(
+                start, old, end, new, dt, LANDING * walk.numbers[H, lane]
+            )
         if w >= 0.5 and start < 0.0 and walk.places[AHEAD, k, lane] == math.inf:
             end = math.log(w / max(1.0 - w, 1e-12))
             share = min(max(-start / (end - start), 0.01), 0.95)
