@@ -165,8 +165,15 @@ def predict_batch(
     check_instances(flat, shape)
     full = accuracy == "full"
     verdict, share = stage_laws(**flat, dynamics=dynamics, full=full)
-    found = (verdict.crossing, verdict.error, verdict.trapped, verdict.undecided, share)
-    return BatchSchedule(dynamics, *(part.reshape(*shape, d) for part in found))
+    own = (*shape, d)
+    return BatchSchedule(
+        dynamics=dynamics,
+        crossing=verdict.crossing.reshape(own),
+        error=verdict.error.reshape(own),
+        trapped=verdict.trapped.reshape(own),
+        undecided=verdict.undecided.reshape(own),
+        share=share.reshape(own),
+    )
 
 
 #: How many axes of an argument belong to one instance.

@@ -1,7 +1,7 @@
 """predict_swing_batch: descents of the test loss and transient entries of many W(0) at once.
 
-W(t) of the stage law (:mod:`swingby.theory.law.stages`) is followed in compiled lanes until it is at
-rest, and looked at between any two steps of the integration; nothing is run.
+W(t) of the stage law (:mod:`swingby.theory.law.stages`) is followed in compiled lanes until it is
+at rest, and looked at between any two steps of the integration; nothing is run.
 """
 
 from __future__ import annotations
@@ -270,10 +270,10 @@ def _outside(given: Given, verdict: Verdict, dynamics: str) -> Booleans:
 
 
 def _apart(sizes: Floats, others: Floats) -> Floats:
-    """Differences of logarithms of decisive sizes, in descending order; what is missing is small."""
+    """Differences of logarithms of decisive sizes, descending; what is missing is small."""
     filled = np.full(len(sizes), 1 / LARGEST_MARGIN)
     filled[: len(others)] = others[: len(sizes)]
-    return np.abs(np.log(sizes / filled))
+    return np.asarray(np.abs(np.log(sizes / filled)))
 
 
 def _count(found: dict[str, NDArray[Any]], k: int, sizes: Floats, error: Floats) -> None:
@@ -301,7 +301,7 @@ class _Curve(NamedTuple):
     entry: Integers
 
     def sizes(self, k: int, threshold: float, every: int = 1) -> Floats:
-        """Decisive sizes of one instance in units of the threshold, descending, without small ones."""
+        """Decisive sizes of one instance over the threshold, descending, without small ones."""
         part = slice(self.begins[k], self.begins[k + 1])
         loss, times = self.loss[part][::every], self.times[part][::every]
         gone = np.flatnonzero(~(loss < _GONE * self.first[k]))

@@ -68,7 +68,7 @@ class Curve:
         concept = self.concept[:, place].T
         lane = np.arange(len(times))[:, None, None]
         found[lane, concept[:, :, None], concept[:, None, :]] = W
-        return found
+        return np.asarray(found)
 
 
 def trace(walk: Walk, kind: int) -> Curve:

@@ -45,7 +45,7 @@ def compiled(function: Any) -> Any:
 def _add_products(
     R: Any, c: int, a: int, b: int, down: int, across: int, d: int, width: int, both: Any, k: int
 ) -> None:
-    """At most four terms of the product of a row with d columns, added unless they are the first."""
+    """At most four terms of a row times d columns, added unless they are the first."""
     L, end, zero = LANES, c + d * LANES, everywhere(0.0)
     x0 = times(both, load(R, a))
     if width == 1:

@@ -20,9 +20,9 @@ and the term of fourth order, on W where :math:`f''' = 0`, is
 
 The remaining term of third order, :math:`f'''(f,f,f)`, carries the Bernoulli number
 :math:`B_3 = 0`. (D.2) is followed to fourth order, because a pivot that its drift nearly cancels
-magnifies what is left out; gradient descent to third. The linear part is summed to all orders: an entry grows at
-:math:`\log(1 + h(a_i + a_j))/h` on W, a row at :math:`\log(1 + h a_i)/h` on U, so a long linear
-phase costs no accuracy.
+magnifies what is left out; gradient descent to third. The linear part is summed to all orders: an
+entry grows at :math:`\log(1 + h(a_i + a_j))/h` on W, a row at :math:`\log(1 + h a_i)/h` on U, so
+a long linear phase costs no accuracy.
 
 Matrices are held relative to the sizes of the rows of W, :math:`W_{ij} = \sqrt{e_i e_j}\, C_{ij}`,
 so that they may lie far below the float range. Two kinds occur: symmetric ones such as C, and

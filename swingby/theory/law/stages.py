@@ -1,8 +1,9 @@
 r"""The stage law: when each w_kk reaches 1/2, and W(t) in between.
 
 The steps follow the modified flow (:mod:`swingby.theory.law.modified`). It is integrated to two
-orders in the step size; their difference is the error bar of what is left out, to which the tolerance of the integration and the rounding of W(0) are added. Nothing is fitted. The
-law is ours, not the paper's; its accuracy is measured in ``benchmarks/accuracy.py``.
+orders in the step size; their difference is the error bar of what is left out, to which the
+tolerance of the integration and the rounding of W(0) are added. Nothing is fitted. The law is ours,
+not the paper's; its accuracy is measured in ``benchmarks/accuracy.py``.
 """
 
 from __future__ import annotations

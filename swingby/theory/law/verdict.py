@@ -134,7 +134,8 @@ def decide(
     some = given_up.any(axis=1)
     if some.any():
         parts = (given.signal, given.matrix, given.log_scale, given.eta)
-        leading = closed_law(*(part[some] for part in parts), dynamics)
+        signals, matrices, scales, etas = (part[some] for part in parts)
+        leading = closed_law(signals, matrices, scales, etas, dynamics)
         crossing[some] = np.where(given_up[some], leading, crossing[some])
     crossing[trapped] = np.nan
     error = np.where(trapped, np.where(undecided, math.inf, np.nan), error)
@@ -154,7 +155,7 @@ def decide(
         turning,
         given_up,
         coarse,
-        np.round(blow_up),
+        np.asarray(np.round(blow_up), dtype=np.float64),
         blow_up_error,
     )
 

@@ -50,15 +50,15 @@ SIGNAL, FREE, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
 CROSSING, HIGHEST, LOST, SHARE = range(6, 10)
 #: And one by place again: what a step may be wrong by.
 ALLOWED = 10
-#: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when W has
-#: run away, attempts so far, whether the lane is under way, whether it goes on until W is at rest.
+#: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when
+#: W has run away, attempts so far, whether the lane is under way, and until W is at rest.
 H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, WHOLE = range(8)
 
 
 class Walk(NamedTuple):
     """Lanes under way: arrays of floats that end in an axis of n lanes, changed in place.
 
-    y (d, d + 2, n), its derivative `speed`, fields (8, d, d, n): the flow, and pairs (3, d, d, n),
+    y (d, d + 2, n), its derivative `speed`, fields (9, d, d, n): the flow, and pairs (3, d, d, n),
     places (11, d, n) and numbers (8, n), whose rows have names above.
     """
 
