@@ -1,5 +1,6 @@
 """Pivots of W(0): against LDL^T in exact rationals, at any scale."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -7,22 +8,18 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from swingby.theory.growth import growth_rates
-from swingby.theory.initial import Scaled, initial_matrix
-from swingby.theory.law.pivots import MOST_ROUNDING, stage_pivots
+from swingby.theory.initial import Initial, Scaled, initial_matrix
+from swingby.theory.law.pivots import Start
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 
 SIGNAL = np.array([4.0, 2.5, 1.2, 0.5, 0.3])
 
 
-def pivots_of(matrix, name="gd", *, log_scale=0.0, signal=SIGNAL, eta=0.01):
+def start_of(matrix, name="gd", *, scale=1, signal=SIGNAL, eta=0.01):
     matrix = np.array(matrix, dtype=float)
-    a = np.array(signal[: len(matrix)])
-    with np.errstate(divide="ignore"):
-        log = np.log(np.abs(matrix))
-    growth = growth_rates(a, eta, name)
-    return stage_pivots(np.sign(matrix), log, a, eta, growth, name, log_scale)
+    initial = Initial(matrix, Fraction(scale))
+    return Start.of(np.array(signal[: len(matrix)]), initial, eta, name)
 
 
 def exact_ldl(matrix):
@@ -50,111 +47,66 @@ def gram(factor):
     return [[sum(x * y for x, y in zip(p, q, strict=True)) for q in factor] for p in factor]
 
 
-@pytest.mark.parametrize("name", ["gd", "flow"])
 @example([[-6, 3, -5], [-6, 3, -6], [-5, 2, 1]])  # the second pivot is 1/70 of its terms
 @given(squares)
-def test_pivots_are_those_of_LDL_in_exact_rationals(name, factor):
+def test_pivots_and_factors_are_those_of_LDL_in_exact_rationals(factor):
     matrix = gram(factor)
     exact = exact_ldl(matrix)
     assume(exact is not None)
     L, pivots = exact
-    found = pivots_of(matrix, name)
+    found = start_of(matrix)
     assert (found.sign == 1).all()
+    assert found.order.tolist() == list(range(len(matrix)))
     # A cancelled pivot keeps the digits that floats have left of it, and passes the loss on.
-    digits = 1e-13 * np.exp(found.rounding.max())
-    assert np.allclose(found.log, [np.log(float(pivot)) for pivot in pivots], rtol=0, atol=digits)
-    lower = found.column_sign * np.exp(found.column_log)
-    expected = np.tril(np.array([[float(entry) for entry in row] for row in L]), -1)
-    assert np.allclose(lower, expected, rtol=0, atol=digits * (1 + np.abs(expected).max()))
+    digits = 1e-13 * found.roundings.max()
+    assert np.allclose(found.log_pivots, [math.log(x) for x in pivots], rtol=0, atol=digits)
+    # V is L with rows and columns scaled by the square roots of the pivots.
+    root = np.sqrt([float(x) for x in pivots])
+    expected = np.array([[float(x) for x in row] for row in L]) * root / root[:, None]
+    assert np.allclose(found.factors, expected, rtol=0, atol=digits * (1 + np.abs(expected).max()))
 
 
-@given(squares, st.sampled_from(["gd", "flow"]))
-def test_scaling_W0_shifts_the_logarithms_of_all_pivots_alike(factor, name):
+@given(squares)
+def test_scaling_W0_shifts_the_logarithms_of_all_pivots_alike(factor):
     matrix = gram(factor)
     assume(exact_ldl(matrix) is not None)
-    near = pivots_of(matrix, name, log_scale=-4 * np.log(10))
-    far = pivots_of(matrix, name, log_scale=-400 * np.log(10))
-    assert np.array_equal(near.sign, far.sign)
-    # The logarithms are near 1000, so their last place is 1e-13.
-    digits = 1e-12 * np.exp(near.rounding.max())
-    assert np.allclose(near.log - far.log, 396 * np.log(10), rtol=0, atol=digits)
-    assert np.array_equal(near.column_sign, far.column_sign)
-    found = near.column_sign != 0
-    assert np.allclose(near.column_log[found], far.column_log[found], rtol=0, atol=digits)
+    near = start_of(matrix, scale=Fraction(1, 10**4))
+    far = start_of(matrix, scale=Fraction(1, 10**400))
+    assert np.array_equal(near.factors, far.factors)
+    shift = near.log_pivots - far.log_pivots
+    assert np.allclose(shift, 396 * math.log(10), rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize("name", ["gd", "flow"])
 @pytest.mark.parametrize("column", [[1, 1, 1], [1, 2, -3], [0.3, 0.1, 0.7]])
-def test_a_rank_one_matrix_has_one_pivot_and_no_more(name, column):
-    found = pivots_of(np.outer(column, column), name)
-    assert found.sign.tolist() == [1, 0, 0]
-
-
-@pytest.mark.parametrize("name", ["gd", "flow"])
-@pytest.mark.parametrize("log10_omega", [-4, -40, -400, -4000])
-def test_rank_deficiency_is_seen_at_every_scale(name, log10_omega):
-    # The second and third column add nothing: rank 1 whatever the scale.
-    matrix = np.outer([1, 2, -3], [1, 2, -3])
-    found = pivots_of(matrix, name, log_scale=log10_omega * np.log(10))
+@pytest.mark.parametrize("scale", ["1", "1e-40", "1e-4000"])
+def test_a_rank_one_matrix_has_one_pivot_and_no_more(column, scale):
+    found = start_of(np.outer(column, column), scale=scale)
     assert found.sign.tolist() == [1, 0, 0]
 
 
 def test_rank_two_of_three_keeps_two_pivots():
     factor = np.array([[1.0, 0.5], [0.25, -1.0], [0.75, 2.0]])
-    assert pivots_of(factor @ factor.T).sign.tolist() == [1, 1, 0]
+    assert start_of(factor @ factor.T).sign.tolist() == [1, 1, 0]
 
 
 def test_a_negative_schur_complement_is_a_negative_pivot():
-    found = pivots_of([[1, 2], [2, 1]])
+    found = start_of([[1, 2], [2, 1]])
     assert found.sign.tolist() == [1, -1]
-    assert found.log[1] == pytest.approx(np.log(3), rel=1e-14)  # 1 - 2^2/1 = -3
+    assert found.log_pivots[1] == pytest.approx(math.log(3), rel=1e-14)  # 1 - 2^2/1 = -3
 
 
-def test_a_zero_row_has_a_zero_pivot_and_changes_nothing_else():
-    found = pivots_of([[2, 0, 1], [0, 0, 0], [1, 0, 2]])
-    assert found.sign.tolist() == [1, 0, 1]
-    assert found.log[1] == -np.inf
-    assert np.exp(found.log[2]) == pytest.approx(1.5, rel=1e-14)
+def test_a_zero_row_comes_last_and_changes_nothing_else():
+    found = start_of([[2, 0, 1], [0, 0, 0], [1, 0, 2]])
+    assert found.order.tolist() == [0, 2, 1]
+    assert found.sign.tolist() == [1, 1, 0]
+    assert math.exp(found.log_pivots[1]) == pytest.approx(1.5, rel=1e-14)
 
 
-def test_cancellation_measures_what_a_pivot_lost():
+def test_roundings_measure_what_a_pivot_lost_and_it_keeps_its_exact_value():
     gap = 1e-6
-    found = pivots_of([[1, 1], [1, 1 + gap]])
-    assert found.sign.tolist() == [1, 1]
-    assert np.exp(found.log[1]) == pytest.approx(gap, rel=1e-8)
-    assert found.cancellation[1] == pytest.approx(-np.log(gap), abs=1e-5)
-    assert 30 < MOST_ROUNDING < 36  # 2^-52 is exp(-36)
-
-
-def test_a_direction_without_signal_is_eliminated_last_and_without_growth():
-    found = pivots_of([[2, 1], [1, 2]], signal=np.array([1.0, 0.0]))
-    assert found.sign.tolist() == [1, 1]
-    assert np.exp(found.log[1]) == pytest.approx(1.5, rel=1e-13)
-
-
-@pytest.mark.parametrize("eta", [0.02, 0.1])
-def test_euler_pivots_fall_below_those_of_LDL_and_turn_negative_for_strong_correlation(eta):
-    # The squared correlation grows by exp(eta^2 (a_k - a_j)^2) per step until stage 1.
-    signal = np.array([1.0, 0.5])
-    log_scale = -40 * np.log(10)
-    weak, strong = [[1, 0.1], [0.1, 1]], [[1, 0.99], [0.99, 1]]
-    plain = pivots_of(weak, "gd", log_scale=log_scale, signal=signal, eta=eta)
-    euler = pivots_of(weak, "euler", log_scale=log_scale, signal=signal, eta=eta)
-    assert euler.sign.tolist() == [1, 1]
-    assert euler.log[1] < plain.log[1]
-    assert pivots_of(strong, "euler", log_scale=log_scale, signal=signal, eta=eta).sign[1] == -1
-    assert pivots_of(strong, "gd", log_scale=log_scale, signal=signal, eta=eta).sign[1] == 1
-
-
-def test_the_first_order_of_the_euler_drift_is_the_growth_of_the_correlation_up_to_stage_one():
-    signal, eta, log_scale = np.array([1.0, 0.5]), 0.05, -300 * np.log(10)
-    growth = growth_rates(signal, eta, "euler")
-    found = pivots_of([[1, 0.1], [0.1, 1]], "euler", log_scale=log_scale, signal=signal, eta=eta)
-    per_step = 2 * growth[0, 1] - growth[0, 0] - growth[1, 1]
-    taken = 1 - np.exp(found.log[1] - log_scale)  # of w_22, by the correlation 0.01
-    steps = np.log(taken / 0.01) / per_step
-    # It ends within some steps of stage 1, which is thousands of steps long.
-    assert abs(steps - -log_scale / growth[0, 0]) < 1 / eta
+    found = start_of([[1, 1], [1, 1 + gap]])
+    assert found.roundings[1] == pytest.approx(1 / gap, rel=1e-5)
+    assert math.exp(found.log_pivots[1]) == pytest.approx(float(Fraction(1 + gap) - 1), rel=1e-14)
 
 
 @given(st.permutations(range(4)), st.sampled_from(["euler", "gd", "flow"]), st.integers(0, 20))
