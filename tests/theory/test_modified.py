@@ -1,0 +1,100 @@
+"""The modified field: its coefficients from rooted trees, and what two orders of it promise."""
+
+from fractions import Fraction
+from math import factorial
+
+import numpy as np
+import pytest
+
+from swingby.theory.law.modified import KIND, make_flow, remainder_on_entries
+
+# --- explicit Euler as a series over rooted trees; a tree is the sorted tuple of its branches ------
+
+
+def size(tree):
+    return 1 + sum(map(size, tree))
+
+
+def grafted(tree, branch):
+    """Every tree that one more branch makes: the derivative of F(tree) in direction F(branch)."""
+    found = [tuple(sorted((*tree, branch)))]
+    for place, part in enumerate(tree):
+        for grown in grafted(part, branch):
+            found.append(tuple(sorted((*tree[:place], grown, *tree[place + 1 :]))))
+    return found
+
+
+def derivative(series, field, most):
+    found = {}
+    for tree, a in series.items():
+        for branch, b in field.items():
+            if size(tree) + size(branch) <= most:
+                for grown in grafted(tree, branch):
+                    found[grown] = found.get(grown, 0) + a * b
+    return found
+
+
+def modified_field(most):
+    """Coefficients c(tree) with exp(h sum c F) = identity + h f, up to a number of nodes."""
+    field = {(): Fraction(1)}
+    for nodes in range(2, most + 1):
+        term, total = dict(field), {}
+        for j in range(2, nodes + 1):
+            term = derivative(term, field, nodes)
+            for tree, a in term.items():
+                if size(tree) == nodes:
+                    total[tree] = total.get(tree, 0) + a / factorial(j)
+        for tree, a in total.items():
+            field[tree] = field.get(tree, 0) - a
+    return field
+
+
+def f(A, W):
+    B = A - (A @ W + W @ A) / 2
+    return B @ W + W @ B
+
+
+def first(A, W, V):
+    """f'(W)[V]."""
+    B, C = A - (A @ W + W @ A) / 2, -(A @ V + V @ A) / 2
+    return B @ V + V @ B + C @ W + W @ C
+
+
+def second(A, V, Z):
+    """f''[V, Z]; the third derivative of (D.2) on W is zero."""
+    C, D = -(A @ V + V @ A) / 2, -(A @ Z + Z @ A) / 2
+    return C @ Z + Z @ C + D @ V + V @ D
+
+
+def elementary(tree, A, W):
+    parts = [elementary(branch, A, W) for branch in tree]
+    if not parts:
+        return f(A, W)
+    if len(parts) == 1:
+        return first(A, W, parts[0])
+    return second(A, *parts) if len(parts) == 2 else np.zeros_like(W)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_field_is_the_series_over_trees(order, seed):
+    generator = np.random.default_rng(seed)
+    d, h = 3, 0.2
+    a = np.sort(generator.uniform(0.2, 2, d))[::-1]
+    U = generator.standard_normal((d, d)) * 0.4
+    W, A = U @ U.T, np.diag(a)
+    expected = sum(
+        float(c) * h ** (size(tree) - 1) * elementary(tree, A, W)
+        for tree, c in modified_field(order + 1).items()
+    )
+    # The linear part is exact in the field: its series to this order is taken out again.
+    pair = a[:, None] + a
+    series = sum((-h) ** k * pair ** (k + 1) / (k + 1) for k in range(order + 1))
+    expected += (np.log1p(h * pair) / h - series) * W
+    flow = make_flow(a[:, None], np.array([h]), np.array([order]), "euler")
+    one = np.ones((d, 1))
+    B = flow.drive + flow.pair * W[:, :, None]
+    N = (B + flow.linear)[:, :, 0]
+    found = N @ W + W @ N.T + remainder_on_entries(W[:, :, None], one, flow, B)[:, :, 0]
+    assert np.allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max() + 1e-14)
+    assert set(KIND) == {"euler", "gd", "flow"}
