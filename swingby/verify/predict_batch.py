@@ -165,8 +165,14 @@ def predict_batch(
     check_instances(flat, shape)
     full = accuracy == "full"
     verdict, share = stage_laws(**flat, dynamics=dynamics, full=full)
-    found = (verdict.crossing, verdict.error, verdict.trapped, verdict.undecided, share)
-    return BatchSchedule(dynamics, *(part.reshape(*shape, d) for part in found))
+    return BatchSchedule(
+        dynamics=dynamics,
+        crossing=verdict.crossing.reshape(*shape, d),
+        error=verdict.error.reshape(*shape, d),
+        trapped=verdict.trapped.reshape(*shape, d),
+        undecided=verdict.undecided.reshape(*shape, d),
+        share=share.reshape(*shape, d),
+    )
 
 
 #: How many axes of an argument belong to one instance.
@@ -266,7 +272,13 @@ def check_instances(flat: dict[str, Floats], shape: tuple[int, ...]) -> None:
             "must be symmetric, as W = U U^T is",
             "(D.2)",
         ),
-        (signal.max(axis=1, initial=0.0) == 0, "signal", "zeros only", "must have a positive entry", "Sec. 4"),
+        (
+            signal.max(axis=1, initial=0.0) == 0,
+            "signal",
+            "zeros only",
+            "must have a positive entry",
+            "Sec. 4",
+        ),
         (sizes > 300 * math.log(10), "W0", "an entry", "must be below 1e300", "(D.2)"),
     )
     for wrong, argument, shown, requirement, source in refused:

@@ -45,8 +45,10 @@ def exponential(x: Any) -> Any:
 def solve_lower(V: Any, M: Any) -> Any:
     """V^-1 M for unit lower triangular V."""
     if isinstance(V, np.ndarray):
-        found = np.linalg.solve(V.transpose(2, 0, 1), M.transpose(2, 0, 1))
-        return found.transpose(1, 2, 0)
+        found = M.copy()
+        for i in range(1, len(V)):
+            found[i] -= (V[i, :i, None] * found[:i]).sum(axis=0)
+        return found
     import torch
 
     lanes = (V.permute(2, 0, 1), M.permute(2, 0, 1))

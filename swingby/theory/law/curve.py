@@ -64,7 +64,7 @@ class Curve:
         W = np.einsum("imn,mn,jmn->nij", V, y[:, 1], V) * root.T[:, :, None] * root.T[:, None, :]
         if self.runs_away:
             W[times > self.times[-1]] = np.nan
-        found = np.empty_like(W)
+        found: Floats = np.empty_like(W)
         concept = self.concept[:, place].T
         lane = np.arange(len(times))[:, None, None]
         found[lane, concept[:, :, None], concept[:, None, :]] = W
@@ -78,7 +78,9 @@ def trace(walk: Walk, kind: int) -> Curve:
         advance(walk, kind)
         if walk.time[0] > kept[-1][0][0]:
             kept.append(_state(walk))
-    time, y, speed, free, concept, *flow = (np.stack(part, axis=-1) for part in zip(*kept, strict=True))
+    time, y, speed, free, concept, *flow = (
+        np.stack(part, axis=-1) for part in zip(*kept, strict=True)
+    )
     far = bool(np.isfinite(walk.blow_up[0])) or bool(walk.attempts[0] > MOST_ATTEMPTS)
     return Curve(kind, time[0], y, speed, free, concept.astype(np.int64), Flow(*flow), far)
 

@@ -45,7 +45,7 @@ def compiled(function: Any) -> Any:
 def _add_products(
     R: Any, c: int, a: int, b: int, down: int, across: int, d: int, width: int, both: Any, k: int
 ) -> None:
-    """At most four terms of the product of a row with d columns, added unless they are the first."""
+    """At most four terms of the product of a row with d columns, added from the second time on."""
     L, end, zero = LANES, c + d * LANES, everywhere(0.0)
     x0 = times(both, load(R, a))
     if width == 1:
@@ -94,12 +94,14 @@ def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
         elif operation == MULTIPLY:
             for i in range(0, size, L):
                 store(R, c + i, times(both, times(load(R, a + i), load(R, b + i))))
-        elif operation == DOT or operation == DOT_TURNED:
+        elif operation in (DOT, DOT_TURNED):
             down, across = (row, L) if operation == DOT else (L, row)
             for i in range(0, size, row):
                 for k in range(0, d, 4):
                     left = a + i + k * L
-                    _add_products(R, c + i, left, b + k * down, down, across, d, min(d - k, 4), both, k)
+                    _add_products(
+                        R, c + i, left, b + k * down, down, across, d, min(d - k, 4), both, k
+                    )
         elif operation == TURN:
             for i in range(d):
                 for j in range(d):
@@ -118,7 +120,9 @@ def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
                 for j in range(0, row, L):
                     total = times(other, load(R, b + i * row + j))
                     for k in range(i):
-                        total = times_plus(load(R, a + i * row + k * L), load(R, c + k * row + j), total)
+                        total = times_plus(
+                            load(R, a + i * row + k * L), load(R, c + k * row + j), total
+                        )
                     store(R, c + i * row + j, times(minus, total))
         elif operation == EXP:
             for j in range(0, row, L):
@@ -309,7 +313,11 @@ def _run(
             if room > 0 and place[lane] >= 0 and now.numbers[TIME, lane] > time[lane]:
                 if noted == room:
                     return -1
-                steps[noted, 0], steps[noted, 1], steps[noted, 2] = place[lane], time[lane], dt[lane]
+                steps[noted, 0], steps[noted, 1], steps[noted, 2] = (
+                    place[lane],
+                    time[lane],
+                    dt[lane],
+                )
                 for k in range(d):
                     steps[noted, 3 + k] = concept[k, lane]
                 _note(before, dt[lane], flat, tried, lane, forms[noted])

@@ -68,7 +68,9 @@ def _closed(given: Given, dynamics: str) -> tuple[Verdict, Floats]:
     lost = np.isnan(crossing) | (given.sign <= 0)
     share = given.sign / np.maximum(given.roundings, 1.0)
     nowhere = np.full(crossing.shape, -np.inf)
-    end = End(np.where(lost, np.nan, crossing), nowhere, lost, share, np.full(len(crossing), np.inf))
+    end = End(
+        np.where(lost, np.nan, crossing), nowhere, lost, share, np.full(len(crossing), np.inf)
+    )
     return decide(given, end, end, 0.0, 0.0, dynamics), share
 
 

@@ -124,9 +124,4 @@ def remainder_on_entries(C: Any, e: Any, flow: Flow, B: Any) -> Any:
     X = 0.25 * H + Q / 12.0
     third = dot(B, X) + dot(pair * X, C) + (dot(F1, G) + dot(G1, F)) / 12.0
     second = Q / 12.0 + H / 3.0
-    return (
-        flow.second * second
-        - flow.first * G
-        - flow.third * symmetric(third)
-        + flow.mixed * C
-    )
+    return flow.second * second - flow.first * G - flow.third * symmetric(third) + flow.mixed * C

@@ -156,7 +156,9 @@ def walked(start: Start, eta: float, dynamics: str) -> Walk:
 def given_of(start: Start, eta: float) -> Given:
     """One instance, as it is judged."""
     first = start.order[0]
-    log_scale = start.by_concept(start.log_pivots)[first] - math.log(abs(start.matrix[first, first]))
+    log_scale = start.by_concept(start.log_pivots)[first] - math.log(
+        abs(start.matrix[first, first])
+    )
     parts = (
         start.signal,
         start.levels,
@@ -198,7 +200,9 @@ def _reason(start: Start, doubt: int, k: int) -> str:
         return "the drift of the euler steps cancels its pivot to within the error of the law"
     if doubt == UNRESOLVED:
         part = 1 / start.by_concept(start.roundings)[k]
-        return f"its pivot is {part:.1g} of the terms it is formed from, which floats do not resolve"
+        return (
+            f"its pivot is {part:.1g} of the terms it is formed from, which floats do not resolve"
+        )
     if doubt == PASSES:
         return (
             "it has no component of its own, but another concept starts out as it and may pass 1/2 "

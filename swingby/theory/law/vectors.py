@@ -71,7 +71,9 @@ def everywhere(_: Any, number: Any) -> Any:
     """One number in all lanes."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        one = builder.insert_element(ir.Constant(_DOUBLES, ir.Undefined), args[0], ir.IntType(32)(0))
+        one = builder.insert_element(
+            ir.Constant(_DOUBLES, ir.Undefined), args[0], ir.IntType(32)(0)
+        )
         mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return builder.shuffle_vector(one, one, mask)
 
@@ -108,7 +110,9 @@ def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
 
 def _inverse(builder: Any, x: Any) -> Any:
     zero = _constant(0.0)
-    return builder.select(builder.fcmp_ordered("==", x, zero), zero, builder.fdiv(_constant(1.0), x))
+    return builder.select(
+        builder.fcmp_ordered("==", x, zero), zero, builder.fdiv(_constant(1.0), x)
+    )
 
 
 #: Adding this leaves a whole number in the last bits of a float.

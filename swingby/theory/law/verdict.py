@@ -123,8 +123,9 @@ def decide(
     error[coarse[:, None] & grows] = math.inf
     some = given_up.any(axis=1)
     if some.any():
-        parts = (given.signal, given.matrix, given.log_scale, given.eta)
-        leading = closed_law(*(part[some] for part in parts), dynamics)
+        leading = closed_law(
+            given.signal[some], given.matrix[some], given.log_scale[some], given.eta[some], dynamics
+        )
         crossing[some] = np.where(given_up[some], leading, crossing[some])
     crossing[trapped] = np.nan
     error = np.where(trapped, np.where(undecided, math.inf, np.nan), error)

@@ -49,8 +49,9 @@ SIGNAL, FREE, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
 CROSSING, HIGHEST, LOST, SHARE = range(6, 10)
 #: And one by place again: what a step may be wrong by.
 ALLOWED = 10
-#: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when W has
-#: run away, attempts so far, whether the lane is under way, whether it goes on until W is at rest.
+#: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when
+#: W has run away, attempts so far, whether the lane is under way, and, where it goes on until W is
+#: at rest, the size of what still matters.
 H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, WHOLE = range(8)
 
 
@@ -254,7 +255,9 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
             old = walk.places[RATE, k, lane] / old
         if w < 1.0 and walk.places[TRIED_RATE, k, lane] > 0.0:
             end, new = math.log(w / (1.0 - w)), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
-            walk.places[AHEAD, k, lane] = _ahead(start, old, end, new, dt, LANDING * walk.numbers[H, lane])
+            walk.places[AHEAD, k, lane] = _ahead(
+                start, old, end, new, dt, LANDING * walk.numbers[H, lane]
+            )
         if w >= 0.5 and start < 0.0 and walk.places[AHEAD, k, lane] == math.inf:
             end = math.log(w / max(1.0 - w, 1e-12))
             share = min(max(-start / (end - start), 0.01), 0.95)
@@ -312,17 +315,21 @@ def look(walk: Walk, lane: int, kind: int) -> bool:
     if kind == EULER:
         changed = _reorder_drifted(walk, lane) or changed
         _run_away(walk, lane)
-    if walk.numbers[ACTIVE, lane] > 0.0 and not _goes_on(walk, lane):
+    if walk.numbers[ACTIVE, lane] > 0.0 and not _goes_on(walk, lane, kind):
         walk.numbers[ACTIVE, lane] = 0.0
     return changed
 
 
-def _goes_on(walk: Walk, lane: int) -> bool:
+def _goes_on(walk: Walk, lane: int, kind: int) -> bool:
     """Whether an event is still to come."""
     d = walk.y.shape[0]
     for k in range(d):
+        # Under gd and the flow W(0) was no U U^T then.
+        if kind != EULER and walk.pairs[ENTRIES, k, k, lane] < -LEAST_RUNAWAY:
+            return False
+    for k in range(d):
         runs_away = walk.y[k, 1, lane] < 0.0 and walk.places[SIGNAL, k, lane] > 0.0
-        if runs_away or _awaited(walk, k, lane):
+        if (runs_away and kind == EULER) or _awaited(walk, k, lane):
             return True
     if walk.numbers[WHOLE, lane] > 0.0:
         for k in range(d):
