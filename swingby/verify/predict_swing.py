@@ -6,9 +6,9 @@ at rest, and looked at between any two steps of the integration; nothing is run.
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,8 +47,12 @@ _NEAR = 10.0
 _GONE = 1e3
 #: Tolerance of the integration, as in the stage law.
 _TOLERANCE = 1e-3
+#: What still matters of W, as a share of what counts of the loss.
+_AT_REST = 1e-3
+#: A series with more decisive sizes is not judged.
+_MOST = 64
 #: Looks at W in every step of the integration.
-_LOOKS = 12
+_LOOKS = 16
 #: Entries of W of all instances that are followed together.
 _TOGETHER = 4096
 
@@ -224,38 +228,40 @@ def _foresee(
     given, starts = prepare(signal, W0, eta, log_scale, dynamics)
     point = test_point / np.abs(test_point).max(axis=1, keepdims=True)
     # So that logarithms of pivots are wrong by less than what counts of the loss.
-    share = np.minimum(_TOLERANCE, 1e-3 * swing / (eta * signal.max(axis=1)))
-    verdict, walked = paths(given, starts, share, 1e-2 * swing, dynamics)
+    share = np.minimum(_TOLERANCE, 5e-5 * swing / (eta * signal.max(axis=1)))
+    verdict, walked = paths(given, starts, share, _AT_REST * swing, dynamics)
     curves = [_look(given, point, path, entries=path is walked[0]) for path in walked]
     threshold = swing * curves[0].first
     # The curve is off by the tolerance, and a run sees it at whole steps only.
-    blur = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0) / swing
+    blur = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0) / swing + _AT_REST
     miss = 0.5 * (eta * signal.max(axis=1)) ** 2
     n = len(eta)
     found = {
-        "descents": np.empty(n, dtype=np.int64),
-        "least_descents": np.empty(n, dtype=np.int64),
-        "most_descents": np.empty(n, dtype=np.int64),
-        "swing_margin": np.empty(n),
-        "needed_margin": np.empty(n),
+        "descents": np.full(n, -1),
+        "least_descents": np.full(n, -1),
+        "most_descents": np.full(n, -1),
+        "swing_margin": np.full(n, np.nan),
+        "needed_margin": np.full(n, math.exp(_LARGEST_ERROR)),
         "transient": curves[0].transient,
         "entry": curves[0].entry,
         "diverges": np.isfinite(verdict.blow_up),
         "undecided": _outside(given, verdict, dynamics),
     }
-    outside = found["undecided"].copy()
-    for k in range(n):
+    outside = found["undecided"]
+    for k in np.flatnonzero(~outside).tolist():
         sizes = curves[0].sizes(k, threshold[k])
+        if len(sizes) > _MOST:
+            outside[k] = True
+            continue
         error = 2 * blur[k] / sizes + miss[k]
-        for curve, every in ((curves[-1], 1), (curves[0], 2)):
-            error = error + _apart(sizes, curve.sizes(k, threshold[k], every))
+        error = error + _apart(sizes, curves[-1].sizes(k, threshold[k]))
+        # Vertices of parabolas at half the distance are wrong by at least seven times less.
+        error = error + _apart(sizes, curves[0].sizes(k, threshold[k], 2)) / 7
         _count(found, k, sizes, np.minimum(error, _LARGEST_ERROR))
-    for name, value in (("least_descents", -1), ("most_descents", -1), ("swing_margin", np.nan)):
-        found[name][outside] = value
     found["transient"] = np.where(found["diverges"], math.inf, found["transient"])
     found["transient"][outside] = np.nan
     found["diverges"] &= ~outside
-    found["undecided"] |= found["least_descents"] < found["most_descents"]
+    found["undecided"] = outside | (found["least_descents"] < found["most_descents"])
     found["descents"][found["undecided"]] = -1
     return found
 
@@ -270,10 +276,11 @@ def _outside(given: Given, verdict: Verdict, dynamics: str) -> Booleans:
 
 
 def _apart(sizes: Floats, others: Floats) -> Floats:
-    """Differences of logarithms of decisive sizes, descending; what is missing is small."""
+    """Differences of logarithms of descending decisive sizes; what is missing is small."""
     filled = np.full(len(sizes), 1 / LARGEST_MARGIN)
     filled[: len(others)] = others[: len(sizes)]
-    return np.asarray(np.abs(np.log(sizes / filled)))
+    found: Floats = np.abs(np.log(sizes / filled))
+    return found
 
 
 def _count(found: dict[str, NDArray[Any]], k: int, sizes: Floats, error: Floats) -> None:
@@ -301,12 +308,14 @@ class _Curve(NamedTuple):
     entry: Integers
 
     def sizes(self, k: int, threshold: float, every: int = 1) -> Floats:
-        """Decisive sizes of one instance over the threshold, descending, without small ones."""
+        """Decisive sizes of one instance in units of the threshold, the larger ones, descending."""
         part = slice(self.begins[k], self.begins[k + 1])
         loss, times = self.loss[part][::every], self.times[part][::every]
         gone = np.flatnonzero(~(loss < _GONE * self.first[k]))
         loss = loss[: gone[0]] if len(gone) else loss
         seen = turning_points(_extrema(times[: len(loss)], loss), threshold / LARGEST_MARGIN)
+        if len(seen) > 2 * _MOST:
+            return np.ones(_MOST + 1)
         found = np.array(decisive([point.value for point in seen])) / threshold
         return np.sort(found[found > 1 / LARGEST_MARGIN])[::-1]
 
@@ -369,7 +378,7 @@ def decisive(extrema: list[float]) -> list[float]:
     """
     left, found = list(extrema), []
     while len(left) > 1:
-        legs = [abs(b - a) for a, b in itertools.pairwise(left)]
+        legs = [abs(b - a) for a, b in pairwise(left)]
         at = legs.index(min(legs))
         inner = 0 < at < len(legs) - 1
         if inner or left[at] > left[at + 1]:

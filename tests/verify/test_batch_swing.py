@@ -19,7 +19,6 @@ FIELDS = (
     "entry",
     "diverges",
     "undecided",
-    "scalar",
 )
 
 
@@ -33,10 +32,9 @@ def same(one, other, where=None):
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_the_place_in_the_batch_changes_no_bit(dynamics, starts):
     signal, W0, eta = starts(70, 3, seed=3)
-    W0[5] = np.eye(3) * [0.96, 0.1, 0.1]  # one that is left out, and one of the scalar law
-    W0[6] = np.eye(3) * [0.6, 0.1, 0.1]
+    W0[5], eta[6] = np.ones((3, 3)) * 1e-3, 0.7  # a rank of one, and a step that is too coarse
     whole = predict_swing_batch(signal, W0, eta, dynamics)
-    assert whole.scalar[6]
+    assert whole.undecided[6] == (dynamics != "flow")
     order = np.random.default_rng(4).permutation(70)
     same(whole, predict_swing_batch(signal[order], W0[order], eta[order], dynamics), order)
     for place in (0, 5, 6, 33, 69):
@@ -50,7 +48,7 @@ def test_the_place_in_the_batch_changes_no_bit(dynamics, starts):
 def test_pieces_are_put_together_in_order(monkeypatch, starts):
     signal, W0, eta = starts(23, 2, seed=8)
     whole = predict_swing_batch(signal, W0, eta, "gd")
-    monkeypatch.setattr("swingby.verify.batched.curve_arguments.PIECE", 5)
+    monkeypatch.setattr("swingby.verify.predict_swing._TOGETHER", 20)
     same(whole, predict_swing_batch(signal, W0, eta, "gd"))
 
 
@@ -98,7 +96,7 @@ def test_leading_axes_broadcast(starts):
 
 
 def test_it_prints_as_a_line():
-    W0 = np.array([[[2e-3, 1e-3], [1e-3, 2e-3]], [[2e-3, 0], [0, 2e-3]], [[0.96, 0], [0, 0.1]]])
+    W0 = np.array([[[2e-3, 1e-3], [1e-3, 2e-3]], [[2e-3, 0], [0, 2e-3]], [[1e-3, 0], [0, -1e-3]]])
     found = predict_swing_batch([4.0, 1.0], W0, 0.01, "gd")
     assert repr(found) == ("<BatchSwing gd: shape (3,); 1 with a swing-by, 0 diverge, 1 undecided>")
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from swingby.errors import InvalidInput
 from swingby.simulate.batch import simulate_batch
@@ -68,53 +69,53 @@ def agree(batch, given, dynamics, *, scales=None):
 @pytest.mark.parametrize("d", [1, 2, 3, 4, pytest.param(8, marks=pytest.mark.full)])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_law_of_each_alone(dynamics, d):
-    given = starts(12, d, seed=d)
+    given = starts(8, d, seed=d)
     agree(predict_batch(*given, dynamics), given, dynamics)
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 @pytest.mark.parametrize(("low", "high"), [(1e-2, 1e-1), (1e-300, 1e-290), (0.1, 2.0)])
 def test_agreement_from_a_large_omega_to_the_end_of_the_float_range(dynamics, low, high):
-    given = starts(8, 3, 7, low, high)
+    given = starts(5, 3, 7, low, high)
     agree(predict_batch(*given, dynamics), given, dynamics)
 
 
 def special(name):
     """Instances that are not like Gaussian ones."""
-    signal, W0, eta = starts(8, 4, 11)
+    signal, W0, eta = starts(5, 4, 11)
     rng = np.random.default_rng(12)
     if name == "free direction":
         signal = np.sort(signal, axis=1)[:, ::-1].copy()
         signal[:, 3] = 0
-        signal[4:, 2] = 0
+        signal[3:, 2] = 0
     elif name == "free direction in the middle":
         signal[:, 1] = 0
     elif name == "tie":
         signal[:, 2] = signal[:, 0]
     elif name == "rank two":
-        U = rng.standard_normal((8, 4, 2))
+        U = rng.standard_normal((5, 4, 2))
         W0 = 1e-5 * (U @ U.swapaxes(1, 2))
     elif name == "nearly degenerate":
-        U = rng.standard_normal((8, 4, 2))
-        lift = 10.0 ** rng.uniform(-12, 0, (8, 1, 1)) * np.eye(4)
+        U = rng.standard_normal((5, 4, 2))
+        lift = 10.0 ** rng.uniform(-12, 0, (5, 1, 1)) * np.eye(4)
         W0 = 1e-5 * (U @ U.swapaxes(1, 2) + lift)
     elif name == "nearly equal signals":
-        signal, W0, eta = starts(8, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
+        signal, W0, eta = starts(5, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
     elif name == "diagonal":
-        W0 = np.eye(4) * 10.0 ** rng.uniform(-12, -1, (8, 1, 4))
+        W0 = np.eye(4) * 10.0 ** rng.uniform(-12, -1, (5, 1, 4))
     elif name == "entries above one half":
-        W0[:, 0, 0] = rng.uniform(0.4, 0.9, 8)
+        W0[:, 0, 0] = rng.uniform(0.4, 0.9, 5)
     elif name == "largest eigenvalue":
-        W0 = W0 * (rng.uniform(0.9, 1.0, 8) / np.linalg.eigvalsh(W0)[:, -1])[:, None, None]
+        W0 = W0 * (rng.uniform(0.9, 1.0, 5) / np.linalg.eigvalsh(W0)[:, -1])[:, None, None]
     elif name == "coarse":
-        eta = rng.uniform(0.3, 0.7, 8)
+        eta = rng.uniform(0.3, 0.7, 5)
     elif name == "scales apart":
-        root = 10.0 ** rng.uniform(-50, 0, (8, 4))
+        root = 10.0 ** rng.uniform(-50, 0, (5, 4))
         W0 = W0 * root[:, :, None] * root[:, None, :]
     elif name == "indefinite":
         W0 = W0 * np.where(np.eye(4) == 1, 1.0, 1.7)
     elif name == "integers of low rank":
-        U = rng.integers(-3, 4, (8, 4, 3)).astype(float)
+        U = rng.integers(-3, 4, (5, 4, 3)).astype(float)
         U[:, :, 0] = np.where(np.abs(U).sum(axis=2) == 0, 1.0, U[:, :, 0])
         W0 = 1e-4 * (U @ U.swapaxes(1, 2))
     elif name == "absent concept":
@@ -200,9 +201,26 @@ def test_runs_cross_where_predicted(dynamics):
     sure = np.isfinite(batch.error) & np.isfinite(batch.crossing)
     assert sure.sum() >= 150
     low, high = np.ceil(batch.crossing - batch.error), np.ceil(batch.crossing + batch.error)
-    assert ((low <= run) & (run <= high))[sure].mean() >= 0.995
+    assert ((low <= run) & (run <= high))[sure].mean() >= 0.99
     assert np.median(batch.error[sure]) < 0.02
     assert (batch.half_times == run)[sure].mean() > 0.95
+
+
+def test_equal_signals_under_the_flow_are_exact():
+    # One concept is a logistic curve; of equal ones each eigenvalue is: d w_kk by bisection.
+    W0 = starts(6, 2, 17, 1e-4, 1e-2)[1]
+    a, eta = 0.7, 0.02
+    batch = predict_batch([a, a], W0, eta, "flow")
+    for place in range(6):
+        values, Q = np.linalg.eigh(W0[place])
+        for k in range(2):
+
+            def level(t, k=k, values=values, Q=Q):
+                odds = values / (1 - values) * math.exp(2 * a * eta * t)
+                return float((Q[k] ** 2 * odds / (1 + odds)).sum()) - 0.5
+
+            expected = brentq(level, 0.0, 5000.0, xtol=1e-10)
+            assert batch.crossing[place, k] == pytest.approx(expected, abs=5e-4)
 
 
 def test_what_the_euler_drift_leaves_open_is_undecided():

@@ -38,42 +38,24 @@ def composite(a, W, eta, dynamics, scale=Fraction(1)):
 @pytest.mark.parametrize("d", [2, 3, 4, pytest.param(6, marks=pytest.mark.full)])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_scalar_composite(dynamics, d, starts):
-    given = starts(30, d, seed=d, high=1e-3)
+    given = starts(10, d, seed=d, high=1e-3)
     found = predict_swing_batch(*given, dynamics)
     sure = np.flatnonzero(~found.undecided & (found.swing_margin > 1.1) & ~found.diverges)
-    assert len(sure) >= 15
-    assert not found.scalar.any()
+    assert len(sure) >= 5
     for place in sure:
         count, heights = composite(*(part[place] for part in given), dynamics)
         assert found.descents[place] == count, place
-        # Linear interpolation of the scalar correction between its nodes is off by up to 1e-3.
-        assert found.transient[place] == pytest.approx(max(heights.values()), abs=2e-3), place
-        assert heights[tuple(found.entry[place].tolist())] > max(heights.values()) - 2e-3
-    if dynamics == "flow":
-        assert found.swing_by.sum() >= 2
-
-
-@pytest.mark.parametrize("d", [1, 7])
-def test_dimensions_that_the_scalar_law_starts(d, starts):
-    given = starts(3, d, seed=d)
-    for dynamics in DYNAMICS:
-        found = predict_swing_batch(*given, dynamics)
-        assert found.scalar.all()
-        for place in np.flatnonzero(~found.undecided & ~found.diverges):
-            count, heights = composite(*(part[place] for part in given), dynamics)
-            assert found.descents[place] == count
-            assert found.transient[place] == pytest.approx(
-                max(heights.values(), default=0), abs=3e-3
-            )
+        assert found.transient[place] == pytest.approx(max(heights.values()), abs=2e-4), place
+        assert heights[tuple(found.entry[place].tolist())] > max(heights.values()) - 2e-4
 
 
 @pytest.mark.parametrize("d", [2, 3, pytest.param(5, marks=pytest.mark.full)])
-@pytest.mark.parametrize(("dynamics", "least"), [("euler", 60), ("gd", 76), ("flow", 78)])
+@pytest.mark.parametrize(("dynamics", "least"), [("euler", 72), ("gd", 78), ("flow", 78)])
 def test_runs_descend_as_often_as_predicted(dynamics, least, d, starts):
     signal, W0, eta = starts(80, d, seed=10 + d)
     found = predict_swing_batch(signal, W0, eta, dynamics)
     assert (~found.undecided).sum() >= least
-    off = {"euler": 0.015, "gd": 0.01, "flow": 1e-3}[dynamics]
+    off = {"euler": 1e-3, "gd": 1e-3, "flow": 1e-3}[dynamics]
     several = 0
     for place in range(80):
         with warnings.catch_warnings():
@@ -201,16 +183,8 @@ def test_a_negative_pivot_under_euler_diverges_after_the_predicted_descents():
     [
         ([4.0, 1.0], 1e-3 * np.eye(2), 0.2, "euler"),  # eta a_max = 0.8
         ([4.0, 1.0], 1e-3 * np.eye(2), 0.2, "gd"),
-        ([4.0, 1.0], [[0.96, 0.0], [0.0, 0.1]], 0.01, "flow"),  # the largest eigenvalue
         ([4.0, 1.0], [[1e-3, 2e-3], [2e-3, 1e-3]], 0.01, "gd"),  # not U U^T
         ([4.0, 1.0], [[1e-3, 2e-3], [2e-3, 1e-3]], 0.01, "flow"),
-        # The euler drift cancels the pivot to within the error of the law.
-        (
-            [4.0, 2.0, 0.05],
-            1e-3 * np.array([[1, 0.985, 0], [0.985, 1, 0], [0, 0, 1]]),
-            0.01,
-            "euler",
-        ),
     ],
 )
 def test_outside_the_range_of_the_law_nothing_is_said(signal, W0, eta, dynamics):
@@ -251,7 +225,7 @@ def test_smaller_thresholds_see_smaller_swings():
     assert found.descents.tolist() == [run.descents(swing) for swing in swings] == [1, 1, 2]
 
 
-@pytest.mark.parametrize(("dynamics", "off"), [("euler", 0.04), ("gd", 0.02)])
+@pytest.mark.parametrize(("dynamics", "off"), [("euler", 3e-3), ("gd", 3e-3)])
 def test_a_coarse_step_changes_the_transient_as_in_a_run(dynamics, off):
     # eta a_max = 0.1; without the finite-step shift the entry is off by 10 and 8 %.
     W0 = np.array([[1e-5, 5e-6], [5e-6, 4e-3]])

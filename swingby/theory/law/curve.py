@@ -64,7 +64,7 @@ class Curve:
         W = np.einsum("imn,mn,jmn->nij", V, y[:, 1], V) * root.T[:, :, None] * root.T[:, None, :]
         if self.runs_away:
             W[times > self.times[-1]] = np.nan
-        found = np.empty_like(W)
+        found: Floats = np.empty_like(W)
         concept = self.concept[:, place].T
         lane = np.arange(len(times))[:, None, None]
         found[lane, concept[:, :, None], concept[:, None, :]] = W

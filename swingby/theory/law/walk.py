@@ -315,17 +315,21 @@ def look(walk: Walk, lane: int, kind: int) -> bool:
     if kind == EULER:
         changed = _reorder_drifted(walk, lane) or changed
         _run_away(walk, lane)
-    if walk.numbers[ACTIVE, lane] > 0.0 and not _goes_on(walk, lane):
+    if walk.numbers[ACTIVE, lane] > 0.0 and not _goes_on(walk, lane, kind):
         walk.numbers[ACTIVE, lane] = 0.0
     return changed
 
 
-def _goes_on(walk: Walk, lane: int) -> bool:
+def _goes_on(walk: Walk, lane: int, kind: int) -> bool:
     """Whether an event is still to come."""
     d = walk.y.shape[0]
     for k in range(d):
+        # Under gd and the flow W(0) was no U U^T then.
+        if kind != EULER and walk.pairs[ENTRIES, k, k, lane] < -FARTHEST:
+            return False
+    for k in range(d):
         runs_away = walk.y[k, 1, lane] < 0.0 and walk.places[SIGNAL, k, lane] > 0.0
-        if runs_away or _awaited(walk, k, lane):
+        if (runs_away and kind == EULER) or _awaited(walk, k, lane):
             return True
     if walk.numbers[WHOLE, lane] > 0.0:
         for k in range(d):
