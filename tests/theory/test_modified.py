@@ -8,7 +8,7 @@ import pytest
 
 from swingby.theory.law.modified import KIND, make_flow, remainder_on_entries
 
-# --- explicit Euler as a series over rooted trees; a tree is the sorted tuple of its branches ------
+# --- explicit Euler as a series over rooted trees; a tree is the sorted tuple of its branches
 
 
 def size(tree):
