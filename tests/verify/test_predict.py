@@ -181,8 +181,9 @@ def test_a_trapped_concept_is_nan_and_named():
 
 def test_equal_signals_are_warned_of():
     task = SIMTask.from_signal([1, 1])
-    for schedule in (predict(task, W0, eta=0.01), predict(task, omega="1e-6", eta=0.01)):
-        assert any("equal signals" in text for text in schedule.warnings)
+    assert any("equal signals" in text for text in predict(task, omega="1e-6", eta=0.01).warnings)
+    # A W(0) decides itself which of them comes first.
+    assert predict(task, W0, eta=0.01).warnings == ()
     apart = predict(SIMTask.from_signal([2, 5, 2, 0]), omega="1e-6", eta=0.01)
     assert apart.warnings == ("concepts 1 and 3 have equal signals: their order is undecided",)
 
