@@ -127,9 +127,11 @@ def decide(
     undecided = doubt != SURE
     uncertain = unlike.any(axis=1)
     first = np.where(uncertain, np.fmin(end.blow_up, late.blow_up), math.inf)
-    after = np.isfinite(crossing) & (crossing > first[:, None]) & ~trapped
+    cut_off = np.isnan(crossing) & runs_away
+    late_for_it = (crossing > first[:, None]) & np.isfinite(crossing)
+    after = (late_for_it | (cut_off & uncertain[:, None])) & grows & ~trapped
     error[undecided | after | turning | given_up | np.isnan(error) & ~trapped] = math.inf
-    error[np.isnan(crossing) & runs_away] = np.nan
+    error[cut_off & ~after] = np.nan
     error[coarse[:, None] & grows] = math.inf
     some = given_up.any(axis=1)
     if some.any():
