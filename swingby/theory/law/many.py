@@ -9,7 +9,7 @@ import numpy as np
 from swingby.theory.law.modified import ORDERS
 from swingby.theory.law.pivots import MANY_ROUNDINGS, Start, Starts, closed_law, lanes_of
 from swingby.theory.law.stages import TOLERANCE, given_of
-from swingby.theory.law.verdict import TOLERANCES, End, Given, Verdict, decide
+from swingby.theory.law.verdict import TOLERANCES, End, Given, Verdict, decide, shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,9 +40,9 @@ def stage_laws(
             some = slice(first, first + TOGETHER)
             given, starts = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
             parts.append(_walked(given, starts, dynamics) if full else _closed(given, dynamics))
-    verdicts, shares = zip(*parts, strict=True)
+    verdicts, found = zip(*parts, strict=True)
     fields = (np.concatenate(field) for field in zip(*verdicts, strict=True))
-    return Verdict(*fields), np.concatenate(shares)
+    return Verdict(*fields), np.concatenate(found)
 
 
 def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Floats]:
@@ -56,7 +56,7 @@ def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Float
         walk_all(walk, dynamics, order)
         ends.append(End.of(walk, given.eta))
     verdict = decide(given, ends[0], ends[-1], TOLERANCE, TOLERANCES, dynamics)
-    return verdict, ends[0].share
+    return verdict, shares(given, ends[0])
 
 
 def _closed(given: Given, dynamics: str) -> tuple[Verdict, Floats]:

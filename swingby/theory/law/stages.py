@@ -31,6 +31,7 @@ from swingby.theory.law.verdict import (
     Given,
     Verdict,
     decide,
+    shares,
 )
 from swingby.theory.law.walk import Walk, advance
 from swingby.theory.task import SIMTask
@@ -67,7 +68,7 @@ class Stages:
         Last step before a negative pivot has run out of the float range, and its error bar; inf
         if none does.
     share : ndarray of shape (d,)
-        What the pivot is of the terms that w_kk is made of, at its stage.
+        What the pivot is of the terms that it is formed from; negative where it runs away.
     warnings : tuple of str
     """
 
@@ -187,7 +188,7 @@ def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) ->
         undecided=verdict.undecided[0],
         blow_up=float(verdict.blow_up[0]),
         blow_up_error=float(verdict.blow_up_error[0]),
-        share=end.share[0].copy(),
+        share=shares(given, end)[0],
         warnings=_warnings(start, verdict),
         start=start,
     )

@@ -162,6 +162,14 @@ def decide(
     )
 
 
+def shares(given: Given, end: End) -> Floats:
+    """What each pivot of W(0) is of the terms it is formed from; negative where it runs away."""
+    share = given.sign / np.maximum(given.roundings, 1.0)
+    runs_away = np.isfinite(end.blow_up)[:, None] & end.lost
+    lost = -np.maximum(np.abs(share), 2.0**-53)
+    return np.asarray(np.where(runs_away, lost, share))
+
+
 def _turns(given: Given, trapped: Booleans, dynamics: str) -> tuple[Booleans, Booleans]:
     """Whether one without component may be turned into, and which concept may turn into such.
 
