@@ -9,9 +9,10 @@ n. What is left out adds up to at most
           q_{ikj} = \tfrac\eta2 (a_i + a_j + 2 a_k) (1 + \eta a_{max})^2,
 
 where r is the growth of the product against that of the entry. A jump goes as far as this stays
-below :data:`NEGLIGIBLE` times the entry itself; an entry between two learned concepts only
-follows the others and is measured against 1. So an entry that is small among its peers keeps its
-relative accuracy, and an exact zero that is about to be filled is never jumped over. Sizes are
+below :data:`NEGLIGIBLE` times the entry itself. An entry between two learned concepts only follows
+products of entries with one that is not: a jump ends early enough for the steps that remain to
+forget what it left out there. So an entry that is small among its peers keeps its relative accuracy
+at the end, and an exact zero that is about to be filled is never jumped over. Sizes are
 bounded by their binary exponents, so that no decision hangs on the rounding of a logarithm.
 
 No event is lost: no level lies within; entries move one way, so that a new peak is at the landing;
@@ -131,19 +132,22 @@ def plan(
     push = np.frexp(q * (1.0 + rates.max(axis=1)[:, None, None, None]) ** 2)[1]
     push = push + size[:, :, :, None] + size[:, None, :, :]
     speed = rate.astype(np.float64)
-    gain = speed[:, :, :, None] + speed[:, None, :, :]
-    own = np.where(both, 0, size - 1)[:, :, None, :]
-    gain = gain - np.where(both, 0.0, speed)[:, :, None, :]
-    with np.errstate(divide="ignore"):
-        span = np.minimum(1.0 / np.where(both, -speed, 0.0)[:, :, None, :], 1e18)
-        span = np.where(both[:, :, None, :], span, 1.0 / np.abs(gain))
-    span = np.minimum(2.0 * span + 1.0, left[:, None, None, None] + 1.0)
-    there = push > NONE // 2
-    excess = push + np.frexp(span)[1] - own + np.frexp(d / NEGLIGIBLE)[1]
-    excess = np.where(there, np.minimum(excess, -NONE), NONE)
-    stuck |= (excess > 0).any(axis=(1, 2, 3))
+    # What is at rest between two learned concepts is measured against 1.
+    rests = both & (V == 0.0)
+    own, pace = np.where(rests, 0, size - 1), np.where(rests, 0.0, speed)
+    gain = speed[:, :, :, None] + speed[:, None, :, :] - pace[:, :, None, :]
+    ahead = left[:, None, None, None]
+    follows = (both & ~rests)[:, :, None, :] & ~learned[:, None, :, None] & (gain > 0.0)
     with np.errstate(all="ignore"):
-        bound = np.where(there & (gain > 0.0), -excess / gain, np.inf).min(axis=(1, 2, 3))
+        span = np.frexp(np.minimum(2.0 / np.abs(gain), ahead) + 1.0)[1]
+        excess = push + span - own[:, :, None, :] + np.frexp(d / NEGLIGIBLE)[1]
+        # What was neglected before a jump ends is forgotten at this pace until the run ends.
+        until = np.maximum(
+            -excess / gain, np.where(follows, ahead + np.log2(NEGLIGIBLE) / gain, -np.inf)
+        )
+        there = push > NONE // 2
+        bound = np.where(there & (gain > 0.0), until, np.inf).min(axis=(1, 2, 3))
+    stuck |= (there & ~follows & (excess > 0)).any(axis=(1, 2, 3))
     far = np.minimum(bound, left).astype(np.int64)
     steps = np.where(stuck | (far < np.minimum(least, left)), 0, far)
     return Jump(steps, learned, V, rate, exponent, diagonal)
