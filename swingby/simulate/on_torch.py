@@ -203,7 +203,7 @@ def _make_watch(runs: Runs) -> Callable[[], None]:
     """One look at the test loss 1/2 |W x - x|^2 and at entries off the diagonal, of all runs."""
     X, extremes, heading, root = runs.X, runs.extremes, runs.heading, _power(runs.m)
     weights, Z = (root * runs.point)[:, None, :], runs.X.clone()
-    off = _power(runs.m[:, :, None] + runs.m[:, None, :])
+    off = _laid(root[:, None, :].expand_as(X).clone())
     _diagonal(off).zero_()
     # Maxima of the loss are followed as the minima of minus the loss, side by side.
     sides = X.new_tensor([1.0, -1.0])
@@ -218,7 +218,8 @@ def _make_watch(runs: Runs) -> Callable[[], None]:
         extremes.copy_(values.where(turned.flip(1), extremes))
         heading.masked_fill_(turned[:, 0], 1.0).masked_fill_(turned[:, 1], -1.0)
         runs.descents.add_(turned[:, 1])
-        largest = Z.copy_(X).mul_(off).abs_().amax((1, 2))
+        # One factor at a time: their product may lie below the float range where W does not.
+        largest = Z.copy_(X).mul_(off).mul_(root[:, :, None]).abs_().amax((1, 2))
         runs.transient.copy_(runs.transient.maximum(largest))
 
     return watch
