@@ -20,6 +20,8 @@ from swingby.simulate.state import (
     LOW_STEP,
     MOST_EXTREMA,
     OVERFLOW,
+    PSD_CONCEPT,
+    PSD_LOST,
     Booleans,
     Floats,
     Integers,
@@ -37,39 +39,51 @@ REST = 2.0**-52
 #: for the rounding of the step itself, while a genuine loss moves the pivot by a relative
 #: (eta (a_i - a_j))^2 per step and passes this bar at once.
 PIVOT_ROUNDING = 8 * 2.0**-52
+#: Steps that are looked at together: what their extremes settle is not looked for one by one.
+CHUNK = 128
 #: Products in a call of BLAS for which it takes no second thread.
 BLAS_ALONE = 2**17
 
 
-def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
-    """Update every event but the loss of semidefiniteness with the steps after `before`."""
-    count = block.shape[1]
+def observe(
+    problem: Problem, state: State, block: Floats, before: int, *, keeps_psd: bool = True
+) -> None:
+    """Update every event with the steps after `before`."""
+    count, order = block.shape[1], problem.order
     if not count:
         return
-    high, low = block.max(axis=1), block.min(axis=1)
+    high, low = extremes(block)
     _levels(state, block, high, before)
     _end(problem, state, block, high, low, before)
     _peaks(state, block, high, low, before)
     if problem.point.any():
         # So few that BLAS uses one thread.
         d = len(problem.signal)
-        size = BLAS_ALONE // (len(block) * d) if d <= 8 else BLAS_ALONE // (16 * d)
-        size = max(16, size)
-        for first in range(0, count, size):
-            part = block[:, first : first + size]
-            steps = before + 1 + first
-            watch_loss(state, losses(problem, state, part), steps)
+        size = max(16, BLAS_ALONE // (len(block) * d) if d <= 8 else BLAS_ALONE // (16 * d))
+        parts = [losses(problem, state, block[:, n : n + size]) for n in range(0, count, size)]
+        watch_loss(state, np.concatenate(parts), before + 1)
+    if not keeps_psd and state.counters[PSD_LOST] < 0:
+        at, concept = first_negative_pivot(order, block, high, low)
+        if concept >= 0:
+            state.counters[PSD_LOST], state.counters[PSD_CONCEPT] = before + 1 + at, concept
+
+
+def extremes(block: Floats) -> tuple[Floats, Floats]:
+    """The largest and smallest number of every row in every CHUNK steps."""
+    at = np.arange(0, block.shape[1], CHUNK)
+    return np.maximum.reduceat(block, at, axis=1), np.minimum.reduceat(block, at, axis=1)
 
 
 def _levels(state: State, block: Floats, high: Floats, before: int) -> None:
     """First passages."""
     d = len(state.X)
-    tops = high[:d] * state.weight.diagonal()
+    tops = high[:d].max(axis=1) * state.weight.diagonal()
     for k in np.flatnonzero((state.level_steps[-1] < 0) & (tops >= LEVELS[0])).tolist():
         for row, level in enumerate(LEVELS):
             if tops[k] >= level and state.level_steps[row, k] < 0:
-                reached = block[k] * state.weight[k, k] >= level
-                state.level_steps[row, k] = before + 1 + int(reached.argmax())
+                begin = CHUNK * _first(high[k] * state.weight[k, k] >= level)
+                reached = block[k, begin : begin + CHUNK] * state.weight[k, k] >= level
+                state.level_steps[row, k] = before + 1 + begin + _first(reached)
 
 
 def _distance(problem: Problem, state: State, block: Floats, goal: Floats) -> Floats:
@@ -86,36 +100,41 @@ def _end(
     problem: Problem, state: State, block: Floats, high: Floats, low: Floats, before: int
 ) -> None:
     """The last step at which W is not within END of the identity."""
-    one, count = np.ones(len(problem.signal)), block.shape[1]
-    if _distance(problem, state, block[:, -1:], one)[0] > END:
-        state.counters[EXCEEDED] = before + count
-        return
-    extremes = np.stack([high, low], axis=1)
-    if (_distance(problem, state, extremes, one) > END).any():
-        beyond = np.flatnonzero(_distance(problem, state, block, one) > END)
-        state.counters[EXCEEDED] = before + 1 + int(beyond[-1])
+    one, chunks = np.ones(len(problem.signal)), high.shape[1]
+    beyond = _distance(problem, state, np.concatenate([high, low], axis=1), one) > END
+    outside = np.flatnonzero(beyond[:chunks] | beyond[chunks:])
+    if outside.size:
+        begin = CHUNK * int(outside[-1])
+        away = _distance(problem, state, block[:, begin : begin + CHUNK], one) > END
+        state.counters[EXCEEDED] = before + 1 + begin + int(np.flatnonzero(away)[-1])
 
 
 def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) -> None:
     """Peaks of the entries off the diagonal, and when they have fallen to half of them."""
-    d = len(state.X)
+    d, last = len(state.X), block.shape[1] - 1
     rows, columns = (index[d:] for index in pairs(d))
-    best = np.abs(state.peak[rows, columns])
-    size = np.maximum(high[d:], -low[d:])
-    waiting = (state.suppressed[rows, columns] < 0) & (best > 0)
+    best, sizes = np.abs(state.peak[rows, columns]), np.maximum(high[d:], -low[d:])
+    size = sizes.max(axis=1, initial=0.0)
+    grown = np.flatnonzero(size > best)
+    first = np.zeros(len(rows), dtype=np.int64)
+    if grown.size:
+        begin = CHUNK * sizes[grown].argmax(axis=1)
+        near = block[d + grown[:, None], np.minimum(begin[:, None] + np.arange(CHUNK), last)]
+        first[grown] = begin + np.abs(near).argmax(axis=1)
+        i, j, new = rows[grown], columns[grown], first[grown]
+        state.peak[i, j], state.peak_step[i, j] = block[d + grown, new], before + 1 + new
+        state.suppressed[i, j] = -1
+    half = 0.5 * np.maximum(best, size)
     # Where all are of one sign, the smallest size says whether one has fallen to half.
     least = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
-    chosen = np.flatnonzero((size > best) | (waiting & (least <= 0.5 * best)))
-    rows, columns, grown = rows[chosen], columns[chosen], (size > best)[chosen]
-    sizes = np.abs(block[d + chosen])
-    first = np.where(grown, sizes.argmax(axis=1), 0)
-    i, j, new = rows[grown], columns[grown], first[grown]
-    state.peak[i, j], state.peak_step[i, j] = block[d + chosen[grown], new], before + 1 + new
-    state.suppressed[i, j] = -1
-    fallen = sizes <= 0.5 * np.maximum(best, size)[chosen, None]
-    fallen &= np.arange(block.shape[1]) >= first[:, None]
-    found = fallen.any(axis=1)
-    state.suppressed[rows[found], columns[found]] = before + 1 + fallen[found].argmax(axis=1)
+    least[first[:, None] // CHUNK > np.arange(least.shape[1])] = np.inf
+    waiting = (state.suppressed[rows, columns] < 0) & (half > 0) & (first < last)
+    chosen = np.flatnonzero(waiting & (least.min(axis=1, initial=np.inf) <= half))
+    if chosen.size:
+        fallen = np.abs(block[d + chosen]) <= half[chosen, None]
+        fallen &= np.arange(last + 1) >= first[chosen, None]
+        chosen, fallen = chosen[fallen.any(axis=1)], fallen[fallen.any(axis=1)]
+        state.suppressed[rows[chosen], columns[chosen]] = before + 1 + fallen.argmax(axis=1)
 
 
 def losses(problem: Problem, state: State, block: Floats) -> Floats:
@@ -141,24 +160,15 @@ def watch_loss(state: State, loss: Floats, step: int) -> None:
     if step == 0:
         turning[0] = turning[1] = loss[0]
     swing = turning[2]
-    if not np.isfinite(loss).all():
+    if not np.isfinite(loss.max()):
         # What is not finite stays so.
-        loss = loss[: _first(np.asarray(~np.isfinite(loss)))]
+        loss = loss[: _first(~np.isfinite(loss))]
     while loss.size:
         heading = counters[HEADING]
-        lowest, highest = loss.min(), loss.max()
-        rose, fell = loss.size, loss.size
-        may_rise = heading <= 0 and highest - min(lowest, turning[0]) >= swing
-        may_fall = heading >= 0 and max(highest, turning[1]) - lowest >= swing
-        if may_rise and not _one_way(loss, turning[0], -1):
-            bottom = np.minimum(np.minimum.accumulate(loss), turning[0])
-            rose = _first((loss > bottom) & (loss - bottom >= swing))
-        if may_fall and not _one_way(loss, turning[1], 1):
-            top = np.maximum(np.maximum.accumulate(loss), turning[1])
-            fell = _first((loss < top) & (top - loss >= swing))
+        rose = _rise(loss, turning[0], swing) if heading <= 0 else loss.size
+        fell = _rise(-loss, -turning[1], swing) if heading >= 0 else loss.size
         turn = min(rose, fell)
-        if turn < loss.size:
-            lowest, highest = loss[:turn].min(initial=np.inf), loss[:turn].max(initial=-np.inf)
+        lowest, highest = loss[:turn].min(initial=np.inf), loss[:turn].max(initial=-np.inf)
         if heading <= 0 and lowest < turning[0]:
             turning[0], counters[LOW_STEP] = lowest, step + int(loss[:turn].argmin())
         if heading >= 0 and highest > turning[1]:
@@ -172,17 +182,22 @@ def watch_loss(state: State, loss: Floats, step: int) -> None:
         loss, step = loss[turn + 1 :], step + turn + 1
 
 
-def _one_way(loss: Floats, past: float, way: int) -> bool:
-    """Whether the loss goes on as it was heading, at every step."""
-    if way < 0:
-        return bool(loss[0] <= past and (loss[1:] <= loss[:-1]).all())
-    return bool(loss[0] >= past and (loss[1:] >= loss[:-1]).all())
+def _rise(loss: Floats, lowest: float, swing: float) -> int:
+    """The first step at which the loss is by `swing` above its lowest before, or the length."""
+    # Mostly it falls all the way, or stays within the swing once it does not.
+    at = 0 if loss[0] > lowest else 1 + _first(loss[1:] > loss[:-1])
+    rest = loss[at:]
+    start = loss[at - 1] if at else lowest
+    if not rest.size or rest.max() - min(rest.min(), start) < swing:
+        return loss.size
+    bottom = np.minimum(np.minimum.accumulate(rest), start)
+    return at + _first((rest > bottom) & (rest - bottom >= swing))
 
 
 def _first(found: Booleans) -> int:
     """The first place that is true, or the length."""
-    at = int(found.argmax())
-    return at if found[at] else len(found)
+    at = int(found.argmax()) if len(found) else 0
+    return at if len(found) and found[at] else len(found)
 
 
 def _keep_extremum(state: State, step: int, value: float, kind: int) -> None:
@@ -260,48 +275,35 @@ def clear_pivots(M: Sequence[Sequence[Floats]]) -> Booleans:
     return clear
 
 
-def _clear_by_cholesky(M: Floats) -> Booleans:
-    clear = np.ones(M.shape[2], dtype=np.bool_)
-    try:
-        np.linalg.cholesky(M.transpose(2, 1, 0))
-    except np.linalg.LinAlgError:
-        clear[:] = False
-    return clear
+def _are_clear(order: Integers, block: Floats) -> Booleans:
+    """Whether all pivots are clearly positive, of each matrix of a block."""
+    at, few = places(len(order))[np.ix_(order, order)], block.shape[1] <= 2 * CHUNK
+    if few or len(order) > 8:
+        try:
+            np.linalg.cholesky(block[at].transpose(2, 0, 1))
+        except np.linalg.LinAlgError:
+            if len(order) > 8:
+                return np.zeros(block.shape[1], dtype=np.bool_)
+        else:
+            return np.ones(block.shape[1], dtype=np.bool_)
+    return clear_pivots([[block[place] for place in row] for row in at.tolist()])
 
 
-def _is_dominant(block: Floats, d: int) -> bool:
-    """Whether entries off the diagonal are so small that no pivot is below half of its w_kk."""
-    high, low = block.max(axis=1), block.min(axis=1)
-    if not low[:d].min() > 0.0:
-        return False
-    rows, columns = (index[d:] for index in pairs(d))
-    root = np.sqrt(low[:d])
-    size = np.maximum(high[d:], -low[d:]) / (root[rows] * root[columns])
-    total = np.bincount(rows, size, d) + np.bincount(columns, size, d)
-    return bool(total.max() <= 0.5)
-
-
-def first_negative_pivot(order: Integers, block: Floats) -> tuple[int, int]:
+def first_negative_pivot(
+    order: Integers, block: Floats, high: Floats, low: Floats
+) -> tuple[int, int]:
     """The first step of a block at which W is not positive semidefinite, and the concept.
 
-    The length of the block, and -1, where there is none.
+    The length of the block, and -1, where there is none. `high` and `low` are :func:`extremes`: no
+    pivot is below that of the smallest diagonal with the largest entries beside it, below zero.
     """
     d, count = len(order), block.shape[1]
-    sorted_places = places(d)[np.ix_(order, order)]
-    size = max(64, 2**15 // d**2)
-    for begin in range(0, count, size):
-        part = block[:, begin : begin + size]
-        if _is_dominant(part, d):
-            continue
-        if d > 8:
-            clear = _clear_by_cholesky(part[sorted_places])
-        else:
-            clear = clear_pivots([[part[at] for at in row] for row in sorted_places.tolist()])
-        if clear.all():
-            continue
-        doubtful = np.flatnonzero(~clear)
-        found = negative_pivots(part[:, doubtful][sorted_places])
+    worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
+    doubtful = np.flatnonzero(np.repeat(~_are_clear(order, worst), CHUNK)[:count])
+    if doubtful.size:
+        doubtful = doubtful[~_are_clear(order, block[:, doubtful])]
+        found = negative_pivots(block[:, doubtful][places(d)[np.ix_(order, order)]])
         if (found >= 0).any():
             at = _first(found >= 0)
-            return begin + int(doubtful[at]), int(order[found[at]])
+            return int(doubtful[at]), int(order[found[at]])
     return count, -1

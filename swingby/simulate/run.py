@@ -25,8 +25,6 @@ from swingby.simulate.jump import jump_alone
 from swingby.simulate.observe import (
     finite_steps,
     first_at_rest,
-    first_negative_pivot,
-    negative_pivots,
     observe,
 )
 from swingby.simulate.outcome import extrema, judge, level_array, peaks
@@ -40,7 +38,6 @@ from swingby.simulate.state import (
     LANDED,
     LEVELS,
     OVERFLOW,
-    PSD_CONCEPT,
     PSD_LOST,
     RECORDED,
     SETTLED,
@@ -289,12 +286,8 @@ def advance(
     counters[STEP] += count
     counters[EXECUTED] += count
     counters[WAIT] -= count
-    observe(problem, state, block, before)
+    observe(problem, state, block, before, keeps_psd=keeps_psd)
     _write(state, record, block, before)
-    if not keeps_psd and counters[PSD_LOST] < 0 and count:
-        at, concept = first_negative_pivot(problem.order, block)
-        if concept >= 0:
-            counters[PSD_LOST], counters[PSD_CONCEPT] = before + 1 + at, concept
     if count:
         _take_over(state, block[:, -1])
     return REACHED if code == GOES_ON and counters[STEP] >= last else code
@@ -303,18 +296,13 @@ def advance(
 def _begin(problem: Problem, state: State, record: Record, *, keeps_psd: bool) -> None:
     state.counters[STARTED] = 1
     state.X[:] = without_null(problem, state.X)
-    _observe_now(problem, state)
+    _observe_now(problem, state, keeps_psd=keeps_psd)
     _write(state, record, state.X[pairs(len(state.X))][:, None], -1)
-    if not keeps_psd:
-        order = problem.order
-        found = int(negative_pivots(state.X[np.ix_(order, order)][:, :, None])[0])
-        if found >= 0:
-            state.counters[PSD_LOST], state.counters[PSD_CONCEPT] = 0, order[found]
 
 
-def _observe_now(problem: Problem, state: State) -> None:
+def _observe_now(problem: Problem, state: State, *, keeps_psd: bool = True) -> None:
     block = state.X[pairs(len(state.X))][:, None]
-    observe(problem, state, block, int(state.counters[STEP]) - 1)
+    observe(problem, state, block, int(state.counters[STEP]) - 1, keeps_psd=keeps_psd)
 
 
 def _steps(problem: Problem, state: State, count: int) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swingby.simulate.compiled import compiled_steps
-from swingby.simulate.observe import first_negative_pivot, negative_pivots
+from swingby.simulate.observe import extremes, first_negative_pivot, negative_pivots
 from swingby.simulate.run import GOES_ON, advance
 from swingby.simulate.state import Floats, make_problem, make_record, make_state, pairs
 from swingby.simulate.steps import MAPS, parts_of_a_step, plain_steps, run_kernel
@@ -115,6 +115,6 @@ def test_first_negative_pivot(d: int, lost: int) -> None:
         W[n, order[-1], order[-1]] -= 1.001 / np.linalg.inv(W[n])[order[-1], order[-1]]
     block = W[:, *pairs(d)].T
     concept = int(order[-1]) if lost < 16 else -1
-    assert first_negative_pivot(order, block) == (lost, concept)
+    assert first_negative_pivot(order, block, *extremes(block)) == (lost, concept)
     found = negative_pivots(np.moveaxis(W[:, order][:, :, order], 0, 2))
     assert found.tolist() == [-1] * lost + [d - 1] * (16 - lost)
