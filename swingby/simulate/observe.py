@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from swingby.simulate.initialization import clear_starts
 from swingby.simulate.state import (
     END,
     EXCEEDED,
@@ -40,7 +41,7 @@ REST = 2.0**-52
 #: (eta (a_i - a_j))^2 per step and passes this bar at once.
 PIVOT_ROUNDING = 8 * 2.0**-52
 #: Steps that are looked at together: what their extremes settle is not looked for one by one.
-CHUNK = 128
+CHUNK = 256
 #: Products in a call of BLAS for which it takes no second thread.
 BLAS_ALONE = 2**17
 
@@ -100,11 +101,15 @@ def _end(
     problem: Problem, state: State, block: Floats, high: Floats, low: Floats, before: int
 ) -> None:
     """The last step at which W is not within END of the identity."""
-    one, chunks = np.ones(len(problem.signal)), high.shape[1]
-    beyond = _distance(problem, state, np.concatenate([high, low], axis=1), one) > END
-    outside = np.flatnonzero(beyond[:chunks] | beyond[chunks:])
-    if outside.size:
-        begin = CHUNK * int(outside[-1])
+    one, d = np.ones(len(problem.signal)), len(problem.signal)
+    last = block[:d, -1] * state.weight.diagonal()
+    if (np.abs(last - 1.0) > END)[problem.counted].any():
+        state.counters[EXCEEDED] = before + block.shape[1]
+        return
+    beyond = _distance(problem, state, high, one) > END
+    beyond |= _distance(problem, state, low, one) > END
+    if beyond.any():
+        begin = CHUNK * int(np.flatnonzero(beyond)[-1])
         away = _distance(problem, state, block[:, begin : begin + CHUNK], one) > END
         state.counters[EXCEEDED] = before + 1 + begin + int(np.flatnonzero(away)[-1])
 
@@ -124,17 +129,18 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
         i, j, new = rows[grown], columns[grown], first[grown]
         state.peak[i, j], state.peak_step[i, j] = block[d + grown, new], before + 1 + new
         state.suppressed[i, j] = -1
-    half = 0.5 * np.maximum(best, size)
+    half = 0.5 * np.maximum(best, size)[:, None]
     # Where all are of one sign, the smallest size says whether one has fallen to half.
     least = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
     least[first[:, None] // CHUNK > np.arange(least.shape[1])] = np.inf
-    waiting = (state.suppressed[rows, columns] < 0) & (half > 0) & (first < last)
-    chosen = np.flatnonzero(waiting & (least.min(axis=1, initial=np.inf) <= half))
-    if chosen.size:
-        fallen = np.abs(block[d + chosen]) <= half[chosen, None]
-        fallen &= np.arange(last + 1) >= first[chosen, None]
-        chosen, fallen = chosen[fallen.any(axis=1)], fallen[fallen.any(axis=1)]
-        state.suppressed[rows[chosen], columns[chosen]] = before + 1 + fallen.argmax(axis=1)
+    waiting = (state.suppressed[rows, columns] < 0) & (half[:, 0] > 0) & (first < last)
+    for e in np.flatnonzero(waiting & (least.min(axis=1, initial=np.inf) <= half[:, 0])).tolist():
+        for chunk in np.flatnonzero(least[e] <= half[e]).tolist():
+            begin = max(CHUNK * chunk, int(first[e]))
+            fallen = np.abs(block[d + e, begin : CHUNK * (chunk + 1)]) <= half[e]
+            if fallen.any():
+                state.suppressed[rows[e], columns[e]] = before + 1 + begin + int(fallen.argmax())
+                break
 
 
 def losses(problem: Problem, state: State, block: Floats) -> Floats:
@@ -277,16 +283,15 @@ def clear_pivots(M: Sequence[Sequence[Floats]]) -> Booleans:
 
 def _are_clear(order: Integers, block: Floats) -> Booleans:
     """Whether all pivots are clearly positive, of each matrix of a block."""
-    at, few = places(len(order))[np.ix_(order, order)], block.shape[1] <= 2 * CHUNK
-    if few or len(order) > 8:
-        try:
-            np.linalg.cholesky(block[at].transpose(2, 0, 1))
-        except np.linalg.LinAlgError:
-            if len(order) > 8:
-                return np.zeros(block.shape[1], dtype=np.bool_)
-        else:
-            return np.ones(block.shape[1], dtype=np.bool_)
-    return clear_pivots([[block[place] for place in row] for row in at.tolist()])
+    d, at = len(order), places(len(order))[np.ix_(order, order)]
+    if d <= 8 and block.shape[1] > 2 * CHUNK:
+        return clear_pivots([[block[place] for place in row] for row in at.tolist()])
+    matrices = block[at].transpose(2, 0, 1)
+    try:
+        np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return clear_starts(matrices) if d <= 8 else np.zeros(len(matrices), dtype=np.bool_)
+    return np.ones(len(matrices), dtype=np.bool_)
 
 
 def first_negative_pivot(
@@ -297,13 +302,15 @@ def first_negative_pivot(
     The length of the block, and -1, where there is none. `high` and `low` are :func:`extremes`: no
     pivot is below that of the smallest diagonal with the largest entries beside it, below zero.
     """
-    d, count = len(order), block.shape[1]
-    worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
-    doubtful = np.flatnonzero(np.repeat(~_are_clear(order, worst), CHUNK)[:count])
+    d, doubtful = len(order), np.arange(block.shape[1])
+    if len(doubtful) > 1:
+        worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
+        doubtful = doubtful[np.repeat(~_are_clear(order, worst), CHUNK)[: len(doubtful)]]
     if doubtful.size:
         doubtful = doubtful[~_are_clear(order, block[:, doubtful])]
+    if doubtful.size:
         found = negative_pivots(block[:, doubtful][places(d)[np.ix_(order, order)]])
         if (found >= 0).any():
             at = _first(found >= 0)
             return int(doubtful[at]), int(order[found[at]])
-    return count, -1
+    return block.shape[1], -1
