@@ -124,7 +124,9 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
     first = np.zeros(len(rows), dtype=np.int64)
     if grown.size:
         begin = CHUNK * sizes[grown].argmax(axis=1)
-        near = block[d + grown[:, None], np.minimum(begin[:, None] + np.arange(CHUNK), last)]
+        near = block[
+            d + grown[:, None], np.minimum(begin[:, None] + np.arange(min(CHUNK, last + 1)), last)
+        ]
         first[grown] = begin + np.abs(near).argmax(axis=1)
         i, j, new = rows[grown], columns[grown], first[grown]
         state.peak[i, j], state.peak_step[i, j] = block[d + grown, new], before + 1 + new

@@ -21,7 +21,7 @@ from swingby.simulate.initialization import (
     quiet_steps,
     without_null,
 )
-from swingby.simulate.jump import jump_alone
+from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.observe import (
     finite_steps,
     first_at_rest,
@@ -68,7 +68,9 @@ from swingby.theory.task import SIMTask
 #: What :func:`advance` returns.
 REACHED, GOES_ON, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
 #: Steps until a jump is tried again, at least; most steps in a block.
-SHORTEST_WAIT, LONGEST_BLOCK = 256, 32768
+SHORTEST_WAIT, LONGEST_BLOCK = 128, 32768
+#: From this w_kk on a concept that is not learned keeps W from jumping.
+UNDER_WAY = 2.0**-60
 #: A coupling of two concepts this close to 1 has no event left.
 LEARNED = 1e-6
 #: Entries between two learned concepts below this are held as 0.
@@ -266,10 +268,10 @@ def advance(
         if jump_alone(problem, state, record, last, keeps_psd=keeps_psd, rest=rest):
             state.X[:] = without_null(problem, state.X)
             _observe_now(problem, state)
-            counters[WAIT], counters[LANDED] = 0, counters[STEP]
+            counters[LANDED] = counters[STEP]
+            counters[WAIT] = _wait(problem, state)
             return GOES_ON
-        # A failed attempt is repeated after a quarter of the time since the last jump.
-        counters[WAIT] = max(SHORTEST_WAIT, (before - counters[LANDED]) // 4)
+        counters[WAIT] = _wait(problem, state)
     longest = min(max(8, BLOCK_ENTRIES // len(pairs(d)[0])), LONGEST_BLOCK)
     if skip:
         longest = min(longest, int(counters[WAIT]))
@@ -328,6 +330,21 @@ def _steps(problem: Problem, state: State, count: int) -> Floats:
             X = without_null(problem, X)
         blocks.append(taken.copy())
     return np.concatenate(blocks, axis=1)
+
+
+def _wait(problem: Problem, state: State) -> int:
+    """Steps until a jump is tried again: until the concepts under way are learned, or longer."""
+    rates = problem.eta * problem.signal
+    up, _, down = problem.growth.diagonal(axis1=1, axis2=2).astype(np.float64)
+    w = np.diag(state.X) * np.diag(state.weight)
+    bits = -np.log2(NEGLIGIBLE) + np.log2(np.minimum(np.abs(w - 1.0), 1.0))
+    moving = (rates > 0.0) & (w > UNDER_WAY) & ~is_learned(w, rates)
+    # A sixteenth more, for a growth that slows down on the way.
+    until = 17 / 16 * (bits / -down - np.log2(np.minimum(w, 1.0)) / up)
+    since = float(state.counters[STEP] - state.counters[LANDED])
+    # What is displaced by others is never learned, so that is looked at after a while.
+    most = max(since, -3 * np.log2(NEGLIGIBLE) / up.max())
+    return int(max(SHORTEST_WAIT, since / 8, min(until.max(initial=0.0, where=moving), most)))
 
 
 def _steps_ahead(problem: Problem) -> float:
