@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.engine_single import ETA, REFERENCE, pairs
+from benchmarks.engine_single import ETA, REFERENCE, load_steps, pairs
 from benchmarks.engine_single import rows as single_rows
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.result import Run
@@ -108,6 +108,7 @@ def omega_rows(d: int) -> list[list[str]]:
     for dynamics in ("gd", "euler"):
         shape = W0 / np.abs(W0).max() if dynamics == "gd" else np.eye(d)
         shown = []
+        load_steps(d, dynamics)
         for exponent in exponents:
 
             def run(start: np.ndarray = shape * 10.0**-exponent, rule: str = dynamics) -> Run:

@@ -1,7 +1,8 @@
 """Rows of :mod:`benchmarks.engine` for single runs: against C, against OpenBLAS, against PyTorch.
 
 Every run finds all its events (levels, peaks, suppression, extrema of the loss, loss of positive
-semidefiniteness); the references find half-times, or record W at every step.
+semidefiniteness); the references find half-times, or record W at every step. Steps are compiled
+before the clock starts, but for the first call of a process, which has rows of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -19,11 +21,27 @@ from typing import Any
 
 import numpy as np
 
+from swingby.simulate.compiled import compiled_steps
 from swingby.simulate.run import simulate
+from swingby.simulate.state import make_problem
 from swingby.theory.task import SIMTask
 
 REFERENCE = Path(__file__).with_name("reference")
 ETA = 0.01
+#: So small that W moves at every step of a run.
+SLOW = ETA / 30
+#: The first call of a process: seconds in it, a second time, and steps.
+FIRST_CALL = """
+import time
+import numpy as np
+from swingby.simulate.run import simulate
+from swingby.theory.task import SIMTask
+task, W0 = SIMTask.from_signal([2.0, 1.25, 0.5]), 1e-4 * (np.eye(3) + 0.3)
+for _ in range(2):
+    started = time.perf_counter()
+    simulate(task, W0, 0.01, {steps}, record="none", skip=False)
+    print(1e3 * (time.perf_counter() - started))
+"""
 
 
 def pairs(
@@ -56,13 +74,23 @@ def start(d: int) -> tuple[np.ndarray, np.ndarray]:
     return np.linspace(2.0, 0.5, d), U @ U.T / (2 * d)
 
 
-def own_run(d: int, steps: int, dynamics: str = "euler") -> Callable[[], np.ndarray]:
+def load_steps(d: int, dynamics: str) -> None:
+    """Compile the steps of single runs, which they do by themselves where it pays."""
+    problem = make_problem(start(d)[0], ETA, dynamics)
+    for scaled in (False, True):
+        compiled_steps(problem, scaled=scaled, ahead=1e12)
+
+
+def own_run(
+    d: int, steps: int, dynamics: str = "euler", eta: float = ETA
+) -> Callable[[], np.ndarray]:
     """A run of ours, step by step."""
     signal, W0 = start(d)
     task = SIMTask.from_signal(signal.tolist())
+    load_steps(d, dynamics)
 
     def run() -> np.ndarray:
-        ran = simulate(task, W0, ETA, steps, dynamics, record="none", skip=False)
+        ran = simulate(task, W0, eta, steps, dynamics, record="none", skip=False)
         return np.where(np.isnan(ran.half_times), -1, ran.half_times)
 
     return run
@@ -87,20 +115,39 @@ def same(found: np.ndarray, expected: np.ndarray, d: int) -> None:
         raise SystemExit(f"the half-times of the reference at d = {d} are others")
 
 
-def c_row(d: int, folder: Path) -> list[str]:
+def c_row(d: int, folder: Path, eta: float) -> list[str]:
     """One trajectory of euler against a plain loop in C."""
-    steps = 200_000 // d if d <= 8 else max(2000, 80_000_000 // d**3)
-    (signal, W0), ours = start(d), own_run(d, steps)
+    # Above d = 8 shorter runs are not compiled.
+    steps = 200_000 // d if d <= 8 else max(4000, 80_000_000 // d**3)
+    (signal, W0), ours = start(d), own_run(d, steps, eta=eta)
     reference = built("single", d, folder)
 
     def theirs() -> np.ndarray:
         W, half = W0.copy(), np.zeros(d, dtype=np.int64)
         given = pointers(W, signal, half)
-        reference.run(given[0], given[1], ctypes.c_double(ETA), given[2], ctypes.c_long(steps))
+        reference.run(*given[:2], ctypes.c_double(eta), given[2], ctypes.c_long(steps))
         return half
 
     same(ours(), theirs(), d)
-    return row(f"single, euler, d = {d}", (steps, steps), pairs(ours, theirs))
+    what = "whole" if eta == ETA else "moving"
+    return row(f"single, euler, d = {d}, {what}", (steps, steps), pairs(ours, theirs))
+
+
+def first_call_rows() -> list[list[str]]:
+    """The first call of a fresh process: nothing compiled yet, steps compiled before, once more."""
+    rows = []
+    for steps in (4000, 40_000, 4_000_000):
+        with tempfile.TemporaryDirectory() as folder:
+            given = [sys.executable, "-c", FIRST_CALL.format(steps=steps)]
+            environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+            told = [
+                subprocess.run(given, env=environment, check=True, capture_output=True, text=True)
+                for _ in range(2)
+            ]
+        times = [f"{float(line):.0f} ms" for one in told for line in one.stdout.split()]
+        what = f"first call, d = 3, {steps} steps: nothing compiled, again; compiled before, again"
+        rows.append([what, ", ".join(times), "", ""])
+    return rows
 
 
 def gd_row(d: int) -> list[str]:
@@ -173,7 +220,8 @@ def rows() -> list[list[str]]:
     """Measure all single runs."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = [c_row(d, folder) for d in (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)]
+        found = [c_row(d, folder, ETA) for d in (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)]
+        found += [c_row(d, folder, SLOW) for d in (3, 8, 16)]
         found += [gd_row(d) for d in (3, 8)]
         found += [blas_row(d, folder) for d in (64, 256)]
-    return [*found, torch_row(3)]
+    return [*found, torch_row(3), *first_call_rows()]
