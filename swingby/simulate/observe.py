@@ -69,9 +69,9 @@ def observe(
             state.counters[PSD_LOST], state.counters[PSD_CONCEPT] = before + 1 + at, concept
 
 
-def extremes(block: Floats) -> tuple[Floats, Floats]:
-    """The largest and smallest number of every row in every CHUNK steps."""
-    at = np.arange(0, block.shape[1], CHUNK)
+def extremes(block: Floats, span: int = CHUNK) -> tuple[Floats, Floats]:
+    """The largest and smallest number of every row in every `span` steps."""
+    at = np.arange(0, block.shape[1], span)
     return np.maximum.reduceat(block, at, axis=1), np.minimum.reduceat(block, at, axis=1)
 
 
@@ -288,12 +288,34 @@ def _are_clear(order: Integers, block: Floats) -> Booleans:
     d, at = len(order), places(len(order))[np.ix_(order, order)]
     if d <= 8 and block.shape[1] > 2 * CHUNK:
         return clear_pivots([[block[place] for place in row] for row in at.tolist()])
-    matrices = block[at].transpose(2, 0, 1)
+    matrices = np.ascontiguousarray(block[at].transpose(2, 0, 1))
+    if d > 8:
+        return np.array([_has_cholesky(one) for one in matrices], dtype=np.bool_)
+    if _has_cholesky(matrices):
+        return np.ones(len(matrices), dtype=np.bool_)
+    return clear_starts(matrices)
+
+
+def _has_cholesky(matrices: Floats) -> bool:
     try:
         np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return clear_starts(matrices) if d <= 8 else np.zeros(len(matrices), dtype=np.bool_)
-    return np.ones(len(matrices), dtype=np.bool_)
+        return False
+    return True
+
+
+def _below(block: Floats, d: int, span: int) -> Floats:
+    """For every `span` steps a matrix below all of them, each scaled to a diagonal of 1.
+
+    What is within r_ij of a symmetric matrix is at least that less the sums of r on its diagonal.
+    """
+    rows, columns = (index[d:] for index in pairs(d))
+    root = np.sqrt(block[:d])
+    high, low = extremes(block[d:] / (root[rows] * root[columns]), span)
+    # More than what rounding makes of any of this.
+    left = np.full((d, high.shape[1]), 1.0 - 1e-11)
+    np.subtract.at(left, np.concatenate([rows, columns]), np.tile((high - low) / 2, (2, 1)))
+    return np.concatenate([left, (high + low) / 2])
 
 
 def first_negative_pivot(
@@ -308,6 +330,10 @@ def first_negative_pivot(
     if len(doubtful) > 1:
         worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
         doubtful = doubtful[np.repeat(~_are_clear(order, worst), CHUNK)[: len(doubtful)]]
+        for span in (CHUNK, 16) if d > 8 and (low[:d] > 0.0).all() else ():
+            if doubtful.size:
+                clear = _are_clear(order, _below(block[:, doubtful], d, span))
+                doubtful = doubtful[np.repeat(~clear, span)[: len(doubtful)]]
     if doubtful.size:
         doubtful = doubtful[~_are_clear(order, block[:, doubtful])]
     if doubtful.size:
