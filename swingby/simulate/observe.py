@@ -135,7 +135,8 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
     # Where all are of one sign, the smallest size says whether one has fallen to half.
     least = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
     least[first[:, None] // CHUNK > np.arange(least.shape[1])] = np.inf
-    waiting = (state.suppressed[rows, columns] < 0) & (half[:, 0] > 0) & (first < last)
+    waiting = (state.suppressed[rows, columns] < 0) & (half[:, 0] > 0)
+    waiting &= (size <= best) | (first < last)
     for e in np.flatnonzero(waiting & (least.min(axis=1, initial=np.inf) <= half[:, 0])).tolist():
         for chunk in np.flatnonzero(least[e] <= half[e]).tolist():
             begin = max(CHUNK * chunk, int(first[e]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swingby.simulate.compiled import compiled_steps
-from swingby.simulate.observe import extremes, first_negative_pivot, negative_pivots
+from swingby.simulate.observe import extremes, first_negative_pivot, negative_pivots, observe
 from swingby.simulate.run import GOES_ON, advance
 from swingby.simulate.state import Floats, make_problem, make_record, make_state, pairs
 from swingby.simulate.steps import MAPS, parts_of_a_step, plain_steps, run_kernel
@@ -118,3 +118,12 @@ def test_first_negative_pivot(d: int, lost: int) -> None:
     assert first_negative_pivot(order, block, *extremes(block)) == (lost, concept)
     found = negative_pivots(np.moveaxis(W[:, order][:, :, order], 0, 2))
     assert found.tolist() == [-1] * lost + [d - 1] * (16 - lost)
+
+
+def test_a_fall_is_seen_in_a_look_at_a_single_step() -> None:
+    """As after a jump: the look before has the peak, and this one nothing but the fall."""
+    problem = make_problem(np.array([2.0, 1.0]), ETA, "gd", np.ones(2))
+    state = make_state(initial_matrix(0.1 * np.eye(2), 2), np.ones(2))
+    for step, between in enumerate((0.02, 0.03, 0.012)):
+        observe(problem, state, np.array([[0.1], [0.1], [between]]), step - 1)
+    assert (state.peak_step[0, 1], state.suppressed[0, 1]) == (1, 2)
