@@ -137,13 +137,13 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
     least[first[:, None] // CHUNK > np.arange(least.shape[1])] = np.inf
     waiting = (state.suppressed[rows, columns] < 0) & (half[:, 0] > 0)
     waiting &= (size <= best) | (first < last)
-    for e in np.flatnonzero(waiting & (least.min(axis=1, initial=np.inf) <= half[:, 0])).tolist():
-        for chunk in np.flatnonzero(least[e] <= half[e]).tolist():
-            begin = max(CHUNK * chunk, int(first[e]))
-            fallen = np.abs(block[d + e, begin : CHUNK * (chunk + 1)]) <= half[e]
-            if fallen.any():
-                state.suppressed[rows[e], columns[e]] = before + 1 + begin + int(fallen.argmax())
-                break
+    due = waiting[:, None] & (least <= half)
+    for begin in (CHUNK * np.flatnonzero(due.any(axis=0))).tolist():
+        e = np.flatnonzero(due[:, begin // CHUNK] & (state.suppressed[rows, columns] < 0))
+        fallen = np.abs(block[d + e, begin : begin + CHUNK]) <= half[e]
+        fallen &= np.arange(begin, begin + fallen.shape[1]) >= first[e, None]
+        e, fallen = e[fallen.any(axis=1)], fallen[fallen.any(axis=1)]
+        state.suppressed[rows[e], columns[e]] = before + 1 + begin + fallen.argmax(axis=1)
 
 
 def losses(problem: Problem, state: State, block: Floats) -> Floats:
