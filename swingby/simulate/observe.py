@@ -123,11 +123,8 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
     grown = np.flatnonzero(size > best)
     first = np.zeros(len(rows), dtype=np.int64)
     if grown.size:
-        begin = CHUNK * sizes[grown].argmax(axis=1)
-        near = block[
-            d + grown[:, None], np.minimum(begin[:, None] + np.arange(min(CHUNK, last + 1)), last)
-        ]
-        first[grown] = begin + np.abs(near).argmax(axis=1)
+        at, sizes = _of_a_chunk(block, d + grown, sizes[grown].argmax(axis=1))
+        first[grown] = at[np.arange(len(grown)), sizes.argmax(axis=1)]
         i, j, new = rows[grown], columns[grown], first[grown]
         state.peak[i, j], state.peak_step[i, j] = block[d + grown, new], before + 1 + new
         state.suppressed[i, j] = -1
@@ -138,12 +135,22 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
     waiting = (state.suppressed[rows, columns] < 0) & (half[:, 0] > 0)
     waiting &= (size <= best) | (first < last)
     due = waiting[:, None] & (least <= half)
-    for begin in (CHUNK * np.flatnonzero(due.any(axis=0))).tolist():
-        e = np.flatnonzero(due[:, begin // CHUNK] & (state.suppressed[rows, columns] < 0))
-        fallen = np.abs(block[d + e, begin : begin + CHUNK]) <= half[e]
-        fallen &= np.arange(begin, begin + fallen.shape[1]) >= first[e, None]
-        e, fallen = e[fallen.any(axis=1)], fallen[fallen.any(axis=1)]
-        state.suppressed[rows[e], columns[e]] = before + 1 + begin + fallen.argmax(axis=1)
+    while due.any():
+        e = np.flatnonzero(due.any(axis=1))
+        chunk = due[e].argmax(axis=1)
+        at, sizes = _of_a_chunk(block, d + e, chunk)
+        fallen = (sizes <= half[e]) & (at >= first[e, None])
+        found, where = fallen.any(axis=1), fallen.argmax(axis=1)
+        i, j = rows[e[found]], columns[e[found]]
+        state.suppressed[i, j] = before + 1 + at[found, where[found]]
+        due[e, chunk] = due[e[found]] = False
+
+
+def _of_a_chunk(block: Floats, rows: Integers, chunk: Integers) -> tuple[Integers, Floats]:
+    """The steps of a chunk for each of some rows, and the sizes of their entries there."""
+    count = block.shape[1]
+    at = np.minimum(CHUNK * chunk[:, None] + np.arange(min(CHUNK, count)), count - 1)
+    return at, np.abs(block[rows[:, None], at])
 
 
 def losses(problem: Problem, state: State, block: Floats) -> Floats:
