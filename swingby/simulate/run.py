@@ -69,7 +69,7 @@ from swingby.theory.task import SIMTask
 REACHED, GOES_ON, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
 #: Steps until a jump is tried again, at least; most steps in a block.
 SHORTEST_WAIT, LONGEST_BLOCK = 128, 32768
-#: From this w_kk on a concept that is not learned keeps W from jumping; the largest does
+#: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
 UNDER_WAY = 2.0**-60
 #: A coupling of two concepts this close to 1 has no event left.
@@ -341,9 +341,10 @@ def _wait(problem: Problem, state: State) -> int:
     w = np.diag(state.X) * np.diag(state.weight)
     bits = -np.log2(NEGLIGIBLE) + np.log2(np.minimum(np.abs(w - 1.0), 1.0))
     moving = (rates > 0.0) & ~is_learned(w, rates)
-    moving &= w >= (UNDER_WAY if since else w.max(initial=0.0, where=moving))
+    size = np.abs(w)
+    moving &= size >= (UNDER_WAY if since else size.max(initial=0.0, where=moving))
     # A sixteenth more, for a growth that slows down on the way.
-    until = 17 / 16 * (bits / -down - np.log2(np.minimum(w, 1.0)) / up)
+    until = 17 / 16 * (bits / -down - np.log2(np.minimum(size, 1.0)) / up)
     # What is displaced by others is never learned, so that is looked at after a while.
     most = max(since, -3 * np.log2(NEGLIGIBLE) / up.max())
     return int(max(SHORTEST_WAIT, since / 8, min(until.max(initial=0.0, where=moving), most)))
