@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Booleans = NDArray[np.bool_]
 
 #: Tolerance of the integration, as a share of what a concept grows by in half a step.
-TOLERANCE = 1e-4
+TOLERANCE = 4e-5
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from swingby.theory.law.coordinates import FIFTH, THIRD, attempt, slope
 from swingby.theory.law.modified import EULER, Flow
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
-LANDING = 3e-4
+LANDING = 1e-4
 #: And where the logit of w_kk is at most this.
 NEAR = 0.5
 #: How near to 1 a learned w_kk rests at least.
@@ -118,12 +118,14 @@ class Walk(NamedTuple):
 def advance(walk: Walk, kind: int) -> None:
     """One attempt in every active lane."""
     dt, flow, free = landings(walk), walk.flow, walk.places[FREE]
-    y, slopes = attempt(walk.y, walk.speed, dt, free, flow, kind)
-    speed = slope(y, free, flow, kind)
-    fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
-    if judge(walk, kind, dt, y, speed, fifth, third):
-        # Derivatives anew for all lanes, which are the same where nothing was reordered.
-        walk.speed[:] = slope(walk.y, free, flow, kind)
+    # An attempt that overflows is rejected; a runaway is meant to leave the float range.
+    with np.errstate(all="ignore"):
+        y, slopes = attempt(walk.y, walk.speed, dt, free, flow, kind)
+        speed = slope(y, free, flow, kind)
+        fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
+        if judge(walk, kind, dt, y, speed, fifth, third):
+            # Derivatives anew for all lanes, which are the same where nothing was reordered.
+            walk.speed[:] = slope(walk.y, free, flow, kind)
 
 
 def landings(walk: Walk) -> Any:
