@@ -19,7 +19,7 @@ import numpy as np
 from swingby.theory.initial import Initial
 from swingby.theory.law.curve import Curve, trace
 from swingby.theory.law.modified import KIND, ORDERS
-from swingby.theory.law.pivots import Start, begin
+from swingby.theory.law.pivots import Start, Starts, begin
 from swingby.theory.law.verdict import (
     DRIFTS,
     LARGEST_STEP,
@@ -31,6 +31,8 @@ from swingby.theory.law.verdict import (
     Given,
     Verdict,
     decide,
+    follow_all,
+    settle,
     shares,
 )
 from swingby.theory.law.walk import Walk, advance
@@ -178,6 +180,8 @@ def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) ->
     given = given_of(start, eta)
     end, late = (End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None)))
     verdict = decide(given, end, late, TOLERANCE, TOLERANCES, dynamics)
+    if dynamics == "euler":
+        verdict = settle(given, Starts.of(start), verdict, TOLERANCE, follow_all)
     return Stages(
         task=task,
         dynamics=dynamics,
@@ -188,7 +192,7 @@ def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) ->
         undecided=verdict.undecided[0],
         blow_up=float(verdict.blow_up[0]),
         blow_up_error=float(verdict.blow_up_error[0]),
-        share=shares(given, end)[0],
+        share=shares(given, verdict)[0],
         warnings=_warnings(start, verdict),
         start=start,
     )
