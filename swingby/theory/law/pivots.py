@@ -349,7 +349,7 @@ def begin(
     orders: tuple[int, ...],
     share: float,
     *,
-    whole: bool = False,
+    whole: float = 0.0,
 ) -> Walk:
     """Lanes for one instance, one for each order in the step size, at their first state."""
     n, kind = len(orders), KIND[dynamics]

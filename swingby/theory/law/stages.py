@@ -105,7 +105,7 @@ class Stages:
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
         order = ORDERS[self.dynamics][0]
-        walk = begin(self.start, self.eta, self.dynamics, (order,), TOLERANCE, whole=True)
+        walk = begin(self.start, self.eta, self.dynamics, (order,), TOLERANCE, whole=math.inf)
         return trace(walk, KIND[self.dynamics])
 
     def evaluate(self, t: Floats) -> Floats:

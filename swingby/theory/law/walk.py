@@ -20,8 +20,9 @@ from swingby.theory.law.modified import EULER, Flow
 LANDING = 1e-4
 #: And where the logit of w_kk is at most this.
 NEAR = 0.5
-#: How near to 1 a learned w_kk rests at least.
-NEAR_REST = 0.1
+#: How near to 1 a learned w_kk rests at least. Where the curve drops an entry: its size, and what is
+#: left of its peak.
+NEAR_REST, FALLEN = 0.1, (1e-7, 1e-4)
 #: A pivot that has lost this share of itself to the drift is moved to the end of the order, where
 #: it may go through zero.
 DRIFTED = 0.75
@@ -52,7 +53,8 @@ CROSSING, HIGHEST, LOST, SHARE = range(6, 10)
 #: And one by place again: what a step may be wrong by.
 ALLOWED = 10
 #: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when
-#: W has run away, attempts so far, whether the lane is under way, and until W is at rest.
+#: W has run away, attempts so far, whether the lane is under way, and the size of
+#: entries below which W is at rest: 0 where only crossings count, inf for the curve.
 H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, WHOLE = range(8)
 
 
@@ -346,12 +348,14 @@ def _set_at_rest(walk: Walk, lane: int) -> bool:
     """Set learned concepts to 1 whose other entries no longer matter; whether any was.
 
     An entry w_kj moves log pivots by about its square, so it matters down to the square root of
-    the tolerance; for the curve it has to have fallen well below its peak. Learned is what moves
+    the tolerance; for the curve it has to have fallen far below its peak. Learned is what moves
     no more: the field to a finite order rests near 1, not there.
     """
     d, W = walk.y.shape[0], walk.pairs
-    small = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane])
-    if walk.numbers[WHOLE, lane] > 0.0:
+    small, fallen = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane]), 0.1
+    if walk.numbers[WHOLE, lane] == math.inf:
+        small, fallen = FALLEN
+    elif walk.numbers[WHOLE, lane] > 0.0:
         small = min(small, walk.numbers[WHOLE, lane])
     changed = False
     for k in range(d):
@@ -363,7 +367,7 @@ def _set_at_rest(walk: Walk, lane: int) -> bool:
         quiet = walk.y[k, 1, lane] > 0.0 and not math.isnan(walk.places[CROSSING, concept, lane])
         for j in range(d):
             if j != k:
-                least = min(small, 0.1 * W[LARGEST, k, j, lane] + 1e-300)
+                least = min(small, fallen * W[LARGEST, k, j, lane] + 1e-300)
                 quiet = quiet and abs(W[ENTRIES, k, j, lane]) < least
         if quiet:
             changed = True
