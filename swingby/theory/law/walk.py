@@ -20,8 +20,8 @@ from swingby.theory.law.modified import EULER, Flow
 LANDING = 1e-4
 #: And where the logit of w_kk is at most this.
 NEAR = 0.5
-#: How near to 1 a learned w_kk rests at least. Where the curve drops an entry: its size, and what is
-#: left of its peak.
+#: How near to 1 a learned w_kk rests at least. Where the curve drops an entry: its size, and what
+#: is left of its peak.
 NEAR_REST, FALLEN = 0.1, (1e-7, 1e-4)
 #: A pivot that has lost this share of itself to the drift is moved to the end of the order, where
 #: it may go through zero.
