@@ -640,8 +640,8 @@ MUTANTS = (
     Mutant(
         "a point that diverges is foreseen in order",
         "sweeping/together.py",
-        "runs_away = batch.trapped & ~batch.undecided & (batch.share < 0)",
-        "runs_away = batch.trapped & ~batch.undecided & (batch.share > 0)",
+        "diverges=bool(np.isfinite(batch.blow_up[number]))",
+        "diverges=bool(np.isnan(batch.blow_up[number]))",
         (_SWEEPING + "measure.py::test_what_runs_away_is_foreseen_together",),
     ),
     Mutant(
