@@ -473,12 +473,14 @@ def _run_away(walk: Walk, lane: int) -> None:
     It also takes over where steps of the integration are shorter than those of the map.
     """
     far, slow = False, walk.numbers[STEP, lane] < walk.numbers[H, lane]
+    # The curve is wanted up to there.
+    most = RUNAWAY if walk.numbers[WHOLE, lane] == 0.0 else 0
     for k in range(walk.y.shape[0]):
         rate = 2.0 * walk.numbers[H, lane] * walk.places[SIGNAL, k, lane]
         w = walk.pairs[ENTRIES, k, k, lane]
         if walk.y[k, 1, lane] < 0.0 and rate > 0.0:
             log = walk.y[k, 0, lane] + math.log(-walk.y[k, 1, lane])
-            near = log > HELD and (slow or 3.0 - log < RUNAWAY * rate)
+            near = log > HELD and (slow or 3.0 - log < most * rate)
             far = far or near or w < -FARTHEST
     if far:
         follow_map(walk, lane)
