@@ -164,8 +164,6 @@ class Initial:
 
     def is_psd(self) -> bool:
         """Whether W(0) is positive semidefinite up to rounding (relative 1e-12)."""
-        if self.factor is not None:
-            return True
         values = np.linalg.eigvalsh(self.matrix)
         return bool(values[0] >= -1e-12 * max(abs(values[-1]), abs(values[0])))
 

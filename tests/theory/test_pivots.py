@@ -82,6 +82,23 @@ def test_pivots_from_U0_are_those_of_its_product_in_exact_rationals(factor):
     assert (found.sign == 1).all()
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_pivots_and_factors_of_nearly_dependent_rows_are_off_by_their_roundings(seed):
+    rng, d = np.random.default_rng(seed), 5
+    U = rng.standard_normal((d, d))
+    for k in (1, 3):
+        U[k] = rng.standard_normal(k) @ U[:k] + 10.0 ** -rng.integers(3, 8) * U[k]
+    U *= 10.0 ** rng.integers(-3, 4, (d, 1))
+    found = Start.of(SIGNAL, Initial.of_factor(U, d), 0.01, "gd")
+    L, pivots = exact_ldl(gram([[Fraction(x) for x in row] for row in U.tolist()]))
+    off = found.log_pivots - [math.log(x) for x in pivots]
+    assert (np.abs(off) <= 1e-14 + 8 * 2.0**-53 * found.roundings).all()
+    root = np.sqrt([float(x) for x in pivots])
+    expected = np.array([[float(x) for x in row] for row in L]) * root / root[:, None]
+    digits = 100 * 2.0**-53 * found.roundings[:, None]
+    assert (np.abs(found.factors - expected) <= digits * np.maximum(1, np.abs(expected))).all()
+
+
 @given(squares)
 def test_scaling_W0_shifts_the_logarithms_of_all_pivots_alike(factor):
     matrix = gram(factor)

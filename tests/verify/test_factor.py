@@ -225,3 +225,4 @@ def test_each_entry_of_the_start_is_rounded_once():
     run = simulate(SIMTask.from_signal([4, 3, 2, 1]), U0=U0, eta=1e-9, steps=1, record="none")
     exact = exact_product(U0)
     assert run.W[0].tolist() == [[float(x) for x in row] for row in exact]
+    assert run.initial.entries == run.W[0].tolist()  # what it ran from
