@@ -6,7 +6,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import swingby
@@ -67,6 +67,8 @@ def test_predictions_and_runs_of_junk(W0, eta, dynamics):
     answered(lambda: str(swingby.simulate(task, W0, eta, 5, dynamics)))
 
 
+@example([[0.0], [8.0]], "euler")  # no pivot is left after a step
+@example([[1.0], [5.0]], "gd")
 @given(
     st.integers(1, 3).flatmap(
         lambda m: st.lists(st.lists(st.floats(), min_size=m, max_size=m), min_size=2, max_size=2)

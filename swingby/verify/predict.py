@@ -170,7 +170,8 @@ def _from_initial(
         return Windows.of_initial(task, initial, step, edition)
 
     def events() -> tuple[Event, ...]:
-        found = curve_events(stages)
+        with np.errstate(all="ignore"):
+            found = curve_events(stages)
         high = np.ceil(found.high)
         majors = _major_events(task, stages.half_times, stages.error, high, windows())
         return (*majors, *_curve_rows(found, windows()))

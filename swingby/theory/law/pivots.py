@@ -92,7 +92,8 @@ class Start:
     signal, levels : ndarray of shape (d,)
         By concept: a, and w_kk(0).
     matrix : ndarray of shape (d, d)
-        By concept: W(0) up to a positive factor.
+        By concept: W(0) over its scale.
+    log_scale : float
     order : ndarray of int, shape (d,)
         Concepts by descending a, those without a positive pivot last.
     sign, log_pivots, roundings : ndarray of shape (d,)
@@ -112,6 +113,7 @@ class Start:
     signal: Floats
     levels: Floats
     matrix: Floats
+    log_scale: float
     order: NDArray[np.int64]
     sign: Floats
     log_pivots: Floats
@@ -154,6 +156,7 @@ class Start:
             signal=signal,
             levels=levels,
             matrix=initial.matrix,
+            log_scale=log_scale,
             order=order,
             sign=sign,
             log_pivots=logs + log_scale,
