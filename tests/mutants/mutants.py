@@ -47,6 +47,7 @@ _LEMMAS = "theory/test_lemmas.py::test_"
 _TASK = "theory/test_task.py::test_"
 _FEASIBILITY = "verify/test_feasibility.py::test_"
 _CHECK = "verify/test_check.py::test_"
+_FACTOR = "verify/test_factor.py::test_"
 _PREDICT = "verify/test_predict.py::test_"
 _COMPARE = "verify/test_compare.py::test_"
 _CLI = "test_cli.py::test_"
@@ -159,6 +160,30 @@ MUTANTS = (
         "MOST_ROUNDING = 3e13",
         "MOST_ROUNDING = 3e26",
         ("theory/test_pivots.py::test_a_rank_one_matrix_has_one_pivot_and_no_more",),
+    ),
+    Mutant(
+        "rows of U(0) are made orthogonal once",
+        "theory/law/pivots.py",
+        "for _ in range(2):",
+        "for _ in range(1):",
+        (
+            "theory/test_pivots.py::test_pivots_and_factors_of_nearly_dependent_rows_are_off_by_their"
+            "_roundings[0]",
+        ),
+    ),
+    Mutant(
+        "a distance is as certain as if its row were alone",
+        "theory/law/pivots.py",
+        "2 * np.abs(by).sum() / length",
+        "2 / length",
+        (_FACTOR + "the_bar_covers_what_rounding_does_to_a_turned_U0",),
+    ),
+    Mutant(
+        "W(0) of U(0) is judged after its rounding",
+        "theory/initial.py",
+        "if self.factor is None else self.exact))",
+        "))",
+        (_FACTOR + "check_takes_entries_and_pivots_without_a_rounding",),
     ),
     # growth rates
     Mutant(
@@ -398,8 +423,8 @@ MUTANTS = (
     Mutant(
         "omega is the largest entry",
         "theory/initial.py",
-        "sizes[sizes > 0].min()",
-        "sizes[sizes > 0].max()",
+        "self._sizes > 0].min()",
+        "self._sizes > 0].max()",
         (_CHECK + "omega_and_beta_are_read_from_W0",),
     ),
     Mutant(
@@ -697,8 +722,8 @@ MUTANTS = (
     Mutant(
         "a pivot of exactly zero is not missing",
         "simulate/initialization.py",
-        "pivot <= 0 for",
-        "pivot < 0 for",
+        "_shares(initial, signal) <= 0",
+        "_shares(initial, signal) < 0",
         ("simulate/test_run.py::test_missing_concepts_are_decided_exactly",),
     ),
     # the prover of inequalities

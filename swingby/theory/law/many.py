@@ -25,6 +25,7 @@ class _Scaled(NamedTuple):
 
     matrix: Floats
     log_scale: float
+    factor: None = None
 
 
 def stage_laws(

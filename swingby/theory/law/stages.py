@@ -157,15 +157,11 @@ def walked(start: Start, eta: float, dynamics: str) -> Walk:
 
 def given_of(start: Start, eta: float) -> Given:
     """One instance, as it is judged."""
-    first = start.order[0]
-    log_scale = start.by_concept(start.log_pivots)[first] - math.log(
-        abs(start.matrix[first, first])
-    )
     parts = (
         start.signal,
         start.levels,
         start.matrix,
-        log_scale,
+        start.log_scale,
         start.by_concept(start.sign),
         start.by_concept(start.roundings),
         start.unresolved,
