@@ -32,6 +32,7 @@ _HOME = {
     "Report": "swingby.verify.judgement",
     "predict": "swingby.verify.predict",
     "predict_gaussian": "swingby.verify.predict",
+    "crossing_function": "swingby.verify.gradients",
     "predict_batch": "swingby.verify.predict_batch",
     "BatchSchedule": "swingby.verify.predict_batch",
     "predict_swing_batch": "swingby.verify.predict_swing",
