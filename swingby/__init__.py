@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from swingby.verify.check import check
     from swingby.verify.compare import compare
     from swingby.verify.comparison import Comparison
+    from swingby.verify.gradients import crossing_function
     from swingby.verify.hunt import hunt
     from swingby.verify.hunting.result import Hunt
     from swingby.verify.judgement import Report
