@@ -67,8 +67,8 @@ BREAKS = (
     Break(
         "(D.4)",
         "growth.py",
-        "np.asarray(single[..., :, None] +",
-        "np.asarray(2 * single[..., :, None] +",
+        "= single[..., :, None] +",
+        "= 2 * single[..., :, None] +",
         "growth_rates",
     ),
     Break("Assumption D.2", "assumptions.py", "1 / (9 * K", "1 / (8 * K", "assumption"),
