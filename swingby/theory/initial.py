@@ -200,10 +200,6 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     argument : str
         Name used in errors.
 
-    Returns
-    -------
-    Initial
-
     Raises
     ------
     InvalidInput

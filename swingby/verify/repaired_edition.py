@@ -41,10 +41,6 @@ def judge_repaired(
     rho : Fraction
         Pivots of W(0) are at least rho omega; read from W(0) when it is given.
     dynamics : str
-
-    Returns
-    -------
-    Report
     """
     omega, beta, smallest = problem.omega, problem.beta, rho * problem.omega
     if initial is not None:
