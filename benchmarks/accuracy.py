@@ -38,7 +38,7 @@ HEIGHTS_EVERY = 5
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """The law's answer, whatever its age; an adapter until all of it is on the schedule."""
+    """What the law says of one instance."""
 
     crossing: Floats
     error: Floats
@@ -53,19 +53,15 @@ class Predicted:
         """Predict one instance."""
         task = swingby.SIMTask.from_signal(instance.signal.tolist())
         schedule = swingby.predict(task, instance.W0, eta=instance.eta, dynamics=dynamics)
-
-        def read(name: str, default: float = math.nan) -> Any:
-            return getattr(schedule, name, getattr(schedule.stages, name, default))
-
-        peaks = [event for event in schedule.events if event.event == "peak height"] * heights
+        stages, events = schedule.stages, schedule.events if heights else ()
         return cls(
-            crossing=read("crossing"),
-            error=read("error"),
-            trapped=read("trapped"),
-            undecided=read("undecided"),
-            blow_up=read("blow_up"),
-            blow_up_error=read("blow_up_error"),
-            heights={event.entry: event.time for event in peaks},
+            crossing=stages.crossing,
+            error=stages.error,
+            trapped=stages.trapped,
+            undecided=stages.undecided,
+            blow_up=stages.blow_up,
+            blow_up_error=stages.blow_up_error,
+            heights={one.entry: one.time for one in events if one.event == "peak height"},
         )
 
 

@@ -1,7 +1,7 @@
-"""Balls that have to contain: statements and laws over random boxes, points by another evaluator.
+"""Balls that have to contain: statements over random boxes, points by another evaluator.
 
 Run with ``python -m benchmarks.containment``. Every side of every condition of the printed,
-corrected and repaired statements, and every law, is evaluated once over a box of balls by
+corrected and repaired statements is evaluated once over a box of balls by
 :func:`swingby.theory.balls.evaluate`, and at points of the box by code that shares nothing with
 it: exact fractions where the expression is rational, functions that sympy prints for mpmath, at 80
 digits, elsewhere. A value outside its ball is an escape. The distance to the edge is
@@ -25,7 +25,7 @@ import mpmath
 import sympy
 
 from benchmarks.random_boxes import points_of, random_interval
-from swingby.theory import assumptions, balls, laws, repaired
+from swingby.theory import assumptions, balls, repaired
 from swingby.verify.grid import Grid
 
 DIGITS = 80
@@ -73,7 +73,7 @@ class Tally:
 
 
 def evaluators() -> list[Evaluator]:
-    """Every side of every condition, and every law.
+    """Every side of every condition, and expressions of every function.
 
     Returns
     -------
@@ -92,8 +92,6 @@ def evaluators() -> list[Evaluator]:
             relation = condition.relation
             difference = sympy.Add(relation.lhs, -relation.rhs, evaluate=False)
             found.append(_evaluator(group, f"{group}: {relation}", difference))
-    for law in (*laws.laws(), laws.one_layer(3, 2)):
-        found.append(_evaluator(f"law: {law.id.split(',')[0]}", law.id, law.expression))
     for expression in _functions():
         found.append(_evaluator("every function", str(expression), expression))
     return found

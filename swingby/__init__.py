@@ -32,6 +32,7 @@ _HOME = {
     "Report": "swingby.verify.judgement",
     "predict": "swingby.verify.predict",
     "predict_gaussian": "swingby.verify.predict",
+    "crossing_function": "swingby.verify.gradients",
     "predict_batch": "swingby.verify.predict_batch",
     "BatchSchedule": "swingby.verify.predict_batch",
     "predict_swing_batch": "swingby.verify.predict_swing",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from swingby.verify.check import check
     from swingby.verify.compare import compare
     from swingby.verify.comparison import Comparison
+    from swingby.verify.gradients import crossing_function
     from swingby.verify.hunt import hunt
     from swingby.verify.hunting.result import Hunt
     from swingby.verify.judgement import Report

@@ -6,7 +6,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import swingby
@@ -65,6 +65,27 @@ def test_predictions_and_runs_of_junk(W0, eta, dynamics):
     task = swingby.SIMTask.from_signal([4, 1])
     answered(lambda: str(swingby.predict(task, W0, eta=eta, dynamics=dynamics)))
     answered(lambda: str(swingby.simulate(task, W0, eta, 5, dynamics)))
+
+
+@example([[0.0], [8.0]], "euler")  # no pivot is left after a step
+@example([[1.0], [5.0]], "gd")
+@given(
+    st.integers(1, 3).flatmap(
+        lambda m: st.lists(st.lists(st.floats(), min_size=m, max_size=m), min_size=2, max_size=2)
+    )
+    | junk,
+    st.sampled_from(["euler", "gd", "flow"]),
+)
+def test_factors(U0, dynamics):
+    task = swingby.SIMTask.from_signal([4, 1])
+    schedule = answered(lambda: swingby.predict(task, U0=U0, eta=0.01, dynamics=dynamics))
+    if schedule is not None:
+        missing = np.isnan(schedule.half_times)
+        assert (~missing | schedule.trapped | bool(schedule.warnings)).all()
+        assert str(schedule)
+    run = answered(lambda: swingby.simulate(task, None, 0.01, 5, dynamics, U0=U0))
+    assert (run is None) == (schedule is None)
+    answered(lambda: str(swingby.check(task, U0=U0, eta="1e-4")))
 
 
 @given(

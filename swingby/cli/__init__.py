@@ -46,10 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; errors become one line on stderr.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-
     Returns
     -------
     int

@@ -168,10 +168,6 @@ def shared_options(command: Callable[..., int]) -> Callable[..., int]:
     ----------
     command : callable
         Takes a Given first, then its own options by name.
-
-    Returns
-    -------
-    callable
     """
 
     @functools.wraps(command)
@@ -185,10 +181,6 @@ def shared_options(command: Callable[..., int]) -> Callable[..., int]:
 
 def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
     """Give a command options, shown in this order.
-
-    Parameters
-    ----------
-    options : sequence of click options
 
     Returns
     -------
@@ -213,10 +205,6 @@ def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask
         As typed; without sigma the clusters are points.
     dim : str or None
 
-    Returns
-    -------
-    SIMTask
-
     Raises
     ------
     InvalidInput
@@ -233,16 +221,6 @@ def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask
 def whole(text: str | None, name: str, least: int = 1) -> int | None:
     """A whole number, or None for an option that was not given.
 
-    Parameters
-    ----------
-    text : str or None
-    name : str
-    least : int
-
-    Returns
-    -------
-    int or None
-
     Raises
     ------
     InvalidInput
@@ -253,30 +231,12 @@ def whole(text: str | None, name: str, least: int = 1) -> int | None:
 
 
 def json_text(content: Any) -> str:
-    """Strict JSON: no NaN, no infinity.
-
-    Parameters
-    ----------
-    content : object
-
-    Returns
-    -------
-    str
-    """
+    """Strict JSON: no NaN, no infinity."""
     return json.dumps(content, indent=1, allow_nan=False)
 
 
 def terminal_width(least: int) -> int:
-    """Characters per line: the terminal's, between `least` and 140.
-
-    Parameters
-    ----------
-    least : int
-
-    Returns
-    -------
-    int
-    """
+    """Characters per line: the terminal's, between `least` and 140."""
     return max(least, min(140, shutil.get_terminal_size((120, 40)).columns))
 
 

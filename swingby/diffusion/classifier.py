@@ -143,18 +143,7 @@ def train_classifier(preset: Preset, device: Any = "cpu") -> Classified:
 
 
 def accuracy(network: ConceptClassifier, circles: Circles, device: Any = "cpu") -> float:
-    """Share of new images of all four classes with both concepts right.
-
-    Parameters
-    ----------
-    network : ConceptClassifier
-    circles : Circles
-    device : torch.device
-
-    Returns
-    -------
-    float
-    """
+    """Share of new images of all four classes with both concepts right."""
     pixels, labels = _images([circles], HELD_OUT_IMAGES, "test", device)
     told = np.concatenate([network.probabilities(part) > 0.5 for part in pixels.split(1000)])
     return float((told == labels.cpu().numpy()).all(1).mean())

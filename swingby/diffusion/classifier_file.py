@@ -20,16 +20,6 @@ _NAME = "classifier.safetensors"
 def classifier_of(preset: Preset, folder: Path, device: Any = "cpu") -> Classified:
     """The classifier in a folder, trained if it is not there.
 
-    Parameters
-    ----------
-    preset : Preset
-    folder : Path
-    device : torch.device
-
-    Returns
-    -------
-    Classified
-
     Raises
     ------
     InvalidInput

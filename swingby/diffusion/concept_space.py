@@ -56,10 +56,6 @@ def checked_path(steps: ArrayLike, path: ArrayLike) -> tuple[Floats, Floats]:
     steps : array_like of shape (n,)
     path : array_like of shape (n, 2)
 
-    Returns
-    -------
-    tuple of ndarray
-
     Raises
     ------
     InvalidInput
@@ -179,10 +175,6 @@ def start(course: Course) -> int | None:
     noise too: before the model draws circles, C is an arbitrary point, often above 1/2, and tells
     nothing of learning. The held-out class has no part in the rule.
 
-    Parameters
-    ----------
-    course : Course
-
     Returns
     -------
     int or None
@@ -201,10 +193,6 @@ def half_times(steps: ArrayLike, path: ArrayLike, begin: int | None = 0) -> Half
     path : array_like of shape (n, 2)
     begin : int or None
         Place of the first save that counts, see :func:`start`; earlier ones are not looked at.
-
-    Returns
-    -------
-    HalfTimes
 
     Notes
     -----
@@ -245,14 +233,5 @@ def _crossings(times: Floats, values: Floats) -> tuple[float, float, bool]:
 
 
 def course_half_times(course: Course) -> HalfTimes:
-    """Half-times of a course from its start on.
-
-    Parameters
-    ----------
-    course : Course
-
-    Returns
-    -------
-    HalfTimes
-    """
+    """Half-times of a course from its start on."""
     return half_times(course.steps, course.held_out, start(course))

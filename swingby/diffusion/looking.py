@@ -59,10 +59,6 @@ def look(
     classifier : ConceptClassifier
     generator : torch.Generator
         Set anew by the caller.
-
-    Returns
-    -------
-    Look
     """
     circles, n = preset.circles(contrast), preset.generated_images
     told = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])

@@ -35,10 +35,6 @@ def plot_paths(study: Study, ax: Axes | None = None, *, smoothed: bool = True) -
     ax : matplotlib Axes, optional
     smoothed : bool
         Blur paths over two saves, as the paper does; they begin where images are recognizable.
-
-    Returns
-    -------
-    matplotlib Axes
     """
     with styled():
         if ax is None:
@@ -60,18 +56,7 @@ def plot_paths(study: Study, ax: Axes | None = None, *, smoothed: bool = True) -
 
 
 def plot_errors(study: Study, ax: Axes | None = None, *, smoothed: bool = True) -> Axes:
-    """Fig. 6 (b): mean squared distance to the held-out corner of concept space.
-
-    Parameters
-    ----------
-    study : Study
-    ax : matplotlib Axes, optional
-    smoothed : bool
-
-    Returns
-    -------
-    matplotlib Axes
-    """
+    """Fig. 6 (b): mean squared distance to the held-out corner of concept space."""
     with styled():
         if ax is None:
             ax = new_figure(5.0, 3.4).add_subplot()
@@ -86,18 +71,7 @@ def plot_errors(study: Study, ax: Axes | None = None, *, smoothed: bool = True) 
 
 
 def plot_speeds(study: Study, ax: Axes | None = None, *, smoothed: bool = True) -> Axes:
-    """Fig. 6 (c): distance covered in concept space per step; straight where exponential.
-
-    Parameters
-    ----------
-    study : Study
-    ax : matplotlib Axes, optional
-    smoothed : bool
-
-    Returns
-    -------
-    matplotlib Axes
-    """
+    """Fig. 6 (c): distance covered in concept space per step; straight where exponential."""
     with styled():
         if ax is None:
             ax = new_figure(5.0, 3.4).add_subplot()
@@ -114,17 +88,7 @@ def plot_speeds(study: Study, ax: Axes | None = None, *, smoothed: bool = True) 
 
 
 def study_figure(study: Study, *, smoothed: bool = True) -> Figure:
-    """Fig. 6: the three panels side by side.
-
-    Parameters
-    ----------
-    study : Study
-    smoothed : bool
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Fig. 6: the three panels side by side."""
     with styled():
         figure = new_figure(13.2, 4.6)
         first, second, third = figure.subplots(1, 3)
@@ -148,10 +112,6 @@ def circles_figure(
     n : int
         Images per class along each side of its square.
     rng : None, int, SeedSequence or Generator
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     generator = np.random.default_rng(rng)
     with styled():
@@ -183,10 +143,6 @@ def course_film(study: Study, folder: Path, contrast: float, seed: int, frames: 
     frames : int
         Saves that are shown, at most.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InvalidInput
@@ -209,10 +165,6 @@ def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figu
     images : dict of int to ndarray of shape (7, 3, height, width)
         By step, as :meth:`swingby.diffusion.record.Record.images` reads them.
     title : str
-
-    Returns
-    -------
-    matplotlib.figure.Figure
 
     Raises
     ------

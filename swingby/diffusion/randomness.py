@@ -15,26 +15,12 @@ def stream(seed: int, name: str, step: int = 0) -> np.random.SeedSequence:
 
     Nothing is carried from one step to the next, so a course that is gone on with draws what an
     undisturbed one would have drawn.
-
-    Parameters
-    ----------
-    seed : int
-    name : {"images", "weights", "training", "sampling"}
-    step : int
-
-    Returns
-    -------
-    numpy.random.SeedSequence
     """
     return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name), step))
 
 
 def torch_seed(source: np.random.SeedSequence) -> int:
     """The seed of a generator of torch.
-
-    Parameters
-    ----------
-    source : SeedSequence
 
     Returns
     -------
@@ -46,11 +32,6 @@ def torch_seed(source: np.random.SeedSequence) -> int:
 
 def seeded(generator: Any, source: np.random.SeedSequence) -> Any:
     """A generator of torch, set anew.
-
-    Parameters
-    ----------
-    generator : torch.Generator
-    source : SeedSequence
 
     Returns
     -------

@@ -23,18 +23,7 @@ _LARGEST = sys.float_info.max
 
 
 def course_folder(root: Path, contrast: float, seed: int) -> Path:
-    """Where one course of a study lies.
-
-    Parameters
-    ----------
-    root : Path
-    contrast : float
-    seed : int
-
-    Returns
-    -------
-    Path
-    """
+    """Where one course of a study lies."""
     # All digits: two contrasts of a preset must not share a folder.
     return root / f"contrast_{contrast!r}_seed_{seed}"
 
@@ -94,14 +83,6 @@ class Record:
 
         Later ones, written before a kill, are dropped from the file: they are made again.
 
-        Parameters
-        ----------
-        step : int
-
-        Returns
-        -------
-        list of dict
-
         Raises
         ------
         InvalidInput
@@ -127,10 +108,6 @@ class Record:
 
     def lines(self) -> list[dict[str, Any]]:
         """All saves in the file; none where there is no file.
-
-        Returns
-        -------
-        list of dict
 
         Raises
         ------
@@ -163,10 +140,6 @@ class Record:
     def images(self, step: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The images of one save.
 
-        Parameters
-        ----------
-        step : int
-
         Returns
         -------
         ndarray of shape (7, 3, height, width)
@@ -188,16 +161,7 @@ class Record:
         return images
 
     def course(self, lines: list[dict[str, Any]]) -> Course:
-        """What the saves say together.
-
-        Parameters
-        ----------
-        lines : list of dict
-
-        Returns
-        -------
-        Course
-        """
+        """What the saves say together."""
         return Course(
             self.contrast,
             self.seed,

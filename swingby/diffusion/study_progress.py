@@ -28,12 +28,7 @@ class StudyProgress(Telling):
         super().__init__("study", self._steps, "share remaining what", shown=shown)
 
     def say(self, what: str) -> None:
-        """Name what is done.
-
-        Parameters
-        ----------
-        what : str
-        """
+        """Name what is done."""
         if not self._on_bar(what=what) and self._shown:
             self._write(what)
 

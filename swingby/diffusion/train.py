@@ -153,10 +153,6 @@ def next_batch(
     conditions : Tensor of shape (images, 4)
     generator : torch.Generator
         Set anew for the step.
-
-    Returns
-    -------
-    tuple of Tensor
     """
     seeded(generator, stream(seed, "training", step))
     device = pixels.device

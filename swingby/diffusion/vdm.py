@@ -72,30 +72,12 @@ class LinearSchedule(nn.Module):
 
 
 def alpha(gamma: Tensor) -> Tensor:
-    """The factor of the data in the noisy data.
-
-    Parameters
-    ----------
-    gamma : Tensor
-
-    Returns
-    -------
-    Tensor
-    """
+    """The factor of the data in the noisy data."""
     return torch.sigmoid(-gamma).sqrt()
 
 
 def sigma(gamma: Tensor) -> Tensor:
-    """The standard deviation of the noise in the noisy data.
-
-    Parameters
-    ----------
-    gamma : Tensor
-
-    Returns
-    -------
-    Tensor
-    """
+    """The standard deviation of the noise in the noisy data."""
     return torch.sigmoid(gamma).sqrt()
 
 
@@ -137,10 +119,6 @@ class Loss:
 
     def bits_per_dimension(self, dimensions: int) -> Tensor:
         """Mean of the bound in bits, divided by the numbers in a datum.
-
-        Parameters
-        ----------
-        dimensions : int
 
         Returns
         -------

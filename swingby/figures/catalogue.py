@@ -17,10 +17,6 @@ _NAME = re.compile(r"figure_(\d+[a-z]?)")
 def numbers() -> tuple[str, ...]:
     """The numbers of the figures, in the order of the paper.
 
-    Returns
-    -------
-    tuple of str
-
     Examples
     --------
     >>> {"5", "8", "9", "10", "17", "18"} <= set(numbers())
@@ -35,14 +31,6 @@ def numbers() -> tuple[str, ...]:
 
 def figure(number: str) -> Figure:
     """The figure of a number.
-
-    Parameters
-    ----------
-    number : str
-
-    Returns
-    -------
-    Figure
 
     Raises
     ------
@@ -76,10 +64,6 @@ def chosen(
     ----------
     only : text such as ``"5,8"``, number, or several; None for all
     editions : ``"caption"``, ``"code"``, or several; None for all
-
-    Returns
-    -------
-    tuple of (Figure, Edition)
 
     Raises
     ------

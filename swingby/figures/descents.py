@@ -34,10 +34,6 @@ def legs(data: Data, swing: float = _FINE) -> tuple[Leg, ...]:
     data : mapping
     swing : float
         Least change that counts, in units of the loss at the start.
-
-    Returns
-    -------
-    tuple of Leg
     """
     turns = [Extremum(*turn) for turn in data["turns"]]
     if not turns:
@@ -48,31 +44,12 @@ def legs(data: Data, swing: float = _FINE) -> tuple[Leg, ...]:
 
 
 def count(data: Data, swing: float) -> int:
-    """The number of descents by at least a share of the loss at the start.
-
-    Parameters
-    ----------
-    data : mapping
-    swing : float
-
-    Returns
-    -------
-    int
-    """
+    """The number of descents by at least a share of the loss at the start."""
     return sum(leg.change < 0 for leg in legs(data, swing))
 
 
 def number_of_descents(needed: int) -> Criterion:
-    """The criterion that the test loss descends so many times.
-
-    Parameters
-    ----------
-    needed : int
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that the test loss descends so many times."""
 
     def judge(data: Data) -> Measured:
         counts = {swing: count(data, swing) for swing in SWINGS}
@@ -114,10 +91,6 @@ def ends_at_zero(most: float = 1e-3) -> Criterion:
     ----------
     most : float
         In units of the loss at the start.
-
-    Returns
-    -------
-    Criterion
     """
 
     def judge(data: Data) -> Measured:

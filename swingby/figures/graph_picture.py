@@ -25,10 +25,6 @@ def graph_picture(data: Data, title: str) -> Picture:
     data : mapping
         From :func:`swingby.figures.topology.train_points`.
     title : str
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize

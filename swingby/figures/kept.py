@@ -27,11 +27,6 @@ FORMAT = 1
 def stem(figure: Figure, edition: Edition) -> str:
     """Name of the files of an edition, without their ending.
 
-    Parameters
-    ----------
-    figure : Figure
-    edition : Edition
-
     Returns
     -------
     str
@@ -41,18 +36,7 @@ def stem(figure: Figure, edition: Edition) -> str:
 
 
 def provenance(figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any]:
-    """What made the data: versions, parameters, and their hash.
-
-    Parameters
-    ----------
-    figure : Figure
-    edition : Edition
-    quick : bool
-
-    Returns
-    -------
-    dict
-    """
+    """What made the data: versions, parameters, and their hash."""
     return {
         "format": FORMAT,
         "swingby": swingby.__version__,
@@ -118,19 +102,7 @@ def keep(
 
 
 def kept(folder: Path, figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any] | None:
-    """The data of an edition, if it is there, whole, and made from the same parameters.
-
-    Parameters
-    ----------
-    folder : Path
-    figure : Figure
-    edition : Edition
-    quick : bool
-
-    Returns
-    -------
-    dict or None
-    """
+    """The data of an edition, if it is there, whole, and made from the same parameters."""
     name = stem(figure, edition)
     try:
         content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
@@ -151,11 +123,6 @@ def kept(folder: Path, figure: Figure, edition: Edition, *, quick: bool) -> dict
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON file at once, so that nobody reads half of it.
-
-    Parameters
-    ----------
-    path : Path
-    content : mapping
 
     Raises
     ------

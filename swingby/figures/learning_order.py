@@ -30,17 +30,7 @@ TIE = 0.1
 
 
 def along_mu(depth: int, activation: str) -> tuple[Edition, ...]:
-    """Editions of a figure with balanced sigma and varied mu.
-
-    Parameters
-    ----------
-    depth : int
-    activation : str
-
-    Returns
-    -------
-    tuple of Edition
-    """
+    """Editions of a figure with balanced sigma and varied mu."""
     found = []
     for name in ("caption", "code"):
         cells = [
@@ -53,17 +43,7 @@ def along_mu(depth: int, activation: str) -> tuple[Edition, ...]:
 
 
 def along_sigma(depth: int, activation: str) -> tuple[Edition, ...]:
-    """Editions of a figure with mu = (1, 2) and varied spread of concept 1.
-
-    Parameters
-    ----------
-    depth : int
-    activation : str
-
-    Returns
-    -------
-    tuple of Edition
-    """
+    """Editions of a figure with mu = (1, 2) and varied spread of concept 1."""
     found = []
     for name in ("caption", "code"):
         sign = "\u03c3\u00b2" if name == "code" else "\u03c3"
@@ -84,16 +64,7 @@ def _note(name: str, depth: int, activation: str) -> str:
 
 
 def flips(source: str = "Sec. 3.1") -> Criterion:
-    """The criterion that more diversity makes the weaker concept the first.
-
-    Parameters
-    ----------
-    source : str
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that more diversity makes the weaker concept the first."""
 
     def judge(data: Data) -> Measured:
         shares = first_is_second(data).mean(axis=1)
@@ -118,12 +89,7 @@ def flips(source: str = "Sec. 3.1") -> Criterion:
 
 
 def flips_where_signals_cross() -> Criterion:
-    """The criterion that the order flips where the theory has a_1 = a_2.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that the order flips where the theory has a_1 = a_2."""
 
     def judge(data: Data) -> Measured:
         shares = first_is_second(data).mean(axis=1)
@@ -156,16 +122,7 @@ def flips_where_signals_cross() -> Criterion:
 
 
 def several(parts: Sequence[tuple[Edition, ...]]) -> tuple[Edition, ...]:
-    """Editions whose cells are those of several, one after the other.
-
-    Parameters
-    ----------
-    parts : sequence of tuple of Edition
-
-    Returns
-    -------
-    tuple of Edition
-    """
+    """Editions whose cells are those of several, one after the other."""
     found = []
     for same in zip(*parts, strict=True):
         cells = [one for edition in same for one in edition.parameters["cells"]]
@@ -186,10 +143,6 @@ def two_layer_figure(number: str, activation: str, words: str) -> Figure:
     activation : {"linear", "relu"}
     words : str
         What its title calls the activation.
-
-    Returns
-    -------
-    Figure
     """
     return Figure(
         number=number,

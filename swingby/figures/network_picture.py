@@ -36,10 +36,6 @@ def outputs_picture(
         Cells of each panel, and what is written above it.
     points : bool
         Draw training points too.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     picture = titled(title, PAGE if len(parts) > 1 else 0.78 * PAGE, 3.7)
     panels = np.atleast_1d(picture.subplots(1, len(parts)))
@@ -99,17 +95,7 @@ def _clouds(ax: Axes, data: Data) -> None:
 
 
 def losses_picture(data: Data, title: str) -> Picture:
-    """Test losses against epochs, both axes logarithmic.
-
-    Parameters
-    ----------
-    data : mapping
-    title : str
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Test losses against epochs, both axes logarithmic."""
     picture = titled(title, 0.75 * PAGE, 3.2)
     ax = picture.subplots()
     epochs = data["epochs"]
@@ -130,14 +116,5 @@ def losses_picture(data: Data, title: str) -> Picture:
 
 
 def plane_of(data: Data) -> Any:
-    """The whole of the cells, for pictures with one panel.
-
-    Parameters
-    ----------
-    data : mapping
-
-    Returns
-    -------
-    slice
-    """
+    """The whole of the cells, for pictures with one panel."""
     return slice(0, len(data["labels"]))

@@ -25,42 +25,18 @@ _SIGNS = ("o", "s", "^", "D", "v", "P")
 
 
 def entry_name(i: int, j: int) -> str:
-    """The label of an entry, counted from 1.
-
-    Parameters
-    ----------
-    i, j : int
-
-    Returns
-    -------
-    str
-    """
+    """The label of an entry, counted from 1."""
     return f"$w_{{{i}{j}}}$"
 
 
 def first_step(data: Data) -> int:
-    """Where a logarithmic axis begins: well before the first half-time.
-
-    Parameters
-    ----------
-    data : mapping
-
-    Returns
-    -------
-    int
-    """
+    """Where a logarithmic axis begins: well before the first half-time."""
     halves = [one for one in data["half_times"] if one is not None]
     return max(1, min(halves, default=8) // 8)
 
 
 def shade_descents(ax: Axes, data: Data) -> None:
-    """Shade the steps over which the test loss falls.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    data : mapping
-    """
+    """Shade the steps over which the test loss falls."""
     for leg in legs(data):
         if leg.change < 0:
             ax.axvspan(leg.start, leg.end, color=SHADE, linewidth=0, zorder=0)
@@ -118,11 +94,6 @@ def draw_entries(ax: Axes, data: Data) -> None:
     """Major and minor entries over the steps.
 
     A minor entry has the colour of the major entry that suppresses it.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    data : mapping
     """
     steps, W, order = data["steps"], data["W"], data["order"]
     colors = dict(zip(order, itertools.cycle(COLORS), strict=False))

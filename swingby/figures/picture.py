@@ -33,10 +33,6 @@ def titled(title: str, width: float, height: float) -> Picture:
     title : str
     width, height : float
         Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     picture = new_figure(width, height)
     picture.suptitle(title, x=0.01, ha="left", fontsize=9)
@@ -63,10 +59,6 @@ def stages_picture(
         Concepts across and up of each output panel.
     train : bool
         Draw the training loss too.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     picture = titled(title, PAGE, 4.2)
     parts = 2 if planes else 1

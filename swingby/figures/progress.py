@@ -23,12 +23,7 @@ class FigureProgress(Telling):
         super().__init__("figures", total, "count elapsed what", shown=shown)
 
     def start(self, name: str) -> None:
-        """Name the edition that is being made.
-
-        Parameters
-        ----------
-        name : str
-        """
+        """Name the edition that is being made."""
         self._name = name
         self._on_bar(what=name)
 

@@ -13,16 +13,7 @@ if TYPE_CHECKING:
 
 
 def result_grid(result: FiguresResult) -> Grid:
-    """One line per figure and criterion, the editions side by side, the reasons below.
-
-    Parameters
-    ----------
-    result : FiguresResult
-
-    Returns
-    -------
-    Grid
-    """
+    """One line per figure and criterion, the editions side by side, the reasons below."""
     editions = [name for name in EDITIONS if any(row.edition.name == name for row in result.rows)]
     columns = ["fig.", "criterion", "paper"]
     for name in editions:
@@ -69,16 +60,7 @@ def _problems(result: FiguresResult) -> list[str]:
 
 
 def list_grid(figures: Iterable[Figure]) -> Grid:
-    """The figures that there are, with what the paper says about them.
-
-    Parameters
-    ----------
-    figures : iterable of Figure
-
-    Returns
-    -------
-    Grid
-    """
+    """The figures that there are, with what the paper says about them."""
     return Grid(
         title="The paper's figures",
         columns=["fig.", "shows", "claim", "in", "editions", ">criteria"],

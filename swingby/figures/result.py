@@ -27,15 +27,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Judged:
-    """One criterion of one edition of a figure.
-
-    Parameters
-    ----------
-    figure : Figure
-    edition : Edition
-    criterion : Criterion
-    measured : Measured
-    """
+    """One criterion of one edition of a figure."""
 
     figure: Figure
     edition: Edition
@@ -43,12 +35,7 @@ class Judged:
     measured: Measured
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, with the columns of :meth:`FiguresResult.to_frame`.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values, with the columns of :meth:`FiguresResult.to_frame`."""
         return {
             "figure": self.figure.number,
             "edition": self.edition.name,

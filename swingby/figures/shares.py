@@ -21,10 +21,6 @@ HAPPENS = f"in at least {HALF:.0%} of the runs; undecided where rarer; fails bel
 def verdict_of(share: float) -> Verdict:
     """The verdict on something that a share of the runs does.
 
-    Parameters
-    ----------
-    share : float
-
     Returns
     -------
     Verdict
@@ -66,10 +62,6 @@ def happens(share: float) -> Verdict:
 def first_is_second(data: Data) -> Any:
     """Whether concept 2 crosses one half before concept 1, for every cell and run.
 
-    Parameters
-    ----------
-    data : mapping
-
     Returns
     -------
     ndarray of bool, shape (c, r)
@@ -87,10 +79,6 @@ def order_follows_signal(what: str, paper: str) -> Criterion:
     what : str
         The statement.
     paper : str
-
-    Returns
-    -------
-    Criterion
     """
 
     def judge(data: Data) -> Measured:
@@ -116,12 +104,7 @@ def order_follows_signal(what: str, paper: str) -> Criterion:
 
 
 def bulge_changes_side() -> Criterion:
-    """The criterion that the side to which the output bulges follows the settings.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that the side to which the output bulges follows the settings."""
 
     def judge(data: Data) -> Measured:
         mean = data["area"].mean(axis=1)
@@ -147,12 +130,7 @@ def bulge_changes_side() -> Criterion:
 
 
 def slows_down() -> Criterion:
-    """The criterion that the output moves ever more slowly in the end.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that the output moves ever more slowly in the end."""
     most = 0.25
 
     def judge(data: Data) -> Measured:
@@ -184,10 +162,6 @@ def within(criterion: Criterion, cells: slice, name: str) -> Criterion:
     cells : slice
     name : str
         Joined to its id, since ids are unique.
-
-    Returns
-    -------
-    Criterion
     """
     return replace(
         criterion,
@@ -197,17 +171,7 @@ def within(criterion: Criterion, cells: slice, name: str) -> Criterion:
 
 
 def cut(data: Data, cells: slice) -> dict[str, Any]:
-    """The data of some of the cells.
-
-    Parameters
-    ----------
-    data : mapping
-    cells : slice
-
-    Returns
-    -------
-    dict
-    """
+    """The data of some of the cells."""
     return {
         name: value if name == "epochs" or not hasattr(value, "__len__") else value[cells]
         for name, value in data.items()

@@ -18,11 +18,6 @@ def contributions(data: Data, leg: Leg) -> dict[tuple[int, int], float]:
     The loss is quadratic in W, so the change over a step is exactly the sum over entries of
     ``r_i x_j dw_ij``, with r the mean of ``W x - x`` before and after the step.
 
-    Parameters
-    ----------
-    data : mapping
-    leg : Leg
-
     Returns
     -------
     dict

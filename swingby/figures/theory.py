@@ -36,10 +36,6 @@ def editions(figure: str) -> tuple[Edition, ...]:
     ----------
     figure : str
         ``"Fig. 8"``.
-
-    Returns
-    -------
-    tuple of Edition
     """
     return tuple(_edition(setting_of(figure, name), name) for name in RATES)
 
@@ -55,10 +51,6 @@ def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "eule
     rates : {"a", "a^2"}, optional
         Default: those of the edition.
     dynamics : {"euler", "gd"}
-
-    Returns
-    -------
-    Setting
     """
     wanted = rates or RATES[edition]
     return next(
@@ -113,10 +105,6 @@ def setting_in(parameters: Mapping[str, Any], rates: str = "", dynamics: str = "
     parameters : mapping
     rates, dynamics : str, optional
         Others than those of the edition, for a control run.
-
-    Returns
-    -------
-    Setting
     """
     return setting_of(
         parameters["figure"],
@@ -134,10 +122,6 @@ def run_of(setting: Setting, **changes: Any) -> Run:
     setting : Setting
     **changes
         Arguments of :func:`swingby.simulate.run.simulate` to replace.
-
-    Returns
-    -------
-    Run
     """
     from swingby.simulate.run import simulate
 
@@ -190,31 +174,13 @@ def theory_data(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def control(setting: Setting) -> dict[str, Any]:
-    """The events of another run, for the reasons of verdicts.
-
-    Parameters
-    ----------
-    setting : Setting
-
-    Returns
-    -------
-    dict
-    """
+    """The events of another run, for the reasons of verdicts."""
     events = events_of(run_of(setting, record="none"))
     return {"rates": setting.rates, "dynamics": setting.dynamics, **events}
 
 
 def events_of(run: Run) -> dict[str, Any]:
-    """Events of a run as plain values, concepts counted from 1; None for never.
-
-    Parameters
-    ----------
-    run : Run
-
-    Returns
-    -------
-    dict
-    """
+    """Events of a run as plain values, concepts counted from 1; None for never."""
     return {
         "order": [k + 1 for k in run.task.order if k < run.task.s],
         "half_times": [None if np.isnan(one) else int(one) for one in run.half_times],

@@ -23,12 +23,7 @@ CUT, LEARNED = 1.0, 0.25
 
 
 def order_editions() -> tuple[Edition, ...]:
-    """Editions of Fig. 7: two layers with ReLU as printed, one linear layer as coded.
-
-    Returns
-    -------
-    tuple of Edition
-    """
+    """Editions of Fig. 7: two layers with ReLU as printed, one linear layer as coded."""
     mu = ("1", "2", "3", "4")
     found = []
     for name, layers, shown in (
@@ -43,10 +38,6 @@ def order_editions() -> tuple[Edition, ...]:
 
 def comparable_pairs(index: Any) -> NDArray[np.int64]:
     """Pairs u < v of test points in the componentwise order.
-
-    Parameters
-    ----------
-    index : sequence of tuple of int
 
     Returns
     -------
@@ -68,11 +59,6 @@ def comparable_pairs(index: Any) -> NDArray[np.int64]:
 
 def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Train with every seed and keep the loss at every test point after every epoch.
-
-    Parameters
-    ----------
-    parameters : mapping
-    tell : callable
 
     Returns
     -------
@@ -102,12 +88,7 @@ def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def follows_the_order() -> Criterion:
-    """The criterion (B.2): no test point has a larger loss than one above it.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion (B.2): no test point has a larger loss than one above it."""
 
     def judge(data: Data) -> Measured:
         violated = data["violated"][:, SHOWN]
@@ -141,12 +122,7 @@ def follows_the_order() -> Criterion:
 
 
 def learned_in_order() -> Criterion:
-    """The criterion that a test point is learned after all of its predecessors.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that a test point is learned after all of its predecessors."""
     most = 0.05
 
     def judge(data: Data) -> Measured:

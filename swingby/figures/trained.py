@@ -60,10 +60,6 @@ def cell(
         As printed.
     dim, depth, width, activation, rotation, truncation, lr
         See :class:`swingby.training.Setting`.
-
-    Returns
-    -------
-    dict
     """
     return {
         "label": label,
@@ -91,10 +87,6 @@ def edition_of(name: str, cells: Sequence[Mapping[str, Any]], note: str) -> Edit
     cells : sequence of mapping
         From :func:`cell`.
     note : str
-
-    Returns
-    -------
-    Edition
     """
     parameters = {
         "cells": [dict(one) for one in cells],
@@ -117,10 +109,6 @@ def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int)
     one : mapping
         A cell of it.
     seed : int
-
-    Returns
-    -------
-    Setting
     """
     sigma = [Fraction(value) for value in one["sigma"]]
     spread = [float(value) ** 0.5 for value in sigma] if one["sigma_is"] == "variance" else sigma
@@ -141,11 +129,6 @@ def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int)
 
 def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Train every cell with every seed, and keep what the figures show and judge.
-
-    Parameters
-    ----------
-    parameters : mapping
-    tell : callable
 
     Returns
     -------

@@ -14,12 +14,7 @@ TURN = 0.1
 
 
 def deep_editions() -> tuple[Edition, ...]:
-    """Editions of Figs. 2c, 3 and 15: four linear layers, in 2 and in 64 dimensions.
-
-    Returns
-    -------
-    tuple of Edition
-    """
+    """Editions of Figs. 2c, 3 and 15: four linear layers, in 2 and in 64 dimensions."""
     return tuple(_deep(name, None) for name in ("caption", "code"))
 
 
@@ -59,12 +54,7 @@ def _deep(name: str, truncation: float | None) -> Edition:
 
 
 def small_editions() -> tuple[Edition, ...]:
-    """Editions of Figs. 13 and 14: three linear layers of three units in three dimensions.
-
-    Returns
-    -------
-    tuple of Edition
-    """
+    """Editions of Figs. 13 and 14: three linear layers of three units in three dimensions."""
     found = []
     for name in ("caption", "code"):
         cells = [
@@ -94,10 +84,6 @@ def turns_in_every_cell(what: str) -> Criterion:
     ----------
     what : str
         The statement.
-
-    Returns
-    -------
-    Criterion
     """
 
     def judge(data: Data) -> Measured:
@@ -130,12 +116,7 @@ def _dips(data: Data) -> str:
 
 
 def stronger_in_low_dimension() -> Criterion:
-    """The criterion that the turn is stronger in 2 than in 64 dimensions.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that the turn is stronger in 2 than in 64 dimensions."""
 
     def judge(data: Data) -> Measured:
         low, high = data["dip"][0], data["dip"][1]
@@ -166,10 +147,6 @@ def loss_descends_twice(place: int) -> Criterion:
     ----------
     place : int
         Of the cell.
-
-    Returns
-    -------
-    Criterion
     """
 
     def judge(data: Data) -> Measured:
@@ -200,10 +177,6 @@ def loss_falls(place: int) -> Criterion:
     ----------
     place : int
         Of the cell.
-
-    Returns
-    -------
-    Criterion
     """
 
     def judge(data: Data) -> Measured:
@@ -227,12 +200,7 @@ def loss_falls(place: int) -> Criterion:
 
 
 def survives_truncation() -> Criterion:
-    """The criterion that the turn is there without training points near the test point.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that the turn is there without training points near the test point."""
 
     def judge(data: Data) -> Measured:
         half = len(data["labels"]) // 2
@@ -260,12 +228,7 @@ def survives_truncation() -> Criterion:
 
 
 def nearest_is_far() -> Criterion:
-    """The criterion that no training point is near the test point.
-
-    Returns
-    -------
-    Criterion
-    """
+    """The criterion that no training point is near the test point."""
 
     def judge(data: Data) -> Measured:
         share = data["nearest"].min(axis=1)

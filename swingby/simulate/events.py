@@ -112,10 +112,6 @@ def descents(extrema: Iterable[Extremum], swing: float) -> int:
     swing : float
         In the unit of the values.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     InvalidInput

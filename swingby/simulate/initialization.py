@@ -24,6 +24,8 @@ SMALLEST_FLOAT_OMEGA = Fraction(1, 10**290)
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
 #: of elimination is about d 2^-53); only below it are exact rationals needed.
 CLEARLY_POSITIVE = 1e-9
+#: Rounding W(0) moves a positive pivot below this fraction by more than 1e-4 of itself.
+LOST = Fraction(1, 10**12)
 #: Between two projections rounding of 1e-16 may grow to 1e-12.
 NOISE_GROWTH = 1e4
 #: Most steps between two projections.
@@ -191,10 +193,26 @@ def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
     """
     missing = np.zeros(len(signal), dtype=np.bool_)
     if not clearly_positive(initial, signal):
-        order = np.argsort(-signal, kind="stable")
-        pivots = exact_pivots(initial.matrix[np.ix_(order, order)])
-        missing[order] = [pivot <= 0 for pivot in pivots]
+        missing = _shares(initial, signal) <= 0
     return missing & (signal > 0)
+
+
+def lost_concepts(initial: Initial, signal: Floats) -> Booleans:
+    """Concepts whose pivot U(0) has and U(0) U(0)^T in floats does not resolve."""
+    if initial.factor is None or clearly_positive(initial, signal):
+        return np.zeros(len(signal), dtype=np.bool_)
+    shares = _shares(initial, signal)
+    return np.asarray((shares > 0) & (shares < LOST) & (signal > 0))
+
+
+def _shares(initial: Initial, signal: Floats) -> NDArray[np.object_]:
+    """Pivots of LDL^T in descending order of a, exactly, as shares of positive w_kk(0)."""
+    order, shares = np.argsort(-signal, kind="stable"), np.zeros(len(signal), dtype=object)
+    pivots = exact_pivots(initial.exact[np.ix_(order, order)])
+    shares[order] = [
+        p / w if (w := initial.exact[k, k]) > 0 else p for k, p in zip(order, pivots, strict=True)
+    ]
+    return shares
 
 
 def lasting(missing: Booleans, W0: Floats, dynamics: str) -> Booleans:

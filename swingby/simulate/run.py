@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import InvalidInput, SwingbyWarning
+from swingby.errors import MISSING, InvalidInput, SwingbyWarning
 from swingby.simulate.compiled import block_of_steps
 from swingby.simulate.initialization import (
     clearly_positive,
     displaceable,
     lasting,
+    lost_concepts,
     missing_concepts,
     quiet_steps,
     without_null,
@@ -62,7 +64,7 @@ from swingby.simulate.state import (
 from swingby.simulate.steps import MAPS, parts_of_a_step
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
-from swingby.theory.initial import Initial, Scaled, initial_matrix
+from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask
 
 #: What :func:`advance` returns.
@@ -80,13 +82,14 @@ SMALLEST = 1e-300
 
 def simulate(
     task: SIMTask,
-    W0: ArrayLike | Scaled | Initial,
-    eta: Any,
+    W0: ArrayLike | Scaled | Initial | None = None,
+    eta: Any = None,
     steps: int | None = None,
     dynamics: str = "euler",
     record: int | str | Sequence[int] | None = None,
     *,
     skip: bool = True,
+    U0: ArrayLike | Scaled | None = None,
 ) -> Run:
     r"""Run the dynamics of W from W(0).
 
@@ -99,7 +102,7 @@ def simulate(
     Parameters
     ----------
     task : SIMTask
-    W0 : array_like of shape (d, d), Scaled or Initial
+    W0 : array_like of shape (d, d), Scaled or Initial, optional
         Symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
     eta : number
         Step size; positive. Exact numbers and text are accepted.
@@ -115,6 +118,8 @@ def simulate(
         found at every step whatever is recorded.
     skip : bool
         Jump over steps that are linear to rounding. The result is the same to about 1e-13.
+    U0 : array_like of shape (d, m) or Scaled, optional
+        In place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
 
     Returns
     -------
@@ -129,18 +134,19 @@ def simulate(
     -----
     SwingbyWarning
         If W(0) is not positive semidefinite under euler; if it has deficient rank under gd or flow
-        and a concept that it has no component for may be learned in place of one that it has.
+        and a concept that it has no component for may be learned in place of one that it has; if
+        U(0) has a pivot that U(0) U(0)^T in floats loses.
 
     Notes
     -----
     A W(0) of deficient rank (an LDL^T pivot that is exactly 0, or below 0 by rounding) keeps its
     rank under gd and flow: the zero pivots are restored inside the loop. That is right as long as
     the concepts learned are those of the components of W(0); where these are not the ones of the
-    largest signals, W turns later, and a warning says so. Pivots below about
-    1e-14 of w_kk, but not zero, are resolved only up to the rounding of floats. After a loss of
-    positive semidefiniteness W runs away faster than exponentially and amplifies rounding: the
-    last steps before it leaves the float range are then not reproducible to a step. Entries
-    below 1e-300 sqrt(w_ii w_jj) are held as 0.
+    largest signals, W turns later, and a warning says so. Pivots below about 1e-14 of w_kk, but
+    not zero, are resolved only up to the rounding of floats; of a U0, a warning names those below
+    1e-12. After a loss of positive semidefiniteness W runs away faster than exponentially and
+    amplifies rounding: the last steps before it leaves the float range are then not reproducible
+    to a step. Entries below 1e-300 sqrt(w_ii w_jj) are held as 0.
 
     References
     ----------
@@ -153,12 +159,14 @@ def simulate(
     >>> run.half_times.tolist(), str(run.outcome)
     ([173.0, 346.0], 'converged')
     """
+    if eta is None:
+        raise InvalidInput("eta", MISSING, "must be given", "(D.2)")
     rate = numbers.positive(eta, "eta", "(D.2)")
     step_size = numbers.within_float(rate, "eta", "(D.2)")
     require_dynamics(dynamics)
     if not isinstance(task, SIMTask):
         raise InvalidInput("task", task, "must be a SIMTask", "Sec. 2.1")
-    initial = initial_matrix(W0, task.dim)
+    initial = initial_state(W0, U0, task.dim)
     if initial.matrix.shape != (task.dim, task.dim):
         raise InvalidInput(
             "W0", f"shape {initial.matrix.shape}", f"must have shape ({task.dim}, {task.dim})"
@@ -171,6 +179,7 @@ def simulate(
     clear = clearly_positive(initial, signal)
     if not clear:
         _check_psd(initial, dynamics)
+    _warn_of_rounding(lost_concepts(initial, signal))
     if asked is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
     missing = np.zeros(task.dim, dtype=np.bool_)
@@ -209,6 +218,17 @@ def _warn_of_turning(turning: Booleans) -> None:
             f"W0 has deficient rank, and no component for concept {names} but one for a concept of"
             " smaller signal, which may turn into it later: this run holds only until then, and"
             " floats cannot tell when; swingby.certify does",
+            SwingbyWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_of_rounding(lost: Booleans) -> None:
+    if lost.any():
+        names = ", ".join(str(k + 1) for k in np.flatnonzero(lost))
+        warnings.warn(
+            f"U0 U0^T in floats does not resolve the pivot of concept {names}: this run shows its"
+            " half-time only up to that rounding; swingby.predict(U0=...) keeps it",
             SwingbyWarning,
             stacklevel=3,
         )
@@ -403,7 +423,7 @@ def _collect(
     judgement = judge(problem, state, half, missing, spent, turning)
     return Run(
         task=task,
-        initial=initial,
+        initial=replace(initial, factor=None),
         eta=eta,
         dynamics=dynamics,
         steps=steps,

@@ -77,11 +77,6 @@ def keep(folder: Path, arrays: Arrays) -> str:
 def load(folder: Path, name: str) -> Arrays:
     """Read arrays that :func:`keep` wrote; nothing is unpickled.
 
-    Parameters
-    ----------
-    folder : Path
-    name : str
-
     Returns
     -------
     dict from str to ndarray

@@ -18,15 +18,6 @@ Vector = tuple[str, ...]
 def listed(value: Any, argument: str) -> list[Any]:
     """The values of an axis as a list; one value alone is a list of one.
 
-    Parameters
-    ----------
-    value : list, tuple, array, or one value
-    argument : str
-
-    Returns
-    -------
-    list
-
     Raises
     ------
     InvalidInput
@@ -46,15 +37,6 @@ def listed(value: Any, argument: str) -> list[Any]:
 def distinct(values: Iterable[Any], argument: str) -> tuple[Any, ...]:
     """The values, refused when one of them comes twice: every point is to be met once.
 
-    Parameters
-    ----------
-    values : iterable of hashable
-    argument : str
-
-    Returns
-    -------
-    tuple
-
     Raises
     ------
     InvalidInput
@@ -71,15 +53,6 @@ def distinct(values: Iterable[Any], argument: str) -> tuple[Any, ...]:
 
 def number_axis(value: Any, argument: str) -> tuple[str, ...] | Range:
     """An axis of positive numbers: a list, one number, or a range.
-
-    Parameters
-    ----------
-    value : number, list of numbers, dict or Range
-    argument : str
-
-    Returns
-    -------
-    tuple of str, or Range
 
     Raises
     ------
@@ -106,10 +79,6 @@ def vector_axis(
         Whether entries of 0 are refused.
     shared : bool
         Whether a number alone stands for a vector of equal entries.
-
-    Returns
-    -------
-    tuple of tuples of str, or Range
 
     Raises
     ------
@@ -142,10 +111,6 @@ def axis_values(axis: Any) -> tuple[Any, ...]:
     Parameters
     ----------
     axis : tuple, Range or None
-
-    Returns
-    -------
-    tuple
     """
     if axis is None:
         return (None,)
@@ -158,10 +123,6 @@ def ends(axis: tuple[str, ...] | Range) -> tuple[str, ...]:
     Parameters
     ----------
     axis : tuple of str, or Range
-
-    Returns
-    -------
-    tuple of str
     """
     return (axis.low, axis.high) if isinstance(axis, Range) else axis
 
@@ -172,10 +133,6 @@ def vectors(axis: tuple[Vector, ...] | Range | None) -> tuple[Vector, ...]:
     Parameters
     ----------
     axis : tuple of tuples of str, Range or None
-
-    Returns
-    -------
-    tuple of tuples of str
     """
     if isinstance(axis, Range):
         return ((axis.high,) * (axis.dim or 1),)
@@ -183,16 +140,7 @@ def vectors(axis: tuple[Vector, ...] | Range | None) -> tuple[Vector, ...]:
 
 
 def spread(sigma: Vector, mu: Vector) -> Vector:
-    """Sigma with one entry per entry of mu, where one stands for all.
-
-    Parameters
-    ----------
-    sigma, mu : tuple of str
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Sigma with one entry per entry of mu, where one stands for all."""
     return sigma * len(mu) if len(sigma) == 1 else sigma
 
 
@@ -205,10 +153,6 @@ def drawn(axis: Any, rng: np.random.Generator, *, whole: bool = False) -> Any:
     rng : numpy Generator
     whole : bool
         Whether a range is one of whole numbers.
-
-    Returns
-    -------
-    str, int, tuple of str, or None
     """
     if axis is None:
         return None

@@ -32,10 +32,6 @@ _STEADY = 2.0
 def is_dask(executor: Any) -> bool:
     """Whether an argument asks for Dask.
 
-    Parameters
-    ----------
-    executor : object
-
     Returns
     -------
     bool
@@ -124,57 +120,24 @@ class Dask(InProcess):
         return AHEAD * max(1, self._threads)
 
     def submit(self, chunk: Chunk) -> Future[Any]:
-        """Hand out a chunk.
-
-        Parameters
-        ----------
-        chunk : Chunk
-
-        Returns
-        -------
-        Future
-        """
+        """Hand out a chunk."""
         future: Future[Any] = self._executor.submit(
             shards.measure_to_shard, chunk.to_plain(), self._folder
         )
         return future
 
     def died(self, error: BaseException) -> bool:
-        """Whether workers died at this chunk, as often as Dask allows.
-
-        Parameters
-        ----------
-        error : BaseException
-
-        Returns
-        -------
-        bool
-        """
+        """Whether workers died at this chunk, as often as Dask allows."""
         return isinstance(error, self._distributed.scheduler.KilledWorker)
 
     def collect(self, chunk: Chunk, result: Any) -> Finished:
-        """Rows from a shard.
-
-        Parameters
-        ----------
-        chunk : Chunk
-        result : tuple
-
-        Returns
-        -------
-        Finished
-        """
+        """Rows from a shard."""
         seconds, name = result
         path = Path(self._folder) / Path(name).name
         return Finished(shards.read(path), seconds, path)
 
     def stop(self, *, now: bool) -> None:
-        """Cancel what is out, and end a cluster of our own.
-
-        Parameters
-        ----------
-        now : bool
-        """
+        """Cancel what is out, and end a cluster of our own."""
         # A cluster that is gone cannot be let go of; that must not hide the error that ended it.
         with contextlib.suppress(OSError, asyncio.TimeoutError, asyncio.CancelledError):
             self._executor.shutdown(wait=False)

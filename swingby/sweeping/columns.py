@@ -64,11 +64,6 @@ def column_types(dimension: int) -> dict[str, type]:
 def record(row: Kept, dimension: int) -> dict[str, Any]:
     """One row under the names of :func:`column_types`.
 
-    Parameters
-    ----------
-    row : Kept
-    dimension : int
-
     Returns
     -------
     dict

@@ -25,10 +25,6 @@ def initial(point: Point) -> Scaled:
     .. math:: W(0) = \frac{\omega}{d'} U U^T, \qquad u_{ij} \sim N(0, 1), \qquad
               \mathbb E\,w_{ii}(0) = \omega .
 
-    Parameters
-    ----------
-    point : Point
-
     Returns
     -------
     Scaled

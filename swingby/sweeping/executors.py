@@ -61,10 +61,6 @@ class InProcess:
     def submit(self, chunk: Chunk) -> Future[Any]:
         """Measure a chunk.
 
-        Parameters
-        ----------
-        chunk : Chunk
-
         Returns
         -------
         Future
@@ -75,40 +71,16 @@ class InProcess:
         return future
 
     def died(self, error: BaseException) -> bool:
-        """Never: there is no process to lose.
-
-        Parameters
-        ----------
-        error : BaseException
-
-        Returns
-        -------
-        bool
-        """
+        """Never: there is no process to lose."""
         return False
 
     def collect(self, chunk: Chunk, result: Any) -> Finished:
-        """Rows from the result of a future.
-
-        Parameters
-        ----------
-        chunk : Chunk
-        result : tuple
-
-        Returns
-        -------
-        Finished
-        """
+        """Rows from the result of a future."""
         seconds, rows = result
         return Finished(chunk.rows(rows), seconds)
 
     def stop(self, *, now: bool) -> None:
-        """Nothing to let go of.
-
-        Parameters
-        ----------
-        now : bool
-        """
+        """Nothing to let go of."""
 
 
 class Given(InProcess):
@@ -129,14 +101,6 @@ class Given(InProcess):
     def submit(self, chunk: Chunk) -> Future[Any]:
         """Hand out a chunk.
 
-        Parameters
-        ----------
-        chunk : Chunk
-
-        Returns
-        -------
-        Future
-
         Raises
         ------
         InvalidInput
@@ -152,11 +116,6 @@ class Given(InProcess):
         return future
 
     def stop(self, *, now: bool) -> None:
-        """Cancel what has not begun; the executor stays open.
-
-        Parameters
-        ----------
-        now : bool
-        """
+        """Cancel what has not begun; the executor stays open."""
         for future in list(self._out):
             future.cancel()

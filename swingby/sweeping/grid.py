@@ -286,10 +286,6 @@ def as_grid(grid: Any) -> SweepGrid:
     ----------
     grid : SweepGrid, dict, path of a TOML file, or name of a built-in grid
         See :mod:`swingby.sweeping.builtin`; a file of that name goes first.
-
-    Returns
-    -------
-    SweepGrid
     """
     if isinstance(grid, SweepGrid):
         return grid

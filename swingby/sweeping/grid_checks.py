@@ -43,11 +43,6 @@ def check_tasks(
 ) -> None:
     """Try every task of the lists, and the largest of a range.
 
-    Parameters
-    ----------
-    signal, mu, sigma : tuple of tuples of str, Range or None
-    width : tuple of int or str, or Range
-
     Raises
     ------
     InvalidInput

@@ -14,10 +14,6 @@ from swingby.sweeping.ranges import Range
 def read(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file.
 
-    Parameters
-    ----------
-    path : str or Path
-
     Returns
     -------
     dict
@@ -42,10 +38,6 @@ def read(path: str | Path) -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """The value of a key as lists, tables, text and whole numbers.
 
-    Parameters
-    ----------
-    value : tuple, range, Range, str or int
-
     Returns
     -------
     list, dict, str or int
@@ -67,10 +59,6 @@ def write(content: dict[str, Any]) -> str:
     ----------
     content : dict
         Of text, whole numbers, lists, and tables of these.
-
-    Returns
-    -------
-    str
     """
     return "".join(f"{name} = {_value(value)}\n" for name, value in content.items())
 

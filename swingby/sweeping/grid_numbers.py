@@ -25,10 +25,6 @@ def written_number(value: Fraction, argument: str = "a number") -> str:
     argument : str
         Used in the error.
 
-    Returns
-    -------
-    str
-
     Raises
     ------
     InvalidInput
@@ -83,10 +79,6 @@ def whole_number(value: Any, argument: str, least: int, most: int | None = None)
     least : int
     most : int, optional
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     InvalidInput
@@ -103,10 +95,6 @@ def optional_whole(value: Any, argument: str, least: int, most: int | None = Non
     argument : str
     least : int
     most : int, optional
-
-    Returns
-    -------
-    int or None
 
     Raises
     ------

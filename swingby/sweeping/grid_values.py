@@ -19,14 +19,6 @@ AS_DIM = "d"
 def width_axis(value: Any) -> tuple[int | str, ...] | Range:
     """Widths d' of U(0): whole numbers, :data:`AS_DIM`, or a range.
 
-    Parameters
-    ----------
-    value : int, "d", None, list of these, dict or Range
-
-    Returns
-    -------
-    tuple of int or str, or Range
-
     Raises
     ------
     InvalidInput
@@ -85,14 +77,6 @@ def seed_numbers(value: Any) -> tuple[int, ...] | range:
 
 def record_rule(value: Any) -> str | int | None:
     """Which steps of W are kept: None, ``"log"``, or every k-th.
-
-    Parameters
-    ----------
-    value : None, "log" or int
-
-    Returns
-    -------
-    str, int or None
 
     Raises
     ------

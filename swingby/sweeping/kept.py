@@ -57,16 +57,7 @@ class State(NamedTuple):
 
 
 def to_columns(row: Kept) -> tuple[Any, ...]:
-    """A row as values of the columns of the table.
-
-    Parameters
-    ----------
-    row : Kept
-
-    Returns
-    -------
-    tuple
-    """
+    """A row as values of the columns of the table."""
     results = row.results
     return (
         row.key,
@@ -91,10 +82,6 @@ def from_columns(path: Path, values: tuple[Any, ...]) -> Kept:
         Used in the error.
     values : tuple
         Of :data:`COLUMNS`.
-
-    Returns
-    -------
-    Kept
 
     Raises
     ------

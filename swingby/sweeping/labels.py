@@ -87,10 +87,6 @@ def law_of(schedule: Schedule) -> Law:
     ----------
     schedule : Schedule
         Of one W(0).
-
-    Returns
-    -------
-    Law
     """
     stages = schedule.stages
     if stages is None:
@@ -107,16 +103,7 @@ def law_of(schedule: Schedule) -> Law:
 
 
 def predicted_label(law: Law) -> Label:
-    """What the stage law says of a point, in one word.
-
-    Parameters
-    ----------
-    law : Law
-
-    Returns
-    -------
-    Label
-    """
+    """What the stage law says of a point, in one word."""
     positive = np.array([a > 0 for a in law.signal])
     if (law.undecided & positive).any():
         return Label.UNDECIDED
@@ -139,10 +126,6 @@ def observed_label(outcome: str, signal: Sequence[Fraction], half_times: Floats)
         Of :class:`swingby.simulate.outcome.Outcome`.
     signal : sequence of d Fractions
     half_times : ndarray of shape (d,)
-
-    Returns
-    -------
-    Label
     """
     match outcome:
         case Outcome.CONVERGED:
@@ -189,10 +172,6 @@ def margin(law: Law) -> float:
     over concepts i, j that are next to each other by descending a, with the predicted crossing
     times t and error bars e in steps. Above 1, the predicted order is beyond the error of the law.
 
-    Parameters
-    ----------
-    law : Law
-
     Returns
     -------
     float
@@ -213,10 +192,6 @@ def smallest_pivot(law: Law) -> float:
     Signed; about :math:`\pi_k / w_{kk}(0)` for gd and the flow, where it is the share of a
     concept that stronger concepts do not take away: between 0 and 1. Near 0 the concept is
     learned late, at 0 it is trapped, below 0 (euler only, after the drift) it runs away.
-
-    Parameters
-    ----------
-    law : Law
 
     Returns
     -------

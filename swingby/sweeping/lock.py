@@ -28,10 +28,6 @@ def locked(store: Path, wait: float) -> Iterator[None]:
     wait : float
         Seconds to wait for a driver that holds it.
 
-    Yields
-    ------
-    None
-
     Raises
     ------
     InvalidInput

@@ -86,10 +86,6 @@ class Row:
 def measure(points: Sequence[Point]) -> list[Row]:
     """Predict and run every point, side by side where the dynamics allow it.
 
-    Parameters
-    ----------
-    points : sequence of Point
-
     Returns
     -------
     list of Row
@@ -167,16 +163,7 @@ def _measured(given: Given, law: Law | None, swing: Swing | None, end: End | Non
 
 
 def task_of(point: Point) -> SIMTask:
-    """The task of a point.
-
-    Parameters
-    ----------
-    point : Point
-
-    Returns
-    -------
-    SIMTask
-    """
+    """The task of a point."""
     return _task(point.signal, point.mu, point.sigma)
 
 

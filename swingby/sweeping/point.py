@@ -67,12 +67,7 @@ class Point:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """The fields as values of JSON; those that are None are left out.
-
-        Returns
-        -------
-        dict
-        """
+        """The fields as values of JSON; those that are None are left out."""
         found = {field: getattr(self, field) for field in _FIELDS}
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -87,10 +82,6 @@ class Point:
         Parameters
         ----------
         plain : dict
-
-        Returns
-        -------
-        Point
         """
         values: dict[str, Any] = {"signal": None, "mu": None, "sigma": None}
         values |= {
@@ -138,14 +129,5 @@ def _digest(content: dict[str, Any]) -> bytes:
 
 
 def canonical(content: Any) -> str:
-    """JSON written in one way: sorted keys, no spaces, ASCII, no NaN.
-
-    Parameters
-    ----------
-    content : values of JSON
-
-    Returns
-    -------
-    str
-    """
+    """JSON written in one way: sorted keys, no spaces, ASCII, no NaN."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)

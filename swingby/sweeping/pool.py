@@ -33,12 +33,7 @@ _THREADS = (
 
 
 class Pool(InProcess):
-    """Processes of our own, started by spawn at the first chunk, and again when they die.
-
-    Parameters
-    ----------
-    workers : int
-    """
+    """Processes of our own, started by spawn at the first chunk, and again when they die."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -48,14 +43,6 @@ class Pool(InProcess):
 
     def submit(self, chunk: Chunk) -> Future[Any]:
         """Hand out a chunk, to new processes where the old ones are gone.
-
-        Parameters
-        ----------
-        chunk : Chunk
-
-        Returns
-        -------
-        Future
 
         Raises
         ------
@@ -98,16 +85,7 @@ class Pool(InProcess):
         )
 
     def died(self, error: BaseException) -> bool:
-        """Whether an error says that a process is gone.
-
-        Parameters
-        ----------
-        error : BaseException
-
-        Returns
-        -------
-        bool
-        """
+        """Whether an error says that a process is gone."""
         # What waits in a pool that breaks may be cancelled before it is told.
         return isinstance(error, (BrokenExecutor, CancelledError))
 
@@ -149,10 +127,6 @@ def launching() -> Iterator[None]:
     Ctrl-C goes to every process of a terminal, and only the driver is to answer. A spawned process
     imports the script of its parent, for functions that may be defined there; ours are not, and
     a script without ``if __name__ == "__main__"`` would start a sweep in every worker.
-
-    Yields
-    ------
-    None
     """
     kept = {name: os.environ.get(name) for name in _THREADS}
     script = sys.modules["__main__"]

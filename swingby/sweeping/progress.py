@@ -27,22 +27,12 @@ class Progress(Telling):
         super().__init__("sweep", total, "count what remaining", shown=shown)
 
     def skip(self, count: int) -> None:
-        """Count points that the store holds already.
-
-        Parameters
-        ----------
-        count : int
-        """
+        """Count points that the store holds already."""
         self.found += count
         self._tell()
 
     def add(self, done: int, failed: int) -> None:
-        """Count points that were just kept.
-
-        Parameters
-        ----------
-        done, failed : int
-        """
+        """Count points that were just kept."""
         self.done += done
         self.failed += failed
         self._tell()
@@ -73,12 +63,7 @@ class Progress(Telling):
             self._write(self.line)
 
     def say(self, text: str) -> None:
-        """Write one line.
-
-        Parameters
-        ----------
-        text : str
-        """
+        """Write one line."""
         if self._shown:
             self._end_bar()
             self._write(text)

@@ -47,16 +47,7 @@ class Range:
     dim: int | None = None
 
     def draw(self, rng: np.random.Generator) -> str:
-        """One number, with six significant digits.
-
-        Parameters
-        ----------
-        rng : numpy Generator
-
-        Returns
-        -------
-        str
-        """
+        """One number, with six significant digits."""
         low, high = Fraction(self.low), Fraction(self.high)
         share = rng.random()
         if self.spacing == "log":
@@ -69,28 +60,14 @@ class Range:
         return written_number(min(max(Fraction(text), low), high))
 
     def draw_whole(self, rng: np.random.Generator) -> int:
-        """One whole number from low to high, both included.
-
-        Parameters
-        ----------
-        rng : numpy Generator
-
-        Returns
-        -------
-        int
-        """
+        """One whole number from low to high, both included."""
         low, high = int(self.low), int(self.high)
         if self.spacing == "linear":
             return int(rng.integers(low, high, endpoint=True))
         return min(high, int(low * ((high + 1) / low) ** rng.random()))
 
     def to_plain(self) -> dict[str, Any]:
-        """The range as a table of plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """The range as a table of plain values."""
         plain: dict[str, Any] = {"low": self.low, "high": self.high, "spacing": self.spacing}
         return plain if self.dim is None else plain | {"dim": self.dim}
 
@@ -112,10 +89,6 @@ def read_range(
         Reads `low` and `high`.
     vector : bool
         Whether `dim` has to be given; otherwise it must not be.
-
-    Returns
-    -------
-    Range
 
     Raises
     ------

@@ -30,16 +30,7 @@ _ABANDONED = 3600.0
 
 
 def folder_of(store: Path) -> Path:
-    """Where the shards of a store lie.
-
-    Parameters
-    ----------
-    store : Path
-
-    Returns
-    -------
-    Path
-    """
+    """Where the shards of a store lie."""
     return store.with_name(store.name + ".shards")
 
 
@@ -102,14 +93,6 @@ def write(folder: Path, rows: list[Kept]) -> str:
 def read(path: Path) -> list[Kept]:
     """Rows of a shard.
 
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    list of Kept
-
     Raises
     ------
     InvalidInput
@@ -131,10 +114,6 @@ def read(path: Path) -> list[Kept]:
 
 def take_over(store: Store) -> int:
     """Keep the rows of shards that an earlier driver left.
-
-    Parameters
-    ----------
-    store : Store
 
     Returns
     -------
@@ -161,12 +140,7 @@ def take_over(store: Store) -> int:
 
 
 def clear(store: Store) -> None:
-    """Remove what workers that died left half-written, and the folder if nothing is left in it.
-
-    Parameters
-    ----------
-    store : Store
-    """
+    """Remove what workers that died left half-written, and the folder if nothing is left in it."""
     folder = folder_of(store.path)
     with contextlib.suppress(OSError):
         for path in folder.glob("*.tmp*"):

@@ -44,10 +44,6 @@ class Status:
 def summary(state: State) -> State:
     """A state to be counted: a million points that fail on a million values fail for one reason.
 
-    Parameters
-    ----------
-    state : State
-
     Returns
     -------
     State
@@ -59,17 +55,7 @@ def summary(state: State) -> State:
 
 
 def status_grid(status: Status, store: Path) -> Grid:
-    """A status as a table.
-
-    Parameters
-    ----------
-    status : Status
-    store : Path
-
-    Returns
-    -------
-    swingby.verify.grid.Grid
-    """
+    """A status as a table."""
     observed = [str(one) for one in Label if any(seen == one for _, seen in status.labels)]
     predicted = [str(one) for one in Label if any(said == one for said, _ in status.labels)]
     rate = "" if status.per_second is None else f"; {status.per_second:.3g} per second"

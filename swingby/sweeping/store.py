@@ -31,13 +31,7 @@ WHERE status = 'failed' OR excluded.status = 'done'
 
 
 class Store:
-    """An open store. Made by :func:`writing` and :func:`reading`.
-
-    Parameters
-    ----------
-    path : Path
-    connection : sqlite3.Connection
-    """
+    """An open store. Made by :func:`writing` and :func:`reading`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
@@ -81,10 +75,6 @@ class Store:
     def note_driver(self, grid: dict[str, Any]) -> None:
         """Note that a driver begins, and on which grid.
 
-        Parameters
-        ----------
-        grid : dict
-
         Raises
         ------
         InvalidInput
@@ -115,24 +105,11 @@ class Store:
                 raise
 
     def settled(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the keys that need no more work: done, or failed for a reason of their own.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
-
-        Returns
-        -------
-        set of bytes
-        """
+        """Those of the keys that need no more work: done, or failed for a reason of their own."""
         return {key for key, state in self.states(keys).items() if state.settled}
 
     def states(self, keys: Sequence[bytes]) -> dict[bytes, State]:
         """How those of the keys stand that are in the store.
-
-        Parameters
-        ----------
-        keys : sequence of bytes
 
         Returns
         -------
@@ -149,10 +126,6 @@ class Store:
         keys : sequence of bytes, optional
             Which ones, in this order; those that are not there are left out. Default: all, by
             place.
-
-        Yields
-        ------
-        Kept
         """
         if keys is None:
             query = f"SELECT {COLUMNS} FROM points ORDER BY place, key"  # noqa: S608
@@ -181,10 +154,6 @@ class Store:
         query : str
             With ``?`` for values.
         values : sequence
-
-        Yields
-        ------
-        tuple
         """
         with refusing(self.path):
             yield from self._connection.execute(query, tuple(values))
@@ -214,10 +183,6 @@ def writing(path: str | Path, wait: float = 5.0) -> Iterator[Store]:
     wait : float
         Seconds to wait for another driver.
 
-    Yields
-    ------
-    Store
-
     Raises
     ------
     InvalidInput
@@ -236,14 +201,6 @@ def writing(path: str | Path, wait: float = 5.0) -> Iterator[Store]:
 @contextlib.contextmanager
 def reading(path: str | Path) -> Iterator[Store]:
     """Open a store to read, also while a driver writes it.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Yields
-    ------
-    Store
 
     Raises
     ------

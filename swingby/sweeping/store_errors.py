@@ -14,10 +14,6 @@ from swingby.errors import InvalidInput
 def refusing(path: Path) -> Iterator[None]:
     """Say in words what SQLite says about a file.
 
-    Parameters
-    ----------
-    path : Path
-
     Raises
     ------
     InvalidInput
@@ -49,17 +45,7 @@ def _in_words(path: Path, error: sqlite3.DatabaseError) -> InvalidInput:
 
 
 def damaged(path: Path, why: str) -> InvalidInput:
-    """The error for a store that cannot be read.
-
-    Parameters
-    ----------
-    path : Path
-    why : str
-
-    Returns
-    -------
-    InvalidInput
-    """
+    """The error for a store that cannot be read."""
     return InvalidInput(
         "store",
         path,

@@ -49,14 +49,6 @@ _TABLES = (
 def checked_path(path: str | Path) -> Path:
     """A path at which a store can be.
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    Path
-
     Raises
     ------
     InvalidInput
@@ -79,10 +71,6 @@ def checked_path(path: str | Path) -> Path:
 
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open a store, made where there is none, in WAL mode.
-
-    Parameters
-    ----------
-    path : Path
 
     Returns
     -------
@@ -114,12 +102,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
 
 def fold(connection: sqlite3.Connection) -> None:
-    """Leave a single file, without a log beside it; where somebody reads it, the log stays.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-    """
+    """Leave a single file, without a log beside it; where somebody reads it, the log stays."""
     with contextlib.suppress(sqlite3.Error):
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("PRAGMA journal_mode = DELETE")
@@ -127,14 +110,6 @@ def fold(connection: sqlite3.Connection) -> None:
 
 def open_to_read(path: Path) -> sqlite3.Connection:
     """Open a store to read.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    sqlite3.Connection
 
     Raises
     ------
@@ -189,12 +164,7 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def make(connection: sqlite3.Connection) -> None:
-    """Create the tables of an empty database, in one transaction.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-    """
+    """Create the tables of an empty database, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
     for table in _TABLES:
         connection.execute(table)
@@ -214,11 +184,6 @@ def make(connection: sqlite3.Connection) -> None:
 
 def check(path: Path, connection: sqlite3.Connection) -> None:
     """Refuse a database that is not a store of this version, or is damaged.
-
-    Parameters
-    ----------
-    path : Path
-    connection : sqlite3.Connection
 
     Raises
     ------
@@ -266,15 +231,6 @@ def _check_version(path: Path, meta: dict[str, str]) -> None:
 
 def read_meta(path: Path, connection: sqlite3.Connection) -> dict[str, str]:
     """Names and values of the table meta.
-
-    Parameters
-    ----------
-    path : Path
-    connection : sqlite3.Connection
-
-    Returns
-    -------
-    dict
 
     Raises
     ------

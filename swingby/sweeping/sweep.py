@@ -198,13 +198,7 @@ class _Sizes:
         self.next = fixed or _FIRST_CHUNK
 
     def learn(self, points: int, seconds: float) -> None:
-        """Take note of a chunk that came back.
-
-        Parameters
-        ----------
-        points : int
-        seconds : float
-        """
+        """Take note of a chunk that came back."""
         if self._fixed is None and seconds > 0 and math.isfinite(seconds):
             wanted = CHUNK_SECONDS * points / seconds
             # A step at a time: the first chunk of a process includes loading compiled code.

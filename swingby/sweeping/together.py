@@ -199,9 +199,6 @@ def predict_together(given: list[Given]) -> dict[int, Law]:
             group[0].point.dynamics,
             log_scale=_log_scales(group),
         )
-        # Only the printed map turns pivots negative; where their sign is open, that is undecided.
-        runs_away = batch.trapped & ~batch.undecided & (batch.share < 0)
-        diverges = np.asarray(runs_away.any(axis=1) & (batch.dynamics == "euler"))
         for number, one in enumerate(group):
             found[one.place] = Law(
                 signal=one.task.exact_signal,
@@ -209,7 +206,7 @@ def predict_together(given: list[Given]) -> dict[int, Law]:
                 error=batch.error[number],
                 trapped=batch.trapped[number],
                 undecided=batch.undecided[number],
-                diverges=bool(diverges[number]),
+                diverges=bool(np.isfinite(batch.blow_up[number])),
                 share=batch.share[number],
             )
 

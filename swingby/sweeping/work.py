@@ -50,12 +50,7 @@ class Chunk:
         return Chunk(self.places[which], self.keys[which], self.points[which], self.arrays)
 
     def to_plain(self) -> dict[str, Any]:
-        """The chunk and the versions that are to measure it, as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """The chunk and the versions that are to measure it, as plain values."""
         return {
             "points": [point.to_plain() for point in self.points],
             "places": list(self.places),
@@ -71,24 +66,11 @@ class Chunk:
         Parameters
         ----------
         plain : list of PlainRow
-
-        Returns
-        -------
-        list of Kept
         """
         return list(_kept(self.keys, self.places, self.points, plain))
 
     def failed(self, reason: str) -> list[Kept]:
-        """What to keep of the chunk when no worker survives it.
-
-        Parameters
-        ----------
-        reason : str
-
-        Returns
-        -------
-        list of Kept
-        """
+        """What to keep of the chunk when no worker survives it."""
         return self.rows([(None, reason, None)] * len(self))
 
 
@@ -136,10 +118,6 @@ def kept_rows(plain: dict[str, Any], rows: list[PlainRow]) -> list[Kept]:
     plain : dict
         From :meth:`Chunk.to_plain`.
     rows : list of PlainRow
-
-    Returns
-    -------
-    list of Kept
     """
     points = [Point.from_plain(point) for point in plain["points"]]
     return list(_kept(map(bytes.fromhex, plain["keys"]), plain["places"], points, rows))

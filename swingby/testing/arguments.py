@@ -20,10 +20,6 @@ def fractions(text: str) -> tuple[Fraction, ...]:
     ----------
     text : str
         Numbers with blanks between them.
-
-    Returns
-    -------
-    tuple of Fraction
     """
     return tuple(map(Fraction, text.split()))
 
@@ -71,10 +67,6 @@ def dimensions(
     requirement : str
         What is said where it is not met, in place of the plain bounds.
 
-    Returns
-    -------
-    Dimensions
-
     Raises
     ------
     InvalidInput
@@ -99,16 +91,6 @@ def dimensions(
 def choice(value: Any, argument: str, known: tuple[str, ...]) -> str:
     """Read a word that has to be one of a few.
 
-    Parameters
-    ----------
-    value : object
-    argument : str
-    known : tuple of str
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     InvalidInput
@@ -120,14 +102,6 @@ def choice(value: Any, argument: str, known: tuple[str, ...]) -> str:
 
 def readable(task: Any) -> SIMTask:
     """Read a task for which matrices can be drawn.
-
-    Parameters
-    ----------
-    task : SIMTask
-
-    Returns
-    -------
-    SIMTask
 
     Raises
     ------

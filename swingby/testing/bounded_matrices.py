@@ -72,10 +72,6 @@ def draws(draw: st.DrawFn, d: int, most: int) -> Draws:
     draw : callable
     d, most : int
         The dimension, and the number of rows to draw so that it does not show.
-
-    Returns
-    -------
-    Draws
     """
     form = draw(_FORMS)
     columns = draw(between(0, d))
@@ -128,10 +124,6 @@ def is_wide(beta: Fraction) -> bool:
     Parameters
     ----------
     beta : Fraction
-
-    Returns
-    -------
-    bool
     """
     return beta - 1 >= Fraction(1, 4 ** (SMALL_PIVOTS[1] - 1))
 

@@ -19,12 +19,6 @@ _WIDTH = 100
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     """A claim, the verdict expected, the one found, and what it rests on.
 
-    Parameters
-    ----------
-    claim : Claim
-    expected : str
-    judged : Judged
-
     Returns
     -------
     str

@@ -60,16 +60,7 @@ def step_sizes(task: SIMTask, most: Any = None) -> st.SearchStrategy[Fraction]:
 
 
 def below(largest: Fraction) -> st.SearchStrategy[Fraction]:
-    """Draw round numbers of at most a given size; see :func:`step_sizes`.
-
-    Parameters
-    ----------
-    largest : Fraction
-
-    Returns
-    -------
-    strategy of Fraction
-    """
+    """Draw round numbers of at most a given size; see :func:`step_sizes`."""
     return st.sampled_from(_SIZES).map(lambda size: _rounded(largest, size))
 
 

@@ -141,10 +141,6 @@ def simplest_between(low: Fraction, high: Fraction) -> Fraction:
     low, high : Fraction
         0 < low <= high.
 
-    Returns
-    -------
-    Fraction
-
     Examples
     --------
     >>> simplest_between(Fraction(314, 100), Fraction(315, 100))
@@ -187,16 +183,7 @@ def _bounds(ratio: Any) -> tuple[Fraction, Fraction]:
 
 @functools.lru_cache(maxsize=64)
 def orders(count: int) -> st.SearchStrategy[tuple[int, ...]]:
-    """Draw an order of a few things by a single choice; shrinks to theirs.
-
-    Parameters
-    ----------
-    count : int
-
-    Returns
-    -------
-    strategy of tuple of int
-    """
+    """Draw an order of a few things by a single choice; shrinks to theirs."""
     return between(0, math.factorial(count) - 1).map(lambda code: _order(code, count))
 
 

@@ -17,10 +17,6 @@ def pytest_swingby_claims(config: pytest.Config) -> Iterable[tuple[Claim, str]] 
 
     Implemented in a conftest.py. The claims become tests ``claims::<id>``, so ids must differ.
 
-    Parameters
-    ----------
-    config : pytest.Config
-
     Returns
     -------
     iterable of (Claim, str)

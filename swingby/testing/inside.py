@@ -87,30 +87,11 @@ def _inside(draw: st.DrawFn, sizes: Dimensions, power: int) -> Setting:
 
 
 def omega_inside(draw: st.DrawFn, largest: Fraction) -> Fraction:
-    """Draw omega next to or far below the largest.
-
-    Parameters
-    ----------
-    draw : callable
-    largest : Fraction
-
-    Returns
-    -------
-    Fraction
-    """
+    """Draw omega next to or far below the largest."""
     digits, decades = draw(PLACES)
     return rounding.down(largest, digits) * rounding.power_of_ten(-decades)
 
 
 def largest_step(task: SIMTask) -> Fraction:
-    """The largest eta that D.2 admits.
-
-    Parameters
-    ----------
-    task : SIMTask
-
-    Returns
-    -------
-    Fraction
-    """
+    """The largest eta that D.2 admits."""
     return 1 / (9 * K * max(task.exact_signal))

@@ -37,10 +37,6 @@ def finding(word: object) -> Finding:
     word : object
         ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
 
-    Returns
-    -------
-    Finding
-
     Raises
     ------
     InvalidInput

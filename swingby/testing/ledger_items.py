@@ -34,14 +34,6 @@ _NOT_SEARCHED = "a search over whole trajectories takes minutes: --ledger-trajec
 def ledger_items(session: pytest.Session) -> Iterator[pytest.Item]:
     """The claims that the command line asks for, as tests.
 
-    Parameters
-    ----------
-    session : pytest.Session
-
-    Yields
-    ------
-    pytest.Item
-
     Raises
     ------
     pytest.UsageError
@@ -111,12 +103,7 @@ class ClaimCollector(pytest.Collector):
     searched: frozenset[str]
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One test per claim.
-
-        Yields
-        ------
-        ClaimItem
-        """
+        """One test per claim."""
         for claim, expected in self.claims:
             item = ClaimItem.from_parent(self, name=claim.id)
             item.claim, item.expected = claim, expected
@@ -159,27 +146,12 @@ class ClaimItem(pytest.Item):
         return self.config.stash.setdefault(_RUNS, Runs())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The message alone; a traceback only where a prover broke down.
-
-        Parameters
-        ----------
-        excinfo : pytest.ExceptionInfo
-        style : str, optional
-
-        Returns
-        -------
-        str or TerminalRepr
-        """
+        """The message alone; a traceback only where a prover broke down."""
         if isinstance(excinfo.value, AssertionError) and excinfo.traceback[-1].name == "runtest":
             return excinfo.getrepr(style="value")
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
-        """Where the claims come from, and a headline.
-
-        Returns
-        -------
-        path, line, headline
-        """
+        """Where the claims come from, and a headline."""
         source = Path(ledger.__file__) if self.nodeid.startswith("ledger::") else self.path
         return source, 0, f"{self.name}: {self.claim.about}"

@@ -28,12 +28,6 @@ LOG_SMALLEST = math.log(1e-290)
 def violations(run: Run, scale: Scale, edition: str) -> list[str]:
     """What a run does that the lemmas exclude.
 
-    Parameters
-    ----------
-    run : Run
-    scale : Scale
-    edition : {"printed", "corrected"}
-
     Returns
     -------
     list of str
@@ -44,10 +38,6 @@ def violations(run: Run, scale: Scale, edition: str) -> list[str]:
 
 def log_diagonal(initial: Initial) -> Floats:
     """Log w_kk(0), not finite where the entry is not positive.
-
-    Parameters
-    ----------
-    initial : Initial
 
     Returns
     -------
@@ -158,16 +148,7 @@ def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
 
 
 def missing_hypotheses(run: Run) -> Iterator[str]:
-    """The hypotheses that the corrected lemmas add to D.1 to D.5 and a run does not meet.
-
-    Parameters
-    ----------
-    run : Run
-
-    Yields
-    ------
-    str
-    """
+    """The hypotheses that the corrected lemmas add to D.1 to D.5 and a run does not meet."""
     order = np.array(run.task.order)
     matrix = run.initial.matrix[np.ix_(order, order)]
     share = min(

@@ -65,10 +65,6 @@ def with_failing_D1(signal: Signal, beta: Fraction) -> Fraction:
     signal : tuple of Fraction
         At least two; the last may be 0. Neighbours apart by more than 3.
     beta : Fraction
-
-    Returns
-    -------
-    Fraction
     """
     problem = Problem(signal, Fraction(1), Fraction(1), max(beta, 1 + _STEP))
     with flint.ctx.workprec(256):
@@ -114,10 +110,6 @@ def with_failing_D5(signal: Signal, beta: Fraction, power: int) -> Fraction:
     beta : Fraction
     power : int
         1 as printed, 2 as corrected.
-
-    Returns
-    -------
-    Fraction
     """
     room = Fraction(465, 10**4)  # below 1 - kappa^(-1/2) at kappa = 1.1
     d, gamma = len(signal), signal[0] / signal[-1]

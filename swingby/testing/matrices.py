@@ -162,10 +162,6 @@ def rows(length: int, digits: tuple[int, ...]) -> st.SearchStrategy[tuple[int, .
     length : int
     digits : tuple of int
         What the entries are drawn from, simplest first.
-
-    Returns
-    -------
-    strategy of tuple of int
     """
     base = len(digits)
     if length > USUAL_DIRECTIONS:
@@ -182,30 +178,11 @@ def _complexity(row: tuple[int, ...]) -> tuple[int, int, int]:
 
 @functools.lru_cache(maxsize=1024)
 def between(low: int, high: int) -> st.SearchStrategy[int]:
-    """Draw a whole number; made once for every range.
-
-    Parameters
-    ----------
-    low, high : int
-
-    Returns
-    -------
-    strategy of int
-    """
+    """Draw a whole number; made once for every range."""
     return st.integers(low, high)
 
 
 @functools.lru_cache(maxsize=1024)
 def many(entries: st.SearchStrategy[T], count: int) -> st.SearchStrategy[tuple[T, ...]]:
-    """Draw a fixed number of values; made once for every number.
-
-    Parameters
-    ----------
-    entries : strategy
-    count : int
-
-    Returns
-    -------
-    strategy of tuple
-    """
+    """Draw a fixed number of values; made once for every number."""
     return st.tuples(*[entries] * count)

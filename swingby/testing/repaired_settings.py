@@ -48,16 +48,7 @@ class _Start:
 
 @st.composite
 def inside(draw: st.DrawFn, sizes: Dimensions) -> Setting:
-    """Draw settings in which the repaired edition holds.
-
-    Parameters
-    ----------
-    sizes : Dimensions
-
-    Returns
-    -------
-    strategy of Setting
-    """
+    """Draw settings in which the repaired edition holds."""
     start = _start(draw, sizes)
     shape, beta, rho = signals.shape(start.task), start.beta, start.rho
     loose = draw(_COIN)
@@ -74,16 +65,7 @@ def inside(draw: st.DrawFn, sizes: Dimensions) -> Setting:
 
 @st.composite
 def outside(draw: st.DrawFn, sizes: Dimensions) -> Setting:
-    """Draw settings in which omega is too large for the repaired edition, and nothing else fails.
-
-    Parameters
-    ----------
-    sizes : Dimensions
-
-    Returns
-    -------
-    strategy of Setting
-    """
+    """Draw settings whose omega is too large for the repaired edition, and nothing else fails."""
     start = _start(draw, sizes)
     digits, excess = draw(_DIGITS), draw(_EXCESS)
     if start.searched:

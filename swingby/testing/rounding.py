@@ -11,16 +11,7 @@ from swingby.theory import numbers
 
 @functools.lru_cache(maxsize=4096)
 def power_of_ten(exponent: int) -> Fraction:
-    """10 to a whole exponent, exact.
-
-    Parameters
-    ----------
-    exponent : int
-
-    Returns
-    -------
-    Fraction
-    """
+    """10 to a whole exponent, exact."""
     return Fraction(10) ** exponent
 
 
@@ -31,10 +22,6 @@ def decade(number: Fraction) -> int:
     ----------
     number : Fraction
         Positive, of any size.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -56,10 +43,6 @@ def down(number: Fraction, digits: int) -> Fraction:
         Positive.
     digits : int
 
-    Returns
-    -------
-    Fraction
-
     Examples
     --------
     >>> down(Fraction(2, 3), 2), down(Fraction(2, 3), 0)
@@ -79,10 +62,6 @@ def up(number: Fraction, digits: int) -> Fraction:
     number : Fraction
         Positive.
     digits : int
-
-    Returns
-    -------
-    Fraction
 
     Examples
     --------

@@ -33,10 +33,6 @@ def apart(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     draw : callable
     d, most : int
         Choices are drawn for `most` concepts, so that d does not show in their number.
-
-    Returns
-    -------
-    SIMTask
     """
     return _task(draw, draw(orders(d)), _ratios(draw, _APART, d - 1, most))
 
@@ -49,10 +45,6 @@ def apart_and_zero(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     draw : callable
     d, most : int
         At least 2. Choices are drawn for `most` concepts, so that d does not show in their number.
-
-    Returns
-    -------
-    SIMTask
     """
     return _task(draw, draw(orders(d - 1)), _ratios(draw, _APART, d - 2, most), zeros=1)
 
@@ -65,10 +57,6 @@ def too_close(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     draw : callable
     d, most : int
         At least 2. Choices are drawn for `most` concepts, so that d does not show in their number.
-
-    Returns
-    -------
-    SIMTask
     """
     order, place = draw(orders(d)), draw(between(0, d - 2))
     ratios = _ratios(draw, _ANY, d - 1, most)
@@ -84,10 +72,6 @@ def distinct(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     draw : callable
     d, most : int
         Choices are drawn for `most` concepts, so that d does not show in their number.
-
-    Returns
-    -------
-    SIMTask
     """
     return _task(draw, draw(orders(d)), _ratios(draw, _DISTINCT, d - 1, most))
 
@@ -100,10 +84,6 @@ def with_ratio(task: SIMTask, ratio: int) -> SIMTask:
     task : SIMTask
         Its smallest signal and the order of its concepts are kept.
     ratio : int
-
-    Returns
-    -------
-    SIMTask
     """
     smallest = min(task.exact_signal)
     signal = [Fraction(0)] * task.dim
@@ -113,16 +93,7 @@ def with_ratio(task: SIMTask, ratio: int) -> SIMTask:
 
 
 def shape(task: SIMTask) -> tuple[Fraction, ...]:
-    """The descending signal in units of its smallest positive value.
-
-    Parameters
-    ----------
-    task : SIMTask
-
-    Returns
-    -------
-    tuple of Fraction
-    """
+    """The descending signal in units of its smallest positive value."""
     signal = sorted(task.exact_signal, reverse=True)
     smallest = min(value for value in signal if value)
     return tuple(value / smallest for value in signal)

@@ -119,14 +119,5 @@ CORRECTED = (D1, D2, D3, D4_CORRECTED, D5)
 
 
 def statements(edition: str) -> tuple[Statement, ...]:
-    """The assumptions of an edition that shares the constants of D.1 to D.5.
-
-    Parameters
-    ----------
-    edition : {"printed", "corrected"}
-
-    Returns
-    -------
-    tuple of Statement
-    """
+    """The assumptions of an edition that shares the constants of D.1 to D.5."""
     return {"printed": PRINTED, "corrected": CORRECTED}[edition]

@@ -22,16 +22,7 @@ Result = TypeVar("Result")
 
 
 def ball(number: Fraction | int) -> flint.arb:
-    """The ball around an exact rational, at the current working precision.
-
-    Parameters
-    ----------
-    number : Fraction or int
-
-    Returns
-    -------
-    flint.arb
-    """
+    """The ball around an exact rational, at the current working precision."""
     fraction = Fraction(number)
     return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
 
@@ -148,16 +139,7 @@ def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None
 
 
 def sign(number: flint.arb) -> int | None:
-    """The sign of every point of a ball: 1, 0 or -1, or None when the ball does not decide.
-
-    Parameters
-    ----------
-    number : flint.arb
-
-    Returns
-    -------
-    int or None
-    """
+    """The sign of every point of a ball: 1, 0 or -1, or None when the ball does not decide."""
     if number > 0:
         return 1
     if number < 0:
@@ -192,10 +174,6 @@ def with_rising_precision(
 
 def midpoint(number: flint.arb) -> mpmath.mpf:
     """The midpoint of a ball as an mpmath number, without rounding.
-
-    Parameters
-    ----------
-    number : flint.arb
 
     Returns
     -------

@@ -195,12 +195,7 @@ class Claim:
         return tuple(dict.fromkeys(name for name in named if name not in INTERNAL_SOURCES))
 
     def cite(self) -> tuple[Given, ...]:
-        """The relations of the conclusion as hypotheses of a later claim.
-
-        Returns
-        -------
-        tuple of Given
-        """
+        """The relations of the conclusion as hypotheses of a later claim."""
         return tuple(Given(relation, self.id) for relation in self.conditions)
 
     def but(self, **changes: Any) -> Claim:
@@ -228,10 +223,6 @@ class Claim:
         ----------
         **changes
             Fields of the repair that differ.
-
-        Returns
-        -------
-        Claim
         """
         return replace(self, repair=self.but(**changes))
 

@@ -39,14 +39,6 @@ IN_FORCE = "Assumptions D.1 to D.5 are in force."
 def source_text(source: str) -> str:
     """Where a hypothesis comes from, as a reference.
 
-    Parameters
-    ----------
-    source : str
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> source_text("D.24"), source_text("Assumption D.4"), source_text("induction")
@@ -58,17 +50,7 @@ def source_text(source: str) -> str:
 
 
 def relations(conclusion: Any, *, latex: bool = False) -> list[str]:
-    """The relations of a conclusion, one per line.
-
-    Parameters
-    ----------
-    conclusion : sympy.Basic, AlongTrajectory, or an algebraic conclusion
-    latex : bool
-
-    Returns
-    -------
-    list of str
-    """
+    """The relations of a conclusion, one per line."""
     if isinstance(conclusion, AlongTrajectory):
         return relations(conclusion.relation, latex=latex)
     if isinstance(conclusion, sympy.Tuple | sympy.And | tuple):
@@ -93,17 +75,7 @@ def _with_signs(text: str) -> str:
 
 
 def statement_line(claim: Claim, *, latex: bool = False) -> str:
-    """The conclusion alone, on one line.
-
-    Parameters
-    ----------
-    claim : Claim
-    latex : bool
-
-    Returns
-    -------
-    str
-    """
+    """The conclusion alone, on one line."""
     return (r",\quad " if latex else ",  ").join(relations(claim.conclusion, latex=latex))
 
 
@@ -152,10 +124,6 @@ def _trajectory_head(conclusion: AlongTrajectory, over: str, latex: bool) -> str
 def to_text(claim: Claim) -> str:
     """A claim for a terminal: hypotheses with their sources, definitions, conclusion.
 
-    Parameters
-    ----------
-    claim : Claim
-
     Returns
     -------
     str
@@ -192,16 +160,7 @@ def to_text(claim: Claim) -> str:
 
 
 def to_latex(claim: Claim) -> str:
-    """A claim as an ``aligned`` block of LaTeX, without delimiters.
-
-    Parameters
-    ----------
-    claim : Claim
-
-    Returns
-    -------
-    str
-    """
+    """A claim as an ``aligned`` block of LaTeX, without delimiters."""
     rows = []
     for place, given in enumerate(claim.given):
         head = r"\text{given}\quad" if place == 0 else ""
@@ -235,11 +194,6 @@ def _relation(given: Given, latex: bool) -> str:
 
 def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str, str]:
     """What a repair changes, in one line each: as it stood and as it stands.
-
-    Parameters
-    ----------
-    claim, repair : Claim
-    latex : bool
 
     Returns
     -------

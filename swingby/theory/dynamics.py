@@ -19,10 +19,6 @@ from swingby.errors import InvalidInput
 def symbols(d: int) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Symbol]:
     """A = diag(a_1, ..., a_d), a symmetric W of symbols w_ij, and eta.
 
-    Parameters
-    ----------
-    d : int
-
     Returns
     -------
     A, W : sympy.Matrix of shape (d, d)
@@ -60,10 +56,6 @@ def drift(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
     Parameters
     ----------
     A, W : sympy.Matrix of shape (d, d)
-
-    Returns
-    -------
-    sympy.Matrix
     """
     return A - (A * W + W * A) / 2
 
@@ -108,10 +100,6 @@ def growth_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
     i, j : int
         Counted from 0.
 
-    Returns
-    -------
-    sympy.Expr
-
     References
     ----------
     (D.4).
@@ -127,10 +115,6 @@ def suppression_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.
     A, W : sympy.Matrix
     i, j : int
         Counted from 0.
-
-    Returns
-    -------
-    sympy.Expr
 
     References
     ----------
@@ -149,10 +133,6 @@ def noise_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
     i, j : int
         Counted from 0.
 
-    Returns
-    -------
-    sympy.Expr
-
     References
     ----------
     (D.6).
@@ -168,10 +148,6 @@ def loss(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Expr:
     Parameters
     ----------
     A, W : sympy.Matrix of shape (d, d)
-
-    Returns
-    -------
-    sympy.Expr
 
     References
     ----------

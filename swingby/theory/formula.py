@@ -50,10 +50,6 @@ def formula(expression: Any, *, latex: bool = False) -> str:
         In scalar letters, or in the letters of :mod:`swingby.theory.derivations.matrices`.
     latex : bool
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, le
@@ -82,15 +78,6 @@ def formula(expression: Any, *, latex: bool = False) -> str:
 def symbol_text(name: str, *, latex: bool = False) -> str:
     """A letter such as ``w_ij(t+1)`` or ``kappa``.
 
-    Parameters
-    ----------
-    name : str
-    latex : bool
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> symbol_text("w_ij(t+1)", latex=True), symbol_text("kappa")
@@ -106,16 +93,7 @@ def symbol_text(name: str, *, latex: bool = False) -> str:
 
 
 def greek(text: str) -> str:
-    """Text with the names of Greek letters replaced by the letters.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Text with the names of Greek letters replaced by the letters."""
     return re.sub(r"[A-Za-z]+", lambda match: GREEK.get(match[0], match[0]), text)
 
 

@@ -164,12 +164,7 @@ class GaussianTimes:
         return found
 
     def to_frame(self) -> Any:
-        """One row per concept: signal, mean, sd and quantiles of its half-time in steps.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """One row per concept: signal, mean, sd and quantiles of its half-time in steps."""
         import pandas
 
         low, middle, high = self.quantile(QUANTILES)
@@ -209,10 +204,6 @@ def gaussian_times(
         At least the number of concepts with positive signal.
     eta : Fraction
     dynamics : {"euler", "gd", "flow"}
-
-    Returns
-    -------
-    GaussianTimes
 
     Raises
     ------

@@ -6,7 +6,7 @@ on U is :math:`w_{ij} \mapsto (1 + \eta a_i)(1 + \eta a_j) w_{ij}`; the flow is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,12 +71,15 @@ def growth_rates(
            [2.5, 1. ]])
     """
     require_dynamics(dynamics)
-    each = np.asarray(eta)[..., None]
-    together = each[..., None] * (signal[..., :, None] + signal[..., None, :])
+    # Tensors of torch are welcome too: there the function is a method.
+    log1p: Any = getattr(type(signal), "log1p", np.log1p)
+    step: Any = eta if hasattr(eta, "log1p") else np.asarray(eta)
     if dynamics == "gd":
-        single = np.log1p(each * signal)
-        return np.asarray(single[..., :, None] + single[..., None, :])
-    return np.asarray(np.log1p(together) if dynamics == "euler" else together)
+        single = log1p(step[..., None] * signal)
+        found: NDArray[np.float64] = single[..., :, None] + single[..., None, :]
+        return found
+    together = step[..., None, None] * (signal[..., :, None] + signal[..., None, :])
+    return log1p(together) if dynamics == "euler" else together  # type: ignore[no-any-return]
 
 
 #: Which of the two concepts of an entry are learned: the first axis of :func:`log_factors`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +25,12 @@ Blocks = tuple[tuple[int, ...], ...]
 
 #: A larger entry would leave the float range in the first product.
 LARGEST_ENTRY = Fraction(10) ** 300
+
+#: Entries of U(0) further apart would leave the float range in W(0).
+LARGEST_RATIO = 1e150
+
+#: Where U(0) comes from.
+FACTORED = "W(0) = U(0) U(0)^T, Sec. 4.2"
 
 
 @dataclass(frozen=True)
@@ -82,10 +89,53 @@ class Initial:
         Exactly symmetric.
     scale : Fraction
         W(0) is ``scale * matrix``; 1 for a plain array.
+    factor : ndarray of shape (d, m), optional
+        W(0) is ``scale * factor factor^T``, and `matrix` that product rounded once per entry.
     """
 
     matrix: NDArray[np.float64]
     scale: Fraction
+    factor: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_factor(cls, U0: ArrayLike | Scaled, dim: int) -> Initial:
+        """Check U(0) of shape (d, m), where W(0) = U(0) U(0)^T; floats lose its small pivots."""
+        if isinstance(U0, Scaled):
+            U, omega = U0.matrix, U0.omega
+        else:
+            U, omega = numbers.real_array(U0, "U0", FACTORED), Fraction(1)
+        if U.ndim != 2 or len(U) != dim:
+            asked = f"must have shape ({dim}, m)"
+            raise InvalidInput("U0", f"shape {U.shape}", asked, FACTORED)
+        sizes = np.abs(U)
+        if not (largest := sizes.max()):
+            raise InvalidInput("U0", f"zeros of shape {U.shape}", "must not be zero", FACTORED)
+        if (smallest := sizes[sizes > 0].min()) < largest / LARGEST_RATIO:
+            raise InvalidInput(
+                "U0",
+                f"{smallest:.3g} beside {largest:.3g} in shape {U.shape}",
+                f"must have entries within a factor {LARGEST_RATIO:g} of the largest, or zero",
+                FACTORED,
+            )
+        power = int(np.frexp(largest)[1])
+        factor = np.ldexp(U, -power)
+        scale, exact = Fraction(4) ** power * omega**2, _gram(factor)
+        if exact.max() * scale > LARGEST_ENTRY:
+            given = f"{largest:.3g} in shape {U.shape}"
+            raise InvalidInput("U0", given, "must have U0 U0^T below 1e300", FACTORED)
+        return cls(exact.astype(np.float64), scale, factor)
+
+    @functools.cached_property
+    def exact(self) -> NDArray[np.object_]:
+        """W(0) over its scale as rationals, without a rounding."""
+        if self.factor is None:
+            return np.array([[Fraction(x) for x in row] for row in self.matrix.tolist()])
+        return _gram(self.factor)
+
+    @property
+    def _sizes(self) -> NDArray[Any]:
+        """Sizes of the entries over the scale, in floats where those are exact: that is faster."""
+        return np.asarray(np.abs(self.matrix if self.factor is None else self.exact))
 
     @property
     def log_scale(self) -> float:
@@ -95,28 +145,48 @@ class Initial:
     @property
     def entries(self) -> list[list[Fraction]]:
         """W(0) as exact rationals."""
-        return [[Fraction(entry) * self.scale for entry in row] for row in self.matrix.tolist()]
+        return [[entry * self.scale for entry in row] for row in self.exact.tolist()]
 
     @property
     def omega(self) -> Fraction:
         """The smallest entry in size: the largest omega that (D.8) admits."""
-        return Fraction(float(np.abs(self.matrix).min())) * self.scale
+        return Fraction(self._sizes.min()) * self.scale
 
     @property
     def smallest_nonzero(self) -> Fraction:
         """The smallest entry in size that is not zero."""
-        sizes = np.abs(self.matrix)
-        return Fraction(float(sizes[sizes > 0].min())) * self.scale
+        return Fraction(self._sizes[self._sizes > 0].min()) * self.scale
 
     @property
     def largest(self) -> Fraction:
         """The largest entry in size: beta times omega in (D.8)."""
-        return Fraction(float(np.abs(self.matrix).max())) * self.scale
+        return Fraction(self._sizes.max()) * self.scale
 
     def is_psd(self) -> bool:
         """Whether W(0) is positive semidefinite up to rounding (relative 1e-12)."""
         values = np.linalg.eigvalsh(self.matrix)
         return bool(values[0] >= -1e-12 * max(abs(values[-1]), abs(values[0])))
+
+
+def _gram(factor: NDArray[np.float64]) -> NDArray[np.object_]:
+    """U U^T as rationals: products of whole numbers over one power of two, so nothing rounds."""
+    mantissa, exponent = np.frexp(factor)
+    least = int(exponent[factor != 0].min())
+    shifts = np.where(factor != 0, exponent - least, 0).astype(object)
+    whole = np.ldexp(mantissa, 53).astype(np.int64).astype(object) << shifts
+    return np.asarray((whole @ whole.T) * Fraction(4) ** (least - 53))
+
+
+def initial_state(
+    W0: ArrayLike | Scaled | Initial | None, U0: ArrayLike | Scaled | None, dim: int
+) -> Initial:
+    """W(0) from whichever of the two is given."""
+    if W0 is not None and U0 is None:
+        return initial_matrix(W0, dim)
+    if W0 is None and U0 is not None:
+        return Initial.of_factor(U0, dim)
+    given = "neither" if W0 is None else "both"
+    raise InvalidInput("W0 and U0", given, "must be given one at a time", FACTORED)
 
 
 def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:
@@ -129,10 +199,6 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
         The d it has to have.
     argument : str
         Name used in errors.
-
-    Returns
-    -------
-    Initial
 
     Raises
     ------

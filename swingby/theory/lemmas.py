@@ -48,10 +48,6 @@ def initial_phase_end(scale: Scale) -> float:
 
     .. math:: T_1 = \frac{\log P}{2\eta\gamma\alpha\kappa}
 
-    Parameters
-    ----------
-    scale : Scale
-
     Returns
     -------
     float
@@ -157,14 +153,6 @@ def reach_by(
 def final_band(scale: Scale) -> tuple[float, float]:
     """The band 1 - 2/K to 1 + 2/K in which a learned diagonal entry stays.
 
-    Parameters
-    ----------
-    scale : Scale
-
-    Returns
-    -------
-    tuple of float
-
     References
     ----------
     Lemmas D.5 and D.6.
@@ -174,10 +162,6 @@ def final_band(scale: Scale) -> tuple[float, float]:
 
 def log_minor_bound(scale: Scale) -> float:
     """Log of P beta omega, which no off-diagonal entry ever exceeds.
-
-    Parameters
-    ----------
-    scale : Scale
 
     Returns
     -------

@@ -131,10 +131,6 @@ def positive(value: object, argument: str, source: str = "") -> Fraction:
     value, argument, source
         As in :func:`exact`.
 
-    Returns
-    -------
-    fractions.Fraction
-
     Raises
     ------
     InvalidInput
@@ -160,10 +156,6 @@ def within_float(number: Fraction, argument: str, source: str = "") -> float:
     argument, source : str
         Used in the error.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     InvalidInput
@@ -186,10 +178,6 @@ def vector(values: object, argument: str, source: str = "") -> tuple[Fraction, .
     values : iterable of numbers, or one number
     argument, source : str
         Used in errors; element p is called ``argument[p]``, counted from 1.
-
-    Returns
-    -------
-    tuple of Fraction
 
     Raises
     ------
@@ -226,10 +214,6 @@ def whole(
     most : int, optional
         The largest that is accepted.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     InvalidInput
@@ -247,11 +231,6 @@ def whole(
 
 def real_array(values: object, argument: str, source: str = "") -> NDArray[np.float64]:
     """A finite float64 array.
-
-    Parameters
-    ----------
-    values : array_like
-    argument, source : str
 
     Returns
     -------
@@ -289,10 +268,6 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
 def log_of(number: Fraction) -> float:
     """Natural logarithm of a positive rational of any size.
 
-    Parameters
-    ----------
-    number : fractions.Fraction
-
     Returns
     -------
     float
@@ -317,10 +292,6 @@ def scientific(number: Fraction, digits: int = 4) -> str:
     number : fractions.Fraction
     digits : int
         Significant digits.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -351,10 +322,6 @@ def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -
         Significant digits.
     negative : bool
         Put a minus sign in front.
-
-    Returns
-    -------
-    str
     """
     if -4 <= log10 < 4:
         return f"{'-' if negative else ''}{10**log10:.{digits}g}"

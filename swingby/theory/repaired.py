@@ -147,10 +147,6 @@ def findings(
     omega, beta, rho : Fraction
         Positive, of any size, rho <= beta.
 
-    Returns
-    -------
-    RepairedFindings
-
     Examples
     --------
     >>> hundredth, tenth = Fraction(1, 100), Fraction(1, 10)

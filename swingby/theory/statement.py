@@ -33,12 +33,7 @@ class Condition:
         return _plain(self.relation)
 
     def to_latex(self) -> str:
-        """The inequality as LaTeX.
-
-        Returns
-        -------
-        str
-        """
+        """The inequality as LaTeX."""
         relation = self.relation
         # sympy would put the argument of w_ij(0) into the subscript.
         names = {
@@ -94,12 +89,7 @@ class Statement:
         return "\n".join(lines)
 
     def to_latex(self) -> str:
-        """The conditions as a LaTeX list.
-
-        Returns
-        -------
-        str
-        """
+        """The conditions as a LaTeX list."""
         rows = r",\quad ".join(condition.to_latex() for condition in self.conditions)
         return rf"\textbf{{Assumption {self.id}}} ({self.title}). ${rows}$"
 

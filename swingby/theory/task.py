@@ -370,10 +370,6 @@ def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SI
     signal : tuple of Fraction, length d
     note : str
 
-    Returns
-    -------
-    SIMTask
-
     Raises
     ------
     InvalidInput

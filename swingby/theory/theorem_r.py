@@ -148,12 +148,6 @@ def conditions(
 ) -> Iterator[tuple[str, flint.arb]]:
     """Evaluate C0 to C6 at the current working precision.
 
-    Parameters
-    ----------
-    setting : Setting
-    log_omega : Fraction or flint.arb, a natural logarithm
-    witness : Witness
-
     Yields
     ------
     name : str
@@ -218,10 +212,6 @@ def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness)
     ----------
     setting, log_omega, witness
         As in :func:`conditions`.
-
-    Returns
-    -------
-    tuple of str
     """
 
     def signs() -> dict[str, list[int | None]]:

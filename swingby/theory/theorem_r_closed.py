@@ -49,14 +49,6 @@ class Certified:
 def closed_form(setting: Setting) -> Certified:
     """Evaluate Corollary R1 and certify it.
 
-    Parameters
-    ----------
-    setting : Setting
-
-    Returns
-    -------
-    Certified
-
     Raises
     ------
     InvalidInput

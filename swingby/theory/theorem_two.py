@@ -119,10 +119,6 @@ def constants(
     theta : Fraction
         A level in (0, 1).
 
-    Returns
-    -------
-    Constants
-
     Raises
     ------
     InvalidInput

@@ -80,10 +80,6 @@ class Finding(StrEnum):
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict on a conjunction.
 
-    Parameters
-    ----------
-    verdicts : iterable of Verdict
-
     Returns
     -------
     Verdict

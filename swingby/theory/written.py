@@ -42,16 +42,7 @@ def number(value: Fraction) -> str:
 
 
 def vector(values: tuple[Fraction, ...]) -> str:
-    """Write a list of numbers.
-
-    Parameters
-    ----------
-    values : tuple of Fraction
-
-    Returns
-    -------
-    str
-    """
+    """Write a list of numbers."""
     return f"[{', '.join(map(number, values))}]"
 
 

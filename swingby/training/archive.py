@@ -18,13 +18,7 @@ FORMAT = 1
 
 
 def write_run(run: TrainingRun, path: str | Path) -> None:
-    """Write an npz file.
-
-    Parameters
-    ----------
-    run : TrainingRun
-    path : path
-    """
+    """Write an npz file."""
     header = {
         "format": FORMAT,
         "settings": [one.to_dict() for one in run.settings],
@@ -43,14 +37,6 @@ def write_run(run: TrainingRun, path: str | Path) -> None:
 
 def read_run(path: str | Path) -> TrainingRun:
     """Read what :func:`write_run` wrote.
-
-    Parameters
-    ----------
-    path : path
-
-    Returns
-    -------
-    TrainingRun
 
     Raises
     ------

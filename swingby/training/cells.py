@@ -67,10 +67,6 @@ def make_cell(
     n_per_class : int, optional
         Points; infinite data by default, which activations do not allow.
     runs, seed : int
-
-    Returns
-    -------
-    Cell
     """
     wide = task if dim is None else SIMTask(task.mu, task.sigma, dim)
     precision = "float64" if network.linear else "float32"
@@ -96,10 +92,6 @@ def standard_cells(which: str = "all", seed: int = 0, runs: int = 200) -> list[C
     ----------
     which : {"linear", "activated", "all"}
     seed, runs : int
-
-    Returns
-    -------
-    list of Cell
 
     Raises
     ------

@@ -84,10 +84,6 @@ def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
     name : str
         Used in the error.
 
-    Returns
-    -------
-    Path
-
     Raises
     ------
     InvalidInput
@@ -120,10 +116,6 @@ def foreign(path: Path, error: Exception) -> InvalidInput:
     path : Path
     error : Exception
         That reading it raised.
-
-    Returns
-    -------
-    InvalidInput
     """
     shown = f"{type(error).__name__}: {error}"
     return InvalidInput("checkpoint", path, f"must hold a checkpoint of swingby ({shown})")
@@ -166,10 +158,6 @@ def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
 
 def load_library() -> Any:
     """safetensors, as it is used with torch.
-
-    Returns
-    -------
-    module
 
     Raises
     ------

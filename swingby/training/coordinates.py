@@ -48,10 +48,6 @@ def coordinates(settings: tuple[Setting, ...]) -> Coordinates:
     ----------
     settings : tuple of Setting
         Of one dimension and one optimizer.
-
-    Returns
-    -------
-    Coordinates
     """
     first = settings[0]
     d = first.task.dim
@@ -65,14 +61,6 @@ def coordinates(settings: tuple[Setting, ...]) -> Coordinates:
 
 def busy_inputs(setting: Setting) -> int:
     """Coordinates of the concepts up to the last that is not zero in all points.
-
-    Parameters
-    ----------
-    setting : Setting
-
-    Returns
-    -------
-    int
 
     Examples
     --------

@@ -102,16 +102,7 @@ class Course:
         self._path = None if folder is None else folder / f"{self._identity}.safetensors"
 
     def run(self, report: Progress) -> TrainingRun:
-        """Train from where the checkpoint left off, or from the start.
-
-        Parameters
-        ----------
-        report : Progress
-
-        Returns
-        -------
-        TrainingRun
-        """
+        """Train from where the checkpoint left off, or from the start."""
         total = self._settings[0].total_steps
         step = self._resume(total)
         report.reach(step)

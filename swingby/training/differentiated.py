@@ -35,19 +35,7 @@ class Differentiated(NamedTuple):
 def start_differentiated(
     torch: Any, settings: tuple[Setting, ...], weights: list[Any], coordinates: Coordinates
 ) -> Differentiated:
-    """Networks at their step 0.
-
-    Parameters
-    ----------
-    torch : module
-    settings : tuple of Setting
-    weights : list of Tensor
-    coordinates : Coordinates
-
-    Returns
-    -------
-    Differentiated
-    """
+    """Networks at their step 0."""
     first = settings[0]
     parameters = [one.clone().requires_grad_() for one in weights]
     if first.optimizer.kind == "adamw":
@@ -179,10 +167,6 @@ def loss_of_moment(networks: Differentiated, moment: Any) -> Any:
 
 def linear_map(networks: Differentiated) -> Any:
     """Weight, and bias as a last column, of the affine function that linear networks are.
-
-    Parameters
-    ----------
-    networks : Differentiated
 
     Returns
     -------

@@ -17,16 +17,7 @@ _PART = 512
 
 
 class DifferentiatedEngine:
-    """Any network, by automatic differentiation.
-
-    Parameters
-    ----------
-    torch : module
-    settings : tuple of Setting
-    weights : list of Tensor
-    coordinates : Coordinates
-    probe : Probe
-    """
+    """Any network, by automatic differentiation."""
 
     def __init__(
         self,
@@ -64,10 +55,6 @@ class DifferentiatedEngine:
         first : int
             The step before the first of them.
         count : int
-
-        Returns
-        -------
-        Seen
         """
         torch, networks = self._torch, self._networks
         away, slope = [], []
@@ -92,12 +79,7 @@ class DifferentiatedEngine:
         return output - self._targets, slope - self._slopes
 
     def look(self) -> Seen:
-        """Look once.
-
-        Returns
-        -------
-        Seen
-        """
+        """Look once."""
         with self._torch.no_grad():
             away, slope = self._shown()
         return read_points(away[:, None], slope[:, None], self._probe, self._coordinates)
@@ -124,12 +106,7 @@ class DifferentiatedEngine:
         return total / points.shape[1]
 
     def state(self) -> dict[str, Any]:
-        """Tensors from which to go on.
-
-        Returns
-        -------
-        dict
-        """
+        """Tensors from which to go on."""
         found = {}
         for place, one in enumerate(self._networks.parameters):
             found[f"weight{place}"] = one.detach()
@@ -139,12 +116,7 @@ class DifferentiatedEngine:
         return found
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from them.
-
-        Parameters
-        ----------
-        state : dict
-        """
+        """Go on from them."""
         with self._torch.no_grad():
             for place, one in enumerate(self._networks.parameters):
                 one.copy_(state[f"weight{place}"])
@@ -158,10 +130,5 @@ class DifferentiatedEngine:
                     self._networks.optimizer.state[one].update(held)
 
     def weights(self) -> list[Any]:
-        """Parameters, in the coordinates in which the network is trained.
-
-        Returns
-        -------
-        list of ndarray
-        """
+        """Parameters, in the coordinates in which the network is trained."""
         return [plain(one.detach()) for one in self._networks.parameters]

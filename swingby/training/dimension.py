@@ -62,12 +62,7 @@ class Dimension:
     theory_sizes: tuple[float, float, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values."""
         return {
             "dim": self.dim,
             "width": self.width,
@@ -104,10 +99,6 @@ def transient_by_dimension(
     theory_runs : int
         Draws of W(0) on the concepts alone, of other numbers than those that are trained.
     seed : int
-
-    Returns
-    -------
-    tuple of Dimension
 
     Raises
     ------
@@ -185,16 +176,7 @@ def _quartiles(values: Any) -> tuple[float, float, float]:
 
 
 def dimension_grid(found: Sequence[Dimension]) -> Grid:
-    """A row per shape.
-
-    Parameters
-    ----------
-    found : sequence of Dimension
-
-    Returns
-    -------
-    swingby.verify.grid.Grid
-    """
+    """A row per shape."""
     from swingby.verify.grid import Grid
 
     def quartiles(values: tuple[float, float, float]) -> str:

@@ -32,14 +32,5 @@ class Engine(Protocol):
 
 
 def plain(tensor: Any) -> Any:
-    """A tensor as an array of floats of its own.
-
-    Parameters
-    ----------
-    tensor : Tensor
-
-    Returns
-    -------
-    ndarray
-    """
+    """A tensor as an array of floats of its own."""
     return np.array(tensor.cpu().double().numpy())

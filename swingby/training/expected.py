@@ -94,10 +94,6 @@ def expect(settings: Sequence[Setting], swing: float) -> Expected:
     swing : float
         Smallest swing of the test loss that counts, as a part of its start.
 
-    Returns
-    -------
-    Expected
-
     Raises
     ------
     InvalidInput

@@ -82,10 +82,6 @@ class Points:
     def batch(self, step: int) -> Any:
         """The points of one step.
 
-        Parameters
-        ----------
-        step : int
-
         Returns
         -------
         Tensor of shape (r, b, m)
@@ -96,15 +92,7 @@ class Points:
 
 
 class Moments:
-    """Second moments of the batches of some runs; the mean is in them where there is a bias.
-
-    Parameters
-    ----------
-    torch : module
-    settings : tuple of Setting
-    coordinates : Coordinates
-    device : torch.device
-    """
+    """Second moments of the batches of some runs; the mean is in them where there is a bias."""
 
     def __init__(
         self, torch: Any, settings: tuple[Setting, ...], coordinates: Coordinates, device: Any
@@ -131,10 +119,6 @@ class Moments:
 
     def batch(self, step: int) -> Any:
         """The second moment of the points of one step.
-
-        Parameters
-        ----------
-        step : int
 
         Returns
         -------

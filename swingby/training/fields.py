@@ -39,11 +39,6 @@ def one_of(value: object, name: str, known: tuple[str, ...]) -> None:
 def booleans(of: object, *names: str) -> None:
     """Refuse fields that are neither True nor False.
 
-    Parameters
-    ----------
-    of : object
-    *names : str
-
     Raises
     ------
     InvalidInput
@@ -64,10 +59,6 @@ def positive(value: object, name: str, source: str = "") -> float:
     source : str
         Statement that asks for it.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     InvalidInput
@@ -83,10 +74,6 @@ def at_least_zero(value: object, name: str) -> float:
     value : object
     name : str
         Used in the error.
-
-    Returns
-    -------
-    float
 
     Raises
     ------

@@ -41,16 +41,7 @@ class Following(NamedTuple):
 
 
 def start_following(runs: int, s: int) -> Following:
-    """Runs of which nothing has been seen.
-
-    Parameters
-    ----------
-    runs, s : int
-
-    Returns
-    -------
-    Following
-    """
+    """Runs of which nothing has been seen."""
     return Following(
         first=np.full(runs, np.nan),
         extreme=np.full(runs, np.nan),
@@ -155,10 +146,6 @@ def thinned(turns: list[tuple[int, float, int]], least: float) -> list[tuple[int
         In order, maxima and minima in turn; the last is where the run ends.
     least : float
         Smallest leg, in units of the loss.
-
-    Returns
-    -------
-    list of (step, loss, kind)
 
     Examples
     --------

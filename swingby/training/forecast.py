@@ -72,10 +72,6 @@ class Forecast:
 
         Only concepts of which all three forecasts exist: the three are compared on the same.
 
-        Parameters
-        ----------
-        name : {"law", "alone", "ratio"}
-
         Returns
         -------
         ndarray of shape (r, s)
@@ -108,23 +104,13 @@ class Forecast:
         return np.asarray(np.isfinite(_largest(self.errors("law"))))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per network and later concept.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """One row per network and later concept."""
         import pandas as pd
 
         return pd.DataFrame(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows of :meth:`to_frame`, as JSON can hold them.
-
-        Returns
-        -------
-        dict
-        """
+        """The rows of :meth:`to_frame`, as JSON can hold them."""
         plain = [
             {name: None if value != value else value for name, value in row.items()}
             for row in self._rows()
@@ -170,10 +156,6 @@ def forecast(run: TrainingRun, *, cut: Any = CUT) -> Forecast:
         With steps recorded densely enough to see the first concept rise.
     cut : number
         Level of the first concept at which the run is cut, between 1/2 and 0.9.
-
-    Returns
-    -------
-    Forecast
 
     Raises
     ------

@@ -65,12 +65,7 @@ class Outcome:
         return typical or not self.control >= self.share.low
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values."""
         return {
             "cell": self.cell,
             "prediction": self.prediction,
@@ -231,10 +226,6 @@ def fitted(said: Floats, seen: Floats) -> tuple[float, Floats]:
 
 def largest_minor(run: TrainingRun) -> Floats:
     """Largest minor entry of the Jacobian of each network, over all recorded steps.
-
-    Parameters
-    ----------
-    run : TrainingRun
 
     Returns
     -------

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 def percent(values: Floats, levels: Sequence[float] = (0.5, 0.99, 1.0)) -> str:
     """Quantiles of errors in percent.
 
-    Parameters
-    ----------
-    values : ndarray
-    levels : sequence of float
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> percent(np.array([0.0, 0.001, 0.0125])), percent(np.array([]))
@@ -50,10 +41,6 @@ def law_grid(rows: Sequence[tuple[str, LawErrors]]) -> Grid:
     Parameters
     ----------
     rows : sequence of (label, LawErrors)
-
-    Returns
-    -------
-    Grid
     """
     cells = []
     for label, found in rows:
@@ -100,10 +87,6 @@ def output_grid(rows: Sequence[tuple[str, OutputErrors]]) -> Grid:
     Parameters
     ----------
     rows : sequence of (label, OutputErrors)
-
-    Returns
-    -------
-    Grid
     """
     cells = []
     for label, found in rows:
@@ -140,10 +123,6 @@ def forecast_grid(rows: Sequence[tuple[str, Forecast]]) -> Grid:
     Parameters
     ----------
     rows : sequence of (label, Forecast)
-
-    Returns
-    -------
-    Grid
     """
     cells = []
     for label, found in rows:

@@ -24,10 +24,6 @@ def needed_bytes(settings: tuple[Setting, ...], kept: int) -> int:
     settings : tuple of Setting
     kept : int
         Steps that are kept.
-
-    Returns
-    -------
-    int
     """
     one = settings[0]
     s, d = one.task.s, one.task.dim

@@ -25,11 +25,6 @@ STREAMS = ("points", "rotation", "order", "weights")
 def stream(seed: int, name: str) -> np.random.SeedSequence:
     """One source of randomness of a seed.
 
-    Parameters
-    ----------
-    seed : int
-    name : {"points", "rotation", "order", "weights"}
-
     Returns
     -------
     numpy.random.SeedSequence
@@ -40,10 +35,6 @@ def stream(seed: int, name: str) -> np.random.SeedSequence:
 
 def directions(setting: Setting) -> Floats:
     """An orthonormal frame: column p is the direction of concept p, or of a free coordinate.
-
-    Parameters
-    ----------
-    setting : Setting
 
     Returns
     -------
@@ -147,10 +138,6 @@ def population_moments(setting: Setting) -> tuple[Floats, Floats]:
     With c clusters, that at the origin included, the mean is :math:`\mu_p / c` and the second
     moment is diagonal, :math:`\sigma_p^2 + \mu_p^2 / c`: the signal, where there is no cluster
     at the origin. A signal that the task overrides is the second moment as it stands.
-
-    Parameters
-    ----------
-    setting : Setting
 
     Returns
     -------

@@ -27,12 +27,7 @@ class Progress(Telling):
         super().__init__(f"train {runs} networks, steps", total, "count remaining", shown=shown)
 
     def reach(self, step: int) -> None:
-        """Say how far the group that is under way has come.
-
-        Parameters
-        ----------
-        step : int
-        """
+        """Say how far the group that is under way has come."""
         self._done = self._before + step
         if not self._on_bar(completed=self._done) and self._is_due(EVERY):
             self._write(f"{self._runs} networks, {self._done} of {self._total} steps")

@@ -59,10 +59,6 @@ def make_probe(settings: tuple[Setting, ...]) -> Probe:
     ----------
     settings : tuple of Setting
         With equally many concepts.
-
-    Returns
-    -------
-    Probe
     """
     s = settings[0].task.s
     found = [one.task.test_points() for one in settings]
@@ -72,11 +68,6 @@ def make_probe(settings: tuple[Setting, ...]) -> Probe:
 
 def inputs_of(probe: Probe, coordinates: Coordinates) -> Floats:
     """The test points as the networks see them.
-
-    Parameters
-    ----------
-    probe : Probe
-    coordinates : Coordinates
 
     Returns
     -------
@@ -100,10 +91,6 @@ def read_maps(maps: Any, probe: Probe, coordinates: Coordinates) -> Seen:
         is the bias.
     probe : Probe
     coordinates : Coordinates
-
-    Returns
-    -------
-    Seen
     """
     runs, columns, count, d = maps.shape
     s = probe.points.shape[2]
@@ -134,10 +121,6 @@ def read_points(away: Any, derivative: Any, probe: Probe, coordinates: Coordinat
         Of output less target at the last of them, along each concept.
     probe : Probe
     coordinates : Coordinates
-
-    Returns
-    -------
-    Seen
     """
     away, derivative = away.mT, derivative.mT
     return Seen(*_read(away, derivative, probe, coordinates))

@@ -67,10 +67,6 @@ def recorded_steps(record: object, total: int) -> Integers:
 def loss_steps(setting: Setting) -> Integers:
     """The steps at which the loss on the whole training set is taken.
 
-    Parameters
-    ----------
-    setting : Setting
-
     Returns
     -------
     ndarray of int
@@ -118,13 +114,7 @@ class Recorder:
     turns: list[tuple[int, int, float, int]] = field(default_factory=list)
 
     def take(self, start: int, seen: Seen) -> None:
-        """Take note of some steps.
-
-        Parameters
-        ----------
-        start : int
-        seen : Seen
-        """
+        """Take note of some steps."""
         n = seen.loss.shape[1]
         first, last = np.searchsorted(self.steps, [start, start + n])
         chosen = self.steps[first:last] - start
@@ -136,34 +126,19 @@ class Recorder:
         self.turns.extend(follow(self.following, start, seen.loss[:, :, -1], share, slope))
 
     def arrays(self) -> dict[str, Any]:
-        """Everything that is not known beforehand, as arrays.
-
-        Returns
-        -------
-        dict
-        """
+        """Everything that is not known beforehand, as arrays."""
         turns = np.array(self.turns, dtype=np.float64).reshape(-1, 4)
         kept = {name: getattr(self, name) for name in _KEPT}
         return {**kept, **self.following._asdict(), "turns": turns}
 
     def moving(self) -> dict[str, Any]:
-        """Copies of what is not written anew when steps are gone through once more.
-
-        Returns
-        -------
-        dict
-        """
+        """Copies of what is not written anew when steps are gone through once more."""
         turns = np.array(self.turns, dtype=np.float64).reshape(-1, 4)
         copies = {name: np.array(one) for name, one in self.following._asdict().items()}
         return {**copies, "turns": turns}
 
     def restore(self, arrays: dict[str, Any]) -> None:
-        """Put back what :meth:`arrays` or :meth:`moving` gave.
-
-        Parameters
-        ----------
-        arrays : dict
-        """
+        """Put back what :meth:`arrays` or :meth:`moving` gave."""
         for name in _KEPT:
             if name in arrays:
                 getattr(self, name)[:] = arrays[name]
@@ -186,10 +161,6 @@ def make_recorder(steps: Integers, losses: int, probe: Probe, precision: str) ->
     probe : Probe
     precision : {"float32", "float64"}
         Of what is kept at every step.
-
-    Returns
-    -------
-    Recorder
     """
     runs, count, s = probe.points.shape
     n = len(steps)

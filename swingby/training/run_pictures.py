@@ -25,15 +25,6 @@ _DASHED = (0, (4, 2))
 def plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
     """Output at the test point in the plane of the first two concepts.
 
-    Parameters
-    ----------
-    run : TrainingRun
-    ax : matplotlib Axes or None
-
-    Returns
-    -------
-    matplotlib Axes
-
     Raises
     ------
     InvalidInput
@@ -84,17 +75,7 @@ def plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
 
 
 def plot_losses(run: TrainingRun, ax: Axes | None) -> Axes:
-    """Test loss (lines) and training loss (dashed) against epochs.
-
-    Parameters
-    ----------
-    run : TrainingRun
-    ax : matplotlib Axes or None
-
-    Returns
-    -------
-    matplotlib Axes
-    """
+    """Test loss (lines) and training loss (dashed) against epochs."""
     with styled():
         if ax is None:
             ax = new_figure(5.2, 3.4).add_subplot()
@@ -118,16 +99,7 @@ def plot_losses(run: TrainingRun, ax: Axes | None) -> Axes:
 
 
 def run_figure(run: TrainingRun) -> Figure:
-    """Trajectories on the left where there is a plane to draw them in, losses on the right.
-
-    Parameters
-    ----------
-    run : TrainingRun
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Trajectories on the left where there is a plane to draw them in, losses on the right."""
     with styled():
         if run.points.shape[2] < 2:
             figure = new_figure(5.2, 3.6)

@@ -18,16 +18,7 @@ _MOST_ROWS = 24
 
 
 def run_grid(run: TrainingRun) -> Grid:
-    """A table of half-times, descents and losses.
-
-    Parameters
-    ----------
-    run : TrainingRun
-
-    Returns
-    -------
-    Grid
-    """
+    """A table of half-times, descents and losses."""
     first = run.settings[0]
     networks = "1 network" if len(run) == 1 else f"{len(run)} networks"
     title = f"{networks}: {_shared(run, _shape)}; {_shared(run, _steps)}"
@@ -57,16 +48,7 @@ def run_grid(run: TrainingRun) -> Grid:
 
 
 def run_rows(run: TrainingRun) -> Iterator[dict[str, Any]]:
-    """One row of plain values per network and concept.
-
-    Parameters
-    ----------
-    run : TrainingRun
-
-    Yields
-    ------
-    dict
-    """
+    """One row of plain values per network and concept."""
     descents = run.descents()
     for place, setting in enumerate(run.settings):
         for concept in range(setting.task.s):
@@ -92,10 +74,6 @@ def storable(row: dict[str, Any]) -> dict[str, Any]:
     ----------
     row : dict
         Of numbers.
-
-    Returns
-    -------
-    dict
     """
     return {key: value if math.isfinite(value) else None for key, value in row.items()}
 
@@ -142,9 +120,5 @@ def as_text(run: TrainingRun, *, width: int = 110, color: bool = False) -> str:
     width : int
         Characters per line.
     color : bool
-
-    Returns
-    -------
-    str
     """
     return run_grid(run).to_text(width=width, color=color)

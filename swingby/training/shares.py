@@ -25,10 +25,6 @@ class Fate(StrEnum):
 class Share:
     """So many of so many runs.
 
-    Parameters
-    ----------
-    count, total : int
-
     Examples
     --------
     >>> Share(10, 10).low.__round__(3), str(Share(1, 4)), str(Share(0, 0))

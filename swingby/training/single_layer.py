@@ -65,10 +65,6 @@ def output_errors(settings: Sequence[Setting]) -> OutputErrors:
         All of one shape, as for :func:`swingby.training.run.train`, without bias and with
         unturned data.
 
-    Returns
-    -------
-    OutputErrors
-
     Raises
     ------
     InvalidInput
@@ -183,15 +179,5 @@ def first_half(steps: NDArray[np.int64], share: Floats) -> Floats:
 
 
 def seeds(setting: Setting, count: int, first: int = 0) -> list[Setting]:
-    """One setting with consecutive seeds.
-
-    Parameters
-    ----------
-    setting : Setting
-    count, first : int
-
-    Returns
-    -------
-    list of Setting
-    """
+    """One setting with consecutive seeds."""
     return [replace(setting, seed=first + k) for k in range(count)]

@@ -164,10 +164,6 @@ def lasting(starts: Starts, size: int = 50, margin: float = 1.25) -> Iterator[St
     margin : float
         Steps, in units of the last predicted half-time. A stage that comes later is missed, and
         counts as an error.
-
-    Yields
-    ------
-    Starts
     """
     times = starts.law.half_times
     last = np.nanmax(np.where(np.isfinite(times), times, np.nan), axis=1)

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Survival:
-    """What survives where. Made by :func:`survival`.
-
-    Parameters
-    ----------
-    outcomes : tuple of Outcome
-    """
+    """What survives where. Made by :func:`survival`."""
 
     outcomes: tuple[Outcome, ...]
 
@@ -39,34 +34,19 @@ class Survival:
         raise InvalidInput("key", key, "must be a cell and a prediction of this table")
 
     def to_grid(self) -> Grid:
-        """A row per cell and prediction, with the intervals.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """A row per cell and prediction, with the intervals."""
         from swingby.training.survival_report import survival_grid
 
         return survival_grid(self)
 
     def to_overview(self) -> Grid:
-        """A row per cell: verdicts and shares alone.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """A row per cell: verdicts and shares alone."""
         from swingby.training.survival_report import overview_grid
 
         return overview_grid(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Thresholds and outcomes, as JSON can hold them.
-
-        Returns
-        -------
-        dict
-        """
+        """Thresholds and outcomes, as JSON can hold them."""
         limits = {"threshold": THRESHOLD, "tolerance": TOLERANCE, "swing": SWING}
         return {
             **limits,
@@ -76,12 +56,7 @@ class Survival:
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per outcome.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """One row per outcome."""
         import pandas as pd
 
         return pd.DataFrame([one.to_dict() for one in self.outcomes])
@@ -106,14 +81,6 @@ def survival(cells: Sequence[Cell]) -> Survival:
 
     The predictions are made from the weights before the first step
     (:func:`swingby.training.expected.expect`). Times are compared up to one factor per cell.
-
-    Parameters
-    ----------
-    cells : sequence of Cell
-
-    Returns
-    -------
-    Survival
 
     Raises
     ------

@@ -28,16 +28,7 @@ _DEFINITIONS = (
 
 
 def survival_grid(found: Survival) -> Grid:
-    """A row per cell and prediction.
-
-    Parameters
-    ----------
-    found : Survival
-
-    Returns
-    -------
-    Grid
-    """
+    """A row per cell and prediction."""
     columns = ("network", "prediction", "from", ">share [95 %]", ">control", "verdict", "")
     rows = [
         [
@@ -55,16 +46,7 @@ def survival_grid(found: Survival) -> Grid:
 
 
 def overview_grid(found: Survival) -> Grid:
-    """A row per cell.
-
-    Parameters
-    ----------
-    found : Survival
-
-    Returns
-    -------
-    Grid
-    """
+    """A row per cell."""
     cells = list(dict.fromkeys(one.cell for one in found.outcomes))
     known = {(one.cell, one.prediction): one for one in found.outcomes}
     rows = []

@@ -70,10 +70,6 @@ def law_errors(starts: Starts, *, gradient: str = "autograd", curves: bool = Tru
     curves : bool
         Compare peaks and turns too, a few milliseconds for each run.
 
-    Returns
-    -------
-    LawErrors
-
     Raises
     ------
     InvalidInput
@@ -101,16 +97,7 @@ def law_errors(starts: Starts, *, gradient: str = "autograd", curves: bool = Tru
 
 
 def join_errors(parts: Sequence[LawErrors]) -> LawErrors:
-    """The errors of several sets of runs as one.
-
-    Parameters
-    ----------
-    parts : sequence of LawErrors
-
-    Returns
-    -------
-    LawErrors
-    """
+    """The errors of several sets of runs as one."""
 
     def all_of(name: str) -> Floats:
         return np.concatenate([getattr(one, name) for one in parts])
@@ -200,10 +187,6 @@ def peak_of(steps: NDArray[np.int64], values: Floats) -> tuple[float, float]:
     ----------
     steps : ndarray of int, shape (n,)
     values : ndarray of shape (n,)
-
-    Returns
-    -------
-    step, value : float
 
     Examples
     --------

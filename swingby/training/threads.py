@@ -20,10 +20,6 @@ def multiplications(settings: tuple[Setting, ...], *, by_points: bool) -> int:
     settings : tuple of Setting
     by_points : bool
         Whether a step goes through the points of its batch.
-
-    Returns
-    -------
-    int
     """
     first = settings[0]
     d, width, depth = first.task.dim, first.width, first.network.depth
@@ -34,17 +30,7 @@ def multiplications(settings: tuple[Setting, ...], *, by_points: bool) -> int:
 
 @contextlib.contextmanager
 def threads_for(torch: Any, work: int) -> Iterator[None]:
-    """One thread inside, where `work` multiplications a step are not worth more.
-
-    Parameters
-    ----------
-    torch : module
-    work : int
-
-    Yields
-    ------
-    None
-    """
+    """One thread inside, where `work` multiplications a step are not worth more."""
     before = torch.get_num_threads()
     if work < WORTH_THREADS:
         torch.set_num_threads(1)

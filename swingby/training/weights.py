@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 def shapes(setting: Setting) -> list[tuple[int, ...]]:
     """Shapes of the parameters: every weight, followed by its bias where there is one.
 
-    Parameters
-    ----------
-    setting : Setting
-
     Returns
     -------
     list of tuple of int
@@ -53,10 +49,6 @@ def shapes(setting: Setting) -> list[tuple[int, ...]]:
 
 def initial_weights(setting: Setting) -> list[Floats]:
     """Parameters before the first step, in the coordinates in which the network sees its data.
-
-    Parameters
-    ----------
-    setting : Setting
 
     Returns
     -------
@@ -87,10 +79,6 @@ def given_weights(setting: Setting, start: Sequence[Any]) -> list[Floats]:
     setting : Setting
     start : sequence of arrays
         Of the shapes of :func:`shapes`.
-
-    Returns
-    -------
-    list of ndarray
 
     Raises
     ------
@@ -129,10 +117,6 @@ def turned(setting: Setting, weights: list[Floats], frame: Floats, inputs: int) 
         As of :func:`swingby.training.points.directions`.
     inputs : int
         Coordinates that are not always zero: the first ones.
-
-    Returns
-    -------
-    list of ndarray
     """
     if setting.network.symmetric:
         return [frame.T @ weights[0]]
@@ -152,10 +136,6 @@ def given_data(setting: Setting, weights: list[Floats]) -> list[Floats]:
     setting : Setting
     weights : list of ndarray
         In the coordinates in which it was trained, with all inputs.
-
-    Returns
-    -------
-    list of ndarray
     """
     if setting.optimizer.kind == "adamw":
         return [np.array(one) for one in weights]

@@ -52,10 +52,6 @@ def start_written(
     weights : list of Tensor
         Of shape (r, ...), in the order of :func:`swingby.training.weights.shapes`.
     coordinates : Coordinates
-
-    Returns
-    -------
-    Written
     """
     network = settings[0].network
     like = weights[0]
@@ -85,16 +81,7 @@ def _augmented(torch: Any, W: Any, b: Any, *, last: bool) -> Any:
 
 
 def plain_weights(written: Written) -> list[Any]:
-    """The parameters, in the order of :func:`swingby.training.weights.shapes`.
-
-    Parameters
-    ----------
-    written : Written
-
-    Returns
-    -------
-    list of Tensor
-    """
+    """The parameters, in the order of :func:`swingby.training.weights.shapes`."""
     if written.symmetric:
         return list(written.weights)
     last = len(written.weights) - 1
@@ -111,10 +98,6 @@ def plain_weights(written: Written) -> list[Any]:
 
 def forward(written: Written) -> tuple[Any, list[Any]]:
     """P - T transposed, what the networks do to their inputs less what they should do.
-
-    Parameters
-    ----------
-    written : Written
 
     Returns
     -------

@@ -14,16 +14,7 @@ from swingby.training.setting import Setting
 
 
 class WrittenEngine:
-    """Linear networks under plain gradient descent.
-
-    Parameters
-    ----------
-    torch : module
-    settings : tuple of Setting
-    weights : list of Tensor
-    coordinates : Coordinates
-    probe : Probe
-    """
+    """Linear networks under plain gradient descent."""
 
     def __init__(
         self,
@@ -58,10 +49,6 @@ class WrittenEngine:
         first : int
             The step before the first of them.
         count : int
-
-        Returns
-        -------
-        Seen
         """
         networks, moments = self._networks, self._moments
         with self._torch.inference_mode():
@@ -81,12 +68,7 @@ class WrittenEngine:
         return self._kept
 
     def look(self) -> Seen:
-        """Look once.
-
-        Returns
-        -------
-        Seen
-        """
+        """Look once."""
         shown = self._maps(written.forward(self._networks)[0])
         return read_maps(shown[:, :, None], self._probe, self._coordinates)
 
@@ -102,29 +84,14 @@ class WrittenEngine:
         return plain(0.5 * (away * errors).sum((1, 2)))
 
     def state(self) -> dict[str, Any]:
-        """Tensors from which to go on.
-
-        Returns
-        -------
-        dict
-        """
+        """Tensors from which to go on."""
         return {f"weight{place}": one for place, one in enumerate(self._networks.weights)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from them.
-
-        Parameters
-        ----------
-        state : dict
-        """
+        """Go on from them."""
         for place, one in enumerate(self._networks.weights):
             one.copy_(state[f"weight{place}"])
 
     def weights(self) -> list[Any]:
-        """Parameters, in the coordinates in which the network is trained.
-
-        Returns
-        -------
-        list of ndarray
-        """
+        """Parameters, in the coordinates in which the network is trained."""
         return [plain(one) for one in written.plain_weights(self._networks)]

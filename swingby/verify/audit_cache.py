@@ -50,10 +50,6 @@ def content(part: Any) -> str:
     Parameters
     ----------
     part : Claim, sympy.Basic, conclusion, tuple, or plain value
-
-    Returns
-    -------
-    str
     """
     if isinstance(part, sympy.Basic):
         return str(sympy.srepr(part))
@@ -73,10 +69,6 @@ def content(part: Any) -> str:
 def key(claim: Claim) -> str:
     """Name of the file that keeps the verdict on a claim.
 
-    Parameters
-    ----------
-    claim : Claim
-
     Returns
     -------
     str
@@ -88,12 +80,7 @@ def key(claim: Claim) -> str:
 
 @functools.cache
 def code_hash() -> str:
-    """Hash of the sources that a verdict depends on: the provers and all they import.
-
-    Returns
-    -------
-    str
-    """
+    """Hash of the sources that a verdict depends on: the provers and all they import."""
     root = Path(__file__).parents[1]
     waiting = sorted((root / "verify" / "prover").glob("*.py"))
     waiting += [root / "theory" / f"{name}.py" for name in ("balls", "claim", "dynamics")]
@@ -138,10 +125,6 @@ def _versions() -> tuple[str, ...]:
 def load(claim: Claim) -> tuple[Judged, float] | None:
     """The verdict kept for a claim and the seconds that it took.
 
-    Parameters
-    ----------
-    claim : Claim
-
     Returns
     -------
     (Judged, float) or None
@@ -161,12 +144,6 @@ def load(claim: Claim) -> tuple[Judged, float] | None:
 
 def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     """Keep a verdict.
-
-    Parameters
-    ----------
-    claim : Claim
-    judged : Judged
-    seconds : float
 
     Returns
     -------
@@ -211,16 +188,7 @@ def _check(name: str, plain: Any, seconds: float) -> str:
 
 
 def to_plain(judged: Judged) -> dict[str, Any]:
-    """A verdict as plain values, ready for JSON.
-
-    Parameters
-    ----------
-    judged : Judged
-
-    Returns
-    -------
-    dict
-    """
+    """A verdict as plain values, ready for JSON."""
     witness = judged.witness
     return {
         "verdict": str(judged.verdict),
@@ -247,10 +215,6 @@ def from_plain(plain: dict[str, Any]) -> Judged:
     Parameters
     ----------
     plain : dict
-
-    Returns
-    -------
-    Judged
 
     Raises
     ------

@@ -30,16 +30,7 @@ _COLORS = {"proved": "#1a7f37", "refuted": "#b3261e", "tested": "#0b6e8a", "unde
 
 
 def counts_grid(ledger: Ledger) -> Grid:
-    """How many lines have each verdict, by part of the text.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    Grid
-    """
+    """How many lines have each verdict, by part of the text."""
     names = list(ledger.counts())
     rows = []
     for part, group in groupby(ledger, key=lambda record: record.part):
@@ -80,16 +71,7 @@ def anchors(ids: Iterable[str]) -> dict[str, str]:
 
 
 def plain_markdown(text: str) -> str:
-    """Text with the signs that Markdown reads as markup escaped.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Text with the signs that Markdown reads as markup escaped."""
     return re.sub(r"([\\*_`\[\]<>#$|~])", r"\\\1", text)
 
 
@@ -101,10 +83,6 @@ def ledger_markdown(ledger: Ledger, *, level: int = 1) -> str:
     ledger : Ledger
     level : int
         Of the topmost heading.
-
-    Returns
-    -------
-    str
     """
     return "\n\n".join(
         [
@@ -116,16 +94,7 @@ def ledger_markdown(ledger: Ledger, *, level: int = 1) -> str:
 
 
 def summary_markdown(ledger: Ledger) -> str:
-    """Counts and one row per line, each with a link to its record.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    str
-    """
+    """Counts and one row per line, each with a link to its record."""
     targets = anchors(record.id for record in ledger)
     parts = [header(), *summary_lines(ledger), counts_grid(ledger).to_markdown()]
     for part, group in groupby(ledger, key=lambda record: record.part):
@@ -147,10 +116,6 @@ def record_markdown(record: Record, *, level: int = 2) -> str:
     record : Record
     level : int
         Of its heading.
-
-    Returns
-    -------
-    str
     """
     place = f" ({record.reference})" if record.reference not in ("", record.id) else ""
     parts = [
@@ -201,16 +166,7 @@ def _verdict_markdown(record: Record) -> list[str]:
 
 
 def ledger_latex(ledger: Ledger) -> str:
-    """The table of records; needs array, booktabs, longtable, amsmath and amssymb.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    str
-    """
+    """The table of records; needs array, booktabs, longtable, amsmath and amssymb."""
     ragged = r">{\raggedright\arraybackslash}p{%s\linewidth}"
     layout = "@{}" + "".join(ragged % width for width in ("0.13", "0.08", "0.54", "0.16")) + "@{}"
     heads = r"line & verdict & statement & what breaks; repair \\"
@@ -244,16 +200,7 @@ def ledger_latex(ledger: Ledger) -> str:
 
 
 def latex_words(text: str) -> str:
-    """Prose for LaTeX: signs escaped, Greek letters and signs of mathematics as commands.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """Prose for LaTeX: signs escaped, Greek letters and signs of mathematics as commands."""
     signs = {letter: rf"$\{name}$" for name, letter in GREEK.items()}
     signs |= {"≤": r"$\le$", "≥": r"$\ge$", "≠": r"$\ne$", "−": "$-$", "²": "$^2$", "√": r"$\surd$"}
     for plain, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠")):
@@ -263,10 +210,6 @@ def latex_words(text: str) -> str:
 
 def ledger_html(ledger: Ledger) -> str:
     """Summary, table, and every record folded away below it.
-
-    Parameters
-    ----------
-    ledger : Ledger
 
     Returns
     -------

@@ -19,16 +19,7 @@ def header() -> str:
 
 
 def summary_lines(ledger: Ledger) -> list[str]:
-    """What the ledger says, in a few lines.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    list of str
-    """
+    """What the ledger says, in a few lines."""
     lines = []
     for of, part in halves(ledger):
         shown = ", ".join(f"{number} {name}" for name, number in part.counts().items() if number)
@@ -57,10 +48,6 @@ def summary_lines(ledger: Ledger) -> list[str]:
 
 def halves(ledger: Ledger) -> list[tuple[str, Ledger]]:
     """The lines of the paper, and those of the repaired edition, which are not the paper's.
-
-    Parameters
-    ----------
-    ledger : Ledger
 
     Returns
     -------
@@ -92,10 +79,6 @@ def ledger_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> str
         Characters per line.
     color : bool
         Colour verdicts with terminal codes.
-
-    Returns
-    -------
-    str
     """
     from rich.table import Table
     from rich.text import Text
@@ -152,18 +135,7 @@ def ledger_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> str
 
 
 def printed(parts: list[Any], width: int, color: bool) -> str:
-    """Parts that rich can print, as text.
-
-    Parameters
-    ----------
-    parts : list
-    width : int
-    color : bool
-
-    Returns
-    -------
-    str
-    """
+    """Parts that rich can print, as text."""
     from rich.console import Console
 
     buffer = io.StringIO()

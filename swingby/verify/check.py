@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
-from swingby.theory.initial import Initial, Scaled, initial_matrix
+from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask
 from swingby.verify.existential import judge_existential
 from swingby.verify.feasibility import Problem
@@ -36,6 +36,7 @@ def check(
     W0: ArrayLike | Scaled | Initial | None = None,
     rho: Any = "0.1",
     dynamics: str = "euler",
+    U0: ArrayLike | Scaled | None = None,
 ) -> Report:
     r"""Which assumptions hold at these numbers, and by what margin.
 
@@ -56,6 +57,8 @@ def check(
         Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
     dynamics : {"euler", "gd", "flow"}
         Used by :attr:`Report.schedule`; the printed assumptions speak of euler (D.2).
+    U0 : array of shape (d, m) or Scaled, in place of W0
+        Factor of W(0) = U(0) U(0)^T, whose entries and pivots are taken without a rounding.
 
     Returns
     -------
@@ -84,15 +87,16 @@ def check(
         raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
     step = numbers.positive(eta, "eta", "Assumption D.2")
     initial = None
-    if W0 is not None:
+    if W0 is not None or U0 is not None:
         if omega is not None:
-            raise InvalidInput("omega", omega, "must not be given together with W0")
-        initial = initial_matrix(W0, task.dim)
+            other = "W0" if U0 is None else "U0"
+            raise InvalidInput("omega", omega, f"must not be given together with {other}")
+        initial = initial_state(W0, U0, task.dim)
         smallest = initial.smallest_nonzero
         spread = initial.largest / smallest
     else:
         if omega is None:
-            raise InvalidInput("omega", MISSING, "must be given, or W0", "Assumption D.4")
+            raise InvalidInput("omega", MISSING, "must be given, or W0 or U0", "Assumption D.4")
         smallest = numbers.positive(omega, "omega", "Assumption D.4")
         spread = numbers.positive(beta, "beta", "Assumption D.1")
         if spread < 1:

@@ -33,7 +33,7 @@ LARGEST_MINOR = 2.0
 
 def compare(
     task: SIMTask,
-    W0: ArrayLike | Scaled | Initial,
+    W0: ArrayLike | Scaled | Initial | None = None,
     *,
     eta: Any,
     dynamics: str = "euler",
@@ -41,13 +41,14 @@ def compare(
     record: Any = None,
     edition: str = "printed",
     title: str = "",
+    U0: ArrayLike | Scaled | None = None,
 ) -> Comparison:
     """Predict, run, and put both side by side.
 
     Parameters
     ----------
     task : SIMTask
-    W0 : array of shape (d, d) or Scaled
+    W0 : array of shape (d, d) or Scaled, optional
     eta : number or text
         Step size in the clock of (D.2).
     dynamics : {"euler", "gd", "flow"}
@@ -58,6 +59,8 @@ def compare(
     edition : {"printed", "corrected"}
         Of the lemma windows.
     title : str
+    U0 : array of shape (d, m) or Scaled, optional
+        Factor of W(0) = U(0) U(0)^T, in place of W0.
 
     Returns
     -------
@@ -75,8 +78,8 @@ def compare(
     >>> table.largest_error < 0.01
     True
     """
-    schedule = predict(task, W0, eta=eta, dynamics=dynamics, edition=edition)
-    run = simulate(task, W0, eta=eta, steps=steps, dynamics=dynamics, record=record)
+    schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
+    run = simulate(task, W0, U0=U0, eta=eta, steps=steps, dynamics=dynamics, record=record)
     return Comparison(schedule, run, _rows(schedule, run), title)
 
 

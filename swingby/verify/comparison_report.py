@@ -14,16 +14,7 @@ if TYPE_CHECKING:
 
 
 def comparison_grid(comparison: Comparison) -> Grid:
-    """The comparison as a table with its inputs above and its summary below.
-
-    Parameters
-    ----------
-    comparison : Comparison
-
-    Returns
-    -------
-    Grid
-    """
+    """The comparison as a table with its inputs above and its summary below."""
     run, schedule = comparison.run, comparison.schedule
     windows = any(not math.isnan(row.lower) for row in comparison.rows)
     columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
@@ -71,16 +62,7 @@ def _cells(row: Row, *, windows: bool) -> list[str]:
 
 
 def summary_lines(comparison: Comparison) -> list[str]:
-    """What the table says, in a few lines.
-
-    Parameters
-    ----------
-    comparison : Comparison
-
-    Returns
-    -------
-    list of str
-    """
+    """What the table says, in a few lines."""
     run = comparison.run
     rows = [row for row in comparison.rows if row.event == "half"]
     learned = sum(math.isfinite(row.observed) for row in rows)

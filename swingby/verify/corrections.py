@@ -55,16 +55,7 @@ class Correction:
 
 
 def corrections(ledger: Ledger) -> tuple[Correction, ...]:
-    """The refuted lines with a proved or tested repair, fatal ones first.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    tuple of Correction
-    """
+    """The refuted lines with a proved or tested repair, fatal ones first."""
     found = []
     for record in ledger:
         repair = standing_repair(record)
@@ -100,16 +91,7 @@ def _merged(found: list[Correction]) -> tuple[Correction, ...]:
 
 
 def standing_repair(record: Record) -> Record | None:
-    """The first repair of a record that is proved or tested.
-
-    Parameters
-    ----------
-    record : Record
-
-    Returns
-    -------
-    Record or None
-    """
+    """The first repair of a record that is proved or tested."""
     repair = record.repair
     while repair is not None and repair.verdict not in _STANDING:
         repair = repair.repair
@@ -160,17 +142,7 @@ def _grouped(ledger: Ledger) -> list[tuple[str, list[Correction]]]:
 
 
 def corrections_text(ledger: Ledger, *, width: int = 100) -> str:
-    """The corrections for a terminal.
-
-    Parameters
-    ----------
-    ledger : Ledger
-    width : int
-
-    Returns
-    -------
-    str
-    """
+    """The corrections for a terminal."""
     import textwrap
 
     def line(text: str) -> list[str]:
@@ -199,10 +171,6 @@ def corrections_markdown(ledger: Ledger, *, level: int = 2) -> str:
     ledger : Ledger
     level : int
         Of the topmost heading.
-
-    Returns
-    -------
-    str
     """
     parts = ["#" * level + " What a corrected paper would say", header()]
     for name, group in _grouped(ledger):
@@ -236,16 +204,7 @@ def _cell(latex: str) -> str:
 
 
 def corrections_latex(ledger: Ledger) -> str:
-    """The corrections as LaTeX; needs booktabs, amsmath and amssymb.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    str
-    """
+    """The corrections as LaTeX; needs booktabs, amsmath and amssymb."""
     lines = ["% needs amsmath, amssymb", r"\section*{What a corrected paper would say}"]
     lines += [latex_words(header()), ""]
     for name, group in _grouped(ledger):

@@ -76,16 +76,7 @@ class CurveEvents:
 
 
 def curve_events(stages: Stages) -> CurveEvents:
-    """Find the events of a composite.
-
-    Parameters
-    ----------
-    stages : Stages
-
-    Returns
-    -------
-    CurveEvents
-    """
+    """Find the events of a composite."""
     t = _sample(stages)
     if t.size < 3:
         return CurveEvents((), (), math.nan, stages.crossing)

@@ -39,10 +39,6 @@ def plot_ledger(ledger: Ledger, ax: Axes | None = None) -> Axes:
     ledger : Ledger
     ax : matplotlib Axes, optional
         Default: a new figure of 14 by 9 inches.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with styled():
         if ax is None:
@@ -89,16 +85,7 @@ def _columns(ledger: Ledger) -> list[list[tuple[str, list[Record]]]]:
 
 
 def of_paper(ledger: Ledger) -> Ledger:
-    """The lines to draw: those of the paper, or all where there are none of it.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    Ledger
-    """
+    """The lines to draw: those of the paper, or all where there are none of it."""
     paper = [record for record in ledger if record.edition != "repaired"]
     return Ledger(paper or list(ledger))
 
@@ -253,16 +240,7 @@ def _draw_legend(ledger: Ledger, ax: Axes) -> None:
 
 
 def ledger_figure(ledger: Ledger) -> Figure:
-    """The picture as a figure of its own.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """The picture as a figure of its own."""
     with styled():
         figure = new_figure(*SIZE)
         _draw(ledger, figure.add_subplot())

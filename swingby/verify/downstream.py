@@ -83,10 +83,6 @@ def _corrected(claim: Claim, refuted: Claim, judges: Judges) -> str:
 def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
     """A claim with what it takes from a refuted line replaced by what the repair says.
 
-    Parameters
-    ----------
-    claim, refuted : Claim
-
     Returns
     -------
     Claim or None

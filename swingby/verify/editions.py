@@ -53,10 +53,6 @@ def admitted(
     rho : number
         Repaired: pivots of W(0) at least rho omega.
 
-    Returns
-    -------
-    Admitted
-
     Examples
     --------
     >>> found = admitted([4, 1])
@@ -75,16 +71,7 @@ def admitted(
 
 
 def editions_lines(signals: Sequence[Sequence[object]] = SIGNALS) -> list[str]:
-    """Say in one line per signal which omega each edition admits.
-
-    Parameters
-    ----------
-    signals : sequence of sequences of numbers
-
-    Returns
-    -------
-    list of str
-    """
+    """Say in one line per signal which omega each edition admits."""
     grid = editions_grid(signals)
     return [
         f"{grid.title}, a = ({row[0]}): "
@@ -95,16 +82,7 @@ def editions_lines(signals: Sequence[Sequence[object]] = SIGNALS) -> list[str]:
 
 
 def editions_grid(signals: Sequence[Sequence[object]] = SIGNALS) -> Grid:
-    """Tabulate the largest omega of each edition, one signal a row.
-
-    Parameters
-    ----------
-    signals : sequence of sequences of numbers
-
-    Returns
-    -------
-    Grid
-    """
+    """Tabulate the largest omega of each edition, one signal a row."""
     found = [admitted(signal) for signal in signals]
     rows = [
         [", ".join(map(str, row.signal)), *(_power(row.largest[name]) for name in EDITIONS)]

@@ -106,10 +106,6 @@ def instances(
         W(0), for the conditions on its entries; without it they are a promise and left out.
     neighbours : bool
         Pairs of neighbouring signals only, where both inequalities of D.5 are tightest.
-
-    Yields
-    ------
-    Instance
     """
     shared = {
         getattr(text, name): getattr(constants, name)

@@ -35,20 +35,7 @@ _SIDES = {
 def judge_existential(
     task: SIMTask, problem: Problem, initial: Initial | None, edition: str, dynamics: str
 ) -> Report:
-    """Judge the printed or the corrected edition.
-
-    Parameters
-    ----------
-    task : SIMTask
-    problem : Problem
-    initial : Initial or None
-    edition : {"printed", "corrected"}
-    dynamics : str
-
-    Returns
-    -------
-    Report
-    """
+    """Judge the printed or the corrected edition."""
     texts = assumptions.statements(edition)
     feasible = feasibility.omega_verdict(problem)
     step_fits = problem.eta <= feasibility.largest_eta(problem)

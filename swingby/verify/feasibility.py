@@ -173,10 +173,6 @@ def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
         Zero signals, which break D.1 at every alpha, are left out.
     kappa : Fraction
         Above 1.
-
-    Returns
-    -------
-    Fraction
     """
     least = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
@@ -185,17 +181,7 @@ def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
 
 
 def log_D(problem: Problem, kappa: Fraction) -> flint.arb:
-    """D(kappa) of the reduction, as a ball.
-
-    Parameters
-    ----------
-    problem : Problem
-    kappa : Fraction
-
-    Returns
-    -------
-    flint.arb
-    """
+    """D(kappa) of the reduction, as a ball."""
     gamma = max(problem.signal) / alpha_at(problem, kappa)
     room = 1 - 1 / balls.ball(kappa).sqrt()
     return (balls.ball(K * gamma * problem.d) / room).log()
@@ -266,16 +252,7 @@ def largest_omega(problem: Problem) -> flint.arb | None:
 
 
 def largest_eta(problem: Problem) -> Fraction:
-    """Largest eta that D.2 admits: 1/(180 max a).
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    Fraction
-    """
+    """Largest eta that D.2 admits: 1/(180 max a)."""
     return 1 / (9 * K * max(problem.signal))
 
 
@@ -317,14 +294,6 @@ def witness(problem: Problem) -> Constants:
 
     kappa, beta and (for one concept) C sit just off the corner of the reduction, near enough
     to leave half of the window for log P; P is the middle of what is left, rounded.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    Constants
     """
     with flint.ctx.workprec(balls.PRECISIONS[-1]):
         for places in range(1, 600):
@@ -346,14 +315,6 @@ def nearest_attempt(problem: Problem) -> Constants:
 
     P is the smallest that (D.10) admits, so that an omega that is too large shows as a failure
     of D.4 (and D.3); with signals too close for D.5, P = 2, so that D.5 fails alone.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    Constants
     """
     step = Fraction(1, 10**6)
     kappa = KAPPA + step if problem.d > 1 else Fraction(11) - step

@@ -60,10 +60,6 @@ class Grid:
             Characters per line; 100 by default.
         color : bool
             Colour verdicts with terminal codes.
-
-        Returns
-        -------
-        str
         """
         from rich import box
         from rich.console import Console
@@ -93,12 +89,7 @@ class Grid:
         return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 
     def to_dict(self) -> dict[str, object]:
-        """Title, head, cells and lines as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """Title, head, cells and lines as plain values."""
         return {
             "title": self.title,
             "columns": [head for head, _ in self._heads],
@@ -107,12 +98,7 @@ class Grid:
         }
 
     def to_markdown(self) -> str:
-        """The table as GitHub Markdown.
-
-        Returns
-        -------
-        str
-        """
+        """The table as GitHub Markdown."""
 
         def line(cells: Sequence[str]) -> str:
             return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
@@ -127,12 +113,7 @@ class Grid:
         return "\n".join(parts)
 
     def to_latex(self) -> str:
-        """The table as LaTeX; needs the booktabs package.
-
-        Returns
-        -------
-        str
-        """
+        """The table as LaTeX; needs the booktabs package."""
         heads = self._heads
         layout = "".join("r" if right else "l" for _, right in heads)
 
@@ -152,12 +133,7 @@ class Grid:
         )
 
     def to_html(self) -> str:
-        """The table as an HTML fragment.
-
-        Returns
-        -------
-        str
-        """
+        """The table as an HTML fragment."""
         heads = self._heads
 
         def cell(tag: str, text: str, right: bool) -> str:
@@ -182,16 +158,7 @@ class Grid:
 
 
 def latex_text(text: str) -> str:
-    """`text` with the signs that LaTeX reads as commands escaped.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-    """
+    """`text` with the signs that LaTeX reads as commands escaped."""
     return "".join(_LATEX_SIGNS.get(sign, sign) for sign in text)
 
 
@@ -203,10 +170,6 @@ def steps_text(value: float, digits: int = 1) -> str:
     value : float
     digits : int
         Decimals.
-
-    Returns
-    -------
-    str
     """
     if math.isnan(value):
         return "-"
@@ -216,14 +179,5 @@ def steps_text(value: float, digits: int = 1) -> str:
 
 
 def percent_text(value: float) -> str:
-    """A relative error as a signed percentage.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    str
-    """
+    """A relative error as a signed percentage."""
     return "-" if not math.isfinite(value) else f"{100 * value:+.2g}%" if value else "0%"

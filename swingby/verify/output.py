@@ -13,14 +13,6 @@ from swingby.errors import InvalidInput
 def writable(path: str | Path) -> Iterator[Path]:
     """A path to write to.
 
-    Parameters
-    ----------
-    path : path
-
-    Yields
-    ------
-    Path
-
     Raises
     ------
     InvalidInput

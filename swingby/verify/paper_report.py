@@ -33,16 +33,7 @@ GAUSSIAN_RUNS = 300
 
 
 def summary_grid(comparisons: Sequence[Comparison]) -> Grid:
-    """One line per setting: assumptions that fail, stages, errors.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
-
-    Returns
-    -------
-    Grid
-    """
+    """One line per setting: assumptions that fail, stages, errors."""
     rows = []
     for comparison in comparisons:
         run = comparison.run
@@ -92,10 +83,6 @@ def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
     runs : int
         Number of simulated initializations per dynamics.
     seed : int
-
-    Returns
-    -------
-    Grid
     """
     task = SIMTask(GAUSSIAN_MU, GAUSSIAN_SIGMA)
     generator = np.random.default_rng(seed)

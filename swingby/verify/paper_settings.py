@@ -69,12 +69,7 @@ class Setting:
         return f"{self.figure} ({self.parameters}), rates {self.rates}, {self.dynamics}"
 
     def compare(self) -> Comparison:
-        """Predicted against observed in this setting.
-
-        Returns
-        -------
-        Comparison
-        """
+        """Predicted against observed in this setting."""
         return compare(
             self.task,
             self.W0,
@@ -102,12 +97,7 @@ def _task(case: dict[str, Any]) -> SIMTask:
 
 
 def figure_settings() -> Iterator[Setting]:
-    """Figs. 5, 8, 9 and 10 in all their editions.
-
-    Yields
-    ------
-    Setting
-    """
+    """Figs. 5, 8, 9 and 10 in all their editions."""
     shipped = _shipped()
     for name, (figure, parameters) in _CASES.items():
         case = shipped[name]
@@ -128,12 +118,7 @@ def figure_settings() -> Iterator[Setting]:
 
 
 def inside_settings() -> Iterator[Setting]:
-    """An instance inside the printed assumptions: a = (4, 1), omega = 1e-90, beta = 2.
-
-    Yields
-    ------
-    Setting
-    """
+    """An instance inside the printed assumptions: a = (4, 1), omega = 1e-90, beta = 2."""
     for dynamics in ("euler", "gd"):
         yield Setting(
             "Inside D.1-D.5",
@@ -148,12 +133,7 @@ def inside_settings() -> Iterator[Setting]:
 
 
 def paper_settings() -> Iterator[Setting]:
-    """All settings of ``swingby table --paper``.
-
-    Yields
-    ------
-    Setting
-    """
+    """All settings of ``swingby table --paper``."""
     yield from figure_settings()
     yield from inside_settings()
 

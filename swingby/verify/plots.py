@@ -58,10 +58,6 @@ def new_figure(width: float, height: float) -> Figure:
     ----------
     width, height : float
         Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     from matplotlib.figure import Figure
 
@@ -74,15 +70,6 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     Major entries are solid, minor entries dashed; the test loss is black, in units of its
     start. A thin line of the same colour is the predicted composite, a triangle on the axis
     the predicted half-time, with its error bar.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
     """
     with styled():
         if ax is None:
@@ -169,17 +156,7 @@ def _span(comparison: Comparison) -> tuple[float, float]:
 
 
 def plot_output(comparison: Comparison, ax: Axes) -> Axes:
-    """The output trajectory in the plane of the two strongest concepts, with the test point.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    ax : matplotlib Axes
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-    """
+    """The output trajectory in the plane of the two strongest concepts, with the test point."""
     run, schedule = comparison.run, comparison.schedule
     concepts = [k for k in run.task.order if k < run.task.s]
     if len(concepts) < 2:
@@ -213,16 +190,7 @@ def plot_output(comparison: Comparison, ax: Axes) -> Axes:
 
 
 def comparison_figure(comparison: Comparison) -> Figure:
-    """Entries and loss on the left, output trajectory on the right.
-
-    Parameters
-    ----------
-    comparison : Comparison
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Entries and loss on the left, output trajectory on the right."""
     with styled():
         figure = new_figure(10.4, 3.6)
         left, right = figure.subplots(1, 2, width_ratios=[1.75, 1])

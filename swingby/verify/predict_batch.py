@@ -46,6 +46,9 @@ class BatchSchedule:
     share : ndarray of shape (..., d)
         Pivots of W(0) relative to the terms that they are formed from, signed (under euler after
         the drift): near 0 a concept is learned late, below 0 it runs away.
+    blow_up : ndarray of shape (...)
+        Step at which a negative pivot has run out of the float range (euler only); inf if none
+        does.
     """
 
     dynamics: str
@@ -54,6 +57,7 @@ class BatchSchedule:
     trapped: NDArray[np.bool_]
     undecided: NDArray[np.bool_]
     share: Floats
+    blow_up: Floats
 
     @property
     def half_times(self) -> Floats:
@@ -173,6 +177,7 @@ def predict_batch(
         trapped=verdict.trapped.reshape(own),
         undecided=verdict.undecided.reshape(own),
         share=share.reshape(own),
+        blow_up=verdict.blow_up.reshape(shape),
     )
 
 

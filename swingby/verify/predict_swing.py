@@ -48,7 +48,7 @@ _GONE = 1e3
 #: Tolerance of the integration, as in the stage law.
 _TOLERANCE = 1e-3
 #: What still matters of W, as a share of what counts of the loss.
-_AT_REST = 1e-3
+_AT_REST = 5e-4
 #: A series with more decisive sizes is not judged.
 _MOST = 64
 #: Looks at W in every step of the integration.
@@ -228,7 +228,7 @@ def _foresee(
     given, starts = prepare(signal, W0, eta, log_scale, dynamics)
     point = test_point / np.abs(test_point).max(axis=1, keepdims=True)
     # So that logarithms of pivots are wrong by less than what counts of the loss.
-    share = np.minimum(_TOLERANCE, 5e-5 * swing / (eta * signal.max(axis=1)))
+    share = np.minimum(_TOLERANCE, 2e-5 * swing / (eta * signal.max(axis=1)))
     verdict, walked = paths(given, starts, share, _AT_REST * swing, dynamics)
     curves = [_look(given, point, path, entries=path is walked[0]) for path in walked]
     threshold = swing * curves[0].first

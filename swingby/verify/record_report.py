@@ -23,18 +23,7 @@ _MOST_LINES = 24
 
 
 def record_text(record: Record, *, width: int = 100, color: bool = False) -> str:
-    """One record for a terminal, with everything that is known about it.
-
-    Parameters
-    ----------
-    record : Record
-    width : int
-    color : bool
-
-    Returns
-    -------
-    str
-    """
+    """One record for a terminal, with everything that is known about it."""
     from rich.text import Text
 
     parts: list[Any] = [
@@ -99,16 +88,7 @@ def _evidence_lines(evidence: tuple[str, ...], width: int) -> list[str]:
 
 
 def verdict_words(judged: Record | Judged) -> str:
-    """A verdict with its method, where there is one.
-
-    Parameters
-    ----------
-    judged : Record or Judged
-
-    Returns
-    -------
-    str
-    """
+    """A verdict with its method, where there is one."""
     method = judged.method.strip("; ")
     if judged.verdict == Finding.UNDECIDED:
         return f"undecided ({method})" if method else "undecided"
@@ -118,19 +98,7 @@ def verdict_words(judged: Record | Judged) -> str:
 
 
 def part_lines(record: Record, name: str, part: Judged, width: int) -> list[str]:
-    """The verdict on a part of a line, without what the whole has said already.
-
-    Parameters
-    ----------
-    record : Record
-    name : str
-    part : Judged
-    width : int
-
-    Returns
-    -------
-    list of str
-    """
+    """The verdict on a part of a line, without what the whole has said already."""
     lines = _wrapped(f"{name}: {verdict_words(part)}.", width, "  ")
     said = set(record.evidence)
     for line in part.evidence:
@@ -142,17 +110,7 @@ def part_lines(record: Record, name: str, part: Judged, width: int) -> list[str]
 
 
 def witness_lines(witness: Witness, width: int) -> list[str]:
-    """Every constant of a witness, exactly as computed, and both sides of what is decided there.
-
-    Parameters
-    ----------
-    witness : Witness
-    width : int
-
-    Returns
-    -------
-    list of str
-    """
+    """Every constant of a witness, exactly as computed, and both sides of what is decided there."""
     shown = [f"{symbol_text(name)} = {value}" for name, value in witness.values.items()]
     lines: list[str] = []
     for text in shown:
@@ -204,30 +162,12 @@ def _rests_lines(record: Record, width: int) -> list[str]:
 
 
 def record_html(record: Record) -> str:
-    """One record.
-
-    Parameters
-    ----------
-    record : Record
-
-    Returns
-    -------
-    str
-    """
+    """One record."""
     return f"<pre>{html.escape(record_text(record))}</pre>"
 
 
 def evidence_words(record: Record) -> str:
-    """Why a line is refuted, in a few words: both sides at the counterexample.
-
-    Parameters
-    ----------
-    record : Record
-
-    Returns
-    -------
-    str
-    """
+    """Why a line is refuted, in a few words: both sides at the counterexample."""
     witness = record.witness
     if witness is None:
         for part in record.parts.values():
@@ -243,11 +183,6 @@ def _sides(witness: Witness) -> str:
 
 def short(value: str, digits: int = 4) -> str:
     """A number of a witness in a few characters.
-
-    Parameters
-    ----------
-    value : str
-    digits : int
 
     Returns
     -------

@@ -41,14 +41,10 @@ def judge_repaired(
     rho : Fraction
         Pivots of W(0) are at least rho omega; read from W(0) when it is given.
     dynamics : str
-
-    Returns
-    -------
-    Report
     """
     omega, beta, smallest = problem.omega, problem.beta, rho * problem.omega
     if initial is not None:
-        ordered = initial.matrix[list(task.order)][:, list(task.order)]
+        ordered = initial.exact[list(task.order)][:, list(task.order)]
         smallest = min(exact_pivots(ordered)) * initial.scale
         omega = max(initial.entries[k][k] for k in range(task.dim))
         beta = Fraction(1)

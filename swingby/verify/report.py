@@ -30,10 +30,6 @@ def report_grid(report: Report, *, with_schedule: bool = True) -> Grid:
     report : Report
     with_schedule : bool
         Append the predicted half-times.
-
-    Returns
-    -------
-    Grid
     """
     given = [
         f"a = ({', '.join(numbers.scientific(value) for value in report.task.exact_signal)})",
@@ -62,10 +58,6 @@ def margin_text(margin: float) -> str:
     Parameters
     ----------
     margin : float
-
-    Returns
-    -------
-    str
     """
     if math.isinf(margin):
         return "any" if margin > 0 else "none"

@@ -136,7 +136,7 @@ class Schedule:
         return math.inf if self.stages is None else self.stages.blow_up_error
 
     def evaluate(self, t: ArrayLike) -> NDArray[np.float64]:
-        """W at given steps, as one composite closed form.
+        """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
 
         Parameters
         ----------

@@ -13,16 +13,7 @@ if TYPE_CHECKING:
 
 
 def schedule_grid(schedule: Schedule) -> Grid:
-    """The predicted events as a table.
-
-    Parameters
-    ----------
-    schedule : Schedule
-
-    Returns
-    -------
-    Grid
-    """
+    """The predicted events as a table."""
     from_scale = schedule.gaussian is not None
     given = [
         f"a = ({', '.join(numbers.scientific(value) for value in schedule.task.exact_signal)})",

@@ -47,6 +47,7 @@ _LEMMAS = "theory/test_lemmas.py::test_"
 _TASK = "theory/test_task.py::test_"
 _FEASIBILITY = "verify/test_feasibility.py::test_"
 _CHECK = "verify/test_check.py::test_"
+_FACTOR = "verify/test_factor.py::test_"
 _PREDICT = "verify/test_predict.py::test_"
 _COMPARE = "verify/test_compare.py::test_"
 _CLI = "test_cli.py::test_"
@@ -160,26 +161,85 @@ MUTANTS = (
         "MOST_ROUNDING = 3e26",
         ("theory/test_pivots.py::test_a_rank_one_matrix_has_one_pivot_and_no_more",),
     ),
+    Mutant(
+        "rows of U(0) are made orthogonal once",
+        "theory/law/pivots.py",
+        "for _ in range(2):",
+        "for _ in range(1):",
+        (
+            "theory/test_pivots.py::test_pivots_and_factors_of_nearly_dependent_rows_are_off_by_their"
+            "_roundings[0]",
+        ),
+    ),
+    Mutant(
+        "a distance is as certain as if its row were alone",
+        "theory/law/pivots.py",
+        "2 * np.abs(by).sum() / length",
+        "2 / length",
+        (_FACTOR + "the_bar_covers_what_rounding_does_to_a_turned_U0",),
+    ),
+    Mutant(
+        "W(0) of U(0) is judged after its rounding",
+        "theory/initial.py",
+        "if self.factor is None else self.exact))",
+        "))",
+        (_FACTOR + "check_takes_entries_and_pivots_without_a_rounding",),
+    ),
     # growth rates
     Mutant(
         "euler grows without the logarithm",
         "theory/growth.py",
-        "return np.asarray(np.log1p(together) if",
-        "return np.asarray(together if",
+        "return log1p(together) if",
+        "return together if",
         (_DYNAMICS + "linear_part_is_the_growth_rate",),
+    ),
+    Mutant(
+        "the map that decides has half the weight of its square",
+        "theory/law/walk.py",
+        "total * (C - 0.5 * products)",
+        "total * (C - 0.25 * products)",
+        ("theory/test_stage_law.py::test_rows_of_the_accuracy_table[drift]",),
+    ),
+    Mutant(
+        "the map is not asked where the orders differ",
+        "theory/law/verdict.py",
+        "if not len(some):",
+        "if len(some):",
+        ("theory/test_stage_law.py::test_rows_of_the_accuracy_table[drift]",),
+    ),
+    Mutant(
+        "the curve drops entries at a tenth of their peak",
+        "theory/law/walk.py",
+        "small, fallen = FALLEN",
+        "small, fallen = 0.1, 0.1",
+        ("theory/test_stages.py::test_minor_entries_of_the_curve_are_those_of_a_run",),
+    ),
+    Mutant(
+        "a half-time is differentiated without the factor of its rate",
+        "verify/gradients.py",
+        "logit * level * (1.0 - level) / rate",
+        "logit * level / rate",
+        ("verify/test_gradients.py::test_one_concept_under_the_flow_in_closed_form",),
+    ),
+    Mutant(
+        "an order of elimination is not followed by the derivatives",
+        "verify/gradients.py",
+        "found * root / root[:, None]",
+        "found",
+        ("verify/test_gradients.py::test_euler_pivots_that_change_their_order_on_the_way",),
     ),
     Mutant(
         "gd grows as euler does",
         "theory/growth.py",
-        "return np.asarray(single[..., :, None] + single[..., None, :])",
-        "return np.asarray(np.log1p(together))",
+        "single[..., :, None] + single[..., None, :]",
+        "log1p(step[..., None, None] * (signal[..., :, None] + signal[..., None, :]))",
         (_DYNAMICS + "linear_part_is_the_growth_rate",),
     ),
     Mutant(
         "flow grows twice as fast",
         "theory/growth.py",
-        "else together)",
-        "else 2 * together)",
+        "else together  #",
+        "else 2 * together  #",
         (_DYNAMICS + "flow_grows_at_eta_times_the_sum",),
     ),
     # symbolic dynamics
@@ -398,8 +458,8 @@ MUTANTS = (
     Mutant(
         "omega is the largest entry",
         "theory/initial.py",
-        "sizes[sizes > 0].min()",
-        "sizes[sizes > 0].max()",
+        "self._sizes > 0].min()",
+        "self._sizes > 0].max()",
         (_CHECK + "omega_and_beta_are_read_from_W0",),
     ),
     Mutant(
@@ -640,8 +700,8 @@ MUTANTS = (
     Mutant(
         "a point that diverges is foreseen in order",
         "sweeping/together.py",
-        "runs_away = batch.trapped & ~batch.undecided & (batch.share < 0)",
-        "runs_away = batch.trapped & ~batch.undecided & (batch.share > 0)",
+        "diverges=bool(np.isfinite(batch.blow_up[number]))",
+        "diverges=bool(np.isnan(batch.blow_up[number]))",
         (_SWEEPING + "measure.py::test_what_runs_away_is_foreseen_together",),
     ),
     Mutant(
@@ -697,8 +757,8 @@ MUTANTS = (
     Mutant(
         "a pivot of exactly zero is not missing",
         "simulate/initialization.py",
-        "pivot <= 0 for",
-        "pivot < 0 for",
+        "_shares(initial, signal) <= 0",
+        "_shares(initial, signal) < 0",
         ("simulate/test_run.py::test_missing_concepts_are_decided_exactly",),
     ),
     # the prover of inequalities

@@ -66,6 +66,39 @@ def test_pivots_and_factors_are_those_of_LDL_in_exact_rationals(factor):
     assert np.allclose(found.factors, expected, rtol=0, atol=digits * (1 + np.abs(expected).max()))
 
 
+@example([[-6, 3, -5], [-6, 3, -6], [-5, 2, 1]])
+@given(squares)
+def test_pivots_from_U0_are_those_of_its_product_in_exact_rationals(factor):
+    exact = exact_ldl(gram(factor))
+    assume(exact is not None)
+    signal = SIGNAL[: len(factor)]
+    initial = Initial.of_factor(Scaled(factor, Fraction(1, 10**200)), len(factor))
+    found = Start.of(signal, initial, 0.01, "gd")
+    matrix = start_of(gram(factor), scale=Fraction(1, 10**400))
+    assert np.allclose(found.log_pivots, matrix.log_pivots, rtol=0, atol=1e-11)
+    assert np.allclose(np.exp(found.log_pivots + 400 * math.log(10)), [float(x) for x in exact[1]])
+    assert np.allclose(found.factors, matrix.factors, rtol=0, atol=1e-13 * matrix.roundings.max())
+    assert np.allclose(found.log_sizes, matrix.log_sizes, rtol=0, atol=1e-11)
+    assert (found.sign == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pivots_and_factors_of_nearly_dependent_rows_are_off_by_their_roundings(seed):
+    rng, d = np.random.default_rng(seed), 5
+    U = rng.standard_normal((d, d))
+    for k in (1, 3):
+        U[k] = rng.standard_normal(k) @ U[:k] + 10.0 ** -rng.integers(3, 8) * U[k]
+    U *= 10.0 ** rng.integers(-3, 4, (d, 1))
+    found = Start.of(SIGNAL, Initial.of_factor(U, d), 0.01, "gd")
+    L, pivots = exact_ldl(gram([[Fraction(x) for x in row] for row in U.tolist()]))
+    off = found.log_pivots - [math.log(x) for x in pivots]
+    assert (np.abs(off) <= 1e-14 + 8 * 2.0**-53 * found.roundings).all()
+    root = np.sqrt([float(x) for x in pivots])
+    expected = np.array([[float(x) for x in row] for row in L]) * root / root[:, None]
+    digits = 100 * 2.0**-53 * found.roundings[:, None]
+    assert (np.abs(found.factors - expected) <= digits * np.maximum(1, np.abs(expected))).all()
+
+
 @given(squares)
 def test_scaling_W0_shifts_the_logarithms_of_all_pivots_alike(factor):
     matrix = gram(factor)

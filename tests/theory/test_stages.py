@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from swingby import predict
 from swingby.errors import SwingbyWarning
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled, initial_matrix
@@ -295,3 +296,13 @@ def test_warnings_of_the_law_are_text_and_not_python_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error", SwingbyWarning)
         law([2.0, 2.0], np.ones((2, 2)) * 1e-3)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize("h", [0.002, 0.04])
+def test_minor_entries_of_the_curve_are_those_of_a_run(dynamics, h):
+    task, U = SIMTask.from_signal([1, 2.5, 6]), np.random.default_rng(5).standard_normal((3, 5))
+    run = simulate(task, 1e-8 * (U @ U.T), h / 6, dynamics=dynamics)
+    W = predict(task, 1e-8 * (U @ U.T), eta=h / 6, dynamics=dynamics).evaluate(run.steps)
+    off = np.abs(W - run.W).max(axis=0) / np.abs(run.W).max(axis=0)
+    assert off.max() < 2e-4

@@ -44,10 +44,6 @@ def judge_flip(seen: Sequence[Observed], flip: Flip) -> Row:
     seen : sequence of Observed
         Contrasts rising.
     flip : Flip
-
-    Returns
-    -------
-    Row
     """
     seeds = sorted({seed for one in seen for seed in one.seeds})
     whole = [one for one in seen if len(one.seeds) == len(seeds) and np.isfinite(one.order).all()]

@@ -58,10 +58,6 @@ class Interval:
         ----------
         error : float
             Half-width of the interval of the other number, added in quadrature.
-
-        Returns
-        -------
-        Interval
         """
         below = math.hypot(self.mean - self.low, error)
         above = math.hypot(self.high - self.mean, error)

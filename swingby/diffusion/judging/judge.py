@@ -209,10 +209,6 @@ def by_seed(seen: Sequence[Observed], name: str) -> Floats:
     seen : sequence of Observed
     name : str
         A field of :class:`swingby.diffusion.judging.observed.Observed`.
-
-    Returns
-    -------
-    ndarray
     """
     seeds = sorted({seed for one in seen for seed in one.seeds})
     table = np.full((len(seeds), len(seen)), math.nan)

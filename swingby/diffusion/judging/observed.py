@@ -73,10 +73,6 @@ def observe(courses: Sequence[Course], corner: str = "trained") -> Observed:
     corner : {"trained", "held out"}
         Whose responses tell when a concept is learned, see
         :func:`swingby.diffusion.learning.learning_times`.
-
-    Returns
-    -------
-    Observed
     """
     mean_path(courses)
     ordered = sorted(courses, key=lambda one: one.seed)

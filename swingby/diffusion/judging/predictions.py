@@ -85,14 +85,6 @@ class Predictions:
     def at(self, contrast: float) -> Predicted:
         """The predictions for one contrast.
 
-        Parameters
-        ----------
-        contrast : float
-
-        Returns
-        -------
-        Predicted
-
         Raises
         ------
         InvalidInput
@@ -114,10 +106,6 @@ def predict_courses(signals: Sequence[Signals], flip: Flip | None = None) -> Pre
     flip : Flip, optional
         From :func:`swingby.diffusion.judging.signal_flip.find_flip`; interpolated between the
         signals if not given.
-
-    Returns
-    -------
-    Predictions
 
     Raises
     ------

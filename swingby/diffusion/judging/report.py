@@ -19,16 +19,7 @@ if TYPE_CHECKING:
 
 
 def judgement_grid(judgement: Judgement) -> Grid:
-    """A row per prediction, with the rules below.
-
-    Parameters
-    ----------
-    judgement : Judgement
-
-    Returns
-    -------
-    Grid
-    """
+    """A row per prediction, with the rules below."""
     columns = (
         "prediction", ">contrast", "quantity", ">predicted", ">observed [95 %]", ">seeds",
         "verdict", "",
@@ -57,12 +48,7 @@ def judgement_grid(judgement: Judgement) -> Grid:
 
 
 def definitions() -> tuple[str, ...]:
-    """The rules in a few lines, with the numbers in force.
-
-    Returns
-    -------
-    tuple of str
-    """
+    """The rules in a few lines, with the numbers in force."""
     factor = math.exp(rules.RATIO_REACH)
     return (
         "intervals: Student's over seeds, 95 %; undecided with less than 3 seeds, or where a seed"
@@ -80,16 +66,7 @@ def definitions() -> tuple[str, ...]:
 
 
 def interval_text(row: Row) -> str:
-    """Observed value with its interval.
-
-    Parameters
-    ----------
-    row : Row
-
-    Returns
-    -------
-    str
-    """
+    """Observed value with its interval."""
     known = math.isfinite(row.low) and math.isfinite(row.high)
     if not math.isfinite(row.observed):
         return f"in [{row.low:.3g}, {row.high:.3g}]" if known else "-"
@@ -98,16 +75,7 @@ def interval_text(row: Row) -> str:
 
 
 def signals_grid(signals: Sequence[Signals]) -> Grid:
-    """A row per contrast.
-
-    Parameters
-    ----------
-    signals : sequence of Signals
-
-    Returns
-    -------
-    Grid
-    """
+    """A row per contrast."""
     columns = (
         ">contrast", "representation", ">pixels", ">mu colour", ">mu size", ">sigma colour",
         ">sigma size", ">a colour", ">a size", ">a colour / a size", ">overlap",

@@ -64,10 +64,6 @@ def find_flip(
         As in :func:`swingby.diffusion.signals.measure`.
     rng : None, int, SeedSequence or Generator
 
-    Returns
-    -------
-    Flip
-
     Raises
     ------
     InvalidInput

@@ -80,10 +80,6 @@ def slow_down(
     floor : float
         Rests up to this are taken for noise.
 
-    Returns
-    -------
-    SlowDown
-
     Raises
     ------
     InvalidInput

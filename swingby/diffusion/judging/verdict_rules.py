@@ -25,10 +25,6 @@ def sign_rule(interval: Interval, sign: int, least: float = 0.0) -> Support:
     sign : int
         Predicted, 1 or -1.
     least : float
-
-    Returns
-    -------
-    Support
     """
     if not interval.known:
         return Support.UNDECIDED
@@ -50,10 +46,6 @@ def value_rule(interval: Interval, predicted: float, reach: float) -> Support:
     interval : Interval
     predicted : float
     reach : float
-
-    Returns
-    -------
-    Support
     """
     if not interval.known or not math.isfinite(predicted) or interval.reach == 0:
         return Support.UNDECIDED

@@ -32,16 +32,7 @@ NEXT_ORDER, LARGEST_OMEGA_OF_BOTH = 2.0, 1e-3
 
 
 def both_law(setting: VectorSetting) -> Law:
-    """Two exponentials for one layer, growth along M (1, 1) for two.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-
-    Returns
-    -------
-    Law
-    """
+    """Two exponentials for one layer, growth along M (1, 1) for two."""
     s, rate = setting.task.s, setting.rate
     form = moments.quadratic_form(setting.task.signal)
     covariance = moments.form_covariances(setting)

@@ -75,25 +75,11 @@ class VectorComparison:
         return self.to_grid().to_html()
 
     def verdicts(self) -> Counter[str]:
-        """How many rows have each verdict.
-
-        Returns
-        -------
-        Counter
-        """
+        """How many rows have each verdict."""
         return Counter(row.verdict for row in self.rows)
 
     def of(self, quantity: str) -> tuple[Row, ...]:
-        """Rows whose quantity begins with a word.
-
-        Parameters
-        ----------
-        quantity : str
-
-        Returns
-        -------
-        tuple of Row
-        """
+        """Rows whose quantity begins with a word."""
         return tuple(row for row in self.rows if row.quantity.startswith(quantity))
 
     def _summary(self) -> str:
@@ -101,12 +87,7 @@ class VectorComparison:
         return ", ".join(f"{found[one]} {one}" for one in (SUPPORTED, NOT_SUPPORTED, UNDECIDED))
 
     def to_grid(self) -> Grid:
-        """A row per prediction.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """A row per prediction."""
         rows = [
             [
                 str(row.run),
@@ -127,23 +108,13 @@ class VectorComparison:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per prediction.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """One row per prediction."""
         import pandas as pd
 
         return pd.DataFrame([asdict(row) for row in self.rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows as JSON can hold them.
-
-        Returns
-        -------
-        dict
-        """
+        """The rows as JSON can hold them."""
         return {"rows": [storable(asdict(row)) for row in self.rows]}
 
     def to_markdown(self) -> str:

@@ -25,14 +25,6 @@ def clusters(setting: VectorSetting) -> tuple[Floats, Floats]:
     """Centre of each point of a step, shape (n, s), and the deviations, shape (s,).
 
     Clusters take turns, so that the times of each are evenly spread, too.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-
-    Returns
-    -------
-    centres, spread : ndarray
     """
     task = setting.task
     centres = np.tile(np.diag(task.test_point), (setting.batch, 1))
@@ -54,10 +46,6 @@ def _one(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
 
 def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Batches of some settings of one kind, one setting after the other.
-
-    Parameters
-    ----------
-    settings : sequence of VectorSetting
 
     Yields
     ------

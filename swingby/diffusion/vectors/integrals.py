@@ -48,16 +48,7 @@ RATIO_DEVIATION = 2 * (1 / _deviation(GAMMA_MIN) - 1 / _deviation(GAMMA_MAX))
 
 
 def gamma_of(t: Floats) -> Floats:
-    """Gamma at times from 0 to 1.
-
-    Parameters
-    ----------
-    t : ndarray
-
-    Returns
-    -------
-    ndarray
-    """
+    """Gamma at times from 0 to 1."""
     return np.asarray(GAMMA_MIN + RANGE * t)
 
 
@@ -93,10 +84,6 @@ def sampler_shortfall(steps: int) -> float:
     ----------
     steps : int
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> [f"{sampler_shortfall(steps):.2g}" for steps in (10, 100, 100_000)]
@@ -112,10 +99,6 @@ def sampler_variance(steps: int) -> float:
     Parameters
     ----------
     steps : int
-
-    Returns
-    -------
-    float
     """
     deviation, kappa, added = sampler_gains(steps)
     variance = 1 + math.exp(GAMMA_MAX)

@@ -66,10 +66,6 @@ def doubt_of(setting: VectorSetting, scatter: Floats) -> str:
     setting : VectorSetting
     scatter : ndarray of shape (s,)
         Four deviations of each half-time, as a part of it.
-
-    Returns
-    -------
-    str
     """
     signal = np.sort(setting.task.signal)
     if not setting.antithetic:
@@ -85,16 +81,7 @@ def doubt_of(setting: VectorSetting, scatter: Floats) -> str:
 
 
 def sim_law(setting: VectorSetting) -> Law:
-    """Half-times as if the condition alone were read.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-
-    Returns
-    -------
-    Law
-    """
+    """Half-times as if the condition alone were read."""
     if setting.denoiser == "mlp":
         nothing = np.full(setting.task.s, np.nan)
         return Law("none", nothing, nothing, nothing, nothing)

@@ -36,17 +36,7 @@ def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Ten
 
 
 def bent(activation: str, x: Tensor) -> Tensor:
-    """The activation of "mlp".
-
-    Parameters
-    ----------
-    activation : {"relu", "gelu"}
-    x : Tensor
-
-    Returns
-    -------
-    Tensor
-    """
+    """The activation of "mlp"."""
     return torch.relu(x) if activation == "relu" else torch.nn.functional.gelu(x)
 
 

@@ -28,10 +28,6 @@ OFFSETS, TIMES = 64, 4096
 def cluster_moments(setting: VectorSetting) -> tuple[Floats, Floats]:
     """Mean and variance of the squared coordinates in each cluster.
 
-    Parameters
-    ----------
-    setting : VectorSetting
-
     Returns
     -------
     mean, variance : ndarray of shape (s, s)
@@ -43,16 +39,7 @@ def cluster_moments(setting: VectorSetting) -> tuple[Floats, Floats]:
 
 
 def schedule_at(t: Floats) -> tuple[Floats, Floats]:
-    """Alpha and sigma at times from 0 to 1.
-
-    Parameters
-    ----------
-    t : ndarray
-
-    Returns
-    -------
-    alpha, sigma : ndarray
-    """
+    """Alpha and sigma at times from 0 to 1."""
     noise = 1 / (1 + np.exp(-integrals.gamma_of(t)))
     return np.sqrt(1 - noise), np.sqrt(noise)
 
@@ -76,10 +63,6 @@ def signal_variances(setting: VectorSetting) -> tuple[Floats, Floats]:
     With pairs of noise, a step multiplies :math:`I - W` with :math:`I - \mathrm{lr}\,S`,
     :math:`S = \frac{15}{n} \sum_i \alpha_i^2 c_i c_i^\top`, of mean
     :math:`\int \alpha^2 d\gamma\; A`.
-
-    Parameters
-    ----------
-    setting : VectorSetting
 
     Returns
     -------
@@ -151,10 +134,6 @@ def _entries(t: Floats) -> tuple[Floats, Floats]:
 
 def form_covariances(setting: VectorSetting) -> Floats:
     """Covariance of M_WW, M_WP and M_PP of a batch, for each concept.
-
-    Parameters
-    ----------
-    setting : VectorSetting
 
     Returns
     -------

@@ -103,10 +103,6 @@ class VectorPrediction:
         ----------
         slow, fast : int
             Concepts, from 0.
-
-        Returns
-        -------
-        ratio, error : float
         """
         times, bars = self.half_times, self.error
         low = (times[slow] - bars[slow]) / (times[fast] + bars[fast])
@@ -140,12 +136,7 @@ class VectorPrediction:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The prediction as plain values, None where it is nan.
-
-        Returns
-        -------
-        dict
-        """
+        """The prediction as plain values, None where it is nan."""
         arrays = {
             name: [float(one) if np.isfinite(one) else None for one in getattr(self, name)]
             for name in ("half_times", "error", "deviation", "rates", "plain")

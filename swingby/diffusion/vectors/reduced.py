@@ -48,10 +48,6 @@ class Course:
     def crossing(self, shift: float = 0.0) -> Floats:
         """Real time at which each F, shifted by so many deviations, first reaches 1/2.
 
-        Parameters
-        ----------
-        shift : float
-
         Returns
         -------
         ndarray of shape (s,)
@@ -84,10 +80,6 @@ def follow(
     start : ndarray of shape (s, 2) or (s, 3)
         (W, P) of one layer, or (u, v_W, v_P) of two.
     sample_steps : int
-
-    Returns
-    -------
-    Course
     """
     advance = _one_layer if start.shape[1] == 2 else _two_layers
     size = start.shape[1]

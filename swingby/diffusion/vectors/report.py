@@ -16,16 +16,7 @@ _MOST_ROWS = 24
 
 
 def run_grid(run: VectorRun) -> Grid:
-    """A table of half-times, descents and losses.
-
-    Parameters
-    ----------
-    run : VectorRun
-
-    Returns
-    -------
-    Grid
-    """
+    """A table of half-times, descents and losses."""
     first = run.settings[0]
     order, descents = run.order(), run.descents()
     rows = []
@@ -55,16 +46,7 @@ def run_grid(run: VectorRun) -> Grid:
 
 
 def run_rows(run: VectorRun) -> Iterator[dict[str, Any]]:
-    """One row of plain values per run and concept.
-
-    Parameters
-    ----------
-    run : VectorRun
-
-    Yields
-    ------
-    dict
-    """
+    """One row of plain values per run and concept."""
     descents = run.descents()
     for place, setting in enumerate(run.settings):
         for concept in range(setting.task.s):
@@ -83,16 +65,7 @@ def run_rows(run: VectorRun) -> Iterator[dict[str, Any]]:
 
 
 def storable(row: dict[str, Any]) -> dict[str, Any]:
-    """The row as JSON can hold it, which has neither nan nor infinity.
-
-    Parameters
-    ----------
-    row : dict
-
-    Returns
-    -------
-    dict
-    """
+    """The row as JSON can hold it, which has neither nan nor infinity."""
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in row.items()

@@ -148,10 +148,6 @@ class VectorRun:
     def descents(self, least: float = TURN) -> NDArray[np.int64]:
         """How often the test loss of each fell by a part of its start; -1 where it ran away.
 
-        Parameters
-        ----------
-        least : number
-
         Returns
         -------
         ndarray of int, shape (r,)
@@ -174,22 +170,13 @@ class VectorRun:
         seed : int
         steps : int, optional
             Of the sampler; those of the setting by default.
-
-        Returns
-        -------
-        Sampled
         """
         from swingby.diffusion.vectors.sampling import sampled
 
         return sampled(self, step, n, seed, steps)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per run and concept.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """One row per run and concept."""
         import pandas as pd
 
         from swingby.diffusion.vectors.report import run_rows
@@ -197,12 +184,7 @@ class VectorRun:
         return pd.DataFrame(list(run_rows(self)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows of :meth:`to_frame` as JSON can hold them.
-
-        Returns
-        -------
-        dict
-        """
+        """The rows of :meth:`to_frame` as JSON can hold them."""
         from swingby.diffusion.vectors.report import run_rows, storable
 
         return {"rows": [storable(row) for row in run_rows(self)]}
@@ -236,10 +218,6 @@ def falls(loss: Floats, part: float = TURN) -> int:
     ----------
     loss : ndarray of shape (n,)
     part : float
-
-    Returns
-    -------
-    int
     """
     swing = part * float(loss[0])
     return descents(turning_points(loss, swing), swing)

@@ -52,10 +52,6 @@ def sampled(run: VectorRun, step: int, n: int, seed: int, steps: int | None) -> 
     run : VectorRun
     step, n, seed : int
     steps : int or None
-
-    Returns
-    -------
-    Sampled
     """
     first = run.settings[0]
     place = numbers.whole(step, "step", 0, most=first.steps)

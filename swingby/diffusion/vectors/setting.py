@@ -186,10 +186,6 @@ class VectorSetting:
 def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
     """The weights that a setting starts from.
 
-    Parameters
-    ----------
-    setting : VectorSetting
-
     Returns
     -------
     tuple of ndarray
@@ -216,14 +212,6 @@ def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
 
 def require_settings(settings: object) -> tuple[VectorSetting, ...]:
     """One setting or several as a tuple.
-
-    Parameters
-    ----------
-    settings : VectorSetting or sequence of VectorSetting
-
-    Returns
-    -------
-    tuple of VectorSetting
 
     Raises
     ------

@@ -21,26 +21,13 @@ MOST_NUMBERS = 200_000_000
 
 
 def schedule_of(setting: VectorSetting) -> vdm.LinearSchedule:
-    """The fixed schedule in the precision of a setting.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-
-    Returns
-    -------
-    LinearSchedule
-    """
+    """The fixed schedule in the precision of a setting."""
     fixed = vdm.LinearSchedule(integrals.GAMMA_MIN, integrals.GAMMA_MAX, learned=False)
     return fixed.to(getattr(torch, setting.precision))
 
 
 def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
     """Initial weights of settings of one kind.
-
-    Parameters
-    ----------
-    settings : sequence of VectorSetting
 
     Returns
     -------

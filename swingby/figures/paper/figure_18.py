@@ -44,10 +44,6 @@ def bend(data: Data, concept: int) -> Bend:
     data : mapping
     concept : int
         From 1.
-
-    Returns
-    -------
-    Bend
     """
     plane = sorted(k - 1 for k in data["order"][:2])
     size = float(data["test_point"][concept - 1])

@@ -84,12 +84,7 @@ class Agreement:
         return wilson(self.agreed, self.decided)
 
     def lines(self) -> list[str]:
-        """The counts as sentences.
-
-        Returns
-        -------
-        list of str
-        """
+        """The counts as sentences."""
         low, high = self.interval
         text = (
             f"predicted as observed: {self.agreed} of {self.decided} decided points"
@@ -103,16 +98,7 @@ class Agreement:
         return [text, f"not counted: {rest}"] if rest else [text]
 
     def to_grid(self, title: str = "Predicted against observed") -> Grid:
-        """The confusion matrix: predicted labels down, observed labels across.
-
-        Parameters
-        ----------
-        title : str
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """The confusion matrix: predicted labels down, observed labels across."""
         names = [*map(str, Label)]
         names += sorted({name for pair in self.counts for name in pair} - set(names))
         across = [one for one in names if any(seen == one for _, seen in self.counts)]

@@ -60,10 +60,6 @@ def known(name: Any, argument: str, varying: list[str]) -> Quantity:
     varying : list of str
         Names that the error offers.
 
-    Returns
-    -------
-    Quantity
-
     Raises
     ------
     InvalidInput
@@ -118,10 +114,6 @@ def column(table: Table, one: Quantity, chosen: NDArray[np.bool_]) -> Column:
     table : Table
     one : Quantity
     chosen : ndarray of shape (n,)
-
-    Returns
-    -------
-    Column
     """
     codes = table.codes[one.part]
     read = {code: one.read(table.values[one.part][code]) for code in np.unique(codes[chosen])}
@@ -219,11 +211,6 @@ def chosen_names(
 def spacing(one: Quantity, grid: SweepGrid | None) -> str | None:
     """How the values of a quantity were drawn.
 
-    Parameters
-    ----------
-    one : Quantity
-    grid : SweepGrid or None
-
     Returns
     -------
     {"linear", "log"} or None
@@ -240,15 +227,6 @@ def spacing(one: Quantity, grid: SweepGrid | None) -> str | None:
 
 
 def exact(values: list[Value]) -> list[Fraction] | None:
-    """Values as numbers; None where some are names.
-
-    Parameters
-    ----------
-    values : list of Fraction or str
-
-    Returns
-    -------
-    list of Fraction or None
-    """
+    """Values as numbers; None where some are names."""
     found = [value for value in values if isinstance(value, Fraction)]
     return found if len(found) == len(values) and found else None

@@ -50,10 +50,6 @@ def phase_diagram(
     result, x, y, where, bins
         See :meth:`swingby.sweeping.result.SweepResult.phase_diagram`.
 
-    Returns
-    -------
-    PhaseDiagram
-
     Raises
     ------
     InvalidInput

@@ -82,10 +82,6 @@ class Cells:
         ----------
         which : {"predicted", "observed"}
         label : str
-
-        Returns
-        -------
-        ndarray
         """
         counts = self.predicted if which == "predicted" else self.observed
         return _over(counts[..., self.labels.index(label)], self.done)
@@ -120,10 +116,6 @@ def gather(table: Table, chosen: Booleans, cell: Whole, shape: tuple[int, ...]) 
         Number of the pixel of every row, in C order.
     shape : tuple of int
         Of the diagram.
-
-    Returns
-    -------
-    Cells
     """
     number = int(np.prod(shape))
     kinds = len(table.labels)

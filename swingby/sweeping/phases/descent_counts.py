@@ -49,10 +49,6 @@ class DescentCounts:
     def share(self, dimension: int, descents: int) -> tuple[float, float]:
         """Shares of the points of one dimension with so many descents.
 
-        Parameters
-        ----------
-        dimension, descents : int
-
         Returns
         -------
         predicted, observed : float
@@ -66,12 +62,7 @@ class DescentCounts:
         return said / total, seen / total
 
     def to_grid(self) -> Grid:
-        """The shares as a table, one row per dimension.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """The shares as a table, one row per dimension."""
         dimensions = sorted({d for d, _, _ in self.counts})
         numbers = sorted({min(seen, MOST) for _, _, seen in self.counts})
         numbers = sorted({*numbers, *(min(p, MOST) for _, p, _ in self.counts if p is not None)})
@@ -108,10 +99,6 @@ def descent_counts(result: SweepResult) -> DescentCounts:
     ----------
     result : SweepResult
         All its store, whatever its grid.
-
-    Returns
-    -------
-    DescentCounts
 
     Examples
     --------

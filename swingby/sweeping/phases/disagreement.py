@@ -70,10 +70,6 @@ class Disagreement:
         ----------
         row : Kept
             Measured.
-
-        Returns
-        -------
-        Disagreement
         """
         results = row.results or {}
         times = {

@@ -34,10 +34,6 @@ FIELDS = (
 def disagreement_grid(found: Disagreements) -> Grid:
     """The table of disagreements.
 
-    Parameters
-    ----------
-    found : Disagreements
-
     Returns
     -------
     swingby.verify.grid.Grid
@@ -79,14 +75,6 @@ def _number(value: float) -> str:
 
 def point_text(point: Point) -> str:
     """A point in one line, exactly.
-
-    Parameters
-    ----------
-    point : Point
-
-    Returns
-    -------
-    str
 
     Examples
     --------

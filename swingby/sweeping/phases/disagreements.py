@@ -165,10 +165,6 @@ def disagreements(
     result, limit, where
         See :meth:`swingby.sweeping.result.SweepResult.disagreements`.
 
-    Returns
-    -------
-    Disagreements
-
     Raises
     ------
     InvalidInput

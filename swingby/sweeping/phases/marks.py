@@ -90,10 +90,6 @@ def runs(here: Booleans) -> list[tuple[int, int, int]]:
     Parameters
     ----------
     here : ndarray of shape (rows, columns)
-
-    Returns
-    -------
-    list of (row, first column, column after the last)
     """
     padded = np.pad(here.astype(np.int8), ((0, 0), (1, 1)))
     turns = np.diff(padded, axis=1)

@@ -156,17 +156,7 @@ def _all_values(diagram: PhaseDiagram, name: str) -> Floats:
 
 
 def scale_of(kind: str, values: Floats) -> tuple[Any, Any, str]:
-    """Colours of a kind of number: their norm, ticks, and ends.
-
-    Parameters
-    ----------
-    kind : {"share", "margin", "count"}
-    values : ndarray
-
-    Returns
-    -------
-    tuple
-    """
+    """Colours of a kind of number: their norm, ticks, and ends."""
     from matplotlib.colors import LogNorm, Normalize
 
     if kind == "share":

@@ -33,10 +33,6 @@ def phase_figure(diagram: PhaseDiagram, panels: Sequence[str] | None = None) -> 
     panels : sequence of str, optional
         Of :data:`PANELS`. Default: see :func:`default_panels`.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-
     Raises
     ------
     InvalidInput
@@ -70,10 +66,6 @@ def phase_figure(diagram: PhaseDiagram, panels: Sequence[str] | None = None) -> 
 
 def default_panels(diagram: PhaseDiagram) -> tuple[str, ...]:
     """Panels that the rows have numbers for.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
 
     Returns
     -------

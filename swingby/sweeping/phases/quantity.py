@@ -71,10 +71,6 @@ class Quantity:
 def quantity(name: str) -> Quantity | None:
     """The quantity of a name.
 
-    Parameters
-    ----------
-    name : str
-
     Returns
     -------
     Quantity or None
@@ -123,16 +119,7 @@ def _vector_text(vector: tuple[Fraction, ...] | None) -> str | None:
 
 
 def value_text(value: Value) -> str:
-    """A value as the one exact text that stands for it.
-
-    Parameters
-    ----------
-    value : Fraction or str
-
-    Returns
-    -------
-    str
-    """
+    """A value as the one exact text that stands for it."""
     if isinstance(value, str):
         return value
     try:
@@ -149,10 +136,6 @@ def asked_value(name: str, value: Any) -> Value:
     name : str
         Of the quantity.
     value : number, str, or sequence of numbers
-
-    Returns
-    -------
-    Fraction or str
 
     Raises
     ------

@@ -18,16 +18,7 @@ _PLURAL = {"seed": "seeds", "signal": "tasks", "steps": "numbers of steps", "dyn
 
 
 def diagram_grid(diagram: PhaseDiagram) -> Grid:
-    """A diagram as a table: predicted labels down, observed labels across.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
-
-    Returns
-    -------
-    swingby.verify.grid.Grid
-    """
+    """A diagram as a table: predicted labels down, observed labels across."""
     from swingby.verify.grid import Grid
 
     counts = diagram.agreement.to_grid()
@@ -66,10 +57,6 @@ def pooled_text(pooled: dict[str, int], symbols: dict[str, str] | None = None) -
     symbols : dict from str to str, optional
         In place of the names.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> pooled_text({"eta": 2, "seed": 10})
@@ -81,10 +68,6 @@ def pooled_text(pooled: dict[str, int], symbols: dict[str, str] | None = None) -
 
 def caption(diagram: PhaseDiagram) -> str:
     """What is fixed and what is pooled, in one line with the symbols of the paper.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
 
     Returns
     -------

@@ -59,16 +59,7 @@ def mixed(color: str, keep: Any) -> Any:
 
 
 def lightness(color: str) -> float:
-    """How light a colour prints in grey, from 0 to 1 (Rec. 601).
-
-    Parameters
-    ----------
-    color : str
-
-    Returns
-    -------
-    float
-    """
+    """How light a colour prints in grey, from 0 to 1 (Rec. 601)."""
     red, green, blue = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue
 
@@ -93,28 +84,10 @@ OTHER = Style("#B0A080", "++", "#605030", "*")
 
 
 def style_of(label: str) -> Style:
-    """How a label looks.
-
-    Parameters
-    ----------
-    label : str
-
-    Returns
-    -------
-    Style
-    """
+    """How a label looks."""
     return STYLES.get(label, OTHER)
 
 
 def words(label: str) -> str:
-    """A label as a reader says it.
-
-    Parameters
-    ----------
-    label : str
-
-    Returns
-    -------
-    str
-    """
+    """A label as a reader says it."""
     return label.replace("_", " ")

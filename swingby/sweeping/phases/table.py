@@ -88,10 +88,6 @@ class Table:
 def read_table(result: SweepResult) -> Table:
     """The points of a result: of its grid, also the missing ones, or all of its store.
 
-    Parameters
-    ----------
-    result : SweepResult
-
     Returns
     -------
     Table
@@ -108,10 +104,6 @@ def read_table(result: SweepResult) -> Table:
 
 def design(result: SweepResult) -> SweepGrid | None:
     """The grid of a result, or the one that its store was last swept with.
-
-    Parameters
-    ----------
-    result : SweepResult
 
     Returns
     -------
@@ -134,10 +126,6 @@ def tabulate(points: Iterable[tuple[Point, tuple[Any, ...] | None]]) -> Table:
     ----------
     points : iterable of (Point, tuple or None)
         With what :data:`FOUND` says of them; None for a missing point.
-
-    Returns
-    -------
-    Table
     """
     known: dict[str, dict[Any, int]] = {name: {} for name in PARTS}
     codes = {name: array("i") for name in PARTS}
@@ -207,10 +195,6 @@ def batches(result: SweepResult, store: Store) -> Iterator[tuple[list[Point], li
     result : SweepResult
         With a grid.
     store : Store
-
-    Yields
-    ------
-    tuple
     """
     points: list[Point] = []
     for point in () if result.grid is None else result.grid.points():

@@ -63,10 +63,6 @@ def apart(
     across : bool
         Whether texts stand side by side.
 
-    Returns
-    -------
-    list of (place, text)
-
     Examples
     --------
     >>> apart([(0, "0.01"), (0.5, "0.03"), (5, "0.1")], 10, across=True)

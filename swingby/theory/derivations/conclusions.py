@@ -207,12 +207,7 @@ class LossOrder(Algebra):
 
 @dataclass(frozen=True)
 class Both(Algebra):
-    """Several conclusions in one display.
-
-    Parameters
-    ----------
-    parts : tuple of conclusions
-    """
+    """Several conclusions in one display."""
 
     parts: tuple[Any, ...]
 
@@ -224,32 +219,14 @@ class Both(Algebra):
 
 
 def to_text(conclusion: Any) -> str:
-    """An algebraic conclusion as plain text.
-
-    Parameters
-    ----------
-    conclusion : MatrixIdentity, MeanIdentity or Algebra
-
-    Returns
-    -------
-    str
-    """
+    """An algebraic conclusion as plain text."""
     if isinstance(conclusion, Algebra):
         return conclusion.to_text()
     return _identity(conclusion, latex=False)
 
 
 def to_latex(conclusion: Any) -> str:
-    """An algebraic conclusion as LaTeX, without delimiters.
-
-    Parameters
-    ----------
-    conclusion : MatrixIdentity, MeanIdentity or Algebra
-
-    Returns
-    -------
-    str
-    """
+    """An algebraic conclusion as LaTeX, without delimiters."""
     if isinstance(conclusion, Algebra):
         return conclusion.to_latex()
     return _identity(conclusion, latex=True)
@@ -263,16 +240,7 @@ def _identity(conclusion: Any, latex: bool) -> str:
 
 
 def key(part: Any) -> str:
-    """A key of the content: equal for equal statements, the same in every process.
-
-    Parameters
-    ----------
-    part : MatrixIdentity, MeanIdentity, Algebra, or a field of one
-
-    Returns
-    -------
-    str
-    """
+    """A key of the content: equal for equal statements, the same in every process."""
     if isinstance(part, sympy.Basic):
         return str(sympy.srepr(part))
     if isinstance(part, tuple):

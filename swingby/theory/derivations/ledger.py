@@ -123,10 +123,6 @@ class Place(NamedTuple):
 def order_key(id: str) -> Place | None:
     """Place of an id in the text.
 
-    Parameters
-    ----------
-    id : str
-
     Returns
     -------
     Place or None
@@ -162,10 +158,6 @@ def _end_of_proof(name: str) -> Place:
 def part_of(place: Place) -> str:
     """Part of the text that a place belongs to: a section, or a lemma with its proof.
 
-    Parameters
-    ----------
-    place : Place
-
     Returns
     -------
     str
@@ -186,14 +178,6 @@ def part_of(place: Place) -> str:
 
 def in_order(modules: Sequence[Sequence[Claim]]) -> tuple[tuple[Place, Claim], ...]:
     """Claims of several modules in the order of the text, with their places.
-
-    Parameters
-    ----------
-    modules : sequence of sequences of Claim
-
-    Returns
-    -------
-    tuple of (Place, Claim)
 
     Raises
     ------
@@ -223,22 +207,12 @@ def _beside_its_lemma(id: str, before: Place) -> Place:
 
 
 def placed_claims() -> tuple[tuple[Place, Claim], ...]:
-    """Every claim with its place, in the order of the text.
-
-    Returns
-    -------
-    tuple of (Place, Claim)
-    """
+    """Every claim with its place, in the order of the text."""
     return in_order([module.CLAIMS for module in _MODULES])
 
 
 def claims() -> tuple[Claim, ...]:
-    """Every claim in the order of the text.
-
-    Returns
-    -------
-    tuple of Claim
-    """
+    """Every claim in the order of the text."""
     return tuple(claim for _, claim in placed_claims())
 
 
@@ -250,10 +224,6 @@ def by_id(text: str) -> Claim:
     text : str
         ``"D.61"``, ``"(d.61)"``, ``"Lemma D.3"``, ``"before D.29"``. ``"D.4"`` is the display,
         ``"Assumption D.4"`` the assumption.
-
-    Returns
-    -------
-    Claim
 
     Raises
     ------

@@ -14,11 +14,6 @@ _SHORT = {"cor": "corollary ", "ass": "assumption ", "def": "definition "}
 def find(text: str, ids: Sequence[str]) -> str:
     """The id that is meant, among some.
 
-    Parameters
-    ----------
-    text : str
-    ids : sequence of str
-
     Returns
     -------
     str

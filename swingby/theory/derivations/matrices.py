@@ -135,14 +135,6 @@ delta = sympy.KroneckerDelta
 def transpose(expression: Any) -> Any:
     """The transpose of a polynomial in matrices.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-
-    Returns
-    -------
-    sympy.Expr
-
     Examples
     --------
     >>> transpose(A * U)
@@ -171,10 +163,6 @@ def substitute(expression: Any, where: tuple[tuple[Any, Any], ...]) -> Any:
     expression : sympy.Expr
     where : tuple of (symbol, expression)
 
-    Returns
-    -------
-    sympy.Expr
-
     Examples
     --------
     >>> substitute(W * A, ((W, U * Ut),))
@@ -190,14 +178,5 @@ def substitute(expression: Any, where: tuple[tuple[Any, Any], ...]) -> Any:
 
 
 def cited(*claims: Claim) -> tuple[Given, ...]:
-    """Earlier lines as hypotheses of a later one.
-
-    Parameters
-    ----------
-    *claims : Claim
-
-    Returns
-    -------
-    tuple of Given
-    """
+    """Earlier lines as hypotheses of a later one."""
     return tuple(Given(claim.conclusion, claim.id) for claim in claims)

@@ -26,15 +26,6 @@ _SUM, _PRODUCT, _POWER = range(3)
 def show(expression: Any, latex: bool = False) -> str:
     """A formula in the letters of :mod:`swingby.theory.derivations.matrices`.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-    latex : bool
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from swingby.theory.derivations.matrices import A, I, W
@@ -166,17 +157,7 @@ def _operator(expression: Any, latex: bool, level: int) -> str:
 
 
 def equation(left: Any, right: Any, latex: bool = False, trace: bool = False) -> str:
-    """Two sides of an identity, inside a trace where asked.
-
-    Parameters
-    ----------
-    left, right : sympy.Expr
-    latex, trace : bool
-
-    Returns
-    -------
-    str
-    """
+    """Two sides of an identity, inside a trace where asked."""
     return " = ".join(_side(side, latex, trace) for side in (left, right))
 
 

@@ -59,10 +59,6 @@ def with_squared_P(claim: Claim) -> Claim:
     ----------
     claim : Claim
         With relations of numbers as hypotheses and conclusion.
-
-    Returns
-    -------
-    Claim
     """
     return replace(
         claim,

@@ -11,6 +11,15 @@ from typing import Any
 import numpy as np
 
 
+def like(x: Any, constant: Any) -> Any:
+    """An array of NumPy as one of the library of x."""
+    if isinstance(x, np.ndarray):
+        return constant
+    import torch
+
+    return torch.as_tensor(constant)
+
+
 def dot(P: Any, Q: Any) -> Any:
     """Matrix product in every lane."""
     return (Q.swapaxes(0, 2) @ P.swapaxes(0, 2)).swapaxes(0, 2)

@@ -225,6 +225,14 @@ def _from_text(module: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 _walk = _from_text(walk, ("advance",))
 _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin_lane"]
+_follow_map = _walk["follow_map"]
+
+
+@compiled
+def follow_all(walk: Walk) -> None:
+    """What (D.2) does in every lane."""
+    for lane in range(walk.numbers.shape[1]):
+        _follow_map(walk, lane)
 
 
 @compiled

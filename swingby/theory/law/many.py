@@ -9,7 +9,7 @@ import numpy as np
 from swingby.theory.law.modified import ORDERS
 from swingby.theory.law.pivots import MANY_ROUNDINGS, Start, Starts, closed_law, lanes_of
 from swingby.theory.law.stages import TOLERANCE, given_of
-from swingby.theory.law.verdict import TOLERANCES, End, Given, Verdict, decide, shares
+from swingby.theory.law.verdict import TOLERANCES, End, Given, Verdict, decide, settle, shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,7 @@ class _Scaled(NamedTuple):
 
     matrix: Floats
     log_scale: float
+    factor: None = None
 
 
 def stage_laws(
@@ -47,7 +48,7 @@ def stage_laws(
 
 def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Floats]:
     # numba takes 0.4 s to import, so only a call pays for it.
-    from swingby.theory.law.lanes import walk_all
+    from swingby.theory.law.lanes import follow_all, walk_all
 
     ends = []
     for order in ORDERS[dynamics]:
@@ -56,7 +57,9 @@ def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Float
         walk_all(walk, dynamics, order)
         ends.append(End.of(walk, given.eta))
     verdict = decide(given, ends[0], ends[-1], TOLERANCE, TOLERANCES, dynamics)
-    return verdict, shares(given, ends[0])
+    if dynamics == "euler":
+        verdict = settle(given, starts, verdict, TOLERANCE, follow_all)
+    return verdict, shares(given, verdict)
 
 
 def _closed(given: Given, dynamics: str) -> tuple[Verdict, Floats]:

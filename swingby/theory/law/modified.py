@@ -42,7 +42,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.theory.growth import growth_rates
-from swingby.theory.law.arrays import dot, dot_turned, symmetric
+from swingby.theory.law.arrays import dot, dot_turned, like, symmetric
 
 #: The dynamics by number, as compiled code knows them.
 EULER, GD, FLOW = 0, 1, 2
@@ -72,15 +72,15 @@ class Flow(NamedTuple):
 
 def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
     """Constants of the field for signals (d, n) and steps h (n,), to the orders (n,) in h."""
-    d, n = signal.shape
-    h = np.zeros(n) if dynamics == "flow" else h
-    first, second, third, fourth = (np.where(order >= k, h**k, 0.0) for k in (1, 2, 3, 4))
-    unit = np.broadcast_to(np.eye(d)[:, :, None], (d, d, n))
+    d, everywhere = len(signal), like(signal, np.ones((len(signal), len(signal), 1)))
+    h = 0.0 * h if dynamics == "flow" else h
+    first, second, third, fourth = (_where(order >= k, h**k) for k in (1, 2, 3, 4))
+    unit = like(signal, np.eye(d)[:, :, None])
     total = signal[:, None, :] + signal[None, :, :]
-    single, pairs = signal * unit, np.zeros((d, d, n))
-    linear, exact = np.zeros((d, d, n)), total
+    single, exact = signal * unit, total
+    linear = pairs = 0.0 * total
     if dynamics != "flow":
-        exact = growth_rates(signal.T, h, dynamics).transpose(1, 2, 0) / h
+        exact = growth_rates(signal.swapaxes(0, 1), h, dynamics).swapaxes(0, 2) / h
     half = exact * unit / 2
     if dynamics == "gd":
         linear = half - single * _series(single, first, second, third, fourth)
@@ -99,12 +99,19 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
         drive=single,
         linear=linear,
         mixed=pairs,
-        first=np.broadcast_to(first / 2, (d, d, n)) * 1.0,
-        second=np.broadcast_to(second, (d, d, n)) * 1.0,
-        third=np.broadcast_to(third, (d, d, n)) * 1.0,
-        fourth=np.broadcast_to(fourth, (d, d, n)) * 1.0,
-        strict=np.broadcast_to(np.tri(d, k=-1)[:, :, None], (d, d, n)) * 1.0,
+        first=first / 2 * everywhere,
+        second=second * everywhere,
+        third=third * everywhere,
+        fourth=fourth * everywhere,
+        strict=like(signal, np.tri(d, k=-1)[:, :, None]) * (everywhere + 0.0 * h),
     )
+
+
+def _where(kept: Any, values: Any) -> Any:
+    """The values where they are kept, and 0 elsewhere."""
+    if isinstance(values, np.ndarray):
+        return np.where(kept, values, 0.0)
+    return values * like(values, kept * 1.0)
 
 
 def _series(rate: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:

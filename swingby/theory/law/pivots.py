@@ -44,6 +44,7 @@ from swingby.theory.law.walk import (
     Walk,
     begin_lane,
 )
+from swingby.theory.numbers import log_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,12 +61,12 @@ LEAST_ALLOWED, LARGEST_ALLOWED = 1e-11, 1e-5
 _NEGLIGIBLE = -45.0
 
 
-def exact_pivots(matrix: Floats) -> list[Fraction]:
+def exact_pivots(matrix: NDArray[Any]) -> list[Fraction]:
     """Pivots of LDL^T in the given order, exactly; a pivot of at most 0 is not eliminated."""
     return _exact_factors(matrix)[0]
 
 
-def _exact_factors(matrix: Floats) -> tuple[list[Fraction], list[list[Fraction]]]:
+def _exact_factors(matrix: NDArray[Any]) -> tuple[list[Fraction], list[list[Fraction]]]:
     """The same with the columns of L."""
     rest = [[Fraction(entry) for entry in row] for row in matrix.tolist()]
     pivots: list[Fraction] = []
@@ -91,7 +92,8 @@ class Start:
     signal, levels : ndarray of shape (d,)
         By concept: a, and w_kk(0).
     matrix : ndarray of shape (d, d)
-        By concept: W(0) up to a positive factor.
+        By concept: W(0) over its scale.
+    log_scale : float
     order : ndarray of int, shape (d,)
         Concepts by descending a, those without a positive pivot last.
     sign, log_pivots, roundings : ndarray of shape (d,)
@@ -111,6 +113,7 @@ class Start:
     signal: Floats
     levels: Floats
     matrix: Floats
+    log_scale: float
     order: NDArray[np.int64]
     sign: Floats
     log_pivots: Floats
@@ -132,7 +135,11 @@ class Start:
         if largest > _NEGLIGIBLE:
             eigenvalue = float(np.linalg.eigvalsh(matrix)[-1]) * scale
         steps = 0
-        found = _eliminate(matrix, signal)
+        found = (
+            _eliminate(matrix, signal)
+            if initial.factor is None
+            else _orthogonalize(initial.factor, initial, signal)
+        )
         # A zero pivot under euler: the first steps decide what becomes of it.
         while dynamics == "euler" and (found[1] == 0).any() and steps < len(signal):
             matrix, steps = _mapped(matrix, signal, eta, scale), steps + 1
@@ -149,6 +156,7 @@ class Start:
             signal=signal,
             levels=levels,
             matrix=initial.matrix,
+            log_scale=log_scale,
             order=order,
             sign=sign,
             log_pivots=logs + log_scale,
@@ -158,44 +166,6 @@ class Start:
             unresolved=unresolved,
             eigenvalue=eigenvalue,
             steps=steps,
-        )
-
-    @classmethod
-    def of_factor(cls, signal: Floats, U: Floats, log_scale: float) -> Start:
-        """The same from U(0): QR keeps the pivots that W(0) in floats has lost."""
-        d = len(signal)
-        order = np.argsort(-signal, kind="stable")
-        size = np.sqrt((U * U).sum(axis=1))
-        rows = (U / np.where(size > 0, size, 1.0)[:, None])[order]
-        R = np.zeros((d, d))
-        made = np.linalg.qr(rows.T, mode="r")
-        R[: len(made)] = made
-        pivots = np.diag(R)
-        with np.errstate(all="ignore"):
-            roundings = np.minimum(1 / np.abs(pivots), 1e300)
-            sign = (roundings < 1e14).astype(float)
-            logs = 2 * np.log(np.abs(pivots)) + 2 * np.log(size[order])
-            sizes = np.where(sign > 0, logs, 2 * np.log(np.maximum(size[order], 1e-150)))
-            lower = R.T / np.where(sign > 0, pivots, 1.0) * size[order][:, None] / size[order]
-            half = np.clip((sizes - sizes[:, None]) / 2, -700, 700)
-            V = np.tril(np.nan_to_num(lower), -1) * np.exp(half) * (sign > 0)
-        last = np.argsort(sign <= 0, kind="stable")
-        if (last != np.arange(d)).any():
-            return cls.of(signal, Initial(U @ U.T, Fraction(1)), 0.0, "gd")
-        scale = math.exp(min(2 * log_scale, 700.0))
-        return cls(
-            signal=signal,
-            levels=size**2 * scale,
-            matrix=U @ U.T,
-            order=order,
-            sign=sign,
-            log_pivots=logs + 2 * log_scale,
-            roundings=roundings,
-            factors=V + np.eye(d),
-            log_sizes=sizes + 2 * log_scale,
-            unresolved=np.zeros(d, dtype=bool),
-            eigenvalue=float(np.linalg.norm(U, 2) ** 2) * scale,
-            steps=0,
         )
 
     def by_concept(self, values: Any) -> Any:
@@ -227,8 +197,6 @@ def _eliminate(matrix: Floats, signal: Floats) -> tuple[Any, ...]:
             places = [*first, k]
             exact = exact_pivots(matrix[np.ix_(places, places)])[-1]
             if exact:
-                from swingby.theory.numbers import log_of
-
                 log, pivot = log_of(abs(exact)), math.copysign(abs(pivot), exact)
             else:
                 pivot = 0.0
@@ -250,6 +218,49 @@ def _eliminate(matrix: Floats, signal: Floats) -> tuple[Any, ...]:
             sign[k], logs[k] = 0.0, -np.inf
     order = np.array(first + waiting, dtype=np.int64)
     lower = (lower * size[:, None] / size)[np.ix_(order, order)]
+    return order, sign[order], logs[order], roundings[order], lower, unresolved
+
+
+def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> tuple[Any, ...]:
+    """The same from U(0), by QR of its rows: a pivot is the square of a distance, not a difference.
+
+    Gram-Schmidt, twice each, so that a row without a distance of its own can come last. A distance
+    is as uncertain as the rows that it is made of: the row sums of R^-T.
+    """
+    d, m = U.shape
+    size = np.linalg.norm(U, axis=1)
+    size = np.where(size > 0, size, 1.0)
+    rows = U / size[:, None]
+    Q, made, lengths = np.zeros((0, m)), np.zeros((0, d)), np.zeros(0)
+    sign, logs = np.zeros(d), np.full(d, -np.inf)
+    roundings, unresolved = np.full(d, np.inf), np.zeros(d, dtype=bool)
+    first: list[int] = []
+    ranked = [int(k) for k in np.argsort(-signal, kind="stable")]
+    for k in ranked:
+        if len(first) == m:
+            break
+        rest, by = rows[k], np.eye(d)[k]
+        for _ in range(2):
+            shadow = Q @ rest
+            rest, by = rest - shadow @ Q, by - shadow @ made
+        length = float(np.linalg.norm(rest))
+        if length:
+            roundings[k] = 2 * np.abs(by).sum() / length
+            logs[k] = 2 * math.log(length) + 2 * math.log(size[k])
+        if roundings[k] > MANY_ROUNDINGS:
+            places = [*first, k]
+            exact = exact_pivots(initial.exact[np.ix_(places, places)])[-1]
+            unresolved[k] = exact > 0 and roundings[k] > MOST_ROUNDING
+            logs[k] = log_of(exact) if exact else -math.inf
+        sign[k] = logs[k] > -math.inf and not unresolved[k]
+        if sign[k]:
+            first.append(k)
+            Q, made = np.vstack([Q, rest / length]), np.vstack([made, by / length])
+            lengths = np.append(lengths, length)
+    order = np.array(first + [k for k in ranked if k not in first], dtype=np.int64)
+    lower = np.zeros((d, d))
+    lower[:, : len(first)] = rows[order] @ Q.T / lengths
+    lower *= size[order, None] / size[order]
     return order, sign[order], logs[order], roundings[order], lower, unresolved
 
 
@@ -349,7 +360,7 @@ def begin(
     orders: tuple[int, ...],
     share: float,
     *,
-    whole: bool = False,
+    whole: float = 0.0,
 ) -> Walk:
     """Lanes for one instance, one for each order in the step size, at their first state."""
     n, kind = len(orders), KIND[dynamics]

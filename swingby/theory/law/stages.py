@@ -19,7 +19,7 @@ import numpy as np
 from swingby.theory.initial import Initial
 from swingby.theory.law.curve import Curve, trace
 from swingby.theory.law.modified import KIND, ORDERS
-from swingby.theory.law.pivots import Start, begin
+from swingby.theory.law.pivots import Start, Starts, begin
 from swingby.theory.law.verdict import (
     DRIFTS,
     LARGEST_STEP,
@@ -31,6 +31,8 @@ from swingby.theory.law.verdict import (
     Given,
     Verdict,
     decide,
+    follow_all,
+    settle,
     shares,
 )
 from swingby.theory.law.walk import Walk, advance
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     Booleans = NDArray[np.bool_]
 
 #: Tolerance of the integration, as a share of what a concept grows by in half a step.
-TOLERANCE = 1e-4
+TOLERANCE = 4e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ class Stages:
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
         order = ORDERS[self.dynamics][0]
-        walk = begin(self.start, self.eta, self.dynamics, (order,), TOLERANCE, whole=True)
+        walk = begin(self.start, self.eta, self.dynamics, (order,), TOLERANCE, whole=math.inf)
         return trace(walk, KIND[self.dynamics])
 
     def evaluate(self, t: Floats) -> Floats:
@@ -155,15 +157,11 @@ def walked(start: Start, eta: float, dynamics: str) -> Walk:
 
 def given_of(start: Start, eta: float) -> Given:
     """One instance, as it is judged."""
-    first = start.order[0]
-    log_scale = start.by_concept(start.log_pivots)[first] - math.log(
-        abs(start.matrix[first, first])
-    )
     parts = (
         start.signal,
         start.levels,
         start.matrix,
-        log_scale,
+        start.log_scale,
         start.by_concept(start.sign),
         start.by_concept(start.roundings),
         start.unresolved,
@@ -178,6 +176,8 @@ def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) ->
     given = given_of(start, eta)
     end, late = (End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None)))
     verdict = decide(given, end, late, TOLERANCE, TOLERANCES, dynamics)
+    if dynamics == "euler":
+        verdict = settle(given, Starts.of(start), verdict, TOLERANCE, follow_all)
     return Stages(
         task=task,
         dynamics=dynamics,
@@ -188,7 +188,7 @@ def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) ->
         undecided=verdict.undecided[0],
         blow_up=float(verdict.blow_up[0]),
         blow_up_error=float(verdict.blow_up_error[0]),
-        share=shares(given, end)[0],
+        share=shares(given, verdict)[0],
         warnings=_warnings(start, verdict),
         start=start,
     )

@@ -26,20 +26,18 @@ TERMS = ("first", "second", "third", "fourth")
 ARGUMENTS = ("u", "z", "V", "free", *Flow._fields)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Tape:
     """Instructions (operation, result, a, b) with the factors of a and b."""
 
     code: list[tuple[int, int, int, int]] = field(default_factory=list)
     factors: list[tuple[float, float]] = field(default_factory=list)
-    registers: int = len(ARGUMENTS)
 
     def write(self, operation: int, a: _Symbol, b: _Symbol | None = None) -> _Symbol:
-        other = a if b is None else b
-        self.code.append((operation, self.registers, a.register, other.register))
+        other, register = a if b is None else b, len(ARGUMENTS) + len(self.code)
+        self.code.append((operation, register, a.register, other.register))
         self.factors.append((a.factor, other.factor))
-        self.registers += 1
-        return _Symbol(self, self.registers - 1, 1.0)
+        return _Symbol(self, register, 1.0)
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,8 @@ def _leave_out_unread(tape: _Tape) -> None:
         if instruction in results or instruction[1] in read:
             read |= set(instruction[2:])
             kept.append((instruction, factors))
-    tape.code = [instruction for instruction, _ in kept[::-1]]
-    tape.factors = [factors for _, factors in kept[::-1]]
+    tape.code[:] = [instruction for instruction, _ in kept[::-1]]
+    tape.factors[:] = [factors for _, factors in kept[::-1]]
 
 
 def _with_few_registers(tape: _Tape) -> tuple[list[Any], list[Any], int]:

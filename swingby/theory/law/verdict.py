@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from swingby.theory.law.modified import ORDERS
-from swingby.theory.law.pivots import allowed_errors, closed_law
-from swingby.theory.law.walk import Walk
+from swingby.theory.law.pivots import Starts, allowed_errors, closed_law, lanes_of
+from swingby.theory.law.walk import Walk, follow_map
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 LARGEST_STEP = 0.5
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
-#: Error in steps of a crossing that is read off between whole steps of a runaway.
+#: Error in steps of a crossing that is read off between whole steps of the map.
 BETWEEN_STEPS = 0.01
+#: Where the orders differ by more steps, or eta a_max is larger, the map itself is followed; both
+#: chosen after seeing where bars were wide or runaways too early.
+APART, FINE_STEP = 0.01, 0.1
 #: A concept without a pivot whose entry comes above this on the way may pass 1/2.
 PASSING = 0.25
 #: Why it is open whether a concept is trapped.
@@ -91,11 +96,19 @@ class Verdict(NamedTuple):
 
 
 def decide(
-    given: Given, end: End, late: End, share: float | Floats, tolerances: float, dynamics: str
+    given: Given,
+    end: End,
+    late: End,
+    share: float | Floats,
+    tolerances: float,
+    dynamics: str,
+    *,
+    mapped: bool = False,
 ) -> Verdict:
     """Out of lanes of the highest order and of that below, which differ by the error.
 
-    share, tolerances: of the integration, and how many of them half-times are wrong by.
+    share, tolerances: of the integration, and how many of them half-times are wrong by; mapped:
+    whether both are the map itself.
     """
     signal, eta = given.signal, given.eta
     grows, above = signal > 0, given.levels >= 0.5
@@ -109,11 +122,11 @@ def decide(
     rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.roundings, 2.0**53)
     wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
     error = np.abs(crossing - late.crossing) + wrong / rate
-    if dynamics != "flow":
+    if dynamics != "flow" and not mapped:
         # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
         order = ORDERS[dynamics][0]
         error += reach[:, None] ** (order + 1) / (order + 2) / rate
-    error += np.where(runs_away & (crossing > end.last[:, None]), BETWEEN_STEPS, 0.0)
+    error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), BETWEEN_STEPS, 0.0)
     error = np.where(grows & above, 0.0, error)
     turned_into, turning = _turns(given, trapped, dynamics)
     doubt = np.full(trapped.shape, SURE)
@@ -162,10 +175,46 @@ def decide(
     )
 
 
-def shares(given: Given, end: End) -> Floats:
+def settle(
+    given: Given,
+    starts: Starts,
+    verdict: Verdict,
+    share: float,
+    follow: Callable[[Walk], None],
+) -> Verdict:
+    """What the map of (D.2) itself decides where its modified flow is not close enough.
+
+    Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
+    in the step size leaves out.
+    """
+    open_ = verdict.undecided | verdict.after | verdict.given_up
+    far = ~(verdict.error <= APART) & ~verdict.trapped & (given.signal > 0)
+    reach = given.eta * given.signal.max(axis=1) * np.maximum(1.0, given.eigenvalue)
+    some = np.flatnonzero(((open_ | far).any(axis=1) | (reach > FINE_STEP)) & ~verdict.coarse)
+    if not len(some):
+        return verdict
+    part = Given._make([values[some] for values in given])
+    begun = Starts._make([values[..., some] for values in starts])
+    walk = lanes_of(begun, part.eta, "euler", np.zeros(len(some)), share)
+    follow(walk)
+    end = End.of(walk, part.eta)
+    exact = decide(part, end, end, share, TOLERANCES, "euler", mapped=True)
+    done = ~exact.given_up.any(axis=1)
+    for values, new in zip(verdict, exact, strict=True):
+        values[some[done]] = new[done]
+    return verdict
+
+
+def follow_all(walk: Walk) -> None:
+    """What (D.2) does in every lane."""
+    for lane in range(walk.numbers.shape[1]):
+        follow_map(walk, lane)
+
+
+def shares(given: Given, verdict: Verdict) -> Floats:
     """What each pivot of W(0) is of the terms it is formed from; negative where it runs away."""
     share = given.sign / np.maximum(given.roundings, 1.0)
-    runs_away = np.isfinite(end.blow_up)[:, None] & end.lost
+    runs_away = np.isfinite(verdict.blow_up)[:, None] & verdict.trapped
     lost = -np.maximum(np.abs(share), 2.0**-53)
     return np.asarray(np.where(runs_away, lost, share))
 

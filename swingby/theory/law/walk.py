@@ -17,11 +17,12 @@ from swingby.theory.law.coordinates import FIFTH, THIRD, attempt, slope
 from swingby.theory.law.modified import EULER, Flow
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
-LANDING = 3e-4
+LANDING = 1e-4
 #: And where the logit of w_kk is at most this.
 NEAR = 0.5
-#: How near to 1 a learned w_kk rests at least.
-NEAR_REST = 0.1
+#: How near to 1 a learned w_kk rests at least. Where the curve drops an entry: its size, and what
+#: is left of its peak.
+NEAR_REST, FALLEN = 0.1, (1e-7, 1e-4)
 #: A pivot that has lost this share of itself to the drift is moved to the end of the order, where
 #: it may go through zero.
 DRIFTED = 0.75
@@ -37,8 +38,9 @@ LEAST_LEVEL = math.log(1e-3)
 MOST_GROWN, SAFETY, POWER = 10.0, 0.9, 1.0 / 11.0
 #: Attempts after which a lane is given up.
 MOST_ATTEMPTS = 1000
-#: Steps of the map at the end of a runaway.
-MOST_MAPPED = 100_000
+#: Steps of the map at most; the size of log W below which its square is nothing; and the end of the
+#: float range.
+MOST_MAPPED, NEGLIGIBLE, FLOAT_RANGE = 50_000, -37.0, 690.0
 
 #: Rows of `pairs`: W; W of the state that is tried; the largest size of each entry so far.
 ENTRIES, TRIED, LARGEST = range(3)
@@ -51,7 +53,8 @@ CROSSING, HIGHEST, LOST, SHARE = range(6, 10)
 #: And one by place again: what a step may be wrong by.
 ALLOWED = 10
 #: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when
-#: W has run away, attempts so far, whether the lane is under way, and until W is at rest.
+#: W has run away, attempts so far, whether the lane is under way, and the size of
+#: entries below which W is at rest: 0 where only crossings count, inf for the curve.
 H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, WHOLE = range(8)
 
 
@@ -118,12 +121,14 @@ class Walk(NamedTuple):
 def advance(walk: Walk, kind: int) -> None:
     """One attempt in every active lane."""
     dt, flow, free = landings(walk), walk.flow, walk.places[FREE]
-    y, slopes = attempt(walk.y, walk.speed, dt, free, flow, kind)
-    speed = slope(y, free, flow, kind)
-    fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
-    if judge(walk, kind, dt, y, speed, fifth, third):
-        # Derivatives anew for all lanes, which are the same where nothing was reordered.
-        walk.speed[:] = slope(walk.y, free, flow, kind)
+    # An attempt that overflows is rejected; a runaway is meant to leave the float range.
+    with np.errstate(all="ignore"):
+        y, slopes = attempt(walk.y, walk.speed, dt, free, flow, kind)
+        speed = slope(y, free, flow, kind)
+        fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
+        if judge(walk, kind, dt, y, speed, fifth, third):
+            # Derivatives anew for all lanes, which are the same where nothing was reordered.
+            walk.speed[:] = slope(walk.y, free, flow, kind)
 
 
 def landings(walk: Walk) -> Any:
@@ -343,12 +348,14 @@ def _set_at_rest(walk: Walk, lane: int) -> bool:
     """Set learned concepts to 1 whose other entries no longer matter; whether any was.
 
     An entry w_kj moves log pivots by about its square, so it matters down to the square root of
-    the tolerance; for the curve it has to have fallen well below its peak. Learned is what moves
+    the tolerance; for the curve it has to have fallen far below its peak. Learned is what moves
     no more: the field to a finite order rests near 1, not there.
     """
     d, W = walk.y.shape[0], walk.pairs
-    small = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane])
-    if walk.numbers[WHOLE, lane] > 0.0:
+    small, fallen = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane]), 0.1
+    if walk.numbers[WHOLE, lane] == math.inf:
+        small, fallen = FALLEN
+    elif walk.numbers[WHOLE, lane] > 0.0:
         small = min(small, walk.numbers[WHOLE, lane])
     changed = False
     for k in range(d):
@@ -360,7 +367,7 @@ def _set_at_rest(walk: Walk, lane: int) -> bool:
         quiet = walk.y[k, 1, lane] > 0.0 and not math.isnan(walk.places[CROSSING, concept, lane])
         for j in range(d):
             if j != k:
-                least = min(small, 0.1 * W[LARGEST, k, j, lane] + 1e-300)
+                least = min(small, fallen * W[LARGEST, k, j, lane] + 1e-300)
                 quiet = quiet and abs(W[ENTRIES, k, j, lane]) < least
         if quiet:
             changed = True
@@ -466,62 +473,98 @@ def _run_away(walk: Walk, lane: int) -> None:
     It also takes over where steps of the integration are shorter than those of the map.
     """
     far, slow = False, walk.numbers[STEP, lane] < walk.numbers[H, lane]
+    # The curve is wanted up to there.
+    most = RUNAWAY if walk.numbers[WHOLE, lane] == 0.0 else 0
     for k in range(walk.y.shape[0]):
         rate = 2.0 * walk.numbers[H, lane] * walk.places[SIGNAL, k, lane]
         w = walk.pairs[ENTRIES, k, k, lane]
         if walk.y[k, 1, lane] < 0.0 and rate > 0.0:
             log = walk.y[k, 0, lane] + math.log(-walk.y[k, 1, lane])
-            near = log > HELD and (slow or 3.0 - log < RUNAWAY * rate)
+            near = log > HELD and (slow or 3.0 - log < most * rate)
             far = far or near or w < -FARTHEST
     if far:
-        walk.numbers[ACTIVE, lane] = 0.0
-        steps = run_map(walk, lane)
-        walk.numbers[BLOW_UP, lane] = walk.numbers[TIME, lane] + steps * walk.numbers[H, lane]
+        follow_map(walk, lane)
 
 
-def _within(past: float, now: float, then: float, known: bool) -> float:
-    """Where between two steps the logit is 0, by the parabola through it and the one before."""
-    first = math.log(max(now, 1e-12) / (1.0 - now))
-    second = math.log(then / (1.0 - then))
-    share = -first / (second - first)
-    if known and 0.0 < past < now:
-        before = math.log(past / (1.0 - past))
-        line, bend = (second - before) / 2, (second - 2 * first + before) / 2
-        for _ in range(4):
-            share -= (first + share * (line + share * bend)) / (line + 2 * share * bend)
-    return share
+def follow_map(walk: Walk, lane: int) -> None:
+    """From the start of a lane on, what (D.2) does."""
+    walk.numbers[ACTIVE, lane] = 0.0
+    steps = run_map(walk, lane)
+    walk.numbers[BLOW_UP, lane] = walk.numbers[TIME, lane] + steps * walk.numbers[H, lane]
 
 
 def run_map(walk: Walk, lane: int) -> float:
-    """Steps of (D.2) from W until it leaves the float range; levels of 1/2 on the way noted."""
-    d, h = walk.y.shape[0], walk.numbers[H, lane]
-    signal, W, new, past = np.empty(d), np.empty((d, d)), np.empty((d, d)), np.zeros((d, d))
-    for i in range(d):
-        signal[i] = walk.places[SIGNAL, i, lane]
-        for j in range(d):
-            W[i, j] = walk.pairs[ENTRIES, i, j, lane]
-    for step in range(MOST_MAPPED):
-        finite = True
-        for i in range(d):
-            for j in range(d):
-                total = 0.0
-                for k in range(d):
-                    weight = signal[i] + signal[j] + 2.0 * signal[k]
-                    total += weight * W[i, k] * W[k, j]
-                new[i, j] = W[i, j] + h * ((signal[i] + signal[j]) * W[i, j] - 0.5 * total)
-                finite = finite and abs(new[i, j]) < 1e300
-        if not finite:
+    """Steps of (D.2) until no level of 1/2 is to come; how many to the end of the float range.
+
+    W_ij = sqrt(e_i e_j) C_ij with e = exp(u), as in the coordinates. While the square of W is
+    nothing, many steps are one.
+    """
+    d, h, y = walk.y.shape[0], walk.numbers[H, lane], walk.y
+    a, u = walk.places[SIGNAL, :, lane].copy(), y[:, 0, lane].copy()
+    V = np.ascontiguousarray(y[:, 2:, lane])
+    C = np.dot(V * y[:, 1, lane], np.ascontiguousarray(V.T))
+    total = a.reshape((d, 1)) + a
+    own, pairs, first = np.log1p(2.0 * h * a), np.log1p(h * total), 0
+    size = np.max(u) + math.log(np.max(np.abs(C)))
+    if size < NEGLIGIBLE:
+        first = int((NEGLIGIBLE - size) / np.max(own))
+        u += first * own
+        C *= np.exp(first * (pairs - (own.reshape((d, 1)) + own) / 2.0))
+    e, levels = np.exp(u), np.full((4, d), np.nan)
+    for step in range(first, first + MOST_MAPPED):
+        products = np.dot(C * e, C)
+        C = C + h * (total * (C - 0.5 * products) - np.dot(C * (e * a), C))
+        largest = np.max(np.abs(C))
+        if not np.max(u) + math.log(largest) < FLOAT_RANGE:
             for k in range(d):
                 # A negative direction belongs to the concepts that run away in it.
                 concept = int(walk.places[CONCEPT, k, lane])
-                runs = W[k, k] < 0.0 or walk.y[k, 1, lane] == 0.0
+                runs = levels[3, k] < 0.0 or y[k, 1, lane] == 0.0
                 never = math.isnan(walk.places[CROSSING, concept, lane])
                 walk.places[LOST, concept, lane] = 1.0 if runs and never else 0.0
             return float(step)
+        if largest > 4.0:
+            for k in range(d):
+                root = math.sqrt(max(abs(C[k, k]), 1.0))
+                u[k] += 2.0 * math.log(root)
+                C[k, :] /= root
+                C[:, k] /= root
+            e = np.exp(u)
+        awaited = False
         for k in range(d):
-            if W[k, k] < 0.5 <= new[k, k] < 1.0 and _awaited(walk, k, lane):
-                share = _within(past[k, k], W[k, k], new[k, k], step > 0)
-                concept = int(walk.places[CONCEPT, k, lane])
-                walk.places[CROSSING, concept, lane] = walk.numbers[TIME, lane] + (step + share) * h
-        past, W, new = W, new, past
+            for row in range(3):
+                levels[row, k] = levels[row + 1, k]
+            levels[3, k] = e[k] * C[k, k]
+            if _awaited(walk, k, lane):
+                awaited = True
+                if levels[1, k] < 0.5 <= levels[2, k]:
+                    concept, ahead = int(walk.places[CONCEPT, k, lane]), _root(levels[:, k])
+                    time = walk.numbers[TIME, lane] + (step - 1 + ahead) * h
+                    walk.places[CROSSING, concept, lane] = time
+        if not awaited:
+            return math.inf
     return math.inf
+
+
+def _logit(w: float) -> float:
+    return math.log(w / (1.0 - w))
+
+
+def _root(levels: Any) -> float:
+    """Where after the second of four steps the cubic through the logits is 0."""
+    last, now = levels[1], levels[2]
+    if not now < 1.0:
+        return float((0.5 - last) / (now - last))
+    start, end = math.log(max(last, 1e-12) / (1.0 - last)), math.log(now / (1.0 - now))
+    root = -start / (end - start)
+    if 0.0 < levels[0] < 1.0 and 0.0 < levels[3] < 1.0:
+        before, after = (
+            math.log(levels[0] / (1.0 - levels[0])),
+            math.log(levels[3] / (1 - levels[3])),
+        )
+        line = end - start / 2.0 - before / 3.0 - after / 6.0
+        bend, turn = (before + end) / 2.0 - start, (after - before) / 6.0 - (end - start) / 2.0
+        for _ in range(6):
+            value = start + root * (line + root * (bend + root * turn))
+            root -= value / (line + root * (2.0 * bend + 3.0 * root * turn))
+    return root

@@ -30,10 +30,6 @@ def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
         Its watch says what happens with an entry whose ball is too wide.
     bits : int or None
 
-    Returns
-    -------
-    Certificate
-
     Raises
     ------
     Doubt

@@ -19,16 +19,7 @@ FORMAT = "swingby certificate 1"
 
 
 def rational_text(number: Fraction) -> str:
-    """A rational as ``p/q`` in lowest terms, or ``p``.
-
-    Parameters
-    ----------
-    number : Fraction
-
-    Returns
-    -------
-    str
-    """
+    """A rational as ``p/q`` in lowest terms, or ``p``."""
     # str of an int refuses more than 4300 digits; flint does not.
     top = str(flint.fmpz(number.numerator))
     return top if number.denominator == 1 else f"{top}/{flint.fmpz(number.denominator)}"
@@ -52,16 +43,7 @@ def digest(plain: dict[str, Any]) -> str:
 
 
 def to_plain(certificate: Certificate) -> dict[str, Any]:
-    """Everything but the digest.
-
-    Parameters
-    ----------
-    certificate : Certificate
-
-    Returns
-    -------
-    dict
-    """
+    """Everything but the digest."""
 
     def pair(enclosure: Enclosure | None) -> list[str] | None:
         return None if enclosure is None else list(enclosure)

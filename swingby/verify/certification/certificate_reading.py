@@ -33,14 +33,6 @@ _KEYS = {
 def parse(text: str) -> Any:
     """The values of a JSON text, with nothing in it that JSON does not know.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    object
-
     Raises
     ------
     InvalidInput
@@ -68,10 +60,6 @@ def from_plain(plain: Any) -> Certificate:
     ----------
     plain : object
         As :func:`parse` returns it.
-
-    Returns
-    -------
-    Certificate
 
     Raises
     ------

@@ -16,16 +16,7 @@ _OTHERS = {"1/10": "0.1", "4/5": "0.8", "99/100": "0.99"}
 
 
 def certificate_grids(certificate: Certificate) -> tuple[Grid, ...]:
-    """Passages, and peaks where there is more than one concept; the second one has the foot.
-
-    Parameters
-    ----------
-    certificate : Certificate
-
-    Returns
-    -------
-    tuple of Grid
-    """
+    """Passages, and peaks where there is more than one concept; the second one has the foot."""
     given = [
         f"a = ({', '.join(numbers.scientific(value) for value in certificate.signal)})",
         f"eta = {numbers.scientific(certificate.eta)}",
@@ -74,10 +65,6 @@ def certificate_grids(certificate: Certificate) -> tuple[Grid, ...]:
 
 def event_rows(certificate: Certificate) -> list[tuple[str, str, int | None, str, str]]:
     """One row per event: event, entry, step, lower and upper end of the entry there.
-
-    Parameters
-    ----------
-    certificate : Certificate
 
     Returns
     -------

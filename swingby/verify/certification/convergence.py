@@ -92,10 +92,6 @@ def squared_distance(W: Sequence[Sequence[Any]], rest: Sequence[Any]) -> Any:
     W : rows of flint.arb or flint.fmpq, d by d
     rest : sequence of d numbers
         1 - w_ii.
-
-    Returns
-    -------
-    flint.arb or flint.fmpq
     """
     total = rest[0] * rest[0]
     for i in range(1, len(rest)):

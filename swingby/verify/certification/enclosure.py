@@ -40,10 +40,6 @@ class Enclosure(NamedTuple):
 def enclose(number: Any) -> Enclosure | None:
     """The canonical enclosure of a number.
 
-    Parameters
-    ----------
-    number : flint.fmpq or flint.arb
-
     Returns
     -------
     Enclosure or None
@@ -74,10 +70,6 @@ def is_enclosure(pair: object) -> bool:
     ----------
     pair : object
         Read from a file.
-
-    Returns
-    -------
-    bool
     """
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         return False
@@ -92,11 +84,6 @@ def is_enclosure(pair: object) -> bool:
 
 def shown(pair: Enclosure, digits: int = 10) -> str:
     """An enclosure for a person: the digits that are certain, at most `digits` of them.
-
-    Parameters
-    ----------
-    pair : Enclosure
-    digits : int
 
     Returns
     -------

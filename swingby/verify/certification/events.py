@@ -94,16 +94,7 @@ class Watch:
             self.radius = rational(self.target.radius)
 
     def copy(self, *, strict: bool) -> Watch:
-        """The same observations in a watch of its own.
-
-        Parameters
-        ----------
-        strict : bool
-
-        Returns
-        -------
-        Watch
-        """
+        """The same observations in a watch of its own."""
         return Watch(
             self.blocks,
             self.target,
@@ -226,10 +217,6 @@ class Watch:
         ----------
         W : rows of flint.fmpq or flint.arb, d by d
         rest : sequence of d numbers
-
-        Returns
-        -------
-        bool
         """
         if self.negative or any(
             levels for k, levels in self.pending.items() if k not in self.hopeless

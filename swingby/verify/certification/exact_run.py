@@ -34,16 +34,7 @@ class ExactStep(NamedTuple):
 
 
 def rational(number: Fraction) -> flint.fmpq:
-    """A Fraction as a rational of flint.
-
-    Parameters
-    ----------
-    number : Fraction
-
-    Returns
-    -------
-    flint.fmpq
-    """
+    """A Fraction as a rational of flint."""
     return flint.fmpq(number.numerator, number.denominator)
 
 

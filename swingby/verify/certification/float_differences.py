@@ -82,10 +82,6 @@ def differences(certificate: Certificate, run: Run) -> tuple[Difference, ...]:
     run : Run
         Of the same task, W(0), eta and dynamics.
 
-    Returns
-    -------
-    tuple of Difference
-
     Raises
     ------
     InvalidInput

@@ -33,10 +33,6 @@ def states(certificate: Certificate, last: int) -> Iterator[BallState]:
     certificate : Certificate
     last : int
         The last step.
-
-    Returns
-    -------
-    iterator of BallState
     """
     given = certificate
     return follow(given.signal, given.W0, given.eta, given.dynamics, last)
@@ -105,10 +101,6 @@ def resolution(number: flint.arb | None) -> str:
     ----------
     number : flint.arb or None
         From :func:`float_states`; None where the balls ended before.
-
-    Returns
-    -------
-    str
     """
     if number is None or not number.is_finite() or float(number.rad()) > 0.01:
         return "float64 resolves nothing there: rounding has grown to the size of W"

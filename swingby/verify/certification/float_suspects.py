@@ -45,15 +45,6 @@ def suspects(certificate: Certificate, run: Run) -> list[Suspect]:
     """Passages, peaks and the loss of semidefiniteness that differ.
 
     Only steps that both speak of are compared.
-
-    Parameters
-    ----------
-    certificate : Certificate
-    run : Run
-
-    Returns
-    -------
-    list of Suspect
     """
     return [*_passages(certificate, run), *_peaks(certificate, run), *_loss(certificate, run)]
 
@@ -100,11 +91,6 @@ def _loss(certificate: Certificate, run: Run) -> Iterator[Suspect]:
 def differing_end(certificate: Certificate, run: Run) -> Any:
     """W of the run at the last certified step, if some entry of it is not plainly the same.
 
-    Parameters
-    ----------
-    certificate : Certificate
-    run : Run
-
     Returns
     -------
     ndarray of shape (d, d), or None
@@ -122,17 +108,7 @@ def differing_end(certificate: Certificate, run: Run) -> Any:
 
 
 def is_same(number: float, exact: Fraction) -> bool:
-    """Whether an entry at the end agrees so well that it is not looked at any closer.
-
-    Parameters
-    ----------
-    number : float
-    exact : Fraction
-
-    Returns
-    -------
-    bool
-    """
+    """Whether an entry at the end agrees so well that it is not looked at any closer."""
     if not math.isfinite(number):
         return False
     distance = abs(Fraction(number) - exact)

@@ -76,11 +76,6 @@ class Telling:
 def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
     """The run as far as exact rationals go.
 
-    Parameters
-    ----------
-    given : Given
-    tell : Telling
-
     Returns
     -------
     followed : Followed
@@ -132,10 +127,6 @@ def follow_in_balls(
     strict : bool
         Raise :class:`~swingby.verify.certification.events.Doubt` at the first open entry.
     tell : Telling
-
-    Returns
-    -------
-    Followed
 
     Raises
     ------

@@ -134,10 +134,6 @@ def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given
     dynamics : str
     steps : int or None
 
-    Returns
-    -------
-    Given
-
     Raises
     ------
     InvalidInput
@@ -179,10 +175,6 @@ def exact_matrix(W0: Any, dim: int) -> Matrix:
         whole numbers is given, the matrix must be exactly symmetric.
     dim : int
         The d it has to have.
-
-    Returns
-    -------
-    tuple of tuples of Fraction
 
     Raises
     ------

@@ -252,10 +252,6 @@ def compare(path: str, given: Any, found: Any, listed: set[str]) -> list[str]:
 def replay(certificate: dict[str, Any]) -> list[str]:
     """Replay a certificate, from its inputs alone.
 
-    Parameters
-    ----------
-    certificate : dict
-
     Returns
     -------
     list of str

@@ -45,10 +45,6 @@ def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
     concepts : sequence of int
         Rows and columns of the submatrix.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> one = flint.fmpq(1)

@@ -41,10 +41,6 @@ _BOTH = _HOLDS | _FAILS
 def enclose(box: Box) -> dict[str, tuple[Verdict, Ends]]:
     """Decide D.1 to D.5 over a box at the current working precision.
 
-    Parameters
-    ----------
-    box : Box
-
     Returns
     -------
     dict from str to (Verdict, ends of the margin)

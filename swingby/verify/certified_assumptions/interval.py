@@ -101,16 +101,7 @@ class Box:
 
 
 def hull(low: Fraction, high: Fraction) -> flint.arb:
-    """The ball around an interval, at the current working precision.
-
-    Parameters
-    ----------
-    low, high : Fraction
-
-    Returns
-    -------
-    flint.arb
-    """
+    """The ball around an interval, at the current working precision."""
     return balls.ball(low) if low == high else balls.ball(low).union(balls.ball(high))
 
 
@@ -118,30 +109,13 @@ def log_hull(low: Fraction, high: Fraction) -> flint.arb:
     """The ball around the natural logarithms of a positive interval, of any width.
 
     The radius of a ball has 30 bits, so that a ball from 1e-90 to 1e-80 would reach below 0.
-
-    Parameters
-    ----------
-    low, high : Fraction
-
-    Returns
-    -------
-    flint.arb
     """
     first = balls.ball(low).log()
     return first if low == high else first.union(balls.ball(high).log())
 
 
 def ends(ball: flint.arb) -> Ends:
-    """The ends of a ball, exactly; infinite where the ball does not bound its number.
-
-    Parameters
-    ----------
-    ball : flint.arb
-
-    Returns
-    -------
-    pair of Fraction or float
-    """
+    """The ends of a ball, exactly; infinite where the ball does not bound its number."""
     if not ball.is_finite():
         return (-math.inf, math.inf)
     middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
@@ -184,10 +158,6 @@ def interval(value: Any, argument: str, source: str = "") -> Interval:
     argument, source : str
         Used in errors.
 
-    Returns
-    -------
-    pair of Fraction
-
     Raises
     ------
     InvalidInput
@@ -226,10 +196,6 @@ def at_least(
     argument, source : str
     strict : bool
         Refuse the bound itself too.
-
-    Returns
-    -------
-    pair of Fraction
 
     Raises
     ------

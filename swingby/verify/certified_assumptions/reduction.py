@@ -67,12 +67,7 @@ class Letters:
         return (1 - self.s) * (self.u - self.b) + self.b / (1 / self.rho + self.c)
 
     def slack(self) -> flint.arb:
-        """Return n (p_+ - p_-); with one concept p_- is log 2.
-
-        Returns
-        -------
-        flint.arb
-        """
+        """Return n (p_+ - p_-); with one concept p_- is log 2."""
         if self.d == 1:
             return self.above(flint.arb(2).log())
         if self.n == 1:
@@ -87,10 +82,6 @@ class Letters:
         ----------
         p : flint.arb
             log P.
-
-        Returns
-        -------
-        flint.arb
         """
         return self.u - self.D - 2 * self.b - self.n * p
 
@@ -101,10 +92,6 @@ class Letters:
         ----------
         slack : flint.arb
             n (p_+ - p).
-
-        Returns
-        -------
-        pair of Fraction or float
         """
         root = self.u - (flint.arb(2).log() + self.b) / 2
         first, second = ends(log10(slack - self.cost)), ends(log10(root))
@@ -121,10 +108,6 @@ def kappa_off_corner(
     d : int
         With one concept the corner is 11, else 11/10.
     low, high : Fraction
-
-    Returns
-    -------
-    pair of Fraction, Fraction
     """
     if d > 1:
         return (KAPPA + low, KAPPA + high), Fraction(high)
@@ -132,14 +115,5 @@ def kappa_off_corner(
 
 
 def log10(natural: flint.arb) -> flint.arb:
-    """The decimal logarithm of a number given by its natural one.
-
-    Parameters
-    ----------
-    natural : flint.arb
-
-    Returns
-    -------
-    flint.arb
-    """
+    """The decimal logarithm of a number given by its natural one."""
     return natural / flint.arb(10).log()

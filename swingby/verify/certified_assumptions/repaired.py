@@ -57,7 +57,7 @@ def rows(
             raise InvalidInput("signal", "intervals", "must be exact where W(0) is given", "D.3'")
         values = [low for low, _ in box.signal]
         order = sorted(range(len(values)), key=lambda k: -values[k])
-        smallest = min(exact_pivots(initial.matrix[order][:, order])) * initial.scale
+        smallest = min(exact_pivots(initial.exact[order][:, order])) * initial.scale
         omega = max(initial.entries[k][k] for k in range(task.dim))
         box = replace(box, omega=(omega, omega), beta=(Fraction(1), Fraction(1)))
         rho = smallest / omega if omega > 0 else Fraction(-1)

@@ -53,10 +53,6 @@ class CertifiedAssumption:
         text : Statement
         verdict : Verdict
         margin : pair of Fraction or float
-
-        Returns
-        -------
-        CertifiedAssumption
         """
         low, high = _widened(margin[0], -1), _widened(margin[1], 1)
         shown = decimal_text(low, up=False), decimal_text(high, up=True)
@@ -122,12 +118,7 @@ class CertifiedAssumptions:
         return self.to_grid().to_html()
 
     def to_grid(self) -> Grid:
-        """The rows as a table with the numbers above it.
-
-        Returns
-        -------
-        Grid
-        """
+        """The rows as a table with the numbers above it."""
         box = self.box
         given = [
             f"a = ({', '.join(map(_interval_text, box.signal))})",
@@ -155,12 +146,7 @@ class CertifiedAssumptions:
         )
 
     def to_latex(self) -> str:
-        """The table as LaTeX (booktabs).
-
-        Returns
-        -------
-        str
-        """
+        """The table as LaTeX (booktabs)."""
         return self.to_grid().to_latex()
 
     def to_frame(self) -> Any:

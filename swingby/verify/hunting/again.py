@@ -25,10 +25,6 @@ def place_of(claim: Claim, witness: Witness) -> Violation:
     claim : Claim
         With an AlongTrajectory as conclusion.
     witness : Witness
-
-    Returns
-    -------
-    Violation
     """
     values = witness.values
     relations = parts(claim.conclusion.relation)
@@ -45,10 +41,6 @@ def third_precision(bits: int) -> int:
     ----------
     bits : int
         Of the first run.
-
-    Returns
-    -------
-    int
     """
     return bits + 2 * max(256, bits // 8) + 64
 
@@ -56,19 +48,7 @@ def third_precision(bits: int) -> int:
 def still_violates(
     claim: Claim, witness: Witness, instance: TrajectoryInstance, dynamics: str
 ) -> bool:
-    """Whether a trajectory breaks a claim where its witness says so.
-
-    Parameters
-    ----------
-    claim : Claim
-    witness : Witness
-    instance : TrajectoryInstance
-    dynamics : {"euler", "gd"}
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a trajectory breaks a claim where its witness says so."""
     violation = place_of(claim, witness)
     bits = third_precision(instance.bits)
     states = states_at(instance, dynamics, bits, steps_needed(claim, violation))
@@ -78,17 +58,7 @@ def still_violates(
 
 
 def still_breaks(promises: Promises, witness: Witness) -> bool:
-    """Whether a trajectory breaks the promise of a theorem that its witness names.
-
-    Parameters
-    ----------
-    promises : Promises
-    witness : Witness
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a trajectory breaks the promise of a theorem that its witness names."""
     breach = find_breach(promises, BITS[2])
     if breach is None:
         return False
@@ -96,14 +66,5 @@ def still_breaks(promises: Promises, witness: Witness) -> bool:
 
 
 def still_refuted(claim: Claim) -> bool:
-    """Whether the prover refutes a line when asked again.
-
-    Parameters
-    ----------
-    claim : Claim
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the prover refutes a line when asked again."""
     return judge(claim).witness is not None

@@ -38,10 +38,6 @@ class Clock:
         ----------
         share : float
             From 0 to 1.
-
-        Returns
-        -------
-        Clock
         """
         return Clock(share * max(self._seconds - self.used, 0.0), self._progress)
 

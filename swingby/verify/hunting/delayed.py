@@ -81,16 +81,7 @@ class Delay:
 
 
 def draw_delay(rng: np.random.Generator) -> Delay:
-    """Numbers for the construction; close signals keep epsilon short and the run affordable.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Delay
-    """
+    """Numbers for the construction; close signals keep epsilon short and the run affordable."""
     second = Fraction(int(rng.integers(31, 33)), 10)
     first = Fraction(math.ceil(second * Fraction(31, 10)))
     signal = (first, second, Fraction(1))
@@ -135,17 +126,7 @@ def solve(delay: Delay, stop: Callable[[], bool]) -> Fraction | None:
 
 
 def build(delay: Delay, epsilon: Fraction) -> TrajectoryInstance | None:
-    """The instance with some epsilon, if D.1 to D.5 hold.
-
-    Parameters
-    ----------
-    delay : Delay
-    epsilon : Fraction
-
-    Returns
-    -------
-    TrajectoryInstance or None
-    """
+    """The instance with some epsilon, if D.1 to D.5 hold."""
     numerator = int(epsilon * 10**delay.digits)
     shown = f"v = (0, eps, {delay.share}), eps = {numerator}/10^{delay.digits}"
     try:

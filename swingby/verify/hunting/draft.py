@@ -68,12 +68,7 @@ class Draft:
         return Problem(self.signal, omega, Fraction(1, self.inverse_eta), max(sizes) / min(sizes))
 
     def instance(self) -> TrajectoryInstance | None:
-        """The instance, if D.1 to D.5 certainly hold with these numbers.
-
-        Returns
-        -------
-        TrajectoryInstance or None
-        """
+        """The instance, if D.1 to D.5 certainly hold with these numbers."""
         if not all(entry for row in self.matrix for entry in row):
             return None
         if not instances.is_semidefinite(self.matrix) or not self.problem.separated:
@@ -125,10 +120,6 @@ def least_decades(problem: Problem, matrix: Matrix, kappa: Fraction | None) -> i
     matrix : tuple of tuple of Fraction
         W(0)/omega.
     kappa : Fraction or None
-
-    Returns
-    -------
-    int
     """
     with flint.ctx.workprec(128):
         supremum = feasibility.threshold(problem, kappa or feasibility.KAPPA)
@@ -144,10 +135,6 @@ def bits_for(decades: int) -> int:
     ----------
     decades : int
         Of omega.
-
-    Returns
-    -------
-    int
     """
     return 64 * math.ceil((256 + 4 * decades) / 64)
 

@@ -42,16 +42,7 @@ class Asked:
 
 
 def asked_by(claim: Claim) -> Asked:
-    """What to draw for a claim.
-
-    Parameters
-    ----------
-    claim : Claim
-
-    Returns
-    -------
-    Asked
-    """
+    """What to draw for a claim."""
     names = [{str(symbol) for symbol in given.relation.free_symbols} for given in claim.given]
     return Asked(
         any("pi_k(0)/w_kk(0)" in found for found in names),
@@ -88,12 +79,6 @@ def draw(rng: np.random.Generator, dim: int | None, asked: Asked) -> Draft | Non
 
 def mutate(draft: Draft, rng: np.random.Generator, asked: Asked) -> Draft | None:
     """A setting near another one.
-
-    Parameters
-    ----------
-    draft : Draft
-    rng : numpy.random.Generator
-    asked : Asked
 
     Returns
     -------

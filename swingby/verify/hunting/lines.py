@@ -32,10 +32,6 @@ def searches(claim: Claim) -> list[Search]:
     ----------
     claim : Claim
         Between real expressions, "for all".
-
-    Returns
-    -------
-    list of Search
     """
     given = tuple(
         insert_definitions(relation_from(known.relation, known.source), claim.where)
@@ -88,17 +84,7 @@ def search_numbers(claim: Claim, seed: int, clock: Clock) -> tuple[Judged | None
 
 
 def still_refutes(search: Search, witness: Witness) -> bool:
-    """Whether a printed witness breaks the line, read back and evaluated once more.
-
-    Parameters
-    ----------
-    search : Search
-    witness : Witness
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a printed witness breaks the line, read back and evaluated once more."""
     point = {name: read(value) for name, value in witness.values.items()}
     goal = condition(search.sequent.goal)
     if decide(goal.margin, goal.relation.kind, point, THIRD) is not False:
@@ -111,14 +97,6 @@ def still_refutes(search: Search, witness: Witness) -> bool:
 
 def read(text: str) -> Any:
     """A rational as :func:`swingby.verify.prover.scalar.rounding.compact` writes it.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    flint.fmpq
 
     Examples
     --------

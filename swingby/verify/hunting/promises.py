@@ -79,12 +79,6 @@ class Breach:
 def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
     """One of some trials with exact numbers, certainly inside the hypotheses.
 
-    Parameters
-    ----------
-    trials : Trials
-    place : int
-    dynamics : {"euler", "gd"}
-
     Returns
     -------
     Promises or None
@@ -184,10 +178,6 @@ def _last_step(promises: Promises) -> int:
 
 def shown_matrix(W0: Sequence[Sequence[Fraction]]) -> dict[str, str]:
     """The entries of W(0) as floats that read back exactly.
-
-    Parameters
-    ----------
-    W0 : sequence of sequences of Fraction
 
     Returns
     -------

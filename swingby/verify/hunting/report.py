@@ -23,18 +23,7 @@ _MAPS = {
 
 
 def hunt_text(hunt: Hunt, *, width: int = 100, color: bool = False) -> str:
-    """A hunt for a terminal.
-
-    Parameters
-    ----------
-    hunt : Hunt
-    width : int
-    color : bool
-
-    Returns
-    -------
-    str
-    """
+    """A hunt for a terminal."""
     from rich.text import Text
 
     head = Text.assemble(
@@ -121,14 +110,5 @@ def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def hunt_html(hunt: Hunt) -> str:
-    """A hunt for a notebook.
-
-    Parameters
-    ----------
-    hunt : Hunt
-
-    Returns
-    -------
-    str
-    """
+    """A hunt for a notebook."""
     return f"<pre>{html.escape(hunt_text(hunt))}</pre>"

@@ -86,10 +86,6 @@ def search(
     clock : Clock
     dim : int, optional
 
-    Returns
-    -------
-    Hunted
-
     Raises
     ------
     InvalidInput

@@ -40,16 +40,7 @@ class Candidate:
 
 
 def length(draft: Draft) -> float:
-    """How much a reader has to read: digits, weighed with dimension and sizes.
-
-    Parameters
-    ----------
-    draft : Draft
-
-    Returns
-    -------
-    float
-    """
+    """How much a reader has to read: digits, weighed with dimension and sizes."""
     upper = [draft.matrix[i][j] for i in range(draft.d) for j in range(i, draft.d)]
     entries = sum(_digits(entry) + min(abs(float(entry)), 100.0) / 20 for entry in upper)
     signal = sum(_digits(a) + min(float(a), 1000.0) / 200 for a in draft.signal)
@@ -59,12 +50,6 @@ def length(draft: Draft) -> float:
 
 def show(draft: Draft, claim: Claim, dynamics: str) -> Candidate | None:
     """Follow a setting in floats and look for a violation.
-
-    Parameters
-    ----------
-    draft : Draft
-    claim : Claim
-    dynamics : {"euler", "gd"}
 
     Returns
     -------
@@ -121,10 +106,6 @@ def shrink(
 
 def moves(draft: Draft) -> Iterator[Draft]:
     """Simpler settings near a setting, the boldest first.
-
-    Parameters
-    ----------
-    draft : Draft
 
     Yields
     ------

@@ -18,16 +18,7 @@ ALL = "theorem"
 
 @dataclass(frozen=True)
 class Target:
-    """A statement to be hunted.
-
-    Parameters
-    ----------
-    id : str
-    kind : {"trajectory", "theorem", "numbers", "algebra"}
-    claim : Claim
-    edition : str
-    text : str
-    """
+    """A statement to be hunted."""
 
     id: str
     kind: str
@@ -44,10 +35,6 @@ def targets(statement: str | Claim | None, edition: str) -> tuple[Target, ...]:
     statement : str, Claim or None
         None and ``"theorem"`` are all repaired theorems.
     edition : {"printed", "corrected", "repaired"}
-
-    Returns
-    -------
-    tuple of Target
 
     Raises
     ------

@@ -44,14 +44,7 @@ MOST_CONFIRMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """A setting and a W(0) with little slack.
-
-    Parameters
-    ----------
-    slack : float
-    trials : Trials
-    place : int
-    """
+    """A setting and a W(0) with little slack."""
 
     slack: float
     trials: Trials

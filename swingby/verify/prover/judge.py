@@ -33,10 +33,6 @@ def judge(
         Called with one line of text per stage of a search over trajectories.
     runs : Runs, optional
         Trajectories followed for an earlier claim, to be used again.
-
-    Returns
-    -------
-    Judged
     """
     if isinstance(claim.conclusion, AlongTrajectory):
         if not trajectories:
@@ -62,16 +58,7 @@ def judge(
 
 
 def is_scalar(claim: Claim) -> bool:
-    """Whether a claim is about numbers alone: relations between commuting expressions.
-
-    Parameters
-    ----------
-    claim : Claim
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a claim is about numbers alone: relations between commuting expressions."""
     conclusion = claim.conclusion
     parts = conclusion.args if isinstance(conclusion, sympy.Tuple | sympy.And) else (conclusion,)
     return all(

@@ -137,10 +137,6 @@ class ByHand(Algebra):
 def block_speed() -> Any:
     """The block of the flow's right side that belongs to X, in words.
 
-    Returns
-    -------
-    sympy.Expr
-
     References
     ----------
     (D.2), with W in blocks.
@@ -151,17 +147,7 @@ def block_speed() -> Any:
 
 
 def along_flow(quantity: Any, dimension: int) -> Any:
-    """The derivative of a function of the entries of W along the flow.
-
-    Parameters
-    ----------
-    quantity : sympy.Expr
-    dimension : int
-
-    Returns
-    -------
-    sympy.Expr
-    """
+    """The derivative of a function of the entries of W along the flow."""
     A, W, _ = dynamics.symbols(dimension)
     right = dynamics.right_side(A, W)
     return sum(

@@ -42,10 +42,6 @@ def noise(dimension: int, i: int) -> Any:
     dimension : int
     i : int
         Counted from 0.
-
-    Returns
-    -------
-    sympy.Expr
     """
     A, W, _ = dynamics.symbols(dimension)
     others = (k for k in range(dimension) if k != i)

@@ -48,10 +48,6 @@ def rho_step(id: str, about: str, conclusion: Any, hypotheses: Any = (), **more:
     hypotheses : tuple of Given
     **more
         Further fields of Claim.
-
-    Returns
-    -------
-    Claim
     """
     more = {"edition": "repaired", "reference": f"{PLACE} {id}"} | more
     return Claim(f"Theorem R {id}", more.pop("kind", "step"), about, conclusion, hypotheses, **more)

@@ -21,10 +21,6 @@ def entry_cases(diagonal: bool) -> Cases:
     ----------
     diagonal : bool
         The diagonal entries, or all of them.
-
-    Returns
-    -------
-    tuple of (int, sympy.Expr, sympy.Expr)
     """
     cases: list[tuple[int, Any, Any]] = []
     for d in (2, 3, 4):

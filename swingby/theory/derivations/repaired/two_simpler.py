@@ -29,10 +29,6 @@ def step(id: str, about: str, conclusion: Any, hypotheses: Any = (), **more: Any
     hypotheses : tuple of Given
     **more
         Further fields of Claim.
-
-    Returns
-    -------
-    Claim
     """
     more = {"edition": "repaired", "reference": f"{PLACE} {id}"} | more
     return Claim(

@@ -26,10 +26,6 @@ from swingby.verify.prover.evidence import Judged
 def judge_algebra(claim: Claim) -> Judged | None:
     """The verdict on a claim whose conclusion is algebraic.
 
-    Parameters
-    ----------
-    claim : Claim
-
     Returns
     -------
     Judged or None

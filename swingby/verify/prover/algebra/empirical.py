@@ -32,10 +32,6 @@ LARGEST, SAMPLES = 3, 2
 def judge_limit(conclusion: EmpiricalLimit) -> Judged:
     """The verdict on the convergence of an empirical mean in probability.
 
-    Parameters
-    ----------
-    conclusion : EmpiricalLimit
-
     Returns
     -------
     Judged

@@ -91,10 +91,6 @@ class Entries:
             Name of the entries, such as ``"w"``.
         index : tuple of int
             Counted from 1.
-
-        Returns
-        -------
-        ring element
         """
         bounds = (self.sizes["d"], self.sizes["d'"] if base == "u" else self.sizes["d"])
         if any(at > bound for at, bound in zip(index, bounds, strict=False)):
@@ -131,10 +127,6 @@ class Entries:
 
     def letter(self, symbol: Any) -> Rows:
         """A letter as rows of entries.
-
-        Parameters
-        ----------
-        symbol : sympy.Symbol
 
         Returns
         -------

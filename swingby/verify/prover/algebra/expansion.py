@@ -75,11 +75,6 @@ def matrix(expression: Any, entries: Entries) -> Rows:
 def scalar(expression: Any, entries: Entries) -> Any:
     """A formula in entries, sums and indices, written out.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-    entries : Entries
-
     Returns
     -------
     ring element

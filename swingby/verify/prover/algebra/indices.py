@@ -71,17 +71,7 @@ def agree(left: Any, right: Any, *, symmetric: bool = False, square: bool = Fals
 
 
 def patterns(expression: Any, symmetric: bool, square: bool) -> Iterator[Pattern]:
-    """Every case that a formula in entries needs.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-    symmetric, square : bool
-
-    Yields
-    ------
-    Pattern
-    """
+    """Every case that a formula in entries needs."""
     indices = sorted(_free_indices(expression), key=str)
     names = {str(base) for base in expression.atoms(sympy.IndexedBase)}
     located = expression.has(s) or "inside" in _operators(expression) or names & {"mu", "sigma"}

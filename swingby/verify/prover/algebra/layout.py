@@ -60,10 +60,6 @@ class Layout:
         ----------
         number, constant : callable
             As for :func:`swingby.verify.prover.algebra.ring.polynomials`.
-
-        Returns
-        -------
-        Entries
         """
         return Entries(self.sizes, number, constant, **self.options).at(**self.indices)
 
@@ -87,10 +83,6 @@ def sides(conclusion: Any, where: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...
     ----------
     conclusion : MatrixIdentity, EntryIdentity, GradientIdentity or MeanIdentity
     where : tuple of (symbol, expression)
-
-    Returns
-    -------
-    tuple of sympy.Expr
     """
     if isinstance(conclusion, GradientIdentity):
         parts = (conclusion.loss, conclusion.gradient)
@@ -140,10 +132,6 @@ def layouts(
         Sizes d.
     witness : bool
         As few samples as possible, for a witness.
-
-    Yields
-    ------
-    Layout
     """
     parts = sides(conclusion, where)
     samples = any(part.has(over_samples) or _has_sample(part) for part in parts)

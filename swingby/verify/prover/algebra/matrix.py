@@ -55,10 +55,6 @@ def judge_matrix(claim: Claim) -> Judged:
     ----------
     claim : Claim
         With a MatrixIdentity, EntryIdentity or GradientIdentity as its conclusion.
-
-    Returns
-    -------
-    Judged
     """
     conclusion, where = claim.conclusion, claim.where
     try:
@@ -193,10 +189,6 @@ def gradient_differences(conclusion: GradientIdentity, where: Where, layout: Lay
     conclusion : GradientIdentity
     where : tuple of (symbol, expression)
     layout : Layout
-
-    Returns
-    -------
-    list of flint.fmpq_mpoly
     """
     write = gradient_parts(conclusion, where, layout)
     names = letter_names(write)

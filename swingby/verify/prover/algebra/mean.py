@@ -48,10 +48,6 @@ def judge_mean(claim: Claim) -> Judged:
     ----------
     claim : Claim
         With a MeanIdentity, SameDistribution or EmpiricalLimit as its conclusion.
-
-    Returns
-    -------
-    Judged
     """
     conclusion = claim.conclusion
     if isinstance(conclusion, MeanIdentity):
@@ -84,16 +80,7 @@ def _judge_identity(conclusion: MeanIdentity) -> Judged:
 
 
 def mean_layouts(conclusion: MeanIdentity) -> Iterator[Layout]:
-    """Sizes and indices at which a mean is written out, small ones first.
-
-    Parameters
-    ----------
-    conclusion : MeanIdentity
-
-    Yields
-    ------
-    Layout
-    """
+    """Sizes and indices at which a mean is written out, small ones first."""
     parts = (conclusion.left, conclusion.right)
     free = {symbol for part in parts for symbol in part.free_symbols if symbol.is_integer}
     names = sorted(symbol.name for symbol in free - {cluster})
@@ -109,11 +96,6 @@ def mean_layouts(conclusion: MeanIdentity) -> Iterator[Layout]:
 
 def expectations(conclusion: MeanIdentity, layout: Layout) -> tuple[list[str], list[Any]]:
     """Both sides as polynomials in mu, sigma and tau, after the mean.
-
-    Parameters
-    ----------
-    conclusion : MeanIdentity
-    layout : Layout
 
     Returns
     -------

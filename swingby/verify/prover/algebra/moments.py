@@ -48,10 +48,6 @@ def without_gaussians(polynomial: Any, names: list[str], normal: dict[str, tuple
     names : list of str
     normal : dict from str to (mean, variance)
         Both in the same ring.
-
-    Returns
-    -------
-    flint.fmpq_mpoly
     """
     context = polynomial.context()
     places = {at: normal[name] for at, name in enumerate(names) if name in normal}

@@ -34,10 +34,6 @@ def judge_order(claim: Claim) -> Judged:
     ----------
     claim : Claim
         With a LossOrder as its conclusion.
-
-    Returns
-    -------
-    Judged
     """
     conclusion: LossOrder = claim.conclusion
     if conclusion.jacobian == "diagonal":

@@ -57,17 +57,7 @@ class Pattern:
 
 
 def evaluate(expression: Any, pattern: Pattern) -> Any:
-    """The value of a formula in one case, with a marker for generic summands.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-    pattern : Pattern
-
-    Returns
-    -------
-    sympy.Expr
-    """
+    """The value of a formula in one case, with a marker for generic summands."""
     if expression.is_Rational or expression.is_Symbol:
         return expression
     if isinstance(expression, sympy.Indexed):
@@ -143,10 +133,6 @@ def settle(value: Any, pattern: Pattern) -> Any:
     value : sympy.Expr
         What :func:`evaluate` gave.
     pattern : Pattern
-
-    Returns
-    -------
-    sympy.Expr
     """
     counts = {s: s - len(pattern.inside), d: d - len(pattern.free), d_prime: d_prime}
     markers = {marker(upper): count for upper, count in counts.items()}
@@ -171,10 +157,6 @@ def mean_in(body: Any, pattern: Pattern) -> Any:
     body : sympy.Expr
         Polynomial in xi, x and u; x is a sample of the mixture.
     pattern : Pattern
-
-    Returns
-    -------
-    sympy.Expr
     """
     names = {str(base) for base in body.atoms(sympy.IndexedBase)}
     if "x" not in names and cluster not in body.free_symbols:
@@ -189,17 +171,7 @@ def mean_in(body: Any, pattern: Pattern) -> Any:
 
 
 def gaussian_mean(body: Any, pattern: Pattern) -> Any:
-    """The mean of a formula over its Gaussian letters, the cluster given.
-
-    Parameters
-    ----------
-    body : sympy.Expr
-    pattern : Pattern
-
-    Returns
-    -------
-    sympy.Expr
-    """
+    """The mean of a formula over its Gaussian letters, the cluster given."""
     pattern = replace(pattern, normal={})
     value = sympy.expand(evaluate(body, pattern))
     for symbol, (location, variance) in pattern.normal.items():
@@ -215,15 +187,6 @@ def gaussian_mean(body: Any, pattern: Pattern) -> Any:
 
 def raw_moment(order: int, location: Any, variance: Any) -> Any:
     """E x^order for a Gaussian x, by Isserlis' theorem.
-
-    Parameters
-    ----------
-    order : int
-    location, variance : ring element
-
-    Returns
-    -------
-    ring element
 
     Examples
     --------

@@ -33,10 +33,6 @@ def second_evaluation(
     values : dict from str to Fraction
     place : int
         Number of the entry, row by row, where two matrices are compared.
-
-    Returns
-    -------
-    left, right : Fraction
     """
 
     def number(name: str) -> Fraction:

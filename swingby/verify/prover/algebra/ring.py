@@ -50,16 +50,7 @@ def polynomials(write: Callable[[Number, Constant], list[Any]]) -> list[Any]:
 
 
 def letter_names(write: Callable[[Number, Constant], list[Any]]) -> list[str]:
-    """The names that :func:`polynomials` gives its letters, in the order of the ring.
-
-    Parameters
-    ----------
-    write : callable
-
-    Returns
-    -------
-    list of str
-    """
+    """The names that :func:`polynomials` gives its letters, in the order of the ring."""
     names: set[str] = set()
 
     def note(name: str) -> Fraction:
@@ -135,10 +126,6 @@ def value_at(polynomial: Any, names: list[str], values: dict[str, Fraction]) -> 
     polynomial : flint.fmpq_mpoly
     names : list of str
     values : dict from str to Fraction
-
-    Returns
-    -------
-    Fraction
     """
     point = []
     for name in names:

@@ -118,10 +118,6 @@ def same(
     where : tuple of (symbol, expression)
     trace : bool
 
-    Returns
-    -------
-    bool
-
     Raises
     ------
     Unsupported

@@ -60,10 +60,6 @@ def try_step(name: str, instances: int, rng: np.random.Generator) -> StepTest:
         A key of :data:`TESTS`.
     instances : int
     rng : numpy Generator
-
-    Returns
-    -------
-    StepTest
     """
     theorem, _, _ = name.partition(":")
     cases, smallest, witness = 0, math.inf, None

@@ -53,17 +53,7 @@ class Runs:
 
 
 def run_trials(trials: Trials, dynamics: str) -> Runs:
-    """Run every initial matrix of the trials.
-
-    Parameters
-    ----------
-    trials : Trials
-    dynamics : {"flow", "gd"}
-
-    Returns
-    -------
-    Runs
-    """
+    """Run every initial matrix of the trials."""
     n, d = trials.starts.shape[:2]
     a, eta = trials.signal, trials.eta
     last = math.ceil((trials.reach.max() + AFTER / a[-1]) / eta)

@@ -62,11 +62,6 @@ class Tally:
 def slacks(trials: Trials, dynamics: str) -> dict[str, Floats]:
     """Run the trials and compare with what is promised.
 
-    Parameters
-    ----------
-    trials : Trials
-    dynamics : {"flow", "gd"}
-
     Returns
     -------
     dict from str to ndarray of shape (n,)
@@ -147,10 +142,6 @@ def measure(
         grows while everything is small, in place of a, and peaks up to a factor 1 + eta a_1.
     per_setting : int
         Initial matrices per drawn (a, beta, rho, omega).
-
-    Returns
-    -------
-    Tally
     """
     if name not in DRAWS:
         raise InvalidInput("name", name, f"must be one of {', '.join(DRAWS)}")

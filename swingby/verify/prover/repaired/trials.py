@@ -112,10 +112,6 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
     effective : bool
         The form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta, and
         peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
-
-    Returns
-    -------
-    Trials
     """
     beta, rho = _spread(rng)
     signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
@@ -139,10 +135,6 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     ----------
     count, rng, dynamics, effective
         As in :func:`draw_two`.
-
-    Returns
-    -------
-    Trials
     """
     beta, rho = _spread(rng)
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
@@ -175,10 +167,6 @@ def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     ----------
     count, rng, dynamics, effective
         As in :func:`draw_two`.
-
-    Returns
-    -------
-    Trials
     """
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
     signal = np.sort(rng.uniform(0.2, 1.0, d))[::-1]

@@ -49,10 +49,6 @@ def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
     sequent : Sequent
     rng : int
         Seed of the points of the second check.
-
-    Returns
-    -------
-    Attempt
     """
     if sequent.goal.kind != "==":
         return Attempt(False)
@@ -81,10 +77,6 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attemp
         Seed of the points at which the translation is checked.
     effort : int
         0 to 3.
-
-    Returns
-    -------
-    Attempt
     """
     goal = sequent.goal
     if goal.kind == "==":
@@ -237,10 +229,6 @@ def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
     sequent : Sequent
     rng : int
         Not used: the boxes are deterministic.
-
-    Returns
-    -------
-    Attempt
     """
     cases = split(recognise_signs(eliminate_equations(sequent)))
     if cases is None:

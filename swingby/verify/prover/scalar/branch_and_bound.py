@@ -50,12 +50,7 @@ class Report:
     corner: str = ""
 
     def note(self, line: str) -> None:
-        """Add a line once.
-
-        Parameters
-        ----------
-        line : str
-        """
+        """Add a line once."""
         if line not in self.steps and len(self.steps) < 12:
             self.steps.append(line)
 

@@ -24,10 +24,6 @@ def insert_definitions(
     where : tuple of (sympy.Symbol, sympy.Expr)
     rounds : int
         How deep definitions may be nested.
-
-    Returns
-    -------
-    Relation
     """
     mapping = dict(where)
     for _ in range(rounds):
@@ -43,14 +39,6 @@ def eliminate_equations(sequent: Sequent) -> Sequent:
 
     The expression takes the letter's place everywhere; that the letter was positive or
     nonnegative stays as a hypothesis on the expression.
-
-    Parameters
-    ----------
-    sequent : Sequent
-
-    Returns
-    -------
-    Sequent
     """
     for place, relation in enumerate(sequent.given):
         if relation.kind != "==":
@@ -69,16 +57,7 @@ def eliminate_equations(sequent: Sequent) -> Sequent:
 
 
 def recognise_signs(sequent: Sequent) -> Sequent:
-    """A sequent whose letters carry the signs that a hypothesis of the form e <= letter shows.
-
-    Parameters
-    ----------
-    sequent : Sequent
-
-    Returns
-    -------
-    Sequent
-    """
+    """A sequent whose letters carry the signs that a hypothesis of the form e <= letter shows."""
     for relation in sequent.given:
         letter, bound = relation.large, relation.small
         if not letter.is_Symbol or letter.is_positive or relation.kind == "==":
@@ -94,16 +73,7 @@ def recognise_signs(sequent: Sequent) -> Sequent:
 
 
 def normal(sequent: Sequent) -> Sequent:
-    """A sequent whose expressions are built anew, so that none is left unevaluated.
-
-    Parameters
-    ----------
-    sequent : Sequent
-
-    Returns
-    -------
-    Sequent
-    """
+    """A sequent whose expressions are built anew, so that none is left unevaluated."""
     relations = [
         replace(relation, small=_built(relation.small), large=_built(relation.large))
         for relation in sequent.relations
@@ -123,10 +93,6 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
     A hypothesis abs(X) <= B becomes X <= B and -X <= B. Where abs(X) stands anywhere else, a letter
     takes its place, of which no more is known than that it is at least X and -X; likewise
     for Max and Min.
-
-    Parameters
-    ----------
-    sequent : Sequent
 
     Returns
     -------
@@ -168,10 +134,6 @@ def _sides(relation: Relation) -> tuple[Any, Any]:
 
 def split(sequent: Sequent) -> list[Sequent] | None:
     """The sequents, one for each pattern of signs, in which no Abs, Max or Min is left.
-
-    Parameters
-    ----------
-    sequent : Sequent
 
     Returns
     -------

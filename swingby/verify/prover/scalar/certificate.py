@@ -34,13 +34,7 @@ CHAINS_BEFORE = 1
 
 @dataclass(frozen=True)
 class Certificate:
-    """An identity that proves a polynomial problem.
-
-    Parameters
-    ----------
-    problem : PolynomialProblem
-    pieces : tuple of (Fraction, Column)
-    """
+    """An identity that proves a polynomial problem."""
 
     problem: PolynomialProblem
     pieces: tuple[tuple[Fraction, Column], ...]
@@ -230,16 +224,7 @@ def _solve(
 
 
 def verify(certificate: Certificate) -> bool:
-    """Whether a certificate proves its goal: signs, pieces, and the identity by two expansions.
-
-    Parameters
-    ----------
-    certificate : Certificate
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a certificate proves its goal: signs, pieces, and the identity by two expansions."""
     problem = certificate.problem
     rebuilt = []
     for coefficient, piece in certificate.pieces:
@@ -258,16 +243,7 @@ def verify(certificate: Certificate) -> bool:
 
 
 def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
-    """The same problem as a contradiction: the goal's negation among the constraints.
-
-    Parameters
-    ----------
-    problem : PolynomialProblem
-
-    Returns
-    -------
-    PolynomialProblem
-    """
+    """The same problem as a contradiction: the goal's negation among the constraints."""
     goal = problem.goal
     negated = {term: -value for term, value in goal.polynomial.items()}
     kind = ">" if goal.kind == ">=" else ">="

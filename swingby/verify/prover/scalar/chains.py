@@ -45,10 +45,6 @@ class Step:
 def chain_columns(problem: PolynomialProblem) -> list[Column]:
     """Columns that connect monomials around the goal by chains.
 
-    Parameters
-    ----------
-    problem : PolynomialProblem
-
     Returns
     -------
     list of Column

@@ -102,10 +102,6 @@ class Workshop:
 
     Monomials are handled as whole numbers whose digits are exponents, so that a product of
     monomials is a sum.
-
-    Parameters
-    ----------
-    problem : PolynomialProblem
     """
 
     def __init__(self, problem: PolynomialProblem) -> None:
@@ -164,30 +160,12 @@ class Workshop:
 
 
 def code_of(monomial: Monomial) -> int:
-    """A monomial as a whole number: a product of monomials is a sum of codes.
-
-    Parameters
-    ----------
-    monomial : Monomial
-
-    Returns
-    -------
-    int
-    """
+    """A monomial as a whole number: a product of monomials is a sum of codes."""
     return sum(exponent << (_BITS * atom) for atom, exponent in monomial)
 
 
 def monomial_of(code: int) -> Monomial:
-    """The monomial with a code.
-
-    Parameters
-    ----------
-    code : int
-
-    Returns
-    -------
-    Monomial
-    """
+    """The monomial with a code."""
     half, atom, found = 1 << (_BITS - 1), 0, []
     while code:
         digit = (code + half) % (2 * half) - half
@@ -206,10 +184,6 @@ def columns_of(problem: PolynomialProblem, effort: int) -> list[Column]:
     problem : PolynomialProblem
     effort : int
         Place in :data:`EFFORTS`.
-
-    Returns
-    -------
-    list of Column
     """
     rounds, largest, share = EFFORTS[effort]
     workshop = Workshop(problem)
@@ -237,10 +211,6 @@ def useful(columns: list[Column], fixed: set[Monomial]) -> list[Column]:
     columns : list of Column
     fixed : set of Monomial
         Terms of the goal.
-
-    Returns
-    -------
-    list of Column
     """
     signed = [
         [(term, value.numerator > 0) for term, value in made.polynomial.items()] for made in columns

@@ -63,10 +63,6 @@ class Search:
         Parameters
         ----------
         point : mapping from str to flint.fmpq
-
-        Returns
-        -------
-        bool
         """
         return _refutes(tuple(map(condition, self.given)), condition(self.sequent.goal), point)
 
@@ -130,10 +126,6 @@ def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
     ----------
     search : Search
     point : mapping from str to flint.fmpq
-
-    Returns
-    -------
-    Witness or None
     """
     if search.in_force or not _fits(point, search.indices):
         return None

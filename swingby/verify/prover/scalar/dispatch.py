@@ -33,10 +33,6 @@ def judge_scalar(claim: Claim, *, rng: int = 0) -> Judged:
     rng : int
         Seed of the search for counterexamples.
 
-    Returns
-    -------
-    Judged
-
     Raises
     ------
     InvalidInput
@@ -141,16 +137,7 @@ def _proved(attempt: Attempt) -> Judged:
 
 
 def is_scalar(conclusion: Any) -> bool:
-    """Whether a conclusion is for this prover.
-
-    Parameters
-    ----------
-    conclusion : object
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a conclusion is for this prover."""
     chain = isinstance(conclusion, sympy.And | sympy.Tuple)
     relations = conclusion.args if chain else (conclusion,)
     return all(isinstance(relation, sympy.core.relational.Relational) for relation in relations)

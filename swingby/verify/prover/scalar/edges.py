@@ -30,16 +30,7 @@ class Condition:
 
 
 def condition(relation: Relation) -> Condition:
-    """A relation ready for evaluation.
-
-    Parameters
-    ----------
-    relation : Relation
-
-    Returns
-    -------
-    Condition
-    """
+    """A relation ready for evaluation."""
     letters = frozenset(letter.name for letter in relation.symbols)
     return Condition(relation, margin_of(relation), letters)
 

@@ -72,11 +72,6 @@ def lower_root(number: Fraction, order: int) -> Fraction:
 def upper_root(number: Fraction, order: int) -> Fraction:
     """A rational just above a root of a positive rational.
 
-    Parameters
-    ----------
-    number : Fraction
-    order : int
-
     Returns
     -------
     Fraction

@@ -24,30 +24,12 @@ class Undefined(ArithmeticError):
 
 
 def ball_of(value: Value) -> flint.arb:
-    """A value as a ball at the working precision.
-
-    Parameters
-    ----------
-    value : flint.fmpq or flint.arb
-
-    Returns
-    -------
-    flint.arb
-    """
+    """A value as a ball at the working precision."""
     return value if isinstance(value, flint.arb) else flint.arb(value)
 
 
 def sign_of(value: Value) -> int | None:
-    """The certain sign of a value, None if a ball does not decide.
-
-    Parameters
-    ----------
-    value : flint.fmpq or flint.arb
-
-    Returns
-    -------
-    int or None
-    """
+    """The certain sign of a value, None if a ball does not decide."""
     if isinstance(value, flint.arb):
         return balls.sign(value)
     return int(value > 0) - int(value < 0)
@@ -55,10 +37,6 @@ def sign_of(value: Value) -> int | None:
 
 def compiled(expression: Any) -> Evaluator:
     """A function that evaluates an expression at a point.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
 
     Returns
     -------
@@ -108,10 +86,6 @@ def holds(margin: Value, kind: str) -> bool | None:
     ----------
     margin : flint.fmpq or flint.arb
     kind : {"<=", "<", "=="}
-
-    Returns
-    -------
-    bool or None
     """
     sign = sign_of(margin)
     if sign is None:
@@ -124,16 +98,7 @@ def holds(margin: Value, kind: str) -> bool | None:
 
 
 def margin_of(relation: Relation) -> Evaluator:
-    """The evaluator of a relation's larger minus smaller side.
-
-    Parameters
-    ----------
-    relation : Relation
-
-    Returns
-    -------
-    callable
-    """
+    """The evaluator of a relation's larger minus smaller side."""
     small, large = compiled(relation.small), compiled(relation.large)
     return lambda point: _sum([large(point), -small(point)])
 

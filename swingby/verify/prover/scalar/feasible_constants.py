@@ -39,10 +39,6 @@ class Setting:
     def points(self, indices: str) -> Iterator[dict[str, Any]]:
         """The values together with a_i, a_j (and a_k = a_j) for the entries a line speaks of.
 
-        Parameters
-        ----------
-        indices : {"any", "diagonal", "off-diagonal", "larger first"}
-
         Yields
         ------
         dict from str to flint.fmpq
@@ -53,17 +49,7 @@ class Setting:
 
 
 def admissible(a_i: Any, a_j: Any, indices: str) -> bool:
-    """Whether a line with these indices speaks of an entry with these signals.
-
-    Parameters
-    ----------
-    a_i, a_j : flint.fmpq
-    indices : {"any", "diagonal", "off-diagonal", "larger first"}
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a line with these indices speaks of an entry with these signals."""
     allowed: dict[str, bool] = {
         "any": True,
         "diagonal": a_i == a_j,
@@ -180,10 +166,6 @@ def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) ->
     setting : Setting
     conditions : tuple of (str, Relation)
         What the indices range over, and the inequality.
-
-    Returns
-    -------
-    bool
     """
     for over, relation in conditions:
         margin = margin_of(relation)
@@ -213,16 +195,7 @@ def _conditions() -> tuple[tuple[str, Relation], ...]:
 
 
 def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
-    """(D.8) for the entries of W(0) among some letters.
-
-    Parameters
-    ----------
-    letters : frozenset of sympy.Symbol
-
-    Returns
-    -------
-    tuple of Relation
-    """
+    """(D.8) for the entries of W(0) among some letters."""
     import sympy
 
     found = []

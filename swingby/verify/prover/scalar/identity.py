@@ -16,15 +16,6 @@ def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, 
     """Whether a goal is the sum of some pieces, multiplied out by python-flint.
 
     Only the factors and the monomial of a piece are used, not the polynomial it carries.
-
-    Parameters
-    ----------
-    problem : PolynomialProblem
-    pieces : sequence of (Fraction, Column)
-
-    Returns
-    -------
-    bool
     """
     names = tuple(f"x{place}" for place in range(len(problem.atoms))) or ("x0",)
     ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.lex)

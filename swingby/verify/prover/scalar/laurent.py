@@ -36,14 +36,7 @@ class Atom:
 
 @dataclass(frozen=True)
 class Constraint:
-    """``polynomial >= 0``, ``> 0`` or ``= 0``.
-
-    Parameters
-    ----------
-    polynomial : Polynomial
-    kind : {">=", ">", "=="}
-    label : str
-    """
+    """``polynomial >= 0``, ``> 0`` or ``= 0``."""
 
     polynomial: Polynomial
     kind: str
@@ -52,14 +45,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class PolynomialProblem:
-    """Whether constraints on atoms imply ``goal >= 0`` (or ``> 0``, or ``= 0``).
-
-    Parameters
-    ----------
-    atoms : tuple of Atom
-    constraints : tuple of Constraint
-    goal : Constraint
-    """
+    """Whether constraints on atoms imply ``goal >= 0`` (or ``> 0``, or ``= 0``)."""
 
     atoms: tuple[Atom, ...]
     constraints: tuple[Constraint, ...]
@@ -67,44 +53,17 @@ class PolynomialProblem:
 
 
 def constant(value: Fraction | int) -> Polynomial:
-    """A constant polynomial.
-
-    Parameters
-    ----------
-    value : Fraction or int
-
-    Returns
-    -------
-    Polynomial
-    """
+    """A constant polynomial."""
     return {(): Fraction(value)} if value else {}
 
 
 def power_of(atom: int, exponent: int = 1) -> Polynomial:
-    """One atom to some power.
-
-    Parameters
-    ----------
-    atom, exponent : int
-
-    Returns
-    -------
-    Polynomial
-    """
+    """One atom to some power."""
     return {((atom, exponent),): Fraction(1)} if exponent else dict(ONE)
 
 
 def times(first: Monomial, second: Monomial) -> Monomial:
-    """The product of two monomials.
-
-    Parameters
-    ----------
-    first, second : Monomial
-
-    Returns
-    -------
-    Monomial
-    """
+    """The product of two monomials."""
     if not first or not second:
         return first or second
     exponents = dict(first)
@@ -114,31 +73,12 @@ def times(first: Monomial, second: Monomial) -> Monomial:
 
 
 def inverse(monomial: Monomial) -> Monomial:
-    """One over a monomial.
-
-    Parameters
-    ----------
-    monomial : Monomial
-
-    Returns
-    -------
-    Monomial
-    """
+    """One over a monomial."""
     return tuple((atom, -exponent) for atom, exponent in monomial)
 
 
 def add(first: Polynomial, second: Polynomial, factor: Fraction | int = 1) -> Polynomial:
-    """``first + factor second``.
-
-    Parameters
-    ----------
-    first, second : Polynomial
-    factor : Fraction or int
-
-    Returns
-    -------
-    Polynomial
-    """
+    """``first + factor second``."""
     total = dict(first)
     for monomial, coefficient in second.items():
         value = total.get(monomial, Fraction(0)) + coefficient * factor
@@ -150,16 +90,7 @@ def add(first: Polynomial, second: Polynomial, factor: Fraction | int = 1) -> Po
 
 
 def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
-    """The product of two polynomials.
-
-    Parameters
-    ----------
-    first, second : Polynomial
-
-    Returns
-    -------
-    Polynomial
-    """
+    """The product of two polynomials."""
     total: Polynomial = {}
     for one, left in first.items():
         for other, right in second.items():
@@ -173,16 +104,7 @@ def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
 
 
 def product(factors: Iterable[Polynomial]) -> Polynomial:
-    """The product of some polynomials.
-
-    Parameters
-    ----------
-    factors : iterable of Polynomial
-
-    Returns
-    -------
-    Polynomial
-    """
+    """The product of some polynomials."""
     result = dict(ONE)
     for factor in factors:
         result = multiply(result, factor)
@@ -190,32 +112,12 @@ def product(factors: Iterable[Polynomial]) -> Polynomial:
 
 
 def shift(polynomial: Polynomial, monomial: Monomial) -> Polynomial:
-    """A polynomial times a monomial.
-
-    Parameters
-    ----------
-    polynomial : Polynomial
-    monomial : Monomial
-
-    Returns
-    -------
-    Polynomial
-    """
+    """A polynomial times a monomial."""
     return {times(term, monomial): value for term, value in polynomial.items()}
 
 
 def is_nonnegative(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
-    """Whether a monomial is defined and never negative.
-
-    Parameters
-    ----------
-    monomial : Monomial
-    atoms : tuple of Atom
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a monomial is defined and never negative."""
     for atom, exponent in monomial:
         sign = atoms[atom].sign
         if sign == "nonnegative" and exponent < 0:
@@ -226,49 +128,19 @@ def is_nonnegative(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
 
 
 def is_positive(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
-    """Whether a monomial is a product of powers of positive atoms.
-
-    Parameters
-    ----------
-    monomial : Monomial
-    atoms : tuple of Atom
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a monomial is a product of powers of positive atoms."""
     return all(atoms[atom].sign == "positive" for atom, _ in monomial)
 
 
 def surely_positive(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> bool:
-    """Whether every term is nonnegative and one of them is positive.
-
-    Parameters
-    ----------
-    polynomial : Polynomial
-    atoms : tuple of Atom
-
-    Returns
-    -------
-    bool
-    """
+    """Whether every term is nonnegative and one of them is positive."""
     return all(
         value > 0 and is_nonnegative(term, atoms) for term, value in polynomial.items()
     ) and any(is_positive(term, atoms) for term in polynomial)
 
 
 def text_of(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
-    """A polynomial as one line of plain mathematics.
-
-    Parameters
-    ----------
-    polynomial : Polynomial
-    atoms : tuple of Atom
-
-    Returns
-    -------
-    str
-    """
+    """A polynomial as one line of plain mathematics."""
     pieces: list[str] = []
     for term, value in polynomial.items():
         top = [_power(atoms[atom].name, exponent) for atom, exponent in term if exponent > 0]

@@ -42,10 +42,6 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
         Compare the logarithms of the sides of the goal, which have to be positive monomials
         times exponentials.
 
-    Returns
-    -------
-    PolynomialProblem
-
     Raises
     ------
     Untranslatable

@@ -9,29 +9,14 @@ from swingby.verify.prover.scalar.laurent import Polynomial, add, multiply
 
 @dataclass(frozen=True)
 class Quotient:
-    """A polynomial over a product of polynomials that are no monomials.
-
-    Parameters
-    ----------
-    numerator : Polynomial
-    denominators : tuple of Polynomial
-    """
+    """A polynomial over a product of polynomials that are no monomials."""
 
     numerator: Polynomial
     denominators: tuple[Polynomial, ...] = ()
 
 
 def sum_of(first: Quotient, second: Quotient) -> Quotient:
-    """The sum of two quotients over their common denominator.
-
-    Parameters
-    ----------
-    first, second : Quotient
-
-    Returns
-    -------
-    Quotient
-    """
+    """The sum of two quotients over their common denominator."""
     missing_first = list(second.denominators)
     missing_second = []
     for denominator in first.denominators:
@@ -48,16 +33,7 @@ def sum_of(first: Quotient, second: Quotient) -> Quotient:
 
 
 def product_of(first: Quotient, second: Quotient) -> Quotient:
-    """The product of two quotients.
-
-    Parameters
-    ----------
-    first, second : Quotient
-
-    Returns
-    -------
-    Quotient
-    """
+    """The product of two quotients."""
     return Quotient(
         multiply(first.numerator, second.numerator), first.denominators + second.denominators
     )

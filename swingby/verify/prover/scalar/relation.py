@@ -42,12 +42,7 @@ class Relation:
         return frozenset(self.small.free_symbols | self.large.free_symbols)
 
     def negation(self) -> Relation:
-        """What holds where this inequality fails.
-
-        Returns
-        -------
-        Relation
-        """
+        """What holds where this inequality fails."""
         if self.kind == "==":
             raise ValueError("the negation of an equation is no inequality")
         kind = "<" if self.kind == "<=" else "<="
@@ -59,10 +54,6 @@ class Relation:
         Parameters
         ----------
         values : mapping from sympy.Symbol to sympy.Expr
-
-        Returns
-        -------
-        Relation
         """
         mapping = dict(values)
         return replace(self, small=self.small.xreplace(mapping), large=self.large.xreplace(mapping))
@@ -74,13 +65,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Sequent:
-    """For all values of the letters: if all of `given`, then `goal`.
-
-    Parameters
-    ----------
-    given : tuple of Relation
-    goal : Relation
-    """
+    """For all values of the letters: if all of `given`, then `goal`."""
 
     given: tuple[Relation, ...]
     goal: Relation
@@ -102,10 +87,6 @@ class Sequent:
         Parameters
         ----------
         values : mapping from sympy.Symbol to sympy.Expr
-
-        Returns
-        -------
-        Sequent
         """
         return Sequent(
             tuple(relation.substitute(values) for relation in self.given),
@@ -119,15 +100,6 @@ FALSUM = Relation(sympy.Integer(0), sympy.Integer(0), "<", "contradiction")
 
 def relation_from(relational: Any, label: str = "") -> Relation:
     """A relational of sympy, turned so that the smaller side comes first.
-
-    Parameters
-    ----------
-    relational : sympy Le, Lt, Ge, Gt or Eq
-    label : str
-
-    Returns
-    -------
-    Relation
 
     Raises
     ------
@@ -149,14 +121,5 @@ def relation_from(relational: Any, label: str = "") -> Relation:
 
 
 def plain(expression: Any) -> str:
-    """An expression as one line of plain mathematics.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-
-    Returns
-    -------
-    str
-    """
+    """An expression as one line of plain mathematics."""
     return str(sympy.sstr(expression)).replace("**", "^")

@@ -13,17 +13,7 @@ from swingby.verify.prover.scalar.sampling import WHOLE
 
 
 def may_be(value: Any, letter: Any) -> bool:
-    """Whether a letter's sign, and its being a count, allow a value.
-
-    Parameters
-    ----------
-    value : flint.fmpq
-    letter : sympy.Symbol
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a letter's sign, and its being a count, allow a value."""
     whole = letter.name not in WHOLE or value.q == 1
     return whole and (
         value > 0 or (not letter.is_positive and (value == 0 or not letter.is_nonnegative))
@@ -39,10 +29,6 @@ def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
     letter : sympy.Symbol
     others : list of flint.fmpq
         Values of other letters, which are worth trying.
-
-    Yields
-    ------
-    flint.fmpq
     """
     size = _length(value)
     options = [flint.fmpq(n) for n in (1, 2, 0, -1)] + [flint.fmpq(1, 2), flint.fmpq(10), *others]
@@ -80,14 +66,6 @@ def _decimal_exponent(value: Any) -> int:
 
 def compact(value: Any) -> str:
     """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90".
-
-    Parameters
-    ----------
-    value : flint.fmpq
-
-    Returns
-    -------
-    str
 
     Examples
     --------

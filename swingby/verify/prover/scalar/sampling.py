@@ -41,16 +41,7 @@ WHOLE = frozenset({"t", "t_0", "T", "d"})
 
 
 def in_order(names: frozenset[str]) -> list[str]:
-    """Letters in the order in which they get values.
-
-    Parameters
-    ----------
-    names : frozenset of str
-
-    Returns
-    -------
-    list of str
-    """
+    """Letters in the order in which they get values."""
     late = {"w_ij(0)": 1, "w_ii(0)": 1, "w_ij(t_0)": 2, "w_ii(t_0)": 2, "w_ij(t)": 3, "w_ii(t)": 3}
 
     def place(name: str) -> tuple[int, int, str]:
@@ -79,10 +70,6 @@ def candidates(
         Letters that have a value.
     given : sequence of Condition
     goal : Condition
-
-    Returns
-    -------
-    list of flint.fmpq
     """
     open_letter = {name}
     lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)

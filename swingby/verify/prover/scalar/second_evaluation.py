@@ -20,10 +20,6 @@ def balls_agree(goal: Relation, point: Mapping[str, Any], sides: list[Any]) -> b
     goal : Relation
     point : mapping from str to flint.fmpq
     sides : list of flint.fmpq
-
-    Returns
-    -------
-    bool
     """
     with flint.ctx.workprec(256):
         values = {letter: flint.arb(point[letter.name]) for letter in goal.symbols}
@@ -36,15 +32,6 @@ def contains(ball: flint.arb, number: Any) -> bool:
 
     ``arb.contains`` rounds the rational to a ball first and asks for the whole of that, so that it
     can deny what is true.
-
-    Parameters
-    ----------
-    ball : flint.arb
-    number : flint.fmpq
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -73,10 +60,6 @@ def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str,
     goal : Relation
         It has to fail.
     point : mapping from str to flint.fmpq
-
-    Returns
-    -------
-    bool
     """
     with mpmath.workdps(60):
         values = {

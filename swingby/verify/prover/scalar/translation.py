@@ -33,25 +33,12 @@ class Untranslatable(Exception):
 
 
 def fraction(number: Any) -> Fraction:
-    """A rational of sympy as a Fraction.
-
-    Parameters
-    ----------
-    number : sympy.Rational
-
-    Returns
-    -------
-    Fraction
-    """
+    """A rational of sympy as a Fraction."""
     return Fraction(int(number.p), int(number.q))
 
 
 def exponent_terms(exponent: Any) -> tuple[list[tuple[Fraction, Any]], Any]:
     """An exponent as a sum of rational multiples of monomials, and a power free of exp.
-
-    Parameters
-    ----------
-    exponent : sympy.Expr
 
     Returns
     -------
@@ -105,16 +92,7 @@ class Translator:
                     self._root_order[base] = math.lcm(order, int(exponent.q))
 
     def root_order(self, letter: Any) -> int:
-        """The q for which the atom of a letter is its q-th root.
-
-        Parameters
-        ----------
-        letter : sympy.Symbol
-
-        Returns
-        -------
-        int
-        """
+        """The q for which the atom of a letter is its q-th root."""
         return self._root_order.get(letter, 1)
 
     @property
@@ -124,14 +102,6 @@ class Translator:
 
     def quotient(self, expression: Any) -> Quotient:
         """The polynomial form of an expression.
-
-        Parameters
-        ----------
-        expression : sympy.Expr
-
-        Returns
-        -------
-        Quotient
 
         Raises
         ------
@@ -162,14 +132,6 @@ class Translator:
     def logarithm(self, expression: Any) -> Polynomial:
         """The logarithm of a product of positive things, as a polynomial.
 
-        Parameters
-        ----------
-        expression : sympy.Expr
-
-        Returns
-        -------
-        Polynomial
-
         Raises
         ------
         Untranslatable
@@ -191,18 +153,7 @@ class Translator:
         return total
 
     def atom(self, meaning: Any, name: str, sign: str) -> int:
-        """The place of an atom, new or known.
-
-        Parameters
-        ----------
-        meaning : sympy.Expr
-        name : str
-        sign : {"positive", "nonnegative", "real"}
-
-        Returns
-        -------
-        int
-        """
+        """The place of an atom, new or known."""
         if meaning not in self._index:
             self._index[meaning] = len(self.atoms)
             self.atoms.append(Atom(name, sign, meaning))

@@ -88,10 +88,6 @@ def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
     rng : int
         Seed.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     RuntimeError

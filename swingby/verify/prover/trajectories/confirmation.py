@@ -37,10 +37,6 @@ def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
     claim : Claim
         Hypotheses about lambda are left to the confirmation.
     instance : TrajectoryInstance
-
-    Returns
-    -------
-    bool
     """
     relations = [given.relation for given in claim.given]
     free = [relation for relation in relations if "lambda" not in map(str, relation.free_symbols)]
@@ -49,17 +45,7 @@ def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
 
 
 def steps_needed(claim: Claim, violation: Violation) -> range | tuple[int, ...]:
-    """The steps whose balls decide a violation.
-
-    Parameters
-    ----------
-    claim : Claim
-    violation : Violation
-
-    Returns
-    -------
-    sequence of int
-    """
+    """The steps whose balls decide a violation."""
     if claim.conclusion.during:
         return range(violation.anchor, violation.step + 2)
     return (0, violation.anchor, violation.step, violation.step + 1)
@@ -138,10 +124,6 @@ def witness(
     sides : Sides
     states : mapping from int to BallState
     checked : tuple of str
-
-    Returns
-    -------
-    Witness
     """
     i, j = violation.i, violation.j
     values = {"dynamics": dynamics} | instance.values()

@@ -107,10 +107,6 @@ class TrajectoryInstance:
         dynamics : {"euler", "gd"}
         steps : int, optional
             By default :attr:`steps`.
-
-        Returns
-        -------
-        iterator of BallState
         """
         last = self.steps if steps is None else steps
         return follow(self.signal, self.W0, self.eta, dynamics, last)
@@ -186,10 +182,6 @@ def instance(
     **others
         steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
 
-    Returns
-    -------
-    TrajectoryInstance
-
     Raises
     ------
     ArithmeticError
@@ -225,12 +217,7 @@ DELAY = -Fraction(327436527254687025626, 10**121)
 
 
 def candidates() -> Iterator[TrajectoryInstance]:
-    """The structured instances, simplest first.
-
-    Yields
-    ------
-    TrajectoryInstance
-    """
+    """The structured instances, simplest first."""
     yield instance("rank one", (4, 1), [[1, 1], [1, 1]], "1e-80", "1/1000", steps=110_000, bits=512)
     yield instance("full rank", (4, 1), [[2, 1], [1, 2]], "1e-90", "1/2000", steps=220_000)
     yield instance(

@@ -45,10 +45,6 @@ def judge_trajectory(
     claim : Claim
     search, progress, runs
         As there.
-
-    Returns
-    -------
-    Judged
     """
     return judge_trajectories([claim], search=search, progress=progress, runs=runs)[claim.id]
 

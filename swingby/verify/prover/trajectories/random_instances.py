@@ -35,10 +35,6 @@ def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> Tr
         Whether the smallest pivot is below a tenth of its diagonal entry, down to 1e-6 of it, and
         eta just below the limit of D.2. Otherwise every pivot is at least half its diagonal entry
         and eta is from 1/4 to 1/2 in units of 1/(max a log(1/omega)).
-
-    Returns
-    -------
-    TrajectoryInstance
     """
     while True:
         matrix = _gram(rng, d, degenerate=degenerate)

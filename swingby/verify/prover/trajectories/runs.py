@@ -173,17 +173,7 @@ def states_at(
 
 
 def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
-    """Follow an instance in floats through all its stages, recorded around each of them.
-
-    Parameters
-    ----------
-    instance : TrajectoryInstance
-    dynamics : {"euler", "gd"}
-
-    Returns
-    -------
-    Recorded
-    """
+    """Follow an instance in floats through all its stages, recorded around each of them."""
     task = SIMTask.from_signal(instance.signal)
     W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
     stages = _stages(instance)

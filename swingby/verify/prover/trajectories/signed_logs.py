@@ -62,10 +62,6 @@ class SignedLog:
         ----------
         lowest : float
             At most every finite logarithm.
-
-        Returns
-        -------
-        ndarray
         """
         return np.where(
             self.sign == 0, 0.0, self.sign * (np.maximum(self.log, lowest) - lowest + 1)
@@ -78,32 +74,14 @@ class SignedLog:
 
 
 def from_floats(values: Any) -> SignedLog:
-    """Floats as sign and logarithm.
-
-    Parameters
-    ----------
-    values : array_like
-
-    Returns
-    -------
-    SignedLog
-    """
+    """Floats as sign and logarithm."""
     array = np.asarray(values, dtype=np.float64)
     with np.errstate(divide="ignore"):
         return SignedLog(np.sign(array), np.log(np.abs(array)))
 
 
 def from_fraction(value: Fraction | int) -> SignedLog:
-    """An exact rational of any size as sign and logarithm.
-
-    Parameters
-    ----------
-    value : Fraction or int
-
-    Returns
-    -------
-    SignedLog
-    """
+    """An exact rational of any size as sign and logarithm."""
     exact = Fraction(value)
     if not exact:
         return from_floats(0.0)
@@ -119,10 +97,6 @@ def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
     expression : sympy.Expr
     values : mapping from the name of a letter to SignedLog
         Arrays that broadcast against each other.
-
-    Returns
-    -------
-    SignedLog
 
     Raises
     ------
@@ -165,10 +139,6 @@ def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
 
 def excess(small: SignedLog, large: SignedLog) -> Floats:
     """How far ``small <= large`` is from being true: above 0 where it is violated.
-
-    Parameters
-    ----------
-    small, large : SignedLog
 
     Returns
     -------

@@ -48,10 +48,6 @@ def entries(which: str, d: int) -> Iterator[tuple[int, int]]:
     ----------
     which : {"all", "diagonal", "off-diagonal", "larger first"}
     d : int
-
-    Yields
-    ------
-    tuple of int
     """
     for i in range(d):
         for j in range(i, d):

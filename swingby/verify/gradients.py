@@ -1,0 +1,179 @@
+r"""Half-times as functions of a, W(0) and eta that torch can differentiate.
+
+The law walks along the modified flow; here the same steps are taken again by the same text
+(:mod:`swingby.theory.law.coordinates`), on tensors. The sizes of the steps are those of the
+prediction and stay as they are: what they are does not move a half-time by more than the tolerance
+of the walk.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.simulate.device import load_torch
+from swingby.theory.law.coordinates import attempt, slope
+from swingby.theory.law.modified import KIND, ORDERS, make_flow
+from swingby.theory.law.stages import Stages
+from swingby.verify.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
+    r"""Half-times as a differentiable function of the signal, W(0) and the step size.
+
+    .. math:: (a, W(0), \eta) \mapsto t_k \quad \text{with} \quad w_{kk}(t_k) = 1/2
+
+    near those of the schedule: there the values are ``schedule.crossing``, and the derivatives are
+    those of the law. For gradients elsewhere, predict there.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        From :func:`swingby.predict` with a W(0) whose pivots are all positive.
+
+    Returns
+    -------
+    callable
+        ``times(signal, W0, eta)`` takes tensors of float64: signal of shape (d,), per unit of eta
+        times steps; W0 of shape (d, d), symmetric, over the scale of the schedule's W(0) (omega of
+        a :class:`swingby.Scaled`, 1 otherwise); eta without axes. It returns a tensor of shape
+        (d,), in steps: nan where the concept is trapped, inf where its signal is 0. It uses
+        nothing but operations of torch, so ``backward`` and ``torch.func`` apply.
+
+    Raises
+    ------
+    InvalidInput
+        If the schedule has no W(0), or a pivot of it is not positive: a half-time that is not there
+        on one side has no derivative.
+    MissingExtra
+        Without torch.
+
+    References
+    ----------
+    The half-times are those of (D.2), (D.4) or the flow (4.3).
+
+    Examples
+    --------
+    >>> import numpy as np, swingby, torch
+    >>> task = swingby.SIMTask.from_signal([2.0, 1.0])
+    >>> W0 = np.array([[2e-4, 1e-4], [1e-4, 2e-4]])
+    >>> times = swingby.crossing_function(swingby.predict(task, W0, eta=0.01, dynamics="gd"))
+    >>> point = [torch.tensor(x, dtype=torch.float64) for x in ([2.0, 1.0], W0, 0.01)]
+    >>> by_signal, by_W0, by_eta = torch.func.jacrev(times, argnums=(0, 1, 2))(*point)
+    >>> [[round(x, 1) for x in row] for row in by_signal.tolist()]  # steps per unit of a_1, a_2
+    [[-106.8, 0.5], [0.3, -440.7]]
+    """
+    load_torch()
+    stages = schedule.stages
+    if stages is None:
+        raise InvalidInput("schedule", schedule, "must come from a W(0)", "(D.2)")
+    start = stages.start
+    if not (start.sign > 0).all() or start.steps:
+        pivots = np.exp(start.log_pivots) * start.sign
+        raise InvalidInput(
+            "schedule", f"one whose W(0) has the pivots {pivots}", "needs positive ones", "Sec. 4.2"
+        )
+    there = _Replay(stages)
+    offset = stages.crossing - _of_numbers(there, stages)
+
+    def times(signal: Any, W0: Any, eta: Any) -> Any:
+        return there(signal, W0, eta) + load_torch().as_tensor(offset)
+
+    return times
+
+
+def _of_numbers(replay: _Replay, stages: Stages) -> Any:
+    """The replay where the schedule was made."""
+    torch = load_torch()
+    given = (stages.start.signal, stages.start.matrix, stages.eta)
+    found = replay(*(torch.as_tensor(x, dtype=torch.float64) for x in given))
+    return np.where(np.isfinite(stages.crossing), found.numpy(), 0.0)
+
+
+class _Replay:
+    """The steps of one walk, as tensors."""
+
+    def __init__(self, stages: Stages) -> None:
+        self.start, self.dynamics = stages.start, stages.dynamics
+        self.crossing = stages.crossing * stages.eta
+        curve = self.curve = stages.curve
+        self.known = np.isfinite(self.crossing) & (self.crossing > curve.times[0])
+        # The state before each crossing.
+        before = np.searchsorted(curve.times, self.crossing, side="left") - 1
+        self.before = np.clip(before, 0, len(curve.times) - 1)
+
+    def __call__(self, signal: Any, W0: Any, eta: Any) -> Any:
+        torch, curve = load_torch(), self.curve
+        kind, order = KIND[self.dynamics], curve.concept[:, 0]
+        h, orders = eta.reshape(1), np.array([ORDERS[self.dynamics][0]])
+        y = self._begin(torch, W0[order][:, order])
+        found = [torch.as_tensor(time / 1.0) for time in self.crossing]
+        last = int(self.before[self.known].max(initial=-1))
+        for step in range(last + 1):
+            if (curve.concept[:, step] != order).any():
+                moved = [order.tolist().index(k) for k in curve.concept[:, step]]
+                y, order = _reordered(torch, y, moved), curve.concept[:, step]
+            free = torch.as_tensor(curve.free[:, step : step + 1])
+            y = _at_rest(torch, y, curve.free[:, step])
+            flow = make_flow(signal[order][:, None], h, orders, self.dynamics)
+            first = slope(y, free, flow, kind)
+            for k in np.flatnonzero(self.known & (self.before == step)):
+                ahead = torch.as_tensor(self.crossing[k : k + 1] - curve.times[step])
+                near, _ = attempt(y, first, ahead, free, flow, kind)
+                place = order.tolist().index(k)
+                level, rate = _level(near, slope(near, free, flow, kind), place)
+                logit = (level / (1.0 - level)).log()
+                found[k] = found[k] - logit * level * (1.0 - level) / rate
+            if step < last:
+                dt = torch.as_tensor(curve.times[step + 1 : step + 2] - curve.times[step])
+                y, _ = attempt(y, first, dt, free, flow, kind)
+        return torch.stack(found) / eta
+
+    def _begin(self, torch: Any, W: Any) -> Any:
+        """The coordinates of W(0), by Cholesky: W = L L^T, V_ij = L_ij / L_ii, u_i = 2 log L_ii."""
+        size = W.diagonal().abs().sqrt()
+        L = torch.linalg.cholesky(W / size[:, None] / size)
+        own = L.diagonal()
+        u = 2.0 * (own * size).log() + self.start.log_scale
+        parts = (u[:, None], torch.ones_like(u)[:, None], L / own[:, None])
+        return torch.cat(parts, dim=1)[:, :, None]
+
+
+def _level(y: Any, speed: Any, k: int) -> tuple[Any, Any]:
+    """W_kk at place k and its derivative in time."""
+    V, z, change = y[k, 2:, 0], y[:, 1, 0], speed[k, 2:, 0]
+    e, total = y[k, 0, 0].exp(), (V * V * z).sum()
+    rate = (V * (2.0 * change * z + V * speed[:, 1, 0])).sum() + total * speed[k, 0, 0]
+    return e * total, e * rate
+
+
+def _at_rest(torch: Any, y: Any, free: Any) -> Any:
+    """Learned concepts are 1, and their other entries 0."""
+    rest = torch.as_tensor(free == 0.0)
+    both = (rest[:, None] | rest) & ~torch.eye(len(rest), dtype=torch.bool)
+    u = torch.where(rest, 0.0, y[:, 0, 0])
+    z = torch.where(rest, 1.0, y[:, 1, 0])
+    V = torch.where(both, 0.0, y[:, 2:, 0])
+    return torch.cat((u[:, None], z[:, None], V), dim=1)[:, :, None]
+
+
+def _reordered(torch: Any, y: Any, order: list[int]) -> Any:
+    """The coordinates with the concepts in another order of elimination."""
+    u, z, V = y[order, 0, 0], y[:, 1, 0], y[order, 2:, 0]
+    rest, columns, pivots = (V * z) @ V.T, [], []
+    for k in range(len(order)):
+        pivot = rest[k, k]
+        below = torch.as_tensor(np.arange(len(order)) >= k)
+        column = torch.where(below, rest[:, k] / pivot, 0.0)
+        rest = rest - column[:, None] * column * pivot
+        columns.append(column)
+        pivots.append(pivot)
+    found, root = torch.stack(columns, dim=1), torch.stack(pivots).abs().sqrt()
+    sign = torch.stack(pivots).sign()
+    parts = ((u + 2.0 * root.log())[:, None], sign[:, None], found * root / root[:, None])
+    return torch.cat(parts, dim=1)[:, :, None]
