@@ -118,7 +118,7 @@ def numpy_run(
     """
     A = np.diag(np.asarray(signal, dtype=np.float64))
     W = np.array(W0, dtype=np.float64)
-    step = euler_step if dynamics == "euler" else gd_step
+    step = {"euler": euler_step, "gd": gd_step}[dynamics]
     trajectory = np.empty((steps + 1, *W.shape))
     trajectory[0] = W
     for t in range(1, steps + 1):

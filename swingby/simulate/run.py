@@ -64,9 +64,9 @@ from swingby.simulate.state import (
     places,
     renormalise,
 )
-from swingby.simulate.steps import MAPS, parts_of_a_step
+from swingby.simulate.steps import parts_of_a_step
 from swingby.theory import numbers
-from swingby.theory.growth import require_dynamics
+from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask
 
@@ -180,7 +180,7 @@ def simulate(
     if asked is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
     missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         problem = make_problem(signal, step_size, dynamics, point, exempt=missing)
     else:
         problem = make_problem(signal, step_size, dynamics, point, null=missing)
@@ -233,7 +233,7 @@ def _check_psd(initial: Initial, signal: Floats, dynamics: str) -> None:
     # The pivots take a tenth of the time of eigenvalues, which only doubt asks for.
     if clearly_positive(initial, signal) or initial.is_psd():
         return
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         warnings.warn(
             "W0 is not positive semidefinite, as W = U U^T is: some concept may run to minus"
             " infinity",
@@ -270,7 +270,7 @@ def advance(
     whatever takes the steps. Returns GOES_ON, or why the run is over.
     """
     counters, d = state.counters, len(problem.signal)
-    keeps_psd = MAPS[problem.dynamics].keeps_psd
+    keeps_psd = DYNAMICS[problem.dynamics].keeps_psd
     if not counters[STARTED]:
         # As predicted, unless an earlier run to the same end has settled it.
         predicted = min(last, _steps_ahead(problem)) if skip else last
@@ -406,7 +406,8 @@ def _collect(
         steps = np.append(steps, last)
         W = np.concatenate([W, float_matrix(state)[None]])
     reached = level_array(state)
-    turning = displaceable(missing, initial, task.signal) if dynamics != "euler" else None
+    keeps_psd = DYNAMICS[dynamics].keeps_psd
+    turning = displaceable(missing, initial, task.signal) if keeps_psd else None
     half = reached[LEVELS.index(0.5)]
     judgement = judge(problem, state, half, missing, spent, turning)
     return Run(

@@ -6,7 +6,8 @@ from math import factorial
 import numpy as np
 import pytest
 
-from swingby.theory.law.modified import KIND, make_flow, remainder_on_entries
+from swingby.theory.growth import DYNAMICS
+from swingby.theory.law.modified import FIELDS, make_flow, remainder_on_entries
 
 # --- explicit Euler as a series over rooted trees; a tree is the sorted tuple of its branches
 
@@ -97,4 +98,4 @@ def test_the_field_is_the_series_over_trees(order, seed):
     N = (B + flow.linear)[:, :, 0]
     found = N @ W + W @ N.T + remainder_on_entries(W[:, :, None], one, flow, B)[:, :, 0]
     assert np.allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max() + 1e-14)
-    assert set(KIND) == {"euler", "gd", "flow"}
+    assert set(FIELDS) == set(DYNAMICS)
