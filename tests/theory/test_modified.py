@@ -35,9 +35,12 @@ def derivative(series, field, most):
     return found
 
 
-def modified_field(most):
-    """Coefficients c(tree) with exp(h sum c F) = identity + h f, up to a number of nodes."""
-    field = {(): Fraction(1)}
+def modified_field(most, rule=None):
+    """Coefficients c(tree) with exp(h sum c F) = identity + h f, up to a number of nodes.
+
+    rule: the coefficients of another step in place of that.
+    """
+    field, rule = {(): Fraction(1)}, rule or {}
     for nodes in range(2, most + 1):
         term, total = dict(field), {}
         for j in range(2, nodes + 1):
@@ -46,7 +49,7 @@ def modified_field(most):
                 if size(tree) == nodes:
                     total[tree] = total.get(tree, 0) + a / factorial(j)
         for tree, a in total.items():
-            field[tree] = field.get(tree, 0) - a
+            field[tree] = rule.get(tree, 0) - a
     return field
 
 
