@@ -24,12 +24,27 @@ assert swingby.__file__.startswith(sys.argv[1]), swingby.__file__
 assert abs(crossing - schedule.stages.crossing[k]) < schedule.stages.error[k]
 A, U = np.diag(task.signal), U0
 
-def slope(U):
-    return eta * (A - (A @ U @ U.T + U @ U.T @ A) / 2) @ U
+def f(U):
+    return (A - (A @ U @ U.T + U @ U.T @ A) / 2) @ U
 
 for step in range(1, run.last_step):
-    U = U + slope(U + slope(U) / 2)
+    U = U + eta * f(U + eta * f(U) / 2)
     assert np.abs(U @ U.T - run.W[step]).max() < 1e-12
+
+# The field is the series over trees; f is cubic, so four points give its derivatives.
+from swingby.theory.law.modified import make_flow, midpoint_on_factors
+
+def along(V, order):
+    values = [f(U + s * V).ravel() for s in (-1, 0, 1, 2)]
+    return (1, 1, 2)[order] * np.polyfit([-1, 0, 1, 2], values, 3)[3 - order].reshape(3, 3)
+
+U, h, x = np.cos(np.arange(9.0)).reshape(3, 3), 0.3, 0.3 * task.signal
+H, Q = along(along(f(U), 1), 1), along(f(U), 2)
+expected = f(U) - h**2 * (Q / 24 + H / 6) + h**3 * along(Q / 16 + H / 8, 1)
+expected += ((np.log(1 + x + x**2 / 2) - x + x**3 / 6 - x**4 / 8) / h)[:, None] * U
+flow = make_flow(task.signal[:, None], np.array([h]), np.array([3]), "midpoint")
+N = midpoint_on_factors((U @ U.T)[:, :, None], np.ones((3, 1)), flow)[:, :, 0]
+np.testing.assert_allclose(N @ U, expected, rtol=1e-9, atol=1e-9)
 # Compiled lanes carry out this list.
 from swingby.theory.law.tape import tape_of
 assert len(tape_of("midpoint", 3)[0]) > len(tape_of("midpoint", 0)[0])
