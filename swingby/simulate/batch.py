@@ -41,7 +41,7 @@ from swingby.simulate.state import (
 )
 from swingby.simulate.steps import MAPS, WRITTEN_OUT
 from swingby.theory import numbers
-from swingby.theory.growth import log_factors, require_dynamics
+from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
 from swingby.theory.initial import LARGEST_ENTRY, SYMMETRY_TOLERANCE, Initial
 
 #: Runs whose arguments are spread out at a time, by each worker: the memory that a batch needs
@@ -213,8 +213,8 @@ def simulate_batch(
     pieces = _pieces(total, threads)
     if device is not None:
         place = usable_device(device)[1]
-        if dynamics == "flow":
-            requirement = "must be euler or gd on a device; without device the flow runs"
+        if not MAPS[dynamics].lanes:
+            requirement = f"must be euler or gd on a device; without device the {dynamics} runs"
             raise InvalidInput("dynamics", dynamics, requirement)
         # torch takes seconds to import, so only those who ask for it pay.
         from swingby.simulate.on_torch import run_on_device
@@ -429,7 +429,7 @@ def _check_matrices(matrices: Floats, dynamics: str) -> None:
             if zero[at]:
                 raise InvalidInput(name, "the zero matrix", "must not be zero", "Assumption D.1")
             raise InvalidInput(name, f"{largest[at]:.3g}", "must be below 1e300", "(D.2)")
-        if MAPS[dynamics].keeps_psd:
+        if DYNAMICS[dynamics].keeps_psd:
             _check_psd(part, first, dynamics)
 
 
@@ -560,7 +560,7 @@ def _one_by_one(
     )
     for k in range(total):
         given: dict[str, Any] = {"growth": growth[:, k], "point": batch.point[k]}
-        given["exempt" if dynamics == "euler" else "null"] = missing[k]
+        given["null" if DYNAMICS[dynamics].keeps_psd else "exempt"] = missing[k]
         problem = make_problem(batch.signal[k], float(batch.eta[k]), dynamics, **given)
         state = make_state(batch.initial(k), problem.point)
         record = make_record([], d)

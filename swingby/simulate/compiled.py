@@ -168,12 +168,14 @@ def is_on_disk(d: int, dynamics: str, *, scaled: bool) -> bool:
 
 
 def compiled_steps(problem: Problem, *, scaled: bool, ahead: float) -> Callable[..., None] | None:
-    """The compiled steps of one trajectory, or None where `ahead` steps do not pay for them.
+    """The compiled steps of one trajectory, or None where there are none or they do not pay.
 
     Up to d = 8 they have the bits of the plain ones, so which are taken is a question of time
     alone. Above they have not: there `ahead` decides, and not what was loaded before.
     """
     d, dynamics = len(problem.signal), problem.dynamics
+    if not steps.MAPS[dynamics].text:
+        return None
     predicted = ahead * steps.seconds_of_a_step(d, dynamics)
     if d > steps.WRITTEN_OUT:
         if predicted < WORTH_ANY_SIZE:

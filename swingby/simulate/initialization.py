@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from swingby.simulate.state import Booleans, Floats, Integers, Problem
 from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial, Scaled, connected_blocks
 from swingby.theory.law.pivots import exact_pivots
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
@@ -221,7 +222,7 @@ def lasting(missing: Booleans, W0: Floats, dynamics: str) -> Booleans:
     gd and the flow keep the rank of W. euler does not: only a concept whose whole row is zero
     stays missing.
     """
-    return missing & ~W0.any(axis=1) if dynamics == "euler" else missing
+    return missing if DYNAMICS[dynamics].keeps_psd else missing & ~W0.any(axis=1)
 
 
 def displaceable(missing: Booleans, initial: Initial, signal: Floats) -> Booleans:

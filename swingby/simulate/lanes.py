@@ -36,8 +36,8 @@ from swingby.simulate.state import (
     power_of_two,
     weights,
 )
-from swingby.simulate.steps import LANES, MAPS, change
-from swingby.theory.growth import log_factors
+from swingby.simulate.steps import LANES, change
+from swingby.theory.growth import DYNAMICS, log_factors
 
 #: Steps between two looks where nothing is lacking.
 LONG_BLOCK = 256
@@ -221,7 +221,7 @@ def look_source(d: int, dynamics: str, *, watched: bool) -> str:
                 small = f"{product} * {_row(at.square + i)} <= {NEGLIGIBLE!r} * abs(p{j}_{j})"
                 body.append(f"ready = ready if ({small}) | (near{j} != 0.0) else 0.0")
     body.append("doubtful = 0.0")
-    if not MAPS[dynamics].keeps_psd:
+    if not DYNAMICS[dynamics].keeps_psd:
         body += _doubt(d)
     body += [
         f"doubtful = doubtful if {_row(at.lost)} == 0.0 else 0.0",
@@ -395,7 +395,7 @@ def arrange(
     numbers[:, at.rates : at.rates + d] = eta[:, None] * signal
     numbers[:, at.square : at.square + d] = square
     numbers[:, at.bar : at.bar + d] = 0.5 / square
-    if not MAPS[dynamics].keeps_psd and unclear.any():
+    if not DYNAMICS[dynamics].keeps_psd and unclear.any():
         which = np.flatnonzero(unclear)
         found = negative_pivots(np.moveaxis(_sorted(X[which], order[which]), 0, 2))
         numbers[which, at.lost] = found >= 0
@@ -580,7 +580,7 @@ class Lanes:
         view[tile, at.wait, lane] = np.where(n > 0, 0.0, WAIT)
         past = view[tile, at.past : at.past + d, lane]
         view[tile, at.past : at.past + d, lane] = np.where(n[:, None] > 0, np.nan, past)
-        if not MAPS[self.dynamics].keeps_psd:
+        if not DYNAMICS[self.dynamics].keeps_psd:
             order = self.given.order[own]
             found = negative_pivots(np.moveaxis(_sorted(X, order), 0, 2)) >= 0
             view[tile, at.lost, lane] = np.maximum(view[tile, at.lost, lane], found & (n > 0))
@@ -690,7 +690,7 @@ def run_lanes(
     `halt` is asked a few times a second; :class:`Stopped` is raised when it says so.
     """
     total, d = arranged.signal.shape
-    null = missing if MAPS[dynamics].keeps_psd else np.zeros_like(missing)
+    null = missing if DYNAMICS[dynamics].keeps_psd else np.zeros_like(missing)
     goal = np.where(arranged.signal > 0, np.where(missing, 0.0, 1.0), np.nan)
     stop = np.full(total, steps or 0)
     if steps is None:

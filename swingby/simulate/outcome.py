@@ -26,7 +26,7 @@ from swingby.simulate.state import (
     log_diagonal,
 )
 from swingby.theory import numbers
-from swingby.theory.growth import NEITHER
+from swingby.theory.growth import DYNAMICS, NEITHER
 
 
 class Outcome(StrEnum):
@@ -128,7 +128,7 @@ def _psd_clause(state: State) -> str:
 
 
 def _remedy(dynamics: str) -> str:
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         return "; use a smaller eta, or dynamics='gd', which keeps W = U U^T"
     return "; use a smaller eta"
 

@@ -1,4 +1,4 @@
-"""The three maps in plain NumPy: one step of each, and runs by the printed formulas as witnesses.
+"""The three maps in plain NumPy: one step of each.
 
 The steps are written on X, with ``W = D X D`` and squares ``s[k] = 2^(2 m_k)`` (:mod:`.state`). Up
 to d = 8 sums over an inner concept run upwards, every product rounded, and the written-out steps of
@@ -8,10 +8,9 @@ to d = 8 sums over an inner concept run upwards, every product rounded, and the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 #: One step: X, ``sums[i, j] = eta (a_i + a_j)``, the squares as a column, parts of a step.
@@ -92,72 +91,3 @@ def flow(X: Array, sums: Array, squares: Array, parts: int) -> Array:
             K[s] = slope(X + h * _upwards(DOP853[s, :s].reshape(s, 1, 1) * K[:s]), sums, squares)
         X = X + h * _upwards(DOP853[12].reshape(12, 1, 1) * K)
     return X
-
-
-def euler_step(W: Array, A: Array, eta: float) -> Array:
-    """One step of (D.2): ``W + eta (WA + AW - (A W^2 + W^2 A + 2 W A W)/2)``."""
-    return W + eta * (W @ A + A @ W - (A @ W @ W + W @ W @ A + 2 * W @ A @ W) / 2)
-
-
-def gd_step(W: Array, A: Array, eta: float) -> Array:
-    """One step of gradient descent on U, seen on W = U U^T: ``(I + eta B) W (I + eta B)``."""
-    B = A - (A @ W + W @ A) / 2
-    factor = np.eye(len(W)) + eta * B
-    return factor @ W @ factor
-
-
-def numpy_run(
-    signal: ArrayLike, W0: ArrayLike, eta: float, steps: int, dynamics: str = "euler"
-) -> Array:
-    """W at every step, by the formula as printed.
-
-    Examples
-    --------
-    >>> numpy_run([1.0], [[0.5]], 0.1, 1)[-1]
-    array([[0.55]])
-    """
-    A = np.diag(np.asarray(signal, dtype=np.float64))
-    W = np.array(W0, dtype=np.float64)
-    step = euler_step if dynamics == "euler" else gd_step
-    trajectory = np.empty((steps + 1, *W.shape))
-    trajectory[0] = W
-    for t in range(1, steps + 1):
-        W = step(W, A, eta)
-        trajectory[t] = W
-    return trajectory
-
-
-def factor_run(signal: ArrayLike, U0: ArrayLike, eta: float, steps: int) -> Array:
-    """W = U U^T at every step of gradient descent on U: ``U + eta B(W) U``."""
-    A = np.diag(np.asarray(signal, dtype=np.float64))
-    U = np.array(U0, dtype=np.float64)
-    trajectory = np.empty((steps + 1, len(U), len(U)))
-    trajectory[0] = U @ U.T
-    for t in range(1, steps + 1):
-        W = U @ U.T
-        U = U + eta * (A - (A @ W + W @ A) / 2) @ U
-        trajectory[t] = U @ U.T
-    return trajectory
-
-
-def mpmath_run(
-    signal: ArrayLike, W0: Any, eta: Any, steps: int, dynamics: str = "euler", digits: int = 50
-) -> list[Any]:
-    """W at every step with `digits` decimal digits."""
-    import mpmath
-
-    context = mpmath.mp.clone()
-    context.dps = digits
-    A = context.diag([context.mpf(value) for value in np.asarray(signal).tolist()])
-    W = context.matrix([[context.mpf(entry) for entry in row] for row in W0])
-    identity = context.eye(W.rows)
-    rate = context.mpf(eta)
-    trajectory = [W]
-    for _ in range(steps):
-        B = A - (A * W + W * A) / 2
-        if dynamics == "euler":
-            W = W + rate * (W * A + A * W - (A * W * W + W * W * A + 2 * W * A * W) / 2)
-        else:
-            W = (identity + rate * B) * W * (identity + rate * B)
-        trajectory.append(W)
-    return trajectory

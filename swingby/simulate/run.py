@@ -61,9 +61,9 @@ from swingby.simulate.state import (
     places,
     renormalise,
 )
-from swingby.simulate.steps import MAPS, parts_of_a_step
+from swingby.simulate.steps import parts_of_a_step
 from swingby.theory import numbers
-from swingby.theory.growth import require_dynamics
+from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask
 
@@ -185,7 +185,7 @@ def simulate(
     missing = np.zeros(task.dim, dtype=np.bool_)
     if not clear:
         missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         problem = make_problem(signal, step_size, dynamics, point, exempt=missing)
     else:
         problem = make_problem(signal, step_size, dynamics, point, null=missing)
@@ -237,7 +237,7 @@ def _warn_of_rounding(lost: Booleans) -> None:
 def _check_psd(initial: Initial, dynamics: str) -> None:
     if initial.is_psd():
         return
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         warnings.warn(
             "W0 is not positive semidefinite, as W = U U^T is: some concept may run to minus"
             " infinity",
@@ -274,7 +274,7 @@ def advance(
     whatever takes the steps. Returns GOES_ON, or why the run is over.
     """
     counters, d = state.counters, len(problem.signal)
-    keeps_psd = MAPS[problem.dynamics].keeps_psd
+    keeps_psd = DYNAMICS[problem.dynamics].keeps_psd
     if not counters[STARTED]:
         # As predicted, unless an earlier run to the same end has settled it.
         predicted = min(last, _steps_ahead(problem)) if skip else last
@@ -418,7 +418,8 @@ def _collect(
         steps = np.append(steps, last)
         W = np.concatenate([W, float_matrix(state)[None]])
     reached = level_array(state)
-    turning = displaceable(missing, initial, task.signal) if dynamics != "euler" else None
+    keeps_psd = DYNAMICS[dynamics].keeps_psd
+    turning = displaceable(missing, initial, task.signal) if keeps_psd else None
     half = reached[LEVELS.index(0.5)]
     judgement = judge(problem, state, half, missing, spent, turning)
     return Run(

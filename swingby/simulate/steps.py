@@ -88,23 +88,22 @@ FLOW = """
 
 @dataclass(frozen=True)
 class Map:
-    """One of the dynamics: its step in NumPy, whether it keeps W positive semidefinite.
+    """One of the dynamics: its step in NumPy; the rest is in :mod:`swingby.theory.growth`.
 
-    lanes: its text is that of a batch too. Growth rates are in :mod:`swingby.theory.growth`.
+    text: :func:`change` writes its lines; lanes: they are those of whole steps, also of a batch.
     """
 
     step: plain.Step
-    keeps_psd: bool
-    lanes: bool
+    text: bool = False
+    lanes: bool = False
 
 
 _KEPT = threading.local()
 
-#: A further dynamics is a row here, its step in :mod:`.plain` and its lines in :func:`change`.
 MAPS = {
-    "euler": Map(plain.euler, keeps_psd=False, lanes=True),
-    "gd": Map(plain.gd, keeps_psd=True, lanes=True),
-    "flow": Map(plain.flow, keeps_psd=True, lanes=False),
+    "euler": Map(plain.euler, text=True, lanes=True),
+    "gd": Map(plain.gd, text=True, lanes=True),
+    "flow": Map(plain.flow, text=True),
 }
 
 
@@ -268,7 +267,7 @@ def _chain(factors: Iterable[tuple[str, str]], fused: bool) -> str:
 def plain_steps(problem: Problem, X: Floats, square: Floats, parts: int, count: int) -> Floats:
     """A block of `count` steps from X: in NumPy, or for few concepts by the text as it is."""
     d = len(X)
-    if d <= TEXT_UP_TO and problem.dynamics != "flow":
+    if d <= TEXT_UP_TO and MAPS[problem.dynamics].lanes:
         kernel = _plain_text(d, problem.dynamics, bool((square != 1.0).any()))
         return run_kernel(kernel, problem, X, square, parts, count, listed=True)
     rows, columns = pairs(d)

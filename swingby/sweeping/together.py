@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swingby.simulate.steps import MAPS
 from swingby.sweeping.labels import Law
 from swingby.sweeping.point import Point
 from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 
@@ -85,7 +87,7 @@ def observe_together(given: list[Given]) -> dict[int, End]:
 
     def group_of(one: Given) -> Hashable:
         point = one.point
-        alone = point.record is not None or point.dynamics == "flow"
+        alone = point.record is not None or not MAPS[point.dynamics].lanes
         alone |= point.dimension > LARGEST_RUN
         return None if alone else (point.dimension, point.dynamics, point.steps)
 
@@ -163,7 +165,7 @@ def foresee_together(given: list[Given]) -> dict[int, Swing]:
 
     def group_of(one: Given) -> Hashable:
         dynamics = one.point.dynamics
-        if dynamics != "flow" and Fraction(one.point.eta) * max(one.task.exact_signal) >= COARSE:
+        if DYNAMICS[dynamics].of and Fraction(one.point.eta) * max(one.task.exact_signal) >= COARSE:
             found[one.place] = Swing(None, math.nan, math.nan)
             return None
         return (one.point.dimension, dynamics)

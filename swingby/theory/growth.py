@@ -6,7 +6,8 @@ on U is :math:`w_{ij} \mapsto (1 + \eta a_i)(1 + \eta a_j) w_{ij}`; the flow is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,39 @@ from swingby.errors import InvalidInput
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DYNAMICS = ("euler", "gd", "flow")
+
+def log1p(x: Any) -> Any:
+    """log(1 + x), of NumPy or torch."""
+    return x.log1p() if hasattr(x, "log1p") else np.log1p(x)
+
+
+class Dynamics(NamedTuple):
+    """What sets a dynamics apart.
+
+    of: what a step is one of, ``"W"`` or ``"U"``, or ``""`` for the flow itself; log_factor: the
+    logarithm of the factor in a step of what grows at x = eta times its rate; divisors:
+    log_factor(x)/x is 1 plus the sum of x^n over the n-th; orders: orders in the step size, that
+    of the law and the one below it for the error bar. Its field is in
+    :data:`swingby.theory.law.modified.FIELDS`, its step in :data:`swingby.simulate.steps.MAPS`.
+    """
+
+    of: str
+    log_factor: Callable[[Any], Any]
+    divisors: tuple[float, ...]
+    orders: tuple[int, ...]
+
+    @property
+    def keeps_psd(self) -> bool:
+        """Whether W stays U U^T, of its rank: only steps of W leave it."""
+        return self.of != "W"
+
+
+#: (D.2) is explicit Euler on W, gradient descent is explicit Euler on U.
+DYNAMICS = {
+    "euler": Dynamics("W", log1p, (-2, 3, -4, 5), (4, 3)),
+    "gd": Dynamics("U", log1p, (-2, 3, -4, 5), (3, 2)),
+    "flow": Dynamics("", lambda x: x, (), (0,)),
+}
 
 
 def require_dynamics(dynamics: object) -> None:
@@ -71,15 +104,15 @@ def growth_rates(
            [2.5, 1. ]])
     """
     require_dynamics(dynamics)
-    # Tensors of torch are welcome too: there the function is a method.
-    log1p: Any = getattr(type(signal), "log1p", np.log1p)
+    of, log_factor = DYNAMICS[dynamics][:2]
+    # Tensors of torch are welcome too.
     step: Any = eta if hasattr(eta, "log1p") else np.asarray(eta)
-    if dynamics == "gd":
-        single = log1p(step[..., None] * signal)
+    if of == "U":
+        single = log_factor(step[..., None] * signal)
         found: NDArray[np.float64] = single[..., :, None] + single[..., None, :]
         return found
     together = step[..., None, None] * (signal[..., :, None] + signal[..., None, :])
-    return log1p(together) if dynamics == "euler" else together  # type: ignore[no-any-return]
+    return log_factor(together)  # type: ignore[no-any-return]
 
 
 #: Which of the two concepts of an entry are learned: the first axis of :func:`log_factors`.
@@ -126,8 +159,7 @@ def log_factors(
     apart = (a[..., :, None] - a[..., None, :]) / 2
     with np.errstate(all="ignore"):
         neither = growth_rates(a, each, dynamics)  # type: ignore[arg-type]
-        learned = np.stack([-rate * apart, -rate * together])
-        if dynamics != "flow":
-            learned = np.where(learned > -1, np.log1p(learned), np.longdouble(AT_ONCE))
+        learned = DYNAMICS[dynamics].log_factor(np.stack([-rate * apart, -rate * together]))
+        learned = np.where(np.isfinite(learned), learned, np.longdouble(AT_ONCE))
         factors = np.concatenate([neither[None], learned]) / np.log(np.longdouble(2))
     return np.asarray(factors)

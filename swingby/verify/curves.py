@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.simulate.events import turning_points
-from swingby.theory.law.stages import Stages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from swingby.theory.law.stages import Stages
 
     Floats = NDArray[np.float64]
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.simulate.device import load_torch
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.coordinates import attempt, slope
-from swingby.theory.law.modified import KIND, ORDERS, make_flow
+from swingby.theory.law.modified import make_flow
 from swingby.theory.law.stages import Stages
 from swingby.verify.schedule import Schedule
 
@@ -109,8 +110,8 @@ class _Replay:
 
     def __call__(self, signal: Any, W0: Any, eta: Any) -> Any:
         torch, curve = load_torch(), self.curve
-        kind, order = KIND[self.dynamics], curve.concept[:, 0]
-        h, orders = eta.reshape(1), np.array([ORDERS[self.dynamics][0]])
+        dynamics, order = self.dynamics, curve.concept[:, 0]
+        h, orders = eta.reshape(1), np.array([DYNAMICS[dynamics].orders[0]])
         y = self._begin(torch, W0[order][:, order])
         found = [torch.as_tensor(time / 1.0) for time in self.crossing]
         last = int(self.before[self.known].max(initial=-1))
@@ -120,18 +121,18 @@ class _Replay:
                 y, order = _reordered(torch, y, moved), curve.concept[:, step]
             free = torch.as_tensor(curve.free[:, step : step + 1])
             y = _at_rest(torch, y, curve.free[:, step])
-            flow = make_flow(signal[order][:, None], h, orders, self.dynamics)
-            first = slope(y, free, flow, kind)
+            flow = make_flow(signal[order][:, None], h, orders, dynamics)
+            first = slope(y, free, flow, dynamics)
             for k in np.flatnonzero(self.known & (self.before == step)):
                 ahead = torch.as_tensor(self.crossing[k : k + 1] - curve.times[step])
-                near, _ = attempt(y, first, ahead, free, flow, kind)
+                near, _ = attempt(y, first, ahead, free, flow, dynamics)
                 place = order.tolist().index(k)
-                level, rate = _level(near, slope(near, free, flow, kind), place)
+                level, rate = _level(near, slope(near, free, flow, dynamics), place)
                 logit = (level / (1.0 - level)).log()
                 found[k] = found[k] - logit * level * (1.0 - level) / rate
             if step < last:
                 dt = torch.as_tensor(curve.times[step + 1 : step + 2] - curve.times[step])
-                y, _ = attempt(y, first, dt, free, flow, kind)
+                y, _ = attempt(y, first, dt, free, flow, dynamics)
         return torch.stack(found) / eta
 
     def _begin(self, torch: Any, W: Any) -> Any:

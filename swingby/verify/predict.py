@@ -20,7 +20,6 @@ from swingby.theory import numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state
-from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.curves import SUPPRESSION_LEVEL, CurveEvents, curve_events
 from swingby.verify.schedule import Event, Schedule
@@ -162,6 +161,9 @@ def predict_gaussian(
 def _from_initial(
     task: SIMTask, initial: Initial, step: Fraction, dynamics: str, edition: str
 ) -> Schedule:
+    # SciPy's integrators take longer to load than everything else; refusals do without.
+    from swingby.theory.law.stages import stage_law
+
     stages = stage_law(task, initial, step, dynamics)
 
     # Half-times alone are what most callers want, a million times over; the rest waits.

@@ -16,7 +16,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.simulate.events import turning_points
 from swingby.simulate.state import SMALLEST_SWING
-from swingby.theory.growth import require_dynamics
+from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.coordinates import between
 from swingby.theory.law.many import Path, paths, prepare
 from swingby.theory.law.pivots import allowed_errors
@@ -270,7 +270,7 @@ def _outside(given: Given, verdict: Verdict, dynamics: str) -> Booleans:
     """Where the law says nothing."""
     doubt = verdict.undecided | verdict.after | verdict.turning | verdict.given_up
     outside = verdict.coarse | doubt.any(axis=1)
-    if dynamics != "euler":
+    if DYNAMICS[dynamics].keeps_psd:
         outside = outside | (given.sign < 0).any(axis=1)
     return np.asarray(outside)
 

@@ -14,11 +14,12 @@ import numpy as np
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
-from swingby.theory.law.stages import Stages
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from swingby.theory.law.stages import Stages
 
 
 @dataclass(frozen=True)

@@ -189,8 +189,8 @@ MUTANTS = (
     Mutant(
         "euler grows without the logarithm",
         "theory/growth.py",
-        "return log1p(together) if",
-        "return together if",
+        '"euler": Dynamics("W", log1p,',
+        '"euler": Dynamics("W", lambda x: x,',
         (_DYNAMICS + "linear_part_is_the_growth_rate",),
     ),
     Mutant(
@@ -232,14 +232,14 @@ MUTANTS = (
         "gd grows as euler does",
         "theory/growth.py",
         "single[..., :, None] + single[..., None, :]",
-        "log1p(step[..., None, None] * (signal[..., :, None] + signal[..., None, :]))",
+        "log_factor(step[..., None, None] * (signal[..., :, None] + signal[..., None, :]))",
         (_DYNAMICS + "linear_part_is_the_growth_rate",),
     ),
     Mutant(
         "flow grows twice as fast",
         "theory/growth.py",
-        "else together  #",
-        "else 2 * together  #",
+        '"flow": Dynamics("", lambda x: x,',
+        '"flow": Dynamics("", lambda x: 2 * x,',
         (_DYNAMICS + "flow_grows_at_eta_times_the_sum",),
     ),
     # symbolic dynamics

@@ -9,10 +9,10 @@ from hypothesis import assume, given, target
 from hypothesis import strategies as st
 
 import swingby
-from swingby.simulate import plain as reference
 from swingby.simulate.initialization import displaceable, missing_concepts
 from swingby.testing import initializations, step_sizes, tasks
 from swingby.theory.initial import initial_matrix
+from tests.simulate import witnesses as reference
 
 DYNAMICS = ("euler", "gd", "flow")
 #: Kinds of W(0) whose runs do not hang on the last bit: no pivot is rounding, as a rule.

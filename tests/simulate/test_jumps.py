@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from swingby.simulate.initialization import gaussian
-from swingby.simulate.plain import mpmath_run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
+from tests.simulate.witnesses import mpmath_run
 
 MAPS = ("euler", "gd")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swingby.simulate import plain as reference
 from swingby.simulate.events import descents, first_reach, turning_points
 from swingby.simulate.initialization import gaussian
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
+from tests.simulate import witnesses as reference
 
 SIGNALS = {
     "two": [4.0, 1.0],

@@ -18,7 +18,7 @@ from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate import device as devices
 from swingby.simulate.batch import Interrupted, simulate_batch
 from swingby.simulate.events import descents, turning_points
-from swingby.simulate.plain import factor_run, mpmath_run
+from tests.simulate.witnesses import factor_run, mpmath_run
 
 torch = pytest.importorskip("torch")
 

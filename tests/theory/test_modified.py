@@ -6,7 +6,8 @@ from math import factorial
 import numpy as np
 import pytest
 
-from swingby.theory.law.modified import KIND, make_flow, remainder_on_entries
+from swingby.theory.growth import DYNAMICS
+from swingby.theory.law.modified import FIELDS, make_flow, remainder_on_entries
 
 # --- explicit Euler as a series over rooted trees; a tree is the sorted tuple of its branches
 
@@ -34,9 +35,12 @@ def derivative(series, field, most):
     return found
 
 
-def modified_field(most):
-    """Coefficients c(tree) with exp(h sum c F) = identity + h f, up to a number of nodes."""
-    field = {(): Fraction(1)}
+def modified_field(most, rule=None):
+    """Coefficients c(tree) with exp(h sum c F) = identity + h f, up to a number of nodes.
+
+    rule: the coefficients of another step in place of that.
+    """
+    field, rule = {(): Fraction(1)}, rule or {}
     for nodes in range(2, most + 1):
         term, total = dict(field), {}
         for j in range(2, nodes + 1):
@@ -45,7 +49,7 @@ def modified_field(most):
                 if size(tree) == nodes:
                     total[tree] = total.get(tree, 0) + a / factorial(j)
         for tree, a in total.items():
-            field[tree] = field.get(tree, 0) - a
+            field[tree] = rule.get(tree, 0) - a
     return field
 
 
@@ -97,4 +101,4 @@ def test_the_field_is_the_series_over_trees(order, seed):
     N = (B + flow.linear)[:, :, 0]
     found = N @ W + W @ N.T + remainder_on_entries(W[:, :, None], one, flow, B)[:, :, 0]
     assert np.allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max() + 1e-14)
-    assert set(KIND) == {"euler", "gd", "flow"}
+    assert set(FIELDS) == set(DYNAMICS)

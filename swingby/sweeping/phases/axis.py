@@ -13,6 +13,7 @@ import numpy as np
 
 from swingby.sweeping.phases.quantity import Quantity, Value, value_text
 from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ NARROWEST = 0.25
 #: Two values that differ by this factor stand on a logarithmic axis.
 DECADE = 10
 #: Names in the order in which they are known, not of the alphabet.
-_NAMES = ("euler", "gd", "flow")
+_NAMES = tuple(DYNAMICS)
 
 
 @dataclass(frozen=True)

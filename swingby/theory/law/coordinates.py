@@ -36,13 +36,7 @@ from swingby.theory.law.arrays import (
     turned,
     weighted,
 )
-from swingby.theory.law.modified import (
-    EULER,
-    GD,
-    Flow,
-    generator_on_factors,
-    remainder_on_entries,
-)
+from swingby.theory.law.modified import FIELDS, Flow
 
 # The explicit Runge-Kutta pair of order 8 by Dormand and Prince with its interpolation of order 7
 # (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd edition, Secs. II.5-6).
@@ -54,25 +48,27 @@ EXTRA, DENSE = DOP853.A_EXTRA, DOP853.D
 FIFTH, THIRD = DOP853.E5[:12], DOP853.E3[:12]
 
 
-def slope(y: Any, free: Any, flow: Flow, kind: int) -> Any:
+def slope(y: Any, free: Any, flow: Flow, dynamics: str) -> Any:
     """Derivative of the coordinates y (d, d + 2, n); concepts with `free` 0 stand still."""
-    return joined(*derivative(y[:, 0], y[:, 1], y[:, 2:], free, flow, kind))
+    return joined(*derivative(y[:, 0], y[:, 1], y[:, 2:], free, flow, dynamics))
 
 
-def derivative(u: Any, z: Any, V: Any, free: Any, flow: Flow, kind: int) -> tuple[Any, Any, Any]:
+def derivative(
+    u: Any, z: Any, V: Any, free: Any, flow: Flow, dynamics: str
+) -> tuple[Any, Any, Any]:
     """Derivatives of u and z, (d, n), and of V, (d, d, n)."""
     e = exponential(u)
     C = dot_turned(V * z, V)
-    N = generator_on_factors(C, e, flow) if kind == GD else flow.drive + flow.pair * C * e
-    still = 0.0 * z
-    if kind == EULER:
-        R = remainder_on_entries(C, e, flow, N)
+    generator, remainder = FIELDS[dynamics]
+    N, still = generator(C, e, flow), 0.0 * z
+    if remainder is not None:
+        R = remainder(C, e, flow, N)
         S = solve_lower(V, turned(solve_lower(V, R)))
         N, still = N + flow.linear, diagonal(S)
     Z = solve_lower(V, dot(N, V))
     rate = free * diagonal(Z)
     moved = symmetric(Z * z)
-    if kind == EULER:
+    if remainder is not None:
         moved = moved + S
     lower = flow.strict * V
     turning = dot(V, flow.strict * moved * (free * positive_part(z)))
@@ -80,11 +76,11 @@ def derivative(u: Any, z: Any, V: Any, free: Any, flow: Flow, kind: int) -> tupl
     return 2.0 * rate, free * still, turning + growing
 
 
-def attempt(y: Any, first: Any, dt: Any, free: Any, flow: Flow, kind: int) -> Any:
+def attempt(y: Any, first: Any, dt: Any, free: Any, flow: Flow, dynamics: str) -> Any:
     """One step of size dt (n,) from y with slope `first`: the new y and the stages' slopes."""
     slopes = [first]
     for stage in range(11):
-        slopes.append(slope(y + dt * weighted(STAGES[stage], slopes), free, flow, kind))
+        slopes.append(slope(y + dt * weighted(STAGES[stage], slopes), free, flow, dynamics))
     return y + dt * weighted(STAGES[11], slopes), slopes
 
 

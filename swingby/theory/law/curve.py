@@ -26,8 +26,7 @@ class Curve:
 
     Parameters
     ----------
-    kind : int
-        The dynamics.
+    dynamics : str
     times : ndarray of shape (n,)
     y, speed, free, flow : ndarrays that end in an axis of n
     concept : ndarray of int, shape (d, n)
@@ -36,7 +35,7 @@ class Curve:
         Whether nothing is known after the last of the times.
     """
 
-    kind: int
+    dynamics: str
     times: Floats
     y: Floats
     speed: Floats
@@ -59,7 +58,7 @@ class Curve:
         ahead = np.where(times > self.times[-1], 0.0, times - self.times[place])
         flow = Flow(*(values[..., place] for values in self.flow))
         given = (self.y[..., place], self.speed[..., place], ahead, self.free[..., place], flow)
-        y, _ = attempt(*given, self.kind)
+        y, _ = attempt(*given, self.dynamics)
         V, root = y[:, 2:], np.exp(y[:, 0] / 2)
         W = np.einsum("imn,mn,jmn->nij", V, y[:, 1], V) * root.T[:, :, None] * root.T[:, None, :]
         if self.runs_away:
@@ -71,18 +70,18 @@ class Curve:
         return np.asarray(found)
 
 
-def trace(walk: Walk, kind: int) -> Curve:
+def trace(walk: Walk, dynamics: str) -> Curve:
     """Walk one lane to its end and keep every accepted state."""
     kept = [_state(walk)]
     while walk.active.any():
-        advance(walk, kind)
+        advance(walk, dynamics)
         if walk.time[0] > kept[-1][0][0]:
             kept.append(_state(walk))
     time, y, speed, free, concept, *flow = (
         np.stack(part, axis=-1) for part in zip(*kept, strict=True)
     )
     far = bool(np.isfinite(walk.blow_up[0])) or bool(walk.attempts[0] > MOST_ATTEMPTS)
-    return Curve(kind, time[0], y, speed, free, concept.astype(np.int64), Flow(*flow), far)
+    return Curve(dynamics, time[0], y, speed, free, concept.astype(np.int64), Flow(*flow), far)
 
 
 def _state(walk: Walk) -> tuple[Any, ...]:

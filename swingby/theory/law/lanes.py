@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.law import tape, walk
 from swingby.theory.law.coordinates import DENSE, EXTRA, FIFTH, STAGES, THIRD
-from swingby.theory.law.modified import KIND, Flow
+from swingby.theory.law.modified import Flow
 from swingby.theory.law.vectors import (
     LANES,
     everywhere,
@@ -259,7 +260,7 @@ def _move(source: Walk, place: int, target: Walk, j: int) -> None:
 def _run(
     given: Walk,
     now: Walk,
-    kind: int,
+    keeps_psd: bool,
     code: Any,
     factors: Any,
     R: Any,
@@ -306,7 +307,7 @@ def _run(
             for lane in range(LANES):
                 if begun[lane] > 0.0:
                     begun[lane] = 0.0
-                    changed = _begin_lane(now, lane, kind) or changed
+                    changed = _begin_lane(now, lane, keeps_psd) or changed
         dt = _landings(now)
         for i in range(y.size):
             flat[i], before[i] = speed[i], y[i]
@@ -316,7 +317,7 @@ def _run(
             for k in range(d):
                 concept[k, lane] = now.places[CONCEPT, k, lane]
         ends, fifth, third = slopes[_END], slopes[_ESTIMATES], slopes[_ESTIMATES + 1]
-        changed = _judge(now, kind, dt, new, ends, fifth, third)
+        changed = _judge(now, keeps_psd, dt, new, ends, fifth, third)
         for lane in range(LANES):
             if room > 0 and place[lane] >= 0 and now.numbers[TIME, lane] > time[lane]:
                 if noted == room:
@@ -346,12 +347,12 @@ def walk_all(given: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     With room for so many of them, the steps taken: rows of lane, time, size and concepts, and the
     forms of the interpolation (m, 8, d (d + 2)); None if they are more.
     """
-    d, kind = given.y.shape[0], KIND[dynamics]
-    code, factors, count = tape.tape_of(kind, order)
+    d, keeps_psd = given.y.shape[0], DYNAMICS[dynamics].keeps_psd
+    code, factors, count = tape.tape_of(dynamics, order)
     shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (11, d), (8,))
     now = Walk(*(_aligned(*shape, LANES) for shape in shapes))
     registers = _aligned(count * d * d * LANES)
     slopes, new = _aligned(_SLOPES + 1, d, d + 2, LANES), _aligned(d, d + 2, LANES)
     steps, forms = np.empty((room, 3 + d)), np.empty((room, 8, d * (d + 2)))
-    noted = _run(given, now, kind, code, factors, registers, slopes, new, steps, forms)
+    noted = _run(given, now, keeps_psd, code, factors, registers, slopes, new, steps, forms)
     return None if noted < 0 else (steps[:noted], forms[:noted])

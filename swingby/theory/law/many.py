@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from swingby.theory.law.modified import ORDERS
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.pivots import MANY_ROUNDINGS, Start, Starts, closed_law, lanes_of
 from swingby.theory.law.stages import TOLERANCE, given_of
 from swingby.theory.law.verdict import TOLERANCES, End, Given, Verdict, decide, settle, shares
@@ -51,13 +51,13 @@ def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Float
     from swingby.theory.law.lanes import follow_all, walk_all
 
     ends = []
-    for order in ORDERS[dynamics]:
+    for order in DYNAMICS[dynamics].orders:
         orders = np.full(len(given.eta), order)
         walk = lanes_of(starts, given.eta, dynamics, orders, TOLERANCE)
         walk_all(walk, dynamics, order)
         ends.append(End.of(walk, given.eta))
     verdict = decide(given, ends[0], ends[-1], TOLERANCE, TOLERANCES, dynamics)
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         verdict = settle(given, starts, verdict, TOLERANCE, follow_all)
     return verdict, shares(given, verdict)
 
@@ -151,7 +151,7 @@ def paths(
     from swingby.theory.law.lanes import walk_all
 
     found, ends = [], []
-    for order in ORDERS[dynamics]:
+    for order in DYNAMICS[dynamics].orders:
         orders, noted, room = np.full(len(given.eta), order), None, 64 * len(given.eta)
         while noted is None:
             walk = lanes_of(starts, given.eta, dynamics, orders, share, whole=least)

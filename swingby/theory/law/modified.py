@@ -41,14 +41,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.theory.growth import growth_rates
+from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.law.arrays import dot, dot_turned, like, symmetric
-
-#: The dynamics by number, as compiled code knows them.
-EULER, GD, FLOW = 0, 1, 2
-KIND = {"euler": EULER, "gd": GD, "flow": FLOW}
-#: Orders in the step size: that of the law, and the one below it for the error bar.
-ORDERS = {"euler": (4, 3), "gd": (3, 2), "flow": (0,)}
 
 
 class Flow(NamedTuple):
@@ -73,27 +67,22 @@ class Flow(NamedTuple):
 def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
     """Constants of the field for signals (d, n) and steps h (n,), to the orders (n,) in h."""
     d, everywhere = len(signal), like(signal, np.ones((len(signal), len(signal), 1)))
-    h = 0.0 * h if dynamics == "flow" else h
-    first, second, third, fourth = (_where(order >= k, h**k) for k in (1, 2, 3, 4))
+    of, _, divisors, _ = DYNAMICS[dynamics]
+    h = h if of else 0.0 * h
+    powers = first, second, third, fourth = [_where(order >= k, h**k) for k in (1, 2, 3, 4)]
     unit = like(signal, np.eye(d)[:, :, None])
     total = signal[:, None, :] + signal[None, :, :]
     single, exact = signal * unit, total
     linear = pairs = 0.0 * total
-    if dynamics != "flow":
+    if of:
         exact = growth_rates(signal.swapaxes(0, 1), h, dynamics).swapaxes(0, 2) / h
     half = exact * unit / 2
-    if dynamics == "gd":
-        linear = half - single * _series(single, first, second, third, fourth)
-    if dynamics == "euler":
+    if of == "U":
+        linear = half - single * _series(single, powers, divisors)
+    if of == "W":
         linear = half - single
         own = half.sum(axis=0)
-        pairs = (
-            exact
-            - total * _series(total, first, second, third, fourth)
-            + total
-            - own
-            - own[:, None]
-        )
+        pairs = exact - total * _series(total, powers, divisors) + total - own - own[:, None]
     return Flow(
         pair=-total / 2,
         drive=single,
@@ -114,10 +103,17 @@ def _where(kept: Any, values: Any) -> Any:
     return values * like(values, kept * 1.0)
 
 
-def _series(rate: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
-    """log(1 + h rate)/(h rate) to the order of each lane: what the field has of it by itself."""
-    low = 1 - first * rate / 2 + second * rate**2 / 3
-    return low - third * rate**3 / 4 + fourth * rate**4 / 5
+def _series(rate: Any, powers: list[Any], divisors: tuple[float, ...]) -> Any:
+    """log_factor(h rate)/(h rate) to the order of each lane: what the field has of it by itself."""
+    total: Any = 1.0
+    for n, (power, divisor) in enumerate(zip(powers, divisors, strict=False), 1):
+        total = total + power * rate**n / divisor
+    return total
+
+
+def generator(C: Any, e: Any, flow: Flow) -> Any:
+    """That of the flow itself, B."""
+    return flow.drive + flow.pair * C * e
 
 
 def generator_on_factors(C: Any, e: Any, flow: Flow) -> Any:
@@ -156,3 +152,11 @@ def remainder_on_entries(C: Any, e: Any, flow: Flow, B: Any) -> Any:
     third = 0.25 * P + (R + S) / 12.0
     low = flow.second * second - flow.first * G + flow.mixed * C
     return low - flow.third * third + flow.fourth * symmetric(last)
+
+
+#: By dynamics: the generator, and where steps are those of W what the field has beside it.
+FIELDS = {
+    "euler": (generator, remainder_on_entries),
+    "gd": (generator_on_factors, None),
+    "flow": (generator, None),
+}

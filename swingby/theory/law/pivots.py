@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swingby.theory.growth import growth_rates
+from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.initial import Initial
 from swingby.theory.law.coordinates import slope
-from swingby.theory.law.modified import KIND, make_flow
+from swingby.theory.law.modified import make_flow
 from swingby.theory.law.walk import (
     ACTIVE,
     ALLOWED,
@@ -141,7 +141,7 @@ class Start:
             else _orthogonalize(initial.factor, initial, signal)
         )
         # A zero pivot under euler: the first steps decide what becomes of it.
-        while dynamics == "euler" and (found[1] == 0).any() and steps < len(signal):
+        while not DYNAMICS[dynamics].keeps_psd and (found[1] == 0).any() and steps < len(signal):
             matrix, steps = _mapped(matrix, signal, eta, scale), steps + 1
             found = _eliminate(matrix, signal)
         order, sign, logs, roundings, lower, unresolved = found
@@ -338,7 +338,7 @@ def lanes_of(
     y[:, 0], y[:, 1], y[:, 2:] = starts.log_sizes, starts.sign, starts.factors
     places, numbers = np.zeros((11, d, n)), np.zeros((8, n))
     places[SIGNAL], places[CONCEPT] = a, starts.order
-    places[FREE] = np.where(starts.sign == 0.0, 0.0, 1.0) if dynamics == "euler" else 1.0
+    places[FREE] = 1.0 if DYNAMICS[dynamics].keeps_psd else np.where(starts.sign == 0.0, 0.0, 1.0)
     places[CROSSING], places[HIGHEST] = np.nan, -np.inf
     places[LOST], places[SHARE] = starts.lost, 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -363,13 +363,13 @@ def begin(
     whole: float = 0.0,
 ) -> Walk:
     """Lanes for one instance, one for each order in the step size, at their first state."""
-    n, kind = len(orders), KIND[dynamics]
+    n, keeps_psd = len(orders), DYNAMICS[dynamics].keeps_psd
     starts = Starts.of(start, n)
     walk = lanes_of(starts, eta, dynamics, np.array(orders), share, whole=whole)
     for lane in range(n):
-        walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, kind)
-        if begin_lane(walk, lane, kind):
-            walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, kind)
+        walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
+        if begin_lane(walk, lane, keeps_psd):
+            walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
     return walk
 
 
@@ -395,7 +395,7 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
             grows = (a[:, k] > 0) & (pivot > 0)
             times[:, k] = np.where(grows, time, np.where(a[:, k] > 0, np.nan, np.inf))
             ahead = np.where(grows, time - now, 0.0)
-            if dynamics == "euler":
+            if not DYNAMICS[dynamics].keeps_psd:
                 ratio = ratio * np.exp(excess * ahead[:, None, None])
             now = now + ahead
             column = np.where(grows[:, None], ratio[:, :, k], 0.0)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
 from swingby.theory.law.curve import Curve, trace
-from swingby.theory.law.modified import KIND, ORDERS
 from swingby.theory.law.pivots import Start, Starts, begin
 from swingby.theory.law.verdict import (
     DRIFTS,
@@ -104,9 +104,9 @@ class Stages:
     @functools.cached_property
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
-        order = ORDERS[self.dynamics][0]
+        order = DYNAMICS[self.dynamics].orders[0]
         walk = begin(self.start, self.eta, self.dynamics, (order,), TOLERANCE, whole=math.inf)
-        return trace(walk, KIND[self.dynamics])
+        return trace(walk, self.dynamics)
 
     def evaluate(self, t: Floats) -> Floats:
         """W at given steps.
@@ -149,9 +149,9 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
 
 def walked(start: Start, eta: float, dynamics: str) -> Walk:
     """The lanes of one instance at their end."""
-    walk = begin(start, eta, dynamics, ORDERS[dynamics], TOLERANCE)
+    walk = begin(start, eta, dynamics, DYNAMICS[dynamics].orders, TOLERANCE)
     while walk.active.any():
-        advance(walk, KIND[dynamics])
+        advance(walk, dynamics)
     return walk
 
 
@@ -176,7 +176,7 @@ def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) ->
     given = given_of(start, eta)
     end, late = (End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None)))
     verdict = decide(given, end, late, TOLERANCE, TOLERANCES, dynamics)
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         verdict = settle(given, Starts.of(start), verdict, TOLERANCE, follow_all)
     return Stages(
         task=task,

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from swingby.theory.law import coordinates, modified
-from swingby.theory.law.modified import Flow
+from swingby.theory.law import coordinates
+from swingby.theory.law.modified import FIELDS, Flow
 
 #: Instructions: what is done with registers `a` and `b`. A vector is a matrix of equal rows.
 ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
@@ -86,18 +86,18 @@ _SYMBOLIC = {
 
 
 @functools.cache
-def tape_of(kind: int, order: int) -> tuple[Any, Any, int]:
+def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
     """Instructions (m, 4), factors (m, 2) and registers of one dynamics to an order in the step."""
     tape = _Tape()
     known: dict[str, Any] = dict(_SYMBOLIC)
-    for name in ("generator_on_factors", "remainder_on_entries"):
-        known[name] = _rebound(getattr(modified, name), known)
+    field = tuple(function and _rebound(function, known) for function in FIELDS[dynamics])
+    known["FIELDS"] = {dynamics: field}
     derivative = _rebound(coordinates.derivative, known)
     given = [
         _Symbol(tape, place, float(name not in TERMS[order:]))
         for place, name in enumerate(ARGUMENTS)
     ]
-    results = derivative(*given[:4], Flow(*given[4:]), kind)
+    results = derivative(*given[:4], Flow(*given[4:]), dynamics)
     for result in results:
         tape.write(ADD, result, 0.0 * result)
     _leave_out_unread(tape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from swingby.theory.law.modified import ORDERS
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.pivots import Starts, allowed_errors, closed_law, lanes_of
 from swingby.theory.law.walk import Walk, follow_map
 
@@ -115,22 +115,22 @@ def decide(
     crossing = np.where(grows & above, 0.0, end.crossing)
     trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
     reach = eta * signal.max(axis=1) * np.maximum(1.0, given.eigenvalue)
-    coarse = (dynamics != "flow") & ~(reach <= LARGEST_STEP)
+    coarse = (DYNAMICS[dynamics].of != "") & ~(reach <= LARGEST_STEP)
     runs_away = np.isfinite(end.blow_up)[:, None]
     given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
     rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
     rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.roundings, 2.0**53)
     wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
     error = np.abs(crossing - late.crossing) + wrong / rate
-    if dynamics != "flow" and not mapped:
+    if DYNAMICS[dynamics].of and not mapped:
         # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
-        order = ORDERS[dynamics][0]
+        order = DYNAMICS[dynamics].orders[0]
         error += reach[:, None] ** (order + 1) / (order + 2) / rate
     error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), BETWEEN_STEPS, 0.0)
     error = np.where(grows & above, 0.0, error)
     turned_into, turning = _turns(given, trapped, dynamics)
     doubt = np.full(trapped.shape, SURE)
-    if dynamics == "euler":
+    if not DYNAMICS[dynamics].keeps_psd:
         doubt[unlike] = DRIFTS
     else:
         doubt[turned_into] = TURNS
@@ -226,7 +226,7 @@ def _turns(given: Given, trapped: Booleans, dynamics: str) -> tuple[Booleans, Bo
     """
     into, turning = np.zeros_like(trapped), np.zeros_like(trapped)
     some = trapped.any(axis=1)
-    if dynamics == "euler" or not some.any():
+    if not (DYNAMICS[dynamics].keeps_psd and some.any()):
         return into, turning
     d, lost, signal = trapped.shape[1], trapped[some], given.signal[some]
     joined = (given.matrix[some] != 0) | np.eye(d, dtype=bool)

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.arrays import weighted
 from swingby.theory.law.coordinates import FIFTH, THIRD, attempt, slope
-from swingby.theory.law.modified import EULER, Flow
+from swingby.theory.law.modified import Flow
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
 LANDING = 1e-4
@@ -118,17 +119,17 @@ class Walk(NamedTuple):
         return self.numbers[ACTIVE] > 0.0
 
 
-def advance(walk: Walk, kind: int) -> None:
+def advance(walk: Walk, dynamics: str) -> None:
     """One attempt in every active lane."""
     dt, flow, free = landings(walk), walk.flow, walk.places[FREE]
     # An attempt that overflows is rejected; a runaway is meant to leave the float range.
     with np.errstate(all="ignore"):
-        y, slopes = attempt(walk.y, walk.speed, dt, free, flow, kind)
-        speed = slope(y, free, flow, kind)
+        y, slopes = attempt(walk.y, walk.speed, dt, free, flow, dynamics)
+        speed = slope(y, free, flow, dynamics)
         fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
-        if judge(walk, kind, dt, y, speed, fifth, third):
+        if judge(walk, DYNAMICS[dynamics].keeps_psd, dt, y, speed, fifth, third):
             # Derivatives anew for all lanes, which are the same where nothing was reordered.
-            walk.speed[:] = slope(walk.y, free, flow, kind)
+            walk.speed[:] = slope(walk.y, free, flow, dynamics)
 
 
 def landings(walk: Walk) -> Any:
@@ -141,17 +142,19 @@ def landings(walk: Walk) -> Any:
     return dt
 
 
-def judge(walk: Walk, kind: int, dt: Any, y: Any, speed: Any, fifth: Any, third: Any) -> bool:
+def judge(walk: Walk, keeps_psd: bool, dt: Any, y: Any, speed: Any, fifth: Any, third: Any) -> bool:
     """Accept or reject the attempt in every lane; whether coordinates were changed in one."""
     changed = False
     for lane in range(walk.numbers.shape[1]):
         if walk.numbers[ACTIVE, lane] > 0.0:
             error = _error(walk, y, fifth, third, dt[lane], lane)
-            changed = _judge(walk, kind, dt[lane], y, speed, error, lane) or changed
+            changed = _judge(walk, keeps_psd, dt[lane], y, speed, error, lane) or changed
     return changed
 
 
-def _judge(walk: Walk, kind: int, dt: float, y: Any, speed: Any, error: float, lane: int) -> bool:
+def _judge(
+    walk: Walk, keeps_psd: bool, dt: float, y: Any, speed: Any, error: float, lane: int
+) -> bool:
     """The same of one lane."""
     d, numbers = y.shape[0], walk.numbers
     numbers[ATTEMPTS, lane] += 1.0
@@ -174,7 +177,7 @@ def _judge(walk: Walk, kind: int, dt: float, y: Any, speed: Any, error: float, l
     numbers[TIME, lane] += dt
     grown = dt * (min(MOST_GROWN, SAFETY * error**-POWER) if error > 1e-12 else MOST_GROWN)
     numbers[STEP, lane] = grown if dt == numbers[STEP, lane] else max(numbers[STEP, lane], grown)
-    if look(walk, lane, kind):
+    if look(walk, lane, keeps_psd):
         fastest = 0.0
         for k in range(d):
             fastest = max(fastest, walk.places[SIGNAL, k, lane])
@@ -286,7 +289,7 @@ def _ahead(start: float, old: float, end: float, new: float, dt: float, most: fl
     return ahead - bend * moved if doubt * moved <= 10.0 * most else math.inf
 
 
-def begin_lane(walk: Walk, lane: int, kind: int) -> bool:
+def begin_lane(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     """Look at where a lane starts; whether its coordinates were changed."""
     see(walk, walk.y, walk.speed, lane)
     for k in range(walk.y.shape[0]):
@@ -294,10 +297,10 @@ def begin_lane(walk: Walk, lane: int, kind: int) -> bool:
         if walk.places[SIGNAL, k, lane] > 0.0 and walk.pairs[TRIED, k, k, lane] >= 0.5:
             concept = int(walk.places[CONCEPT, k, lane])
             walk.places[CROSSING, concept, lane] = walk.numbers[TIME, lane]
-    return look(walk, lane, kind)
+    return look(walk, lane, keeps_psd)
 
 
-def look(walk: Walk, lane: int, kind: int) -> bool:
+def look(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     """Accept what was seen and note the events; whether coordinates were changed."""
     d, places, W = walk.y.shape[0], walk.places, walk.pairs
     for k in range(d):
@@ -317,24 +320,24 @@ def look(walk: Walk, lane: int, kind: int) -> bool:
             ahead = places[AHEAD, k, lane] if places[AHEAD, k, lane] < math.inf else 0.0
             places[CROSSING, concept, lane] = walk.numbers[TIME, lane] + ahead
     changed = _set_at_rest(walk, lane)
-    if kind == EULER:
+    if not keeps_psd:
         changed = _reorder_drifted(walk, lane) or changed
         _run_away(walk, lane)
-    if walk.numbers[ACTIVE, lane] > 0.0 and not _goes_on(walk, lane, kind):
+    if walk.numbers[ACTIVE, lane] > 0.0 and not _goes_on(walk, lane, keeps_psd):
         walk.numbers[ACTIVE, lane] = 0.0
     return changed
 
 
-def _goes_on(walk: Walk, lane: int, kind: int) -> bool:
+def _goes_on(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     """Whether an event is still to come."""
     d = walk.y.shape[0]
     for k in range(d):
         # Under gd and the flow W(0) was no U U^T then.
-        if kind != EULER and walk.pairs[ENTRIES, k, k, lane] < -FARTHEST:
+        if keeps_psd and walk.pairs[ENTRIES, k, k, lane] < -FARTHEST:
             return False
     for k in range(d):
         runs_away = walk.y[k, 1, lane] < 0.0 and walk.places[SIGNAL, k, lane] > 0.0
-        if (runs_away and kind == EULER) or _awaited(walk, k, lane):
+        if (runs_away and not keeps_psd) or _awaited(walk, k, lane):
             return True
     if walk.numbers[WHOLE, lane] > 0.0:
         for k in range(d):
