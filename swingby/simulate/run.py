@@ -121,10 +121,6 @@ def simulate(
     U0 : array_like of shape (d, m) or Scaled, optional
         In place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
 
-    Returns
-    -------
-    Run
-
     Raises
     ------
     InvalidInput

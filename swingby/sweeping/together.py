@@ -55,26 +55,13 @@ class End:
 
     @classmethod
     def of_run(cls, run: Run) -> End:
-        """The end of a single run.
-
-        Parameters
-        ----------
-        run : Run
-
-        Returns
-        -------
-        End
-        """
+        """The end of a single run."""
         largest = max((abs(peak.value) for peak in run.peaks), default=0.0)
         return cls(run.half_times, str(run.outcome), run.last_step, run.descents(), largest)
 
 
 def observe_together(given: list[Given]) -> dict[int, End]:
     """Run the points that go through the lanes.
-
-    Parameters
-    ----------
-    given : list of Given
 
     Returns
     -------
@@ -133,10 +120,6 @@ class Swing:
 def foresee_together(given: list[Given]) -> dict[int, Swing]:
     """Descents of the test loss and transients, predicted.
 
-    Parameters
-    ----------
-    given : list of Given
-
     Returns
     -------
     dict from int to Swing
@@ -176,10 +159,6 @@ def foresee_together(given: list[Given]) -> dict[int, Swing]:
 
 def predict_together(given: list[Given]) -> dict[int, Law]:
     """The stage law of all points but those that it refuses.
-
-    Parameters
-    ----------
-    given : list of Given
 
     Returns
     -------

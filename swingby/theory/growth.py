@@ -54,10 +54,6 @@ DYNAMICS = {
 def require_dynamics(dynamics: object) -> None:
     """Refuse what is not the name of a dynamics.
 
-    Parameters
-    ----------
-    dynamics : object
-
     Raises
     ------
     InvalidInput

@@ -110,10 +110,6 @@ def bins_of(
     count : int
         How many bins.
     spacing : {"linear", "log"}, optional
-
-    Returns
-    -------
-    Axis
     """
     scale = spacing or _scale(values)
     ends = places_of([min(values), max(values)], scale)
@@ -130,16 +126,7 @@ def bins_of(
 
 
 def ordered(values: Sequence[Value]) -> list[Value]:
-    """Values ascending; names of dynamics as they are known, other names by their numbers.
-
-    Parameters
-    ----------
-    values : sequence of Fraction or str
-
-    Returns
-    -------
-    list
-    """
+    """Values ascending; names of dynamics as they are known, other names by their numbers."""
 
     def place(value: Value) -> tuple[int, tuple[Fraction, ...], str]:
         if isinstance(value, Fraction):
@@ -154,11 +141,6 @@ def ordered(values: Sequence[Value]) -> list[Value]:
 
 def places_of(values: Sequence[Fraction], scale: str) -> tuple[float, ...]:
     """Values as floats, or their log10, which is finite at any size.
-
-    Parameters
-    ----------
-    values : sequence of Fraction
-    scale : {"linear", "log"}
 
     Returns
     -------

@@ -136,10 +136,6 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
     eta : Fraction
         Step size in the clock of (D.2).
     dynamics : {"euler", "gd", "flow"}
-
-    Returns
-    -------
-    Stages
     """
     # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
     with np.errstate(all="ignore"):
