@@ -243,7 +243,7 @@ def _landing(walk: Walk, lane: int) -> float:
     for k in range(walk.y.shape[0]):
         w, rate = walk.pairs[ENTRIES, k, k, lane], walk.places[RATE, k, lane]
         if 0.0 < w < 0.5 and rate > 0.0 and _awaited(walk, k, lane):
-            ahead = -math.log(w / (1.0 - w)) * w * (1.0 - w) / rate
+            ahead = -_logit(w) * w * (1.0 - w) / rate
             dt = min(dt, max(ahead, 1e-9 * walk.numbers[H, lane]))
     return float(dt)
 
@@ -259,10 +259,10 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
         before, old = walk.pairs[ENTRIES, k, k, lane], 0.0
         start = -math.inf
         if 0.0 < before < 1.0:
-            start, old = math.log(before / (1.0 - before)), before * (1.0 - before)
+            start, old = _logit(before), before * (1.0 - before)
             old = walk.places[RATE, k, lane] / old
         if w < 1.0 and walk.places[TRIED_RATE, k, lane] > 0.0:
-            end, new = math.log(w / (1.0 - w)), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
+            end, new = _logit(w), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
             walk.places[AHEAD, k, lane] = _ahead(
                 start, old, end, new, dt, LANDING * walk.numbers[H, lane]
             )
@@ -558,13 +558,10 @@ def _root(levels: Any) -> float:
     last, now = levels[1], levels[2]
     if not now < 1.0:
         return float((0.5 - last) / (now - last))
-    start, end = math.log(max(last, 1e-12) / (1.0 - last)), math.log(now / (1.0 - now))
+    start, end = _logit(max(last, 1e-12)), _logit(now)
     root = -start / (end - start)
     if 0.0 < levels[0] < 1.0 and 0.0 < levels[3] < 1.0:
-        before, after = (
-            math.log(levels[0] / (1.0 - levels[0])),
-            math.log(levels[3] / (1 - levels[3])),
-        )
+        before, after = _logit(levels[0]), _logit(levels[3])
         line = end - start / 2.0 - before / 3.0 - after / 6.0
         bend, turn = (before + end) / 2.0 - start, (after - before) / 6.0 - (end - start) / 2.0
         for _ in range(6):
