@@ -448,7 +448,7 @@ def ldl(matrix):
 def test_pivots(name, d):
     M, a = gram(d, d), np.linspace(2.0, 0.5, d)
     expected, L = ldl(M)
-    same("stage law, exact pivots", [float(x) for x in pivots.exact_pivots(M)], expected)
+    same("stage law, exact pivots", [float(x) for x in initial.exact_pivots(M)], expected)
     task, W0 = SIMTask.from_signal(a[::-1]), Scaled(M[::-1, ::-1], "1e-60")
     start = pivots.Start.of(task.signal, initial.initial_matrix(W0, d), 0.01, name)
     found = start.by_concept(start.log_pivots)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from swingby.simulate.state import Booleans, Floats, Integers, Problem
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.initial import Initial, Scaled, connected_blocks
-from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.initial import Initial, Scaled, connected_blocks, exact_pivots
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
 
 Source = np.random.Generator | int | None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.theory import lemmas, numbers
-from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.initial import exact_pivots
 from swingby.theory.lemmas import Scale
 
 if TYPE_CHECKING:

@@ -257,3 +257,15 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
             waiting = [j for j in waiting if j not in reached]
         found.append(tuple(sorted(block)))
     return tuple(found)
+
+
+def exact_pivots(matrix: NDArray[Any]) -> list[Fraction]:
+    """Pivots of LDL^T in the given order, exactly; a pivot of at most 0 is not eliminated."""
+    rest = [[Fraction(entry) for entry in row] for row in matrix.tolist()]
+    for k, row in enumerate(rest):
+        for i in range(k + 1, len(rest)):
+            factor = rest[i][k] / row[k] if row[k] > 0 else Fraction(0)
+            if factor:
+                for j in range(k + 1, len(rest)):
+                    rest[i][j] -= factor * row[j]
+    return [row[k] for k, row in enumerate(rest)]

@@ -14,8 +14,7 @@ from fractions import Fraction
 import mpmath
 
 from swingby.theory import balls, numbers, repaired
-from swingby.theory.initial import Initial
-from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.feasibility import Problem

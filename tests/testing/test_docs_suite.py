@@ -120,9 +120,9 @@ BREAKS = (
     ),
     Break(
         "stage law, exact pivots",
-        "law/pivots.py",
-        "rest[i][j] -= factor * rest[k][j]",
-        "rest[i][j] += factor * rest[k][j]",
+        "initial.py",
+        "rest[i][j] -= factor * row[j]",
+        "rest[i][j] += factor * row[j]",
         "pivots",
     ),
     Break(

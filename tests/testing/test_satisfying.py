@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
 from swingby.testing import satisfying
-from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.initial import exact_pivots
 from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE
 
 QUIET = settings(database=None)

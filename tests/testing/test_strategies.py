@@ -18,8 +18,7 @@ from swingby.testing import (
     tasks,
     violating,
 )
-from swingby.theory.initial import Scaled
-from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
 
 SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))

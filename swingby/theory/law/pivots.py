@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from swingby.theory.growth import DYNAMICS, growth_rates
-from swingby.theory.initial import Initial
+from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.law.coordinates import slope
 from swingby.theory.law.modified import make_flow
 from swingby.theory.law.walk import (
@@ -59,28 +58,6 @@ MANY_ROUNDINGS = 1e5
 LEAST_ALLOWED, LARGEST_ALLOWED = 1e-11, 1e-5
 #: log of the largest |w_ij| from which the square of W is added in a first step.
 _NEGLIGIBLE = -45.0
-
-
-def exact_pivots(matrix: NDArray[Any]) -> list[Fraction]:
-    """Pivots of LDL^T in the given order, exactly; a pivot of at most 0 is not eliminated."""
-    return _exact_factors(matrix)[0]
-
-
-def _exact_factors(matrix: NDArray[Any]) -> tuple[list[Fraction], list[list[Fraction]]]:
-    """The same with the columns of L."""
-    rest = [[Fraction(entry) for entry in row] for row in matrix.tolist()]
-    pivots: list[Fraction] = []
-    lower = [[Fraction(0)] * len(rest) for _ in rest]
-    for k in range(len(rest)):
-        pivot = rest[k][k]
-        pivots.append(pivot)
-        if pivot > 0:
-            for i in range(k + 1, len(rest)):
-                lower[i][k] = factor = rest[i][k] / pivot
-                if factor:
-                    for j in range(k + 1, len(rest)):
-                        rest[i][j] -= factor * rest[k][j]
-    return pivots, lower
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ import mpmath
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls, repaired
-from swingby.theory.initial import Initial
-from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.certified_assumptions.interval import Box, Ends, ends

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput
-from swingby.theory.law.pivots import exact_pivots
+from swingby.theory.initial import exact_pivots
 from swingby.verify.prover.repaired import runs, theorems, trials
 
 
