@@ -113,6 +113,8 @@ def test_everything_survives_at_home_and_not_in_two_layers():
     home = [one for one in found.outcomes if one.cell == "U U^T, small"]
     assert [str(one.fate) for one in home] == ["survives"] * 5
     assert found["U U^T, small", "times"].risky
+    # Its clock is that of the theory: the factor that is fitted is 1 to a percent.
+    assert found["U U^T, small", "times"].note.startswith("scale 1.00")
     # The larger entry of a pair exceeds that of U U^T: tail() says why.
     assert found["W2 W1, small", "size"].fate is Fate.FAILS
     assert found["W2 W1, small", "times"].fate is Fate.SURVIVES
