@@ -191,28 +191,23 @@ def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
     >>> missing_concepts(ones, np.array([2.0, 1.0])).tolist()
     [False, True]
     """
-    missing = np.zeros(len(signal), dtype=np.bool_)
-    if not clearly_positive(initial, signal):
-        missing = _shares(initial, signal) <= 0
-    return missing & (signal > 0)
-
-
-def lost_concepts(initial: Initial, signal: Floats) -> Booleans:
-    """Concepts whose pivot U(0) has and U(0) U(0)^T in floats does not resolve."""
-    if initial.factor is None or clearly_positive(initial, signal):
+    if clearly_positive(initial, signal):
         return np.zeros(len(signal), dtype=np.bool_)
-    shares = _shares(initial, signal)
-    return np.asarray((shares > 0) & (shares < LOST) & (signal > 0))
+    return doubtful_concepts(initial, signal)[0]
 
 
-def _shares(initial: Initial, signal: Floats) -> NDArray[np.object_]:
-    """Pivots of LDL^T in descending order of a, exactly, as shares of positive w_kk(0)."""
+def doubtful_concepts(initial: Initial, signal: Floats) -> tuple[Booleans, Booleans]:
+    """Concepts without a pivot, and those of which U(0) has one that U(0) U(0)^T in floats loses.
+
+    Pivots of LDL^T in descending order of a, exactly, as shares of positive w_kk(0).
+    """
     order, shares = np.argsort(-signal, kind="stable"), np.zeros(len(signal), dtype=object)
     pivots = exact_pivots(initial.exact[np.ix_(order, order)])
     shares[order] = [
         p / w if (w := initial.exact[k, k]) > 0 else p for k, p in zip(order, pivots, strict=True)
     ]
-    return shares
+    lost = (shares > 0) & (shares < LOST) & (signal > 0) & (initial.factor is not None)
+    return np.asarray((shares <= 0) & (signal > 0)), np.asarray(lost)
 
 
 def lasting(missing: Booleans, W0: Floats, dynamics: str) -> Booleans:

@@ -17,9 +17,8 @@ from swingby.simulate.compiled import block_of_steps
 from swingby.simulate.initialization import (
     clearly_positive,
     displaceable,
+    doubtful_concepts,
     lasting,
-    lost_concepts,
-    missing_concepts,
     quiet_steps,
     without_null,
 )
@@ -121,6 +120,10 @@ def simulate(
     U0 : array_like of shape (d, m) or Scaled, optional
         In place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
 
+    Returns
+    -------
+    Run
+
     Raises
     ------
     InvalidInput
@@ -172,15 +175,14 @@ def simulate(
         raise InvalidInput("steps", steps, "must be at most 2^53")
     signal, point = task.signal, task.test_point
     # The pivots take a tenth of the time of eigenvalues, which only doubt asks for.
-    clear = clearly_positive(initial, signal)
-    if not clear:
+    missing = np.zeros(task.dim, dtype=np.bool_)
+    if not clearly_positive(initial, signal):
         _check_psd(initial, dynamics)
-    _warn_of_rounding(lost_concepts(initial, signal))
+        missing, lost = doubtful_concepts(initial, signal)
+        _warn_of_rounding(lost)
+        missing = lasting(missing, initial.matrix, dynamics)
     if asked is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
-    missing = np.zeros(task.dim, dtype=np.bool_)
-    if not clear:
-        missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
     if not DYNAMICS[dynamics].keeps_psd:
         problem = make_problem(signal, step_size, dynamics, point, exempt=missing)
     else:

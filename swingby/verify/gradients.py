@@ -69,8 +69,7 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
     >>> [[round(x, 1) for x in row] for row in by_signal.tolist()]  # steps per unit of a_1, a_2
     [[-106.8, 0.5], [0.3, -440.7]]
     """
-    load_torch()
-    stages = schedule.stages
+    torch, stages = load_torch(), schedule.stages
     if stages is None:
         raise InvalidInput("schedule", schedule, "must come from a W(0)", "(D.2)")
     start = stages.start
@@ -80,20 +79,15 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
             "schedule", f"one whose W(0) has the pivots {pivots}", "needs positive ones", "Sec. 4.2"
         )
     there = _Replay(stages)
-    offset = stages.crossing - _of_numbers(there, stages)
+    given = (start.signal, start.matrix, stages.eta)
+    found = there(*(torch.as_tensor(x, dtype=torch.float64) for x in given)).numpy()
+    offset = np.where(np.isfinite(stages.crossing), stages.crossing - found, 0.0)
+    shift = torch.as_tensor(offset)
 
     def times(signal: Any, W0: Any, eta: Any) -> Any:
-        return there(signal, W0, eta) + load_torch().as_tensor(offset)
+        return there(signal, W0, eta) + shift
 
     return times
-
-
-def _of_numbers(replay: _Replay, stages: Stages) -> Any:
-    """The replay where the schedule was made."""
-    torch = load_torch()
-    given = (stages.start.signal, stages.start.matrix, stages.eta)
-    found = replay(*(torch.as_tensor(x, dtype=torch.float64) for x in given))
-    return np.where(np.isfinite(stages.crossing), found.numpy(), 0.0)
 
 
 class _Replay:

@@ -88,7 +88,12 @@ class Record:
         return record_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+        """
         from swingby.theory.claim_text import statement_line, to_latex, to_text
         from swingby.verify.audit_cache import to_plain
 

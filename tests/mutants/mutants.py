@@ -757,8 +757,8 @@ MUTANTS = (
     Mutant(
         "a pivot of exactly zero is not missing",
         "simulate/initialization.py",
-        "_shares(initial, signal) <= 0",
-        "_shares(initial, signal) < 0",
+        "np.asarray((shares <= 0)",
+        "np.asarray((shares < 0)",
         ("simulate/test_run.py::test_missing_concepts_are_decided_exactly",),
     ),
     # the prover of inequalities

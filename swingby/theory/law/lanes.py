@@ -226,14 +226,7 @@ def _from_text(module: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 _walk = _from_text(walk, ("advance",))
 _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin_lane"]
-_follow_map = _walk["follow_map"]
-
-
-@compiled
-def follow_all(walk: Walk) -> None:
-    """What (D.2) does in every lane."""
-    for lane in range(walk.numbers.shape[1]):
-        _follow_map(walk, lane)
+follow_all = _walk["follow_all"]
 
 
 @compiled
@@ -349,7 +342,7 @@ def walk_all(given: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     """
     d, keeps_psd = given.y.shape[0], DYNAMICS[dynamics].keeps_psd
     code, factors, count = tape.tape_of(dynamics, order)
-    shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (11, d), (8,))
+    shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (10, d), (8,))
     now = Walk(*(_aligned(*shape, LANES) for shape in shapes))
     registers = _aligned(count * d * d * LANES)
     slopes, new = _aligned(_SLOPES + 1, d, d + 2, LANES), _aligned(d, d + 2, LANES)

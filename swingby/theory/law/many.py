@@ -40,13 +40,14 @@ def stage_laws(
         for first in range(0, max(len(eta), 1), TOGETHER):
             some = slice(first, first + TOGETHER)
             given, starts = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
-            parts.append(_walked(given, starts, dynamics) if full else _closed(given, dynamics))
+            verdict = _walked(given, starts, dynamics) if full else _closed(given, dynamics)
+            parts.append((verdict, shares(given, verdict)))
     verdicts, found = zip(*parts, strict=True)
     fields = (np.concatenate(field) for field in zip(*verdicts, strict=True))
     return Verdict(*fields), np.concatenate(found)
 
 
-def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Floats]:
+def _walked(given: Given, starts: Starts, dynamics: str) -> Verdict:
     # numba takes 0.4 s to import, so only a call pays for it.
     from swingby.theory.law.lanes import follow_all, walk_all
 
@@ -59,17 +60,16 @@ def _walked(given: Given, starts: Starts, dynamics: str) -> tuple[Verdict, Float
     verdict = decide(given, ends[0], ends[-1], TOLERANCE, TOLERANCES, dynamics)
     if not DYNAMICS[dynamics].keeps_psd:
         verdict = settle(given, starts, verdict, TOLERANCE, follow_all)
-    return verdict, shares(given, verdict)
+    return verdict
 
 
-def _closed(given: Given, dynamics: str) -> tuple[Verdict, Floats]:
+def _closed(given: Given, dynamics: str) -> Verdict:
     crossing = closed_law(given.signal, given.matrix, given.log_scale, given.eta, dynamics)
     lost = np.isnan(crossing) | (given.sign <= 0)
-    share = given.sign / np.maximum(given.roundings, 1.0)
     never = np.full(len(crossing), np.inf)
     nowhere = np.full(crossing.shape, -np.inf)
-    end = End(np.where(lost, np.nan, crossing), nowhere, lost, share, never, never)
-    return decide(given, end, end, 0.0, 0.0, dynamics), share
+    end = End(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
+    return decide(given, end, end, 0.0, 0.0, dynamics)
 
 
 def prepare(

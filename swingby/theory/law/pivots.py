@@ -33,7 +33,6 @@ from swingby.theory.law.walk import (
     HIGHEST,
     LEAST_LEVEL,
     LOST,
-    SHARE,
     SIGNAL,
     STEP,
     TIME,
@@ -313,11 +312,11 @@ def lanes_of(
     d, n = a.shape
     y = np.zeros((d, d + 2, n))
     y[:, 0], y[:, 1], y[:, 2:] = starts.log_sizes, starts.sign, starts.factors
-    places, numbers = np.zeros((11, d, n)), np.zeros((8, n))
+    places, numbers = np.zeros((10, d, n)), np.zeros((8, n))
     places[SIGNAL], places[CONCEPT] = a, starts.order
     places[FREE] = 1.0 if DYNAMICS[dynamics].keeps_psd else np.where(starts.sign == 0.0, 0.0, 1.0)
     places[CROSSING], places[HIGHEST] = np.nan, -np.inf
-    places[LOST], places[SHARE] = starts.lost, 1.0
+    places[LOST] = starts.lost
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)
     places[ALLOWED] = allowed_errors(a, eta, share)

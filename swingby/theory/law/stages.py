@@ -31,11 +31,10 @@ from swingby.theory.law.verdict import (
     Given,
     Verdict,
     decide,
-    follow_all,
     settle,
     shares,
 )
-from swingby.theory.law.walk import Walk, advance
+from swingby.theory.law.walk import Walk, advance, follow_all
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
@@ -211,16 +210,8 @@ def _warnings(start: Start, verdict: Verdict) -> tuple[str, ...]:
     """Where the law is undecided or out of range, in words."""
     found = []
     sign, blow_up = start.by_concept(start.sign), float(verdict.blow_up[0])
-    doubt, trapped, after, turning, given_up = (
-        part[0]
-        for part in (
-            verdict.doubt,
-            verdict.trapped,
-            verdict.after,
-            verdict.turning,
-            verdict.given_up,
-        )
-    )
+    doubt, trapped, after = verdict.doubt[0], verdict.trapped[0], verdict.after[0]
+    turning, given_up = verdict.turning[0], verdict.given_up[0]
     if verdict.coarse[0]:
         found.append(
             f"out of range: the law needs eta a_max, times the largest eigenvalue of W(0) where "

@@ -9,7 +9,7 @@ import numpy as np
 
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.pivots import Starts, allowed_errors, closed_law, lanes_of
-from swingby.theory.law.walk import Walk, follow_map
+from swingby.theory.law.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +48,11 @@ class Given(NamedTuple):
     eigenvalue: Floats
     eta: Floats
 
+    @property
+    def reach(self) -> Floats:
+        """Eta a_max, times the largest eigenvalue of W(0) where that is above 1."""
+        return np.asarray(self.eta * self.signal.max(axis=1) * np.maximum(1.0, self.eigenvalue))
+
 
 class End(NamedTuple):
     """The ends of lanes of one order, n first: times in steps, the rest as in ``walk.Walk``."""
@@ -55,7 +60,6 @@ class End(NamedTuple):
     crossing: Floats
     highest: Floats
     lost: Booleans
-    share: Floats
     blow_up: Floats
     last: Floats
 
@@ -67,7 +71,6 @@ class End(NamedTuple):
             crossing,
             walk.highest[:, lanes].T,
             walk.lost[:, lanes].T,
-            walk.share[:, lanes].T,
             blow_up,
             walk.time[lanes] / eta,
         )
@@ -114,7 +117,7 @@ def decide(
     grows, above = signal > 0, given.levels >= 0.5
     crossing = np.where(grows & above, 0.0, end.crossing)
     trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
-    reach = eta * signal.max(axis=1) * np.maximum(1.0, given.eigenvalue)
+    reach = given.reach
     coarse = (DYNAMICS[dynamics].of != "") & ~(reach <= LARGEST_STEP)
     runs_away = np.isfinite(end.blow_up)[:, None]
     given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
@@ -189,8 +192,7 @@ def settle(
     """
     open_ = verdict.undecided | verdict.after | verdict.given_up
     far = ~(verdict.error <= APART) & ~verdict.trapped & (given.signal > 0)
-    reach = given.eta * given.signal.max(axis=1) * np.maximum(1.0, given.eigenvalue)
-    some = np.flatnonzero(((open_ | far).any(axis=1) | (reach > FINE_STEP)) & ~verdict.coarse)
+    some = np.flatnonzero(((open_ | far).any(axis=1) | (given.reach > FINE_STEP)) & ~verdict.coarse)
     if not len(some):
         return verdict
     part = Given._make([values[some] for values in given])
@@ -203,12 +205,6 @@ def settle(
     for values, new in zip(verdict, exact, strict=True):
         values[some[done]] = new[done]
     return verdict
-
-
-def follow_all(walk: Walk) -> None:
-    """What (D.2) does in every lane."""
-    for lane in range(walk.numbers.shape[1]):
-        follow_map(walk, lane)
 
 
 def shares(given: Given, verdict: Verdict) -> Floats:

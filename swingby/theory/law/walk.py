@@ -49,10 +49,10 @@ ENTRIES, TRIED, LARGEST = range(3)
 #: derivative of w_kk, also of the state that is tried; the time from that to w_kk = 1/2.
 SIGNAL, FREE, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
 #: More rows of it, by concept: when w_kk crosses 1/2, the largest w_kk so far, whether its pivot is
-#: not positive, the part of the terms of w_kk that the pivot is.
-CROSSING, HIGHEST, LOST, SHARE = range(6, 10)
+#: not positive.
+CROSSING, HIGHEST, LOST = range(6, 9)
 #: And one by place again: what a step may be wrong by.
-ALLOWED = 10
+ALLOWED = 9
 #: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when
 #: W has run away, attempts so far, whether the lane is under way, and the size of
 #: entries below which W is at rest: 0 where only crossings count, inf for the curve.
@@ -63,7 +63,7 @@ class Walk(NamedTuple):
     """Lanes under way: arrays of floats that end in an axis of n lanes, changed in place.
 
     y (d, d + 2, n), its derivative `speed`, fields (9, d, d, n): the flow, and pairs (3, d, d, n),
-    places (11, d, n) and numbers (8, n), whose rows have names above.
+    places (10, d, n) and numbers (8, n), whose rows have names above.
     """
 
     y: Any
@@ -92,11 +92,6 @@ class Walk(NamedTuple):
     def lost(self) -> Any:
         """Whether the pivot is not positive, by concept."""
         return self.places[LOST] > 0.0
-
-    @property
-    def share(self) -> Any:
-        """The part of the terms of w_kk that the pivot is at its stage, by concept."""
-        return self.places[SHARE]
 
     @property
     def blow_up(self) -> Any:
@@ -311,15 +306,10 @@ def look(walk: Walk, lane: int, keeps_psd: bool) -> bool:
         for j in range(d):
             W[ENTRIES, k, j, lane] = W[TRIED, k, j, lane]
             W[LARGEST, k, j, lane] = max(W[LARGEST, k, j, lane], abs(W[TRIED, k, j, lane]))
-        if math.isnan(places[CROSSING, concept, lane]):
-            terms = 0.0
-            for m in range(k + 1):
-                terms += walk.y[k, m + 2, lane] ** 2 * abs(walk.y[m, 1, lane])
-            places[SHARE, concept, lane] = walk.y[k, 1, lane] / terms if terms > 0.0 else 0.0
         if (places[AHEAD, k, lane] < math.inf or w >= 0.5) and _awaited(walk, k, lane):
             ahead = places[AHEAD, k, lane] if places[AHEAD, k, lane] < math.inf else 0.0
             places[CROSSING, concept, lane] = walk.numbers[TIME, lane] + ahead
-    changed = _set_at_rest(walk, lane)
+    changed = _set_at_rest(walk, lane, keeps_psd)
     if not keeps_psd:
         changed = _reorder_drifted(walk, lane) or changed
         _run_away(walk, lane)
@@ -347,12 +337,13 @@ def _goes_on(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     return False
 
 
-def _set_at_rest(walk: Walk, lane: int) -> bool:
+def _set_at_rest(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     """Set learned concepts to 1 whose other entries no longer matter; whether any was.
 
     An entry w_kj moves log pivots by about its square, so it matters down to the square root of
     the tolerance; for the curve it has to have fallen far below its peak. Learned is what moves
-    no more: the field to a finite order rests near 1, not there.
+    no more: the field to a finite order rests near 1, not there. Where pivots drift, w_kj still
+    moves the logarithm of pivot j by about eta a_k w_kj^2 / e_j.
     """
     d, W = walk.y.shape[0], walk.pairs
     small, fallen = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane]), 0.1
@@ -372,6 +363,11 @@ def _set_at_rest(walk: Walk, lane: int) -> bool:
             if j != k:
                 least = min(small, fallen * W[LARGEST, k, j, lane] + 1e-300)
                 quiet = quiet and abs(W[ENTRIES, k, j, lane]) < least
+                if quiet and not keeps_psd and walk.places[FREE, j, lane] > 0.0:
+                    drift = walk.numbers[H, lane] * walk.places[SIGNAL, k, lane]
+                    drift *= W[ENTRIES, k, j, lane] ** 2
+                    most = math.log(walk.places[ALLOWED, j, lane]) + walk.y[j, 0, lane]
+                    quiet = drift == 0.0 or math.log(drift) < most
         if quiet:
             changed = True
             walk.places[FREE, k, lane] = walk.places[RATE, k, lane] = 0.0
@@ -494,6 +490,12 @@ def follow_map(walk: Walk, lane: int) -> None:
     walk.numbers[ACTIVE, lane] = 0.0
     steps = run_map(walk, lane)
     walk.numbers[BLOW_UP, lane] = walk.numbers[TIME, lane] + steps * walk.numbers[H, lane]
+
+
+def follow_all(walk: Walk) -> None:
+    """What (D.2) does in every lane."""
+    for lane in range(walk.numbers.shape[1]):
+        follow_map(walk, lane)
 
 
 def run_map(walk: Walk, lane: int) -> float:
