@@ -16,7 +16,8 @@ def cubic_root(four):
     """Where the cubic through the logits at 0, 1, 2, 3 passes 0 from below."""
     y = np.log(four / (1 - four)).astype(float)
     first = next(n for n in range(3) if y[n] < 0 <= y[n + 1])
-    return brentq(np.poly1d(np.polyfit(range(4), y, 3)), first, first + 1, xtol=1e-14)
+    # A little wider: at a crossing on a whole step the fit may end on either side of 0.
+    return brentq(np.poly1d(np.polyfit(range(4), y, 3)), first - 0.01, first + 1.01, xtol=1e-14)
 
 
 def steps_of(a, start, eta, dynamics):

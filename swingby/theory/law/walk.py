@@ -191,8 +191,10 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
             size = allowed
             if j > 1:
                 size *= 1.0 + max(abs(y[i, j, lane]), abs(walk.y[i, j, lane]))
-            five += (fifth[i, j, lane] / size) ** 2
-            three += (third[i, j, lane] / size) ** 2
+            # Products: the last bit of a power depends on the library behind it.
+            high, low = fifth[i, j, lane] / size, third[i, j, lane] / size
+            five += high * high
+            three += low * low
     if five == 0.0 and three == 0.0:
         return 0.0
     count = d * (d + 3) / 2
@@ -218,7 +220,7 @@ def see(walk: Walk, y: Any, speed: Any, lane: int) -> None:
             V, z = y[i, m + 2, lane], y[m, 1, lane]
             total += V * V * z
             change += V * (2.0 * speed[i, m + 2, lane] * z + V * speed[m, 1, lane])
-        e = W[TRIED, i, i, lane] ** 2
+        e = W[TRIED, i, i, lane] * W[TRIED, i, i, lane]
         W[TRIED, i, i, lane] = e * total
         walk.places[TRIED_RATE, i, lane] = e * (change + total * speed[i, 0, lane])
 
@@ -364,8 +366,8 @@ def _set_at_rest(walk: Walk, lane: int, keeps_psd: bool) -> bool:
                 least = min(small, fallen * W[LARGEST, k, j, lane] + 1e-300)
                 quiet = quiet and abs(W[ENTRIES, k, j, lane]) < least
                 if quiet and not keeps_psd and walk.places[FREE, j, lane] > 0.0:
-                    drift = walk.numbers[H, lane] * walk.places[SIGNAL, k, lane]
-                    drift *= W[ENTRIES, k, j, lane] ** 2
+                    w, drift = W[ENTRIES, k, j, lane], walk.numbers[H, lane]
+                    drift *= walk.places[SIGNAL, k, lane] * w * w
                     most = math.log(walk.places[ALLOWED, j, lane]) + walk.y[j, 0, lane]
                     quiet = drift == 0.0 or math.log(drift) < most
         if quiet:
