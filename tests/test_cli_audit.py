@@ -64,6 +64,21 @@ def test_corrections_on_the_terminal(capsys):
     assert "−α ω/(5 C)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("ending", ["md", "json", "txt"])
+def test_what_stands_in_every_format(ending, workplace, capsys):
+    given = ["--assume", "Lemma D.5, Corollary D.1", "--no-trajectories"]
+    assert run(["audit", "--item", "D.65", *given, "--out", f"list.{ending}"]) == 0
+    text = (workplace / f"list.{ending}").read_text(encoding="utf-8")
+    assert "D.65" in text and "Lemma D.5" in text and "stands" in text
+
+
+def test_what_stands_without_a_promise(capsys):
+    assert run(["audit", "--item", "D.61", "--item", "D.60", "--assume", ""]) == 0
+    out = capsys.readouterr().out
+    assert "Taken for granted: nothing." in out
+    assert "4 stands, 2 falls." in out and "As corrected: 6 stands." in out
+
+
 def test_the_graph_is_written(workplace, capsys):
     assert run(["audit", "--item", "D.60", "--item", "D.61", "--graph", "graph.png"]) == 0
     assert (workplace / "graph.png").read_bytes().startswith(b"\x89PNG")
@@ -87,6 +102,9 @@ def test_no_cache_keeps_nothing(workplace, capsys):
         ["--graph", "graph.gif"],
         ["--graph", "no/such/folder/graph.png"],
         ["--corrections", "--out", "list.csv"],
+        ["--assume", "PSD", "--out", "list.tex"],
+        ["--assume", "PSD", "--corrections"],
+        ["--assume", "that all is well"],
         ["--json", "--out", "ledger.json"],
         ["--unknown"],
         ["surplus"],

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 @click.option("--item", "items", multiple=True, metavar="ID", help="D.61, 'Lemma D.3'; repeatable.")
 @click.option("--no-trajectories", is_flag=True, help="Leave out the searches of minutes.")
 @click.option("--corrections", is_flag=True, help="What a corrected paper would say.")
+@click.option(
+    "--assume",
+    metavar="TEXT",
+    help="What stands then: PSD, 'pivots >= 1/2', 'few steps', ids, by commas; '' for nothing.",
+)
 @click.option("--graph", metavar="FILE", help="Draw what rests on what: .png, .pdf, .svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
@@ -30,6 +35,7 @@ def audit(
     items: tuple[str, ...],
     no_trajectories: bool,
     corrections: bool,
+    assume: str | None,
     graph: str | None,
     as_json: bool,
     out: str | None,
@@ -40,15 +46,27 @@ def audit(
     One --item prints all that is known about it, otherwise a line each. Exit code 0 whatever the
     verdicts.
     """
-    _refuse(corrections, graph, as_json, out)
+    if corrections and assume is not None:
+        raise InvalidInput("assume", assume, "must not be given together with corrections")
+    endings = [".md", ".txt", ".json"]
+    if assume is None:
+        endings += [".tex"] if corrections else [".tex", ".html", ".csv"]
+    _refuse(endings, graph, as_json, out)
     from swingby.verify.audit import audit as run_audit
 
-    ledger = run_audit(list(items) or None, trajectories=not no_trajectories, cache=not no_cache)
+    ledger = run_audit(
+        list(items) or None,
+        trajectories=not no_trajectories,
+        cache=not no_cache,
+        assume=assume,
+    )
     if graph is not None:
         from swingby.verify.dependency_graph import save_ledger_picture
 
         save_ledger_picture(ledger, graph)
     makers = _correction_makers(ledger) if corrections else _makers(ledger)
+    if assume is not None:
+        makers = _standing_makers(ledger)
     if out is not None:
         from swingby.verify.output import writable
 
@@ -61,11 +79,10 @@ def audit(
     return 0
 
 
-def _refuse(corrections: bool, graph: str | None, as_json: bool, out: str | None) -> None:
+def _refuse(endings: list[str], graph: str | None, as_json: bool, out: str | None) -> None:
     """Wrong endings are refused before minutes of work, not after."""
     if graph is not None and Path(graph).suffix not in (".png", ".pdf", ".svg"):
         raise InvalidInput("graph", graph, "must end in .png, .pdf or .svg")
-    endings = [".md", ".tex", ".json", ".txt", *([] if corrections else [".html", ".csv"])]
     if out is not None and Path(out).suffix not in endings:
         raise InvalidInput("out", out, f"must end in {', '.join(endings)}")
     for path in (graph, out):
@@ -97,6 +114,26 @@ def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
         ".tex": ledger.to_latex,
         ".html": ledger.to_html,
         ".csv": lambda: str(ledger.to_frame().to_csv(index=False)),
+    }
+
+
+def _standing_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
+    from dataclasses import asdict
+
+    from swingby.verify.audit_report import standing_text
+
+    def content() -> dict[str, Any]:
+        words = {"printed": False, "corrected": True}
+        return {"promised": ledger.promised} | {
+            word: [asdict(one) for one in ledger.standing(corrected=corrected)]
+            for word, corrected in words.items()
+        }
+
+    return {
+        "": lambda: standing_text(ledger, width=terminal_width(80)),
+        ".txt": lambda: standing_text(ledger),
+        ".md": lambda: f"```text\n{standing_text(ledger)}\n```",
+        ".json": lambda: json_text(content()),
     }
 
 

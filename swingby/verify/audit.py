@@ -18,6 +18,7 @@ from swingby.verify.downstream import downstream
 from swingby.verify.ledger import Ledger, Record
 from swingby.verify.prover.evidence import NOT_RUN, Judged
 from swingby.verify.prover.judge import judge
+from swingby.verify.standing import below, granted, promises
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.runs import Runs
@@ -37,6 +38,7 @@ def audit(
     trajectories: bool = True,
     cache: bool = True,
     progress: Progress | bool | None = None,
+    assume: str | Sequence[str] | None = None,
 ) -> Ledger:
     """Judge the numbered lines of the paper's proofs.
 
@@ -53,6 +55,12 @@ def audit(
     progress : callable, bool, optional
         Called with (id, done, total). By default a bar on a terminal and log lines of the logger
         ``swingby.audit`` elsewhere; False for neither.
+    assume : str or sequence of str, optional
+        What is promised besides, separated by commas: ``"PSD"`` (every W(t) is positive
+        semidefinite), ``"pivots >= 1/2"`` (of W(0), in units of w_kk(0)), ``"few steps"``
+        (eta gamma alpha log(1/omega) <= 1/2), or ids of lines, taken for granted as printed.
+        :meth:`Ledger.standing` says what stands then; the lines that `items` rest on are judged
+        with them.
 
     Returns
     -------
@@ -72,19 +80,21 @@ def audit(
     """
     placed = text.placed_claims()
     names = [claim.id for _, claim in placed]
-    if items is None:
-        wanted = names
-    else:
+    promised, hypotheses = promises(assume or (), names)
+    claims = {claim.id: granted(claim, hypotheses) for _, claim in placed}
+    wanted = names
+    if items is not None:
         asked = {find(item, names) for item in ([items] if isinstance(items, str) else items)}
+        asked = asked if assume is None else below(asked, claims)
         wanted = [name for name in names if name in asked]
-    judgements = Judgements({claim.id: claim for _, claim in placed}, trajectories, cache)
+    judgements = Judgements(claims, trajectories, cache)
     parts = {claim.id: text.part_of(place) for place, claim in placed}
     records = []
     with _reporting(progress, len(wanted)) as report:
         for done, name in enumerate(wanted, start=1):
             records.append(judgements.record(judgements.claims[name], parts[name]))
             report(name, done, len(wanted))
-    return Ledger(records)
+    return Ledger(records, promised)
 
 
 class Judgements:

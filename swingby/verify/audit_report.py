@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.verdict import Finding
 from swingby.verify.ledger import AUDITED, Ledger, Record
+from swingby.verify.standing import FALLS, OPEN, STANDS, TESTED
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 #: Colours of verdicts on a terminal; words carry the meaning without them.
 STYLES = {"proved": "green", "refuted": "red", "tested": "cyan", "undecided": "yellow"}
+
+
+#: Words for whether a line stands.
+_STATES = {STANDS: "stands", TESTED: "tested", OPEN: "open", FALLS: "falls"}
 
 
 def header() -> str:
@@ -80,26 +88,14 @@ def ledger_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> str
     color : bool
         Colour verdicts with terminal codes.
     """
-    from rich.table import Table
     from rich.text import Text
 
-    def table(*heads: str) -> Table:
-        from rich import box
-
-        made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-        for head in heads:
-            right = head.startswith(">")
-            made.add_column(
-                Text(head.lstrip(">")), justify="right" if right else "left", overflow="fold"
-            )
-        return made
-
     parts = halves(ledger)
-    counts = table("verdict", *(f">lines {name}" for name, _ in parts))
+    counts = _table("verdict", *(f">lines {name}" for name, _ in parts))
     for name in ledger.counts():
         numbers = (str(part.counts()[name]) for _, part in parts)
         counts.add_row(Text(name, style=STYLES[name]), *numbers)
-    rows = table("line", "verdict", "what it says", "what breaks", "repair")
+    rows = _table("line", "verdict", "what it says", "what breaks", "repair")
     rows.columns[0].max_width = max(18, width // 6)
     rows.columns[3].max_width = max(18, width // 5)
     part = ""
@@ -132,6 +128,44 @@ def ledger_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> str
         width,
         color,
     )
+
+
+def _table(*heads: str) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for head in heads:
+        right = head.startswith(">")
+        made.add_column(
+            Text(head.lstrip(">")), justify="right" if right else "left", overflow="fold"
+        )
+    return made
+
+
+def standing_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> str:
+    """Which lines stand with all that they rest on, as printed and as corrected, and why not."""
+    from rich.text import Text
+
+    rows = _table("line", "as printed", "as corrected", "because of", "in the end rests on")
+    both = [ledger.standing(corrected=corrected) for corrected in (False, True)]
+    for line, corrected in zip(*both, strict=True):
+        states = (_STATES[one.state] for one in (line, corrected))
+        because = dict.fromkeys([*line.because, *corrected.because])
+        cells = (", ".join(names) for names in (because, corrected.assumes))
+        rows.add_row(line.id, *states, *cells)
+    given = f"Taken for granted: {', '.join(ledger.promised) or 'nothing'}."
+    counts = [
+        f"{word}: {_counted([one.state for one in lines])}."
+        for word, lines in zip(("As printed", "As corrected"), both, strict=True)
+    ]
+    heads = [Text("What stands with all that it rests on", style="bold"), Text(header()), Text("")]
+    return printed([*heads, rows, *(Text(line) for line in ("", given, *counts))], width, color)
+
+
+def _counted(states: list[str]) -> str:
+    return ", ".join(f"{states.count(state)} {_STATES[state]}" for state in dict.fromkeys(states))
 
 
 def printed(parts: list[Any], width: int, color: bool) -> str:

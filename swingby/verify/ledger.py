@@ -14,6 +14,8 @@ from swingby.verify.record import Record
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from swingby.verify.standing import Standing
+
 __all__ = ["AUDITED", "COLUMNS", "Ledger", "Record"]
 
 #: The text that the ledger is about.
@@ -43,6 +45,8 @@ class Ledger(Sequence[Record]):
     Parameters
     ----------
     records : sequence of Record
+    promised : sequence of str
+        Ids of lines that are taken for granted; see :meth:`standing`.
 
     Examples
     --------
@@ -52,8 +56,9 @@ class Ledger(Sequence[Record]):
     'proved'
     """
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record], promised: Sequence[str] = ()) -> None:
         self._records = tuple(records)
+        self.promised = tuple(promised)
 
     @overload
     def __getitem__(self, place: int | str) -> Record: ...
@@ -61,7 +66,7 @@ class Ledger(Sequence[Record]):
     def __getitem__(self, place: slice) -> Ledger: ...
     def __getitem__(self, place: int | str | slice) -> Record | Ledger:
         if isinstance(place, slice):
-            return Ledger(self._records[place])
+            return Ledger(self._records[place], self.promised)
         if isinstance(place, int):
             return self._records[place]
         from swingby.theory.derivations.lookup import find
@@ -164,6 +169,30 @@ class Ledger(Sequence[Record]):
         with writable(path) as target:
             target.write_text(text + "\n", encoding="utf-8")
         return None
+
+    def standing(self, *, corrected: bool = False) -> tuple[Standing, ...]:
+        """Which lines stand, once all that they rest on is followed to its end.
+
+        Parameters
+        ----------
+        corrected : bool
+            Every refuted line reads as its repair says.
+
+        Returns
+        -------
+        tuple of Standing
+            In the order of the ledger. A cited line that the ledger does not hold is a promise.
+
+        Examples
+        --------
+        >>> import swingby
+        >>> ledger = swingby.audit(["D.61", "D.64"], cache=False, progress=False)
+        >>> [(line.id, line.state) for line in ledger.standing()]
+        [('D.61', 'falls'), ('D.64', 'stands')]
+        """
+        from swingby.verify.standing import standings
+
+        return standings(self, self.promised, corrected=corrected)
 
     def to_markdown(self) -> str:
         """Summary, and every record, as Markdown with mathematics between dollars.
