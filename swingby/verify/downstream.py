@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Protocol
 
+import sympy
+
 from swingby.theory import assumptions
 from swingby.theory.claim import AlongTrajectory, Claim, Given
+from swingby.theory.claim_text import source_text
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged
 from swingby.verify.prover.judge import is_scalar
@@ -44,12 +47,42 @@ def downstream(refuted: Claim, judges: Judges) -> tuple[tuple[str, str], ...]:
     """
     names = list(judges.claims)
     here = names.index(refuted.id) if refuted.id in judges.claims else -1
-    found = []
+    found: list[tuple[str, str]] = []
+    # Lines whose right side is another one now, in a display that goes on in later lines.
+    changed = [refuted]
     for name in names[here + 1 :]:
         claim = judges.claims[name]
-        if refuted.id in claim.rests_on and (sentence := _after(claim, refuted, judges)):
+        sentence = _after(claim, refuted, judges) if refuted.id in claim.rests_on else ""
+        if not sentence:
+            sentence = next(filter(None, (_goes_on(claim, one, judges) for one in changed)), "")
+        if sentence:
             found.append((name, sentence))
+            changed += [claim] if claim.repair is not None else []
     return tuple(found)
+
+
+def _goes_on(claim: Claim, earlier: Claim, judges: Judges) -> str:
+    """What becomes of a line that starts where a changed one ends, once that ends elsewhere."""
+    repair = earlier.repair
+    ends = [one.conditions[-1:] for one in (earlier, repair) if one is not None]
+    if not (all(ends) and all(isinstance(one[0], sympy.Rel) for one in ends)):
+        return ""
+    old, new = (one[0].rhs for one in ends)
+    if old == new or not old.args or not is_scalar(claim) or claim.edition != "printed":
+        return ""
+    starts = [one.lhs for one in claim.conditions if isinstance(one, sympy.Rel)]
+    if old not in starts:
+        return ""
+    moved = tuple(
+        one.func(one.lhs.xreplace({old: new}), one.rhs, evaluate=False) for one in claim.conditions
+    )
+    conclusion = moved[0] if len(moved) == 1 else sympy.Tuple(*moved)
+    shown = replace(claim, conclusion=conclusion, flaw=None, repair=None)
+    verdict, begins = judges.judged(shown).verdict, f"goes on from {source_text(earlier.id)}"
+    if verdict in _FOLLOWS:
+        return f"{begins}: still {_FOLLOWS[verdict]} from its corrected form"
+    lost = "no longer follows" if verdict == Finding.REFUTED else "undecided"
+    return f"{begins}: {lost}; {_corrected(claim, earlier, judges)}"
 
 
 def _after(claim: Claim, refuted: Claim, judges: Judges) -> str:

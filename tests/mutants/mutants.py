@@ -970,6 +970,20 @@ MUTANTS = (
         (_CACHE + "a_damaged_or_edited_file_is_ignored",),
     ),
     Mutant(
+        "a line stands on one that falls",
+        "verify/standing.py",
+        "worst = max((part[0] for part in parts)",
+        "worst = min((part[0] for part in parts)",
+        ("verify/test_standing.py::test_a_line_is_as_good_as_the_worst_that_can_be_reached",),
+    ),
+    Mutant(
+        "a display does not go on in later lines",
+        "verify/downstream.py",
+        "    if old not in starts:",
+        "    if old not in starts or True:",
+        (_AUDIT + "downstream_goes_on_where_a_later_line_starts_at_what_has_changed",),
+    ),
+    Mutant(
         "the repair is not put in downstream",
         "verify/downstream.py",
         "given += [Given(relation, refuted.id) for relation in repair.conditions]",

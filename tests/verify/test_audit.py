@@ -18,7 +18,7 @@ from swingby.theory.derivations import ledger as text
 from swingby.theory.verdict import Finding
 from swingby.verify import audit as module
 from swingby.verify.audit import audit
-from swingby.verify.downstream import with_repaired
+from swingby.verify.downstream import downstream, with_repaired
 from swingby.verify.prover.evidence import Judged
 
 x, y = sympy.symbols("x y", positive=True)
@@ -108,6 +108,30 @@ def test_downstream_is_judged_with_the_repaired_hypothesis(small):
         ("D.2", "no longer follows; follows in its corrected form"),
         ("D.3", "still follows"),
     )
+
+
+def test_downstream_goes_on_where_a_later_line_starts_at_what_has_changed(monkeypatch):
+    """y = 5 x + 1 <= 9 as corrected: the next line may no longer start at 4 x + 1."""
+    old, new = 4 * x + 1, 5 * x + 1
+    ends = Claim("D.1", "step", "", sympy.Le(y, old, evaluate=False)).mended(
+        conclusion=sympy.Le(y, new, evaluate=False)
+    )
+    goes_on = Claim("D.2", "step", "", sympy.Le(old, 9, evaluate=False))
+    elsewhere = Claim("D.3", "step", "", sympy.Le(y, 9, evaluate=False))
+    judged = []
+
+    class Judges:
+        def __init__(self):
+            self.claims = {claim.id: claim for claim in (ends, goes_on, elsewhere)}
+
+        def judged(self, claim):
+            judged.append(claim.conclusion)
+            refuted = new in claim.conclusion.args
+            return Judged(Finding.REFUTED if refuted else Finding.PROVED, "rule")
+
+    (found,) = downstream(ends, Judges())
+    assert found == ("D.2", "goes on from (D.1): no longer follows; it has no corrected form")
+    assert judged == [sympy.Le(new, 9, evaluate=False)]
 
 
 def test_a_repair_in_other_letters_is_not_put_in():
