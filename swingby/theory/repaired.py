@@ -102,8 +102,22 @@ class RepairedFindings:
     reason: str
 
 
-def largest_omega(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> mpmath.mpf | None:
-    """Find the largest omega that a theorem of this edition covers.
+#: How closely log omega is bracketed where a promise bounds it, and the least that is tried.
+CLOSE, LEAST = Fraction(1, 10**4), Fraction(-(10**4))
+
+
+def largest_omega(
+    signal: tuple[Fraction, ...],
+    beta: Fraction,
+    rho: Fraction,
+    *,
+    peak: Fraction | None = None,
+    extra: Fraction | None = None,
+) -> mpmath.mpf | None:
+    r"""Find the largest omega that a theorem of this edition covers, with a promise of some size.
+
+    At the largest omega of all the promise is nearly empty: for a = (4, 1), beta = 2, rho = 0.1 it
+    is :math:`|w_{12}| \le 0.48`, 15 units of :math:`1/(2a_1)` late.
 
     Parameters
     ----------
@@ -111,28 +125,98 @@ def largest_omega(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -
         In any order, per unit of eta times steps.
     beta, rho : Fraction
         0 < rho <= beta: w_ii(0) <= beta omega and pi_i(0) >= rho omega.
+    peak : Fraction, optional
+        Promised are :math:`|w_{ij}(t)| \le` peak for all t and i != j.
+    extra : Fraction, optional
+        Promised is that each w_ii stays above 0.8 from
+        :math:`[\operatorname{logit} 0.8 - \operatorname{logit}\rho\omega + \text{extra}]/(2a_i)`
+        on, in eta times steps.
 
     Returns
     -------
     mpmath.mpf or None
-        Rounded down, so that it is covered itself; None when D.1' fails.
+        Rounded down, so that it is covered itself, to 1e-4 of its logarithm where a promise is
+        asked for; None when D.1' fails, or no omega above exp(-10000) promises as much.
 
     Raises
     ------
     InvalidInput
-        If rho is not positive or exceeds beta, which no W(0) can meet; :func:`findings` too.
+        If rho is not positive or exceeds beta, which no W(0) can meet; :func:`findings` too. If
+        peak or extra is not positive.
 
     Examples
     --------
-    >>> found = largest_omega((Fraction(1), Fraction(4)), Fraction(2), Fraction(1, 10))
-    >>> mpmath.nstr(found, 4)
+    >>> four_one = (Fraction(1), Fraction(4)), Fraction(2), Fraction(1, 10)
+    >>> mpmath.nstr(largest_omega(*four_one), 4)
     '0.08256'
+    >>> mpmath.nstr(largest_omega(*four_one, extra=Fraction(1, 2)), 2)
+    '0.0041'
     """
+    for name, promise in (("peak", peak), ("extra", extra)):
+        if promise is not None and promise <= 0:
+            raise InvalidInput(name, promise, "must be positive", "D.4'")
     if not _admissible(signal, beta, rho):
         return None
     if len(signal) == 1:
         return _below(_enclosed(lambda: 1 / balls.ball(beta)))
-    return _below(_limits(Setting.of(signal, beta, rho)).omega_0)
+    limits = _limits(Setting.of(signal, beta, rho))
+    if peak is None and extra is None:
+        return _below(limits.omega_0)
+
+    def promised(log_omega: Fraction) -> bool:
+        omega = _rational_below(log_omega)
+        found = _covered(signal, omega, beta, rho, limits)
+        return found is not None and _keeps(found, signal, omega, rho, peak, extra)
+
+    high, step = limits.largest, Fraction(1)
+    if promised(high):
+        return _below(limits.omega_0)
+    low = high - step
+    while not promised(low):
+        high, step = low, 2 * step
+        low -= step
+        if low < LEAST:
+            return None
+    while high - low > CLOSE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if promised(middle) else (low, middle)
+    return balls.midpoint(balls.ball(_rational_below(low)))
+
+
+def _rational_below(log_omega: Fraction) -> Fraction:
+    """A short rational just below exp(log_omega)."""
+    with flint.ctx.workprec(128):
+        value = balls.ball(log_omega).exp().lower()
+        mantissa, exponent = (int(part) for part in value.mid().man_exp())
+    shift = max(mantissa.bit_length() - 60, 0)
+    return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)
+
+
+def _keeps(
+    found: RepairedFindings,
+    signal: tuple[Fraction, ...],
+    omega: Fraction,
+    rho: Fraction,
+    peak: Fraction | None,
+    extra: Fraction | None,
+) -> bool:
+    """Whether what is found is a promise of the size that is asked for."""
+    peaks, times = found.log_peaks or {}, found.reach_by or ()
+    with flint.ctx.workprec(256):
+        if peak is not None and any(
+            balls.ball(Fraction(x)) > balls.ball(peak).log()
+            for x in peaks.values()
+            if math.isfinite(x)
+        ):
+            return False
+        if extra is None:
+            return True
+        level, start = theorem_two.LEVEL, rho * omega
+        odds = balls.ball(level / (1 - level) * (1 - start) / start).log() + balls.ball(extra)
+        return all(
+            bool(balls.ball(Fraction(time)) * 2 * balls.ball(a) <= odds)
+            for a, time in zip(signal, times, strict=True)
+        )
 
 
 def findings(
@@ -163,11 +247,20 @@ def findings(
         return _one_concept(signal[0], omega, beta, rho)
     setting = Setting.of(signal, beta, rho)
     limits = _limits(setting)
+    found = _covered(signal, omega, beta, rho, limits)
+    return found or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
+
+
+def _covered(
+    signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction, limits: _Limits
+) -> RepairedFindings | None:
+    """The promise of the theorem that covers omega, if one does."""
+    setting = Setting.of(signal, beta, rho)
     if limits.two is not None and _side(omega, limits.two) == Verdict.HOLDS:
         return _two_concepts(setting, _ranks(signal), omega, limits)
     if _side(omega, limits.r.log_omega_0) == Verdict.HOLDS:
         return _many_concepts(setting, _ranks(signal), omega, limits)
-    return _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
+    return None
 
 
 @dataclass(frozen=True)
