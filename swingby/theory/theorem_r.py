@@ -9,7 +9,7 @@ indices shown, and E is symmetric. Given theta in (0, 1), E_ij > 0, N_i, M_i >= 
 
 - Z_i = logit theta + l + max(i-2, 0) l + N_i + M_i and T_i = (Z_i - log b)/(2 a_i);
 - X_ij = b exp(2 a_j T_i) and P_ij = theta^(-r_ij/2) X_ij^(1/2), for i < j;
-- kappa_1 = 1 and kappa_i = i (i/(i-1))^(i-1) exp((i-1) l + N_i);
+- kappa_1 = 1 and kappa_i = 4 exp((i-1) l + N_i);
 - nu_ij = (a_1+a_i)/2 + ((a_1-a_i)/2) kappa_i^(1/2) + a_j;
 - H_i = sum_(k != i) (a_i+a_k) E_ik^2;
 - rate_ij = theta (a_i-a_j)/2 - (s_ij/theta) sum_(k != i,j) (a_i+a_k) E_ik^2.
@@ -42,7 +42,8 @@ w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([0.3
 - [R.4] (read) y_j^T X^-1 y_j <= w_jj (Schur), and A_i is (a_1+a_i)/2 plus a matrix of norm
   (a_1-a_i)/2: the bracket is at most [(a_1+a_i)/2 + ((a_1-a_i)/2) cond^(1/2) + a_j] w_jj, cond
   the condition number of C_[i].
-- [R.5] (read) For an n x n correlation matrix, cond <= n (n/(n-1))^(n-1)/det (AM-GM).
+- [R.5] (read) For an n x n correlation matrix, n >= 2, cond <= 4/det: lambda_1/2 twice and all but
+  lambda_1 and lambda_n are n numbers of sum at most n, so their product is at most 1 (AM-GM).
 - [R.6] (read) For t <= T_i: log det C_[i] stays above its initial value minus N_i. While
   it does, cond <= kappa_i, and by [R.1] the brackets integrate to less than N_i (C2), so it
   continues to. Since det C_[i] <= 1, also int f_i <= -log det C_[i](0) + N_i.
@@ -182,8 +183,7 @@ def conditions(
         N, M = balls.ball(witness.N[i]), balls.ball(witness.M[i])
         root = flint.arb(1)
         if i:
-            growth = balls.ball(Fraction((i + 1) ** (i + 1), i**i))
-            root = (growth * (i * spread + N).exp()).sqrt()
+            root = 2 * ((i * spread + N) / 2).exp()
         for j in after:
             N -= ((a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * root + a[j]) * X[j] / (2 * a[j])
             M -= (a[i] + a[j]) * theta * X[j] / (2 * a[j]) / (1 - theta)

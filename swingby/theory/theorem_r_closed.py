@@ -125,8 +125,7 @@ def _log_limit(setting: Setting, log_e: flint.arb) -> flint.arb:
     for i in range(d):
         root = flint.arb(1)
         if i:
-            growth = balls.ball(Fraction((i + 1) ** (i + 1), i**i)).log()
-            root = ((growth + i * (log_beta - log_rho) + quarter) / 2).exp()
+            root = 2 * ((i * (log_beta - log_rho) + quarter) / 2).exp()
         for j in range(i + 1, d):
             r = a[j] / a[i]
             nu = (a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * root + a[j]

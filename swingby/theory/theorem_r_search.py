@@ -239,11 +239,8 @@ def _right_sides(
     sums, means, ratio = a[:, None] + a, (a[:, None] + a) / 2, a / a[:, None]
     slope = np.where(after > 0, ratio, 1.0)
     s = (1 + ratio) / 2
-    # (n (n/(n-1))^(n-1))^(1/2) of kappa_n, in logarithms; kappa_1 = 1.
-    size = place + 1.0
-    growth = np.where(
-        place > 0, (size * np.log(size) - place * np.log(np.maximum(place, 1))) / 2, 0
-    )
+    # 4^(1/2) of kappa_n, in logarithms; kappa_1 = 1.
+    growth = np.where(place > 0, math.log(2), 0.0)
     per_N = np.where(place > 0, 0.5, 0.0)
     with np.errstate(divide="ignore"):
         # log(a_k + (a_i + a_j)/2), absent for k = i, k = j and i = j.
