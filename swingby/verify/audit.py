@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swingby.theory.claim import AlongTrajectory, Claim
@@ -70,15 +70,14 @@ def audit(
     >>> record.verdict.value, record.severity, record.repair.verdict.value
     ('refuted', 'local', 'proved')
     """
-    placed = text.placed_claims()
-    names = [claim.id for _, claim in placed]
+    claims, parts = text.Claims(), text.parts()
+    names = list(claims)
     if items is None:
         wanted = names
     else:
         asked = {find(item, names) for item in ([items] if isinstance(items, str) else items)}
         wanted = [name for name in names if name in asked]
-    judgements = Judgements({claim.id: claim for _, claim in placed}, trajectories, cache)
-    parts = {claim.id: text.part_of(place) for place, claim in placed}
+    judgements = Judgements(claims, trajectories, cache)
     records = []
     with _reporting(progress, len(wanted)) as report:
         for done, name in enumerate(wanted, start=1):
@@ -92,13 +91,13 @@ class Judgements:
 
     Parameters
     ----------
-    claims : dict from str to Claim
+    claims : mapping from str to Claim
         Every claim by id, in the order of the text.
     trajectories, cache : bool
         As in :func:`audit`.
     """
 
-    def __init__(self, claims: dict[str, Claim], trajectories: bool, cache: bool) -> None:
+    def __init__(self, claims: Mapping[str, Claim], trajectories: bool, cache: bool) -> None:
         self.claims = claims
         self._trajectories = trajectories
         self._cache = cache
