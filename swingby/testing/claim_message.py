@@ -26,9 +26,10 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
 
     Examples
     --------
-    >>> from swingby.theory.derivations.suppression import D60
+    >>> from swingby.theory.derivations.ledger import by_id
     >>> from swingby.verify.prover.judge import judge
-    >>> print(claim_message(D60, "refuted", judge(D60)).splitlines()[0])
+    >>> line = by_id("D.60")
+    >>> print(claim_message(line, "refuted", judge(line)).splitlines()[0])
     D.60: expected refuted, found proved
     """
     from swingby.verify.record_report import verdict_words, witness_lines

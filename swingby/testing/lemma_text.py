@@ -10,7 +10,7 @@ import sympy
 
 from swingby.theory import lemmas
 from swingby.theory.assumptions import P, beta, omega
-from swingby.theory.derivations import trajectories as text
+from swingby.theory.derivations.ledger import by_id
 from swingby.theory.lemmas import Scale
 
 #: Digits of an evaluation: P alone may have hundreds before the point.
@@ -60,21 +60,21 @@ def _pairs(
     for level in _LEVELS:
         step = lemmas.reach_not_before(scale, a, start, math.log(level))
         name = f"Lemma D.1 (log w_ii at the step from which {level} is possible)"
-        yield name, math.log(level), log_bound(text.LEMMA_1, 0, t=step)
-    said = float(_value(text.LEMMA_2.conclusion.until, letters))
+        yield name, math.log(level), log_bound(by_id("Lemma D.1"), 0, t=step)
+    said = float(_value(by_id("Lemma D.2").conclusion.until, letters))
     yield "Lemma D.2 (T_1)", lemmas.initial_phase_end(scale), said
-    said = log_bound(text.LEMMA_2, 0)
+    said = log_bound(by_id("Lemma D.2"), 0)
     yield "Lemma D.2 (log of P beta omega)", scale.log_initial_phase, said
     printed = lemmas.leave_initial_phase_by(scale, a, start, "printed")
-    said = float(_value(text.LEMMA_3.conclusion.until, letters))
+    said = float(_value(by_id("Lemma D.3").conclusion.until, letters))
     yield "Lemma D.3 (T_1 as printed)", printed, said
     corrected = lemmas.leave_initial_phase_by(scale, a, start, "corrected")
     name = "Lemma D.3 (log of P beta omega, reached by the corrected T_1)"
-    yield name, log_bound(text.LEMMA_3, 0), log_bound(text.LEMMA_3, 1, t=corrected)
+    yield name, log_bound(by_id("Lemma D.3"), 0), log_bound(by_id("Lemma D.3"), 1, t=corrected)
     yield (
         name.replace("Lemma D.3", "(D.35)"),
-        log_bound(text.LEMMA_3, 0),
-        log_bound(text.D35, 0, t=corrected),
+        log_bound(by_id("Lemma D.3"), 0),
+        log_bound(by_id("D.35"), 0, t=corrected),
     )
     for edition, left in (("printed", printed), ("corrected", corrected)):
         for level in _LEVELS:
@@ -85,19 +85,19 @@ def _pairs(
                 "lambda": level,
             }
             name = f"Lemma D.4 (log w_ii at the step by which it is {level}, {edition})"
-            yield name, math.log(level), log_bound(text.LEMMA_4, 0, **values)
+            yield name, math.log(level), log_bound(by_id("Lemma D.4"), 0, **values)
     low, high = lemmas.final_band(scale)
-    yield "Lemma D.5 (upper end of the band)", high, math.exp(log_bound(text.LEMMA_5, 1))
-    yield "Lemma D.6 (lower end of the band)", low, math.exp(log_bound(text.LEMMA_6, 0))
+    yield "Lemma D.5 (upper end of the band)", high, math.exp(log_bound(by_id("Lemma D.5"), 1))
+    yield "Lemma D.6 (lower end of the band)", low, math.exp(log_bound(by_id("Lemma D.6"), 0))
     name = "Lemma D.8 (log of the bound on minor entries)"
-    yield name, lemmas.log_minor_bound(scale), log_bound(text.LEMMA_8, 0)
+    yield name, lemmas.log_minor_bound(scale), log_bound(by_id("Lemma D.8"), 0)
 
 
 def _open_levels(scale: Scale) -> tuple[float, ...]:
     """Levels at the edge of what Lemma D.4 speaks of: P beta omega and 1 - 1/K are left out."""
     letters = _letters(scale, 1.0, 0.0)
     edges = []
-    for given in text.LEMMA_4.given:
+    for given in by_id("Lemma D.4").given:
         edge = _bound(given.relation, letters)
         edges.append(float(edge))
     low, high = sorted(edges)

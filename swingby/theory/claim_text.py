@@ -131,8 +131,8 @@ def to_text(claim: Claim) -> str:
 
     Examples
     --------
-    >>> from swingby.theory.derivations.suppression import D61
-    >>> print(to_text(D61))
+    >>> from swingby.theory.derivations.ledger import by_id
+    >>> print(to_text(by_id("D.61")))
     given
       w_ij(t) ≥ ω          case
       a_i − 3 a_j ≥ α/C    Assumption D.5
@@ -220,11 +220,10 @@ def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str
 
 def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:
     """Hypotheses that a repair adds to those of the text, corrected lines left aside."""
-    from swingby.theory.derivations import letters
+    from swingby.theory.derivations.ledger import hypotheses
 
-    texts = (getattr(letters, name) for name in dir(letters) if re.match(r"D\d(_|$)", name))
     known = {given.relation for given in claim.given}
-    known |= {given.relation for group in texts for given in group}
+    known |= {given.relation for group in hypotheses().values() for given in group}
     added = (
         _relation(given, latex)
         for given in repair.given

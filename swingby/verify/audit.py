@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swingby.theory.claim import AlongTrajectory, Claim
@@ -78,17 +78,16 @@ def audit(
     >>> record.verdict.value, record.severity, record.repair.verdict.value
     ('refuted', 'local', 'proved')
     """
-    placed = text.placed_claims()
-    names = [claim.id for _, claim in placed]
+    lines, parts = text.Claims(), text.parts()
+    names = list(lines)
     promised, hypotheses = promises(assume or (), names)
-    claims = {claim.id: granted(claim, hypotheses) for _, claim in placed}
     wanted = names
     if items is not None:
         asked = {find(item, names) for item in ([items] if isinstance(items, str) else items)}
-        asked = asked if assume is None else below(asked, claims)
+        asked = asked if assume is None else below(asked, lines)
         wanted = [name for name in names if name in asked]
+    claims = {name: granted(lines[name], hypotheses) for name in names} if hypotheses else lines
     judgements = Judgements(claims, trajectories, cache)
-    parts = {claim.id: text.part_of(place) for place, claim in placed}
     records = []
     with _reporting(progress, len(wanted)) as report:
         for done, name in enumerate(wanted, start=1):
@@ -102,13 +101,13 @@ class Judgements:
 
     Parameters
     ----------
-    claims : dict from str to Claim
+    claims : mapping from str to Claim
         Every claim by id, in the order of the text.
     trajectories, cache : bool
         As in :func:`audit`.
     """
 
-    def __init__(self, claims: dict[str, Claim], trajectories: bool, cache: bool) -> None:
+    def __init__(self, claims: Mapping[str, Claim], trajectories: bool, cache: bool) -> None:
         self.claims = claims
         self._trajectories = trajectories
         self._cache = cache

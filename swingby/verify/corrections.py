@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text
-from swingby.theory.derivations.letters import ASSUMPTIONS
+from swingby.theory.derivations.ledger import hypotheses
 from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_document import latex_words, plain_markdown
@@ -125,7 +125,7 @@ def _remarks(ledger: Ledger) -> list[str]:
 
 def _asked_of_assumptions(ledger: Ledger) -> str:
     """What standing repairs cite from an assumption that the assumption does not say as printed."""
-    printed = {known.relation for known in ASSUMPTIONS}
+    printed = {known.relation for group in hypotheses().values() for known in group}
     return "; ".join(
         f"{Condition(known.relation)} ({known.source}, for {source_text(record.id)})"
         for record in ledger

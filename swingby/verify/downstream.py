@@ -6,6 +6,7 @@ repair proves, and the line is judged again: claims about numbers only, which ta
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ _FOLLOWS = {Finding.PROVED: "follows", Finding.TESTED: "holds in every case test
 class Judges(Protocol):
     """What knows all claims and judges one."""
 
-    claims: dict[str, Claim]
+    claims: Mapping[str, Claim]
 
     def judged(self, claim: Claim) -> Judged:
         """The verdict on a claim."""
@@ -123,8 +124,8 @@ def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
 
     Examples
     --------
-    >>> from swingby.theory.derivations.suppression import D61, D63
-    >>> with_repaired(D63, D61).given[3].relation.rhs
+    >>> from swingby.theory.derivations.ledger import by_id
+    >>> with_repaired(by_id("D.63"), by_id("D.61")).given[3].relation.rhs
     -alpha*omega/(5*C)
     """
     repair = refuted.repair

@@ -17,10 +17,10 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.claim import AlongTrajectory, Claim, Given
-from swingby.theory.derivations.letters import ge, given
+from swingby.theory.derivations.letters import ge
 from swingby.theory.derivations.lookup import find
-from swingby.theory.derivations.trajectories import FEW_STEPS, pivot_share
 from swingby.theory.numbers import positive
+from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
@@ -150,12 +150,13 @@ def promises(texts: str | Sequence[str], names: Sequence[str]) -> tuple[list[str
     relations: list[Given] = []
     for text in (part.strip() for part in parts):
         if text.casefold() == "few steps":
-            relations += FEW_STEPS
+            relations += packaged("trajectories").groups["FEW_STEPS"]
         elif match := re.fullmatch(r"pivots\s*(?:>=|\u2265)\s*(.+)", text):
             share = positive(match[1].strip(), "assume")
             if share > 1:
                 raise InvalidInput("assume", text, "asks of a pivot more than w_kk(0)", "Sec. 4.2")
-            relations += given("assumed", ge(pivot_share, sympy.Rational(share)))
+            (known,) = packaged("trajectories").groups["NOT_DEGENERATE"]
+            relations.append(Given(ge(known.relation.lhs, sympy.Rational(share)), "assumed"))
         else:
             try:
                 ids.append(find(SHORT.get(text.casefold(), text), names))

@@ -1000,23 +1000,23 @@ MUTANTS = (
     # the lines of the text, and how they read
     Mutant(
         "the printed D.61 has its one fifth",
-        "theory/derivations/suppression.py",
-        "le(_collected, -omega * alpha / C),",
-        "le(_collected, -omega * alpha / (5 * C)),",
+        "theory/proofs/suppression.proof",
+        "drift <= -α ω/C",
+        "drift <= -α ω/(5 C)",
         (_VERDICTS + "verdict[D.61]",),
     ),
     Mutant(
         "the bound of the noise loses beta^2",
-        "theory/derivations/letters.py",
-        "NOISE = 2 * P * gamma * alpha * d * beta**2 * omega**2",
-        "NOISE = 2 * P * gamma * alpha * d * omega**2",
+        "theory/proofs/suppression.proof",
+        "then |G_ij(t)| + |S_ij(t)| + |N_ij(t)| <= 10 γ α |w_ij(t)| + 2 P γ α d β² ω²",
+        "then |G_ij(t)| + |S_ij(t)| + |N_ij(t)| <= 10 γ α |w_ij(t)| + 2 P γ α d ω²",
         ("verify/test_perturbed.py::test_a_dropped_power_of_beta_is_never_proved[D.65-False]",),
     ),
     Mutant(
         "the mended line before D.29 allows negative x",
-        "theory/derivations/initial_lower_bound.py",
-        "lt(x, sympy.Rational(1, 10)), ge(x, 0)",
-        "lt(x, sympy.Rational(1, 10))",
+        "theory/proofs/initial_lower_bound.proof",
+        "    also given x >= 0  [case]\n",
+        "    for any\n",
         (_VERDICTS + "verdict_on_the_repair[before D.29]",),
     ),
     Mutant(

@@ -91,9 +91,9 @@ BREAKS = (
     Break("Lemma D.5", "lemmas.py", "1 + 2 / scale.K", "1 + 3 / scale.K", "lemma_windows"),
     Break(
         "Lemma D.6",
-        "derivations/trajectories.py",
-        "ge(v, 1 - _BAND)",
-        "ge(v, 1 - 2 * _BAND)",
+        "proofs/trajectories.proof",
+        "then w_ii(t) >= 1 - 2/K",
+        "then w_ii(t) >= 1 - 4/K",
         "lemma_windows",
     ),
     Break(
@@ -156,9 +156,9 @@ BREAKS = (
     Break("Bartlett", "gaussian.py", "digamma(nu / 2)", "digamma(nu)", "gaussian_half_times"),
     Break(
         "D.61",
-        "derivations/suppression.py",
-        "-omega * alpha / C)",
-        "-omega * alpha / C / 5)",
+        "proofs/suppression.proof",
+        "<= -α ω/C",
+        "<= -α ω/(5 C)",
         "lines_that_do_not_hold",
     ),
 )

@@ -7,18 +7,19 @@ import sympy
 import swingby
 from swingby.theory import dynamics
 from swingby.theory.claim import BREAKS, INTERNAL_SOURCES, SEVERITIES
-from swingby.theory.derivations import initialization, loss, main_text, one_layer, two_layer
 from swingby.theory.derivations.conclusions import key, to_latex, to_text
+from swingby.theory.derivations.ledger import by_id
 from swingby.theory.derivations.matrices import A as data_matrix
 from swingby.theory.derivations.matrices import I, W, Wt
+from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra.dispatch import judge_algebra
 
 CLAIMS = (
-    *main_text.CLAIMS,
-    *loss.CLAIMS,
-    *one_layer.CLAIMS,
-    *two_layer.CLAIMS,
-    *initialization.CLAIMS,
+    *packaged("main_text").values(),
+    *packaged("loss").values(),
+    *packaged("one_layer").values(),
+    *packaged("two_layer").values(),
+    *packaged("initialization").values(),
 )
 LINES = [line for claim in CLAIMS for line in claim]
 ALGEBRA = [line for line in LINES if not isinstance(line.conclusion, sympy.Basic)]
@@ -54,9 +55,9 @@ def test_a_flaw_comes_with_a_repair(claim):
 
 
 def test_every_display_is_there_in_the_order_of_the_text():
-    numbered = [claim.id for claim in (*loss.CLAIMS, *one_layer.CLAIMS)]
+    numbered = [*packaged("loss"), *packaged("one_layer")]
     assert numbered == [f"C.{number}" for number in range(1, 22)]
-    assert [claim.id for claim in two_layer.CLAIMS] == [f"D.{number}" for number in range(1, 7)]
+    assert list(packaged("two_layer")) == [f"D.{number}" for number in range(1, 7)]
     ids = [claim.id for claim in CLAIMS]
     assert len(set(ids)) == len(ids)
     named = {source for line in LINES for source in (given.source for given in line.given)}
@@ -77,7 +78,7 @@ def test_keys_tell_lines_apart():
     for line in ALGEBRA:
         pairs.setdefault(key(line.conclusion), set()).add(to_text(line.conclusion))
     assert all(len(texts) == 1 for texts in pairs.values())
-    changed = two_layer.D2.conclusion, two_layer.D2.repair.conclusion
+    changed = by_id("D.2").conclusion, by_id("D.2").repair.conclusion
     assert key(changed[0]) != key(changed[1])
 
 
@@ -122,13 +123,13 @@ def test_the_two_maps_of_the_package_are_the_two_lines():
         return names[expression.name]
 
     assert {I.name, W.name, Wt.name, data_matrix.name} == {"I", "W", "W^T", "A"}
-    drift = numeric(two_layer.D2.conclusion.right)
+    drift = numeric(by_id("D.2").conclusion.right)
     euler = dynamics.step("euler", A, W_matrix, eta)
     assert (euler - W_matrix - eta * drift).subs(values).expand() == sympy.zeros(2)
     # U+ = U - (eta/2) grad L, so that W+ = W + (eta/2) (first order) + (eta/2)^2 grad L grad L^T
     slope = (W_matrix - eye) * A + A * (W_matrix - eye)
     half = eta / 2
-    step = W_matrix + half * numeric(two_layer.D2.repair.conclusion.right)
+    step = W_matrix + half * numeric(by_id("D.2").repair.conclusion.right)
     step += half**2 * slope * W_matrix * slope
     gd = dynamics.step("gd", A, W_matrix, eta)
     assert (gd - step).subs(values).expand() == sympy.zeros(2)

@@ -7,28 +7,26 @@ import sympy
 
 from swingby.theory import theorem_g, theorem_r, theorem_two
 from swingby.theory.claim import Claim
-from swingby.theory.derivations.repaired import g as repaired_g
-from swingby.theory.derivations.repaired import r as repaired_r
-from swingby.theory.derivations.repaired import two as repaired_two
 from swingby.theory.derivations.repaired.conclusions import ByHand, OnInterval
+from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.repaired.by_hand import TESTS
 from swingby.verify.prover.repaired.flow import judge_flow
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 
-MODULES = {
-    "Theorem two": (repaired_two, theorem_two),
-    "Theorem G": (repaired_g, theorem_g),
-    "Theorem R": (repaired_r, theorem_r),
+PROOFS = {
+    "Theorem two": (packaged("theorem_two"), theorem_two),
+    "Theorem G": (packaged("theorem_g"), theorem_g),
+    "Theorem R": (packaged("theorem_r"), theorem_r),
 }
-CLAIMS = [claim for module, _ in MODULES.values() for claim in module.CLAIMS]
+CLAIMS = [claim for proof, _ in PROOFS.values() for claim in proof.values()]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", PROOFS)
 def test_every_step_of_the_docstring_is_a_claim(name):
-    module, text = MODULES[name]
+    proof, text = PROOFS[name]
     steps = set(re.findall(r"^- (\[.*?\](?:, \[.*?\])*) \(", text.__doc__, flags=re.MULTILINE))
     named = {step for listed in steps for step in listed.split(", ")}
-    claimed = {claim.id.removeprefix(f"{name} ") for claim in module.CLAIMS}
+    claimed = {step.removeprefix(f"{name} ") for step in proof}
     assert name in claimed
     # A step is there itself, or in parts such as [1.13.1].
     missing = {

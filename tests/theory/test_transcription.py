@@ -21,7 +21,8 @@ FILE = Path(__file__).parents[1] / "data" / "transcription.json"
 def transcription():
     """Every claim as text, with its repairs."""
     found = {}
-    for place, claim in ledger.placed_claims():
+    for place, name in ledger.placed():
+        claim = ledger.by_id(name)
         found[f"{claim.edition}: {claim.id}"] = {
             "place": [str(place), ledger.part_of(place)],
             "versions": [_written_out(version) for version in claim],

@@ -10,26 +10,18 @@ import sympy
 import swingby
 from swingby.theory.assumptions import P, d
 from swingby.theory.claim import Claim, Given
-from swingby.theory.derivations import (
-    after_initial_growth,
-    final_band,
-    initial_growth,
-    initial_lower_bound,
-    suppression,
-)
+from swingby.theory.derivations.ledger import by_id
 from swingby.theory.derivations.squared import corrected_chain, with_squared_P
+from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 CHAIN = corrected_chain(
     claim
-    for module in (
-        initial_growth,
-        initial_lower_bound,
-        after_initial_growth,
-        final_band,
-        suppression,
+    for name in (
+        *("initial_growth", "initial_lower_bound", "after_initial_growth"),
+        *("final_band", "suppression"),
     )
-    for claim in module.CLAIMS
+    for claim in packaged(name).values()
 )
 
 
@@ -54,10 +46,10 @@ def test_line_stands_with_squared_P(claim):
 
 
 def test_only_P_beside_d_is_squared():
-    line = with_squared_P(suppression.D66)
+    line = with_squared_P(by_id("D.66"))
     assert line.conditions[0].rhs.has(P**2)
-    phase = with_squared_P(initial_growth.D12).given[1].relation
-    assert phase == initial_growth.D12.given[1].relation
+    phase = with_squared_P(by_id("D.12")).given[1].relation
+    assert phase == by_id("D.12").given[1].relation
 
 
 def test_a_line_rests_on_the_corrected_form_of_what_it_cites():

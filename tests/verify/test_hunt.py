@@ -14,9 +14,10 @@ from swingby.cli.hunt_command import hunt as command
 from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.derivations import trajectories as claims
+from swingby.theory.derivations.ledger import by_id
 from swingby.theory.derivations.letters import ge, le, v, v_start, w
 from swingby.theory.initial import Scaled
+from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
 from swingby.verify.hunt import hunt
 from swingby.verify.hunting import delayed, search
@@ -79,11 +80,11 @@ def test_a_rerun_follows_the_witness(lemma_three):
     # The same place keeps the lemma as repaired, and another step is another place.
     witness = lemma_three.violation
     instance = lemma_three.again.args[2]
-    assert still_violates(claims.LEMMA_3, witness, instance, "gd")
-    assert not still_violates(claims.LEMMA_3, replace_step(witness, 50), instance, "gd")
-    weaker = replace(claims.LEMMA_3, given=claims.NOT_DEGENERATE)
+    assert still_violates(by_id("Lemma D.3"), witness, instance, "gd")
+    assert not still_violates(by_id("Lemma D.3"), replace_step(witness, 50), instance, "gd")
+    weaker = replace(by_id("Lemma D.3"), given=packaged("trajectories").groups["NOT_DEGENERATE"])
     assert not still_violates(weaker, witness, instance, "gd")
-    assert place_of(claims.LEMMA_3, witness).step == int(witness.values["t"])
+    assert place_of(by_id("Lemma D.3"), witness).step == int(witness.values["t"])
 
 
 def replace_step(witness, step):
@@ -248,7 +249,7 @@ def test_drawn_settings_lie_inside_the_assumptions_and_vary():
 
 
 def test_hypotheses_of_a_repair_are_met():
-    claim = claims.LEMMA_3.repair
+    claim = by_id("Lemma D.3").repair
     asked = asked_by(claim)
     assert asked == Asked(full_rank=True, few_steps=True)
     rng = np.random.default_rng(3)
@@ -264,14 +265,14 @@ def test_the_closest_call_is_the_smallest_slack_off_the_start():
     W = np.zeros((7, 2, 2))
     W[:, 0, 0] = path
     W[:, 1, 1] = 0.1
-    near = closest_call(claims.LEMMA_5, instance, Recorded(np.arange(7), from_floats(W)))
+    near = closest_call(by_id("Lemma D.5"), instance, Recorded(np.arange(7), from_floats(W)))
     assert (near.i, near.step) == (0, 2)
     assert -near.excess == pytest.approx(np.log(1.1 / 1.0))
 
 
 def test_nothing_is_close_to_what_only_begins_with_equality():
     instance = tuple(instances.candidates())[1]
-    assert closest_call(claims.D36, instance, float_run(instance, "gd")) is None
+    assert closest_call(by_id("D.36"), instance, float_run(instance, "gd")) is None
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ D.37 (semidefinite); D.39; D.46; D.47; D.48; D.50; D.51; D.61; D.72; t_0 (Lemma 
 D.8); D.75; D.76; D.79
 """
 
-CLAIMS = {claim.id: claim for _, claim in text.placed_claims() if is_scalar(claim)}
+CLAIMS = {claim.id: claim for claim in text.claims() if is_scalar(claim)}
 
 
 def entries(names, repaired):

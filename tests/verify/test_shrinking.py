@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from swingby.theory.derivations import trajectories as claims
+from swingby.theory.derivations.ledger import by_id
 from swingby.verify.hunting.draft import Draft
 from swingby.verify.hunting.drawing import Asked, draw
 from swingby.verify.hunting.shrinking import Candidate, length, moves, show, shrink
@@ -90,9 +90,9 @@ def test_moves_stay_inside_the_assumptions():
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 def test_a_real_counterexample_becomes_the_simplest_one(dynamics):
     """Lemma D.3 breaks on any W(0) of rank one: two concepts and ones are enough."""
-    found = show(LONG, claims.LEMMA_3, dynamics)
+    found = show(LONG, by_id("Lemma D.3"), dynamics)
     assert found is not None
-    simple, _ = shrink(found, lambda draft: show(draft, claims.LEMMA_3, dynamics), never)
+    simple, _ = shrink(found, lambda draft: show(draft, by_id("Lemma D.3"), dynamics), never)
     assert simple.draft.matrix == whole([[1, 1], [1, 1]])
     assert length(simple.draft) < length(LONG) / 1.5
     assert simple.violation.step < found.violation.step
@@ -100,6 +100,6 @@ def test_a_real_counterexample_becomes_the_simplest_one(dynamics):
 
 def test_what_keeps_the_claim_is_not_shown():
     full = replace(LONG, matrix=whole([[2, 1, 1], [1, 2, 1], [1, 1, 2]])).feasible()
-    assert show(full, claims.LEMMA_2, "euler") is None
+    assert show(full, by_id("Lemma D.2"), "euler") is None
     # Rank one does not meet the hypotheses of the repair.
-    assert show(LONG, claims.LEMMA_3.repair, "gd") is None
+    assert show(LONG, by_id("Lemma D.3").repair, "gd") is None

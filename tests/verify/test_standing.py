@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from swingby.errors import InvalidInput
 from swingby.theory.claim import AlongTrajectory, Claim, Given
 from swingby.theory.derivations import ledger as text
-from swingby.theory.derivations.trajectories import ASSERTION, FEW_STEPS, NOT_DEGENERATE
+from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
 from swingby.verify import audit as module
 from swingby.verify.audit import audit
@@ -20,6 +20,9 @@ from swingby.verify.prover.evidence import Judged
 from swingby.verify.standing import FALLS, OPEN, STANDS, TESTED, granted, promises
 
 x = sympy.Symbol("x", positive=True)
+LEMMAS = packaged("trajectories")
+ASSERTION = LEMMAS["Assertion D.1"]
+FEW_STEPS, NOT_DEGENERATE = LEMMAS.groups["FEW_STEPS"], LEMMAS.groups["NOT_DEGENERATE"]
 ORDER = (STANDS, TESTED, OPEN, FALLS)
 OWN = dict(
     zip((Finding.PROVED, Finding.TESTED, Finding.UNDECIDED, Finding.REFUTED), ORDER, strict=True)
@@ -33,7 +36,8 @@ def line(number, cites=()):
 
 def judged_as(monkeypatch, claims, verdicts):
     """The ledger of some claims whose verdicts, by id and edition, are given."""
-    monkeypatch.setattr(text, "placed_claims", lambda: text.in_order([claims]))
+    monkeypatch.setattr(text, "Claims", lambda: {claim.id: claim for claim in claims})
+    monkeypatch.setattr(text, "parts", lambda: {claim.id: "Lemma D.1" for claim in claims})
     found = lambda claim, **_: Judged(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
     monkeypatch.setattr(module, "judge", found)
 

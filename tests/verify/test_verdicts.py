@@ -24,7 +24,7 @@ AS_REFUTED = {name.strip() for name in REFUTED.split(";")}
 
 LINES = [
     claim
-    for _, claim in text.placed_claims()
+    for claim in text.claims()
     if claim.edition != "repaired" and not isinstance(claim.conclusion, AlongTrajectory)
 ]
 IDS = [claim.id for claim in LINES]
@@ -35,7 +35,7 @@ def test_the_list_names_lines_of_the_ledger():
 
 
 def test_all_numbered_displays_are_there():
-    everything = {claim.id for _, claim in text.placed_claims()}
+    everything = set(text.Claims())
     numbered = {
         *(f"4.{number}" for number in (1, 2, 3)),
         *("B.2", "E.1", "Theorem 4.1", "Definition D.1", "Assertion D.1"),

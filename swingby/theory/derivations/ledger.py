@@ -4,57 +4,27 @@ A numbered display stands at its number, sections in the order 2, 4, B, C, D, E.
 stands directly before (D.29). What carries a name, such as ``Lemma D.3``, stands where the text
 states it (:data:`STATED_BEFORE`), and ``Lemma D.3 [2]``, a line of a proof the text does not give,
 where the proof would end. The proofs of the repaired edition (:data:`OWN`) come last, as their
-modules list them. Everything else keeps its place behind its predecessor in the module
-that defines it.
+files list them. Everything else keeps its place behind its predecessor in its file.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from swingby.theory.claim import Claim
-from swingby.theory.derivations import (
-    after_initial_growth,
-    assumptions,
-    final_band,
-    initial_growth,
-    initial_lower_bound,
-    initialization,
-    loss,
-    main_text,
-    off_diagonal,
-    one_layer,
-    suppression,
-    trajectories,
-    two_layer,
-)
+from swingby.theory.claim import Claim, Given
 from swingby.theory.derivations.lookup import find
-from swingby.theory.derivations.repaired import g as repaired_g
-from swingby.theory.derivations.repaired import lemma_two
-from swingby.theory.derivations.repaired import r as repaired_r
-from swingby.theory.derivations.repaired import two as repaired_two
+from swingby.theory.proofs.reader import Proof, packaged
 
-#: Where the claims are; what shares a place in the text is ordered as here.
-_MODULES = (
-    main_text,
-    loss,
-    one_layer,
-    two_layer,
-    assumptions,
-    trajectories,
-    initial_growth,
-    initial_lower_bound,
-    lemma_two,
-    after_initial_growth,
-    final_band,
-    suppression,
-    off_diagonal,
-    initialization,
-    repaired_g,
-    repaired_two,
-    repaired_r,
+#: The proof files of the paper and, behind them, of our own theorems; what shares a place in the
+#: text is ordered as here.
+FILES = (
+    *("main_text", "loss", "one_layer", "two_layer", "assumptions", "trajectories"),
+    *("initial_growth", "initial_lower_bound", "lemma_two", "after_initial_growth", "final_band"),
+    *("suppression", "off_diagonal", "initialization"),
+    *("theorem_g", "theorem_two", "theorem_r"),
 )
 
 #: Display before which the text states it; the second number orders what stands between the same
@@ -176,21 +146,21 @@ def part_of(place: Place) -> str:
     return f"App. {place.section}" if place.section.isalpha() else "Main text"
 
 
-def in_order(modules: Sequence[Sequence[Claim]]) -> tuple[tuple[Place, Claim], ...]:
-    """Claims of several modules in the order of the text, with their places.
+def in_order(files: Sequence[Sequence[str]]) -> tuple[tuple[Place, str], ...]:
+    """Ids of several files in the order of the text, with their places.
 
     Raises
     ------
     ValueError
-        If two claims share an id, or no claim of a module has a place.
+        If two lines share an id, or no line of a file has a place.
     """
-    placed: list[tuple[Place, Claim]] = []
-    for group in modules:
-        here = min(place for claim in group if (place := order_key(claim.id)) is not None)
-        for claim in group:
-            here = order_key(claim.id) or _beside_its_lemma(claim.id, here)
-            placed.append((here, claim))
-    names = [claim.id for _, claim in placed]
+    placed: list[tuple[Place, str]] = []
+    for group in files:
+        here = min(place for name in group if (place := order_key(name)) is not None)
+        for name in group:
+            here = order_key(name) or _beside_its_lemma(name, here)
+            placed.append((here, name))
+    names = [name for _, name in placed]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"more than one claim is called {', '.join(twice)}")
@@ -206,14 +176,47 @@ def _beside_its_lemma(id: str, before: Place) -> Place:
     return before if statement is None else statement._replace(order=1)
 
 
-def placed_claims() -> tuple[tuple[Place, Claim], ...]:
-    """Every claim with its place, in the order of the text."""
-    return in_order([module.CLAIMS for module in _MODULES])
+@functools.cache
+def _text() -> tuple[tuple[tuple[Place, str], ...], dict[str, Proof]]:
+    """Places and ids in the order of the text, and the file of each id."""
+    proofs = [packaged(name) for name in FILES]
+    return in_order([list(proof) for proof in proofs]), {
+        name: one for one in proofs for name in one
+    }
+
+
+def placed() -> tuple[tuple[Place, str], ...]:
+    """Every id with its place, in the order of the text."""
+    return _text()[0]
+
+
+def parts() -> dict[str, str]:
+    """Part of the text of every id, in the order of the text."""
+    return {name: part_of(place) for place, name in placed()}
+
+
+class Claims(Mapping[str, Claim]):
+    """Every claim by its id in the order of the text, read when it is asked for."""
+
+    def __getitem__(self, id: str) -> Claim:
+        return _text()[1][id][id]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for _, name in placed())
+
+    def __len__(self) -> int:
+        return len(placed())
 
 
 def claims() -> tuple[Claim, ...]:
     """Every claim in the order of the text."""
-    return tuple(claim for _, claim in placed_claims())
+    return tuple(Claims().values())
+
+
+def hypotheses() -> dict[str, tuple[Given, ...]]:
+    """Assumptions D.1 to D.5 as printed, in the forms that the proofs use, by name."""
+    groups = packaged("letters").groups
+    return {name: group for name, group in groups.items() if re.match(r"D\d", name)}
 
 
 def by_id(text: str) -> Claim:
@@ -230,5 +233,5 @@ def by_id(text: str) -> Claim:
     InvalidInput
         If no claim has that id; the closest ids are named.
     """
-    known = {claim.id: claim for claim in claims()}
+    known = Claims()
     return known[find(text, list(known))]

@@ -1,4 +1,4 @@
-"""The paper's letters as symbols, and Assumptions D.1 to D.5 as hypotheses.
+"""The paper's letters as symbols; the proofs declare the same in ``proofs/letters.proof``.
 
 Signals are positive here: D.1 asks a_k >= alpha > 0 of every k. Time t is in steps. Relations are
 kept as written (sympy would decide some of them on the spot).
@@ -10,7 +10,16 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.assumptions import C, K, P, alpha, beta, d, eta, gamma, kappa, omega
+from swingby.theory.assumptions import C as C
+from swingby.theory.assumptions import K as K
+from swingby.theory.assumptions import P as P
+from swingby.theory.assumptions import alpha as alpha
+from swingby.theory.assumptions import beta as beta
+from swingby.theory.assumptions import d as d
+from swingby.theory.assumptions import eta as eta
+from swingby.theory.assumptions import gamma as gamma
+from swingby.theory.assumptions import kappa as kappa
+from swingby.theory.assumptions import omega as omega
 from swingby.theory.claim import Given
 
 a_i, a_j, a_k = sympy.symbols("a_i a_j a_k", positive=True)
@@ -76,45 +85,3 @@ def both(*relations: Any) -> Any:
 def given(source: str, *relations: Any) -> tuple[Given, ...]:
     """Hypotheses from one source."""
     return tuple(Given(relation, source) for relation in relations)
-
-
-D1_SIGNAL = given(
-    "Assumption D.1",
-    le(alpha, a_i),
-    le(a_i, gamma * alpha),
-    le(alpha, a_j),
-    le(a_j, gamma * alpha),
-    gt(gamma, 1),
-    gt(beta, 1),
-)
-D1_ENTRY = given("Assumption D.1", le(omega, w_start), le(w_start, beta * omega))
-D1_DIAGONAL = given("Assumption D.1", le(omega, v_start), le(v_start, beta * omega))
-D2 = given("Assumption D.2", le(eta, 1 / (9 * K * gamma * alpha)), ge(K, 20))
-D3 = given("Assumption D.3", le(P * omega * beta, sympy.Rational(2, 5)))
-D4_ROOT = given("Assumption D.4", le(omega, ROOT_RATE / (P * K * gamma * d * beta**2)))
-D4_KAPPA = given("Assumption D.4", le(omega, (kappa - 1) / (P * K * gamma * d * beta**2)))
-D4_RANGE = given("Assumption D.4", gt(kappa, sympy.Rational(11, 10)), ge(P, 2))
-D4_C = given("Assumption D.4", le(kappa, 1 + K / (2 * C)))
-D5_RATIO = given(
-    "Assumption D.5",
-    le(
-        (a_i + a_j) / (2 * a_i),
-        sympy.log(P) / (10 * kappa**2 * sympy.log(1 / (P * beta * omega)) + sympy.log(P * beta)),
-    ),
-)
-D5_GAP = given("Assumption D.5", ge(a_i - 3 * a_j, alpha / C), gt(C, 1))
-
-#: D.1 to D.5 as printed, in the forms that the proofs use.
-ASSUMPTIONS = (
-    *D1_SIGNAL,
-    *D1_ENTRY,
-    *D1_DIAGONAL,
-    *D2,
-    *D3,
-    *D4_ROOT,
-    *D4_KAPPA,
-    *D4_RANGE,
-    *D4_C,
-    *D5_RATIO,
-    *D5_GAP,
-)

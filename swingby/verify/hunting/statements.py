@@ -45,7 +45,7 @@ def targets(statement: str | Claim | None, edition: str) -> tuple[Target, ...]:
         raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
     if isinstance(statement, Claim):
         return (_target(_in_edition(statement, edition, own=True), edition),)
-    known = {claim.id: claim for claim in ledger.claims()}
+    known = ledger.Claims()
     if statement is None or (isinstance(statement, str) and statement.strip().lower() == ALL):
         if edition != "repaired":
             raise InvalidInput("statement", statement, "must be named, such as Lemma D.3")

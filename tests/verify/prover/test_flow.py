@@ -9,7 +9,7 @@ from swingby.theory import dynamics
 from swingby.theory.claim import Claim
 from swingby.theory.derivations.letters import le, lt
 from swingby.theory.derivations.repaired import conclusions
-from swingby.theory.derivations.repaired.r_identities import scaled_cases
+from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.repaired import by_hand
 from swingby.verify.prover.repaired.by_hand import TESTS
 from swingby.verify.prover.repaired.flow import judge_flow
@@ -46,7 +46,7 @@ def test_wrong_derivative_is_refuted_with_exact_rationals():
 
 
 def test_powers_with_a_symbolic_exponent_keep_their_exponent():
-    (d, quantity, derivative), *_ = scaled_cases()
+    (d, quantity, derivative), *_ = packaged("theorem_r")["Theorem R [R.8]"].conclusion.cases
     assert judged(conclusions.FlowIdentity(((d, quantity, derivative),))).verdict == "proved"
     _, W, _ = dynamics.symbols(d)
     off = conclusions.FlowIdentity(((d, quantity * W[0, 0], derivative * W[0, 0]),))
@@ -54,7 +54,7 @@ def test_powers_with_a_symbolic_exponent_keep_their_exponent():
 
 
 def test_every_case_of_a_family_is_looked_at():
-    good, *rest = scaled_cases()
+    good, *rest = packaged("theorem_r")["Theorem R [R.8]"].conclusion.cases
     bad = (rest[0][0], rest[0][1], 2 * rest[0][2])
     assert judged(conclusions.FlowIdentity((good, bad))).verdict == "refuted"
 

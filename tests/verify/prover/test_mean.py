@@ -7,8 +7,8 @@ import pytest
 import sympy
 
 from swingby.theory.claim import Claim, MeanIdentity
-from swingby.theory.derivations import initialization, loss, main_text
 from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
+from swingby.theory.derivations.ledger import by_id
 from swingby.theory.derivations.matrices import (
     cluster,
     d,
@@ -29,6 +29,7 @@ from swingby.theory.derivations.matrices import (
     x_entry,
     xi,
 )
+from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra.mean import judge_mean
 from swingby.verify.prover.algebra.pattern import raw_moment
 
@@ -96,7 +97,7 @@ def test_a_product_of_means_is_not_taken_for_a_mean():
 
 LINES = [
     line
-    for claim in (*loss.CLAIMS, main_text.SIGNAL, initialization.E1)
+    for claim in (*packaged("loss").values(), by_id("a_p (Sec. 4)"), by_id("E.1"))
     for line in claim
     if isinstance(line.conclusion, MeanIdentity)
 ]
@@ -110,7 +111,7 @@ def test_no_line_survives_a_doubled_side(line):
 
 
 def test_the_law_of_a_sample_needs_its_spread():
-    right = loss.C7.conclusion
+    right = by_id("C.7").conclusion
     assert verdict(right) == "proved"
     wrong = SameDistribution(right.representation, right.location, delta(p, q) * sigma[p])
     assert verdict(wrong) == "refuted"
@@ -120,7 +121,7 @@ def test_the_law_of_a_sample_needs_its_spread():
 
 def test_the_variance_of_the_data_matrix():
     """Second implementation: the variance of A over many draws of the data."""
-    right = loss.C8.conclusion
+    right = by_id("C.8").conclusion
     assert verdict(right) == "proved"
     assert verdict(EmpiricalLimit(right.sample, right.limit, 2 * right.constant)) != "proved"
     rng = np.random.default_rng(3)

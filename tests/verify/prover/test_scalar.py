@@ -5,26 +5,8 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.claim import Claim
-from swingby.theory.derivations import (
-    after_initial_growth,
-    assumptions,
-    initial_growth,
-    initial_lower_bound,
-    off_diagonal,
-    suppression,
-)
+from swingby.theory.derivations.ledger import by_id
 from swingby.theory.derivations.letters import (
-    D1_DIAGONAL,
-    D1_ENTRY,
-    D1_SIGNAL,
-    D2,
-    D3,
-    D4_C,
-    D4_KAPPA,
-    D4_RANGE,
-    D4_ROOT,
-    D5_GAP,
-    D5_RATIO,
     NOISE,
     ROOT_RATE,
     C,
@@ -58,7 +40,17 @@ from swingby.theory.derivations.letters import (
     w_start,
     x,
 )
+from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.scalar.dispatch import is_scalar, judge_scalar
+
+GROUPS = packaged("letters").groups
+D1_DIAGONAL, D1_ENTRY, D1_SIGNAL, D2, D3, D4_C, D4_KAPPA, D4_RANGE, D4_ROOT, D5_GAP, D5_RATIO = (
+    GROUPS[name]
+    for name in (
+        *("D1_DIAGONAL", "D1_ENTRY", "D1_SIGNAL", "D2", "D3", "D4_C", "D4_KAPPA", "D4_RANGE"),
+        *("D4_ROOT", "D5_GAP", "D5_RATIO"),
+    )
+)
 
 exp, log, Max, Min, Rational = sympy.exp, sympy.log, sympy.Max, sympy.Min, sympy.Rational
 F = Rational(1001, 1000)
@@ -328,15 +320,15 @@ def test_spoiled_lines_are_never_proved(name):
 @pytest.mark.parametrize(
     ("line", "verdict"),
     [
-        (assumptions.ASSUMPTION_3, "proved"),
-        (initial_growth.D13, "refuted"),
-        (initial_growth.D20, "refuted"),
-        (initial_lower_bound.D29, "proved"),
-        (after_initial_growth.D44, "proved"),
-        (suppression.BEFORE_D65, "proved"),
-        (off_diagonal.T0_CLAIM, "refuted"),
-        (off_diagonal.D75, "proved"),
-        (off_diagonal.D76.repair, "proved"),
+        (by_id("Assumption D.3"), "proved"),
+        (by_id("D.13"), "refuted"),
+        (by_id("D.20"), "refuted"),
+        (by_id("D.29"), "proved"),
+        (by_id("D.44"), "proved"),
+        (by_id("before D.65"), "proved"),
+        (by_id("t_0 (Lemma D.8)"), "refuted"),
+        (by_id("D.75"), "proved"),
+        (by_id("D.76").repair, "proved"),
     ],
     ids=lambda part: getattr(part, "id", part),
 )

@@ -13,8 +13,9 @@ from swingby.simulate.run import simulate
 from swingby.theory.assumptions import K, P
 from swingby.theory.claim import AlongTrajectory
 from swingby.theory.derivations import letters as the
-from swingby.theory.derivations import trajectories as claims
+from swingby.theory.derivations.ledger import by_id
 from swingby.theory.initial import Scaled
+from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
 from swingby.verify.prover.trajectories import instances, signed_logs
 from swingby.verify.prover.trajectories.confirmation import confirm, meets
@@ -65,8 +66,8 @@ def test_random_instances_lie_inside_the_assumptions(d, degenerate):
     drawn = random_instance(np.random.default_rng(d), d, degenerate=degenerate)
     assert drawn.is_admissible()
     assert (drawn.pivot_share < Fraction(1, 10)) is degenerate
-    assert meets(claims.LEMMA_5.repair, drawn) is not degenerate
-    assert meets(claims.LEMMA_5, drawn)
+    assert meets(by_id("Lemma D.5").repair, drawn) is not degenerate
+    assert meets(by_id("Lemma D.5"), drawn)
 
 
 def test_signed_logarithms_agree_with_floats():
@@ -111,11 +112,11 @@ def all_pairs(claim, instance, recorded, lam=None):
     return False
 
 
-@pytest.mark.parametrize("claim", [claims.D36, claims.LEMMA_6, claims.D57])
+@pytest.mark.parametrize("claim", [by_id("D.36"), by_id("Lemma D.6"), by_id("D.57")])
 def test_the_tightest_anchor_finds_what_all_pairs_find(claim):
     # Smooth random paths of W; about half of them break each claim.
     rng = np.random.default_rng(5)
-    low = 0.8 if claim is claims.LEMMA_6 else 0.05
+    low = 0.8 if claim is by_id("Lemma D.6") else 0.05
     instance = replace(FULL_RANK, omega=Fraction(1, 100))
     instance = replace(instance, constants=replace(instance.constants, log10_P=Fraction(1)))
     found = set()
@@ -124,7 +125,7 @@ def test_the_tightest_anchor_finds_what_all_pairs_find(claim):
         W = (W + W.transpose(0, 2, 1)) / 2
         recorded = Recorded(np.arange(14) * 20, from_floats(W))
         seen = scan(claim, instance, recorded) is not None
-        values = (Fraction(1, 2), Fraction(9, 10)) if claim is claims.D36 else (None,)
+        values = (Fraction(1, 2), Fraction(9, 10)) if claim is by_id("D.36") else (None,)
         assert seen == any(all_pairs(claim, instance, recorded, lam) for lam in values)
         found.add(seen)
     assert found == {True, False}
@@ -134,22 +135,22 @@ def test_an_anchor_on_the_side_of_time_t_is_refused():
     mixed = AlongTrajectory(the.le(the.w * the.w_anchor, 1), "all")
     recorded = Recorded(np.arange(2), from_floats(np.ones((2, 2, 2))))
     with pytest.raises(TypeError, match="one side"):
-        scan(replace(claims.LEMMA_6, conclusion=mixed), FULL_RANK, recorded)
+        scan(replace(by_id("Lemma D.6"), conclusion=mixed), FULL_RANK, recorded)
 
 
 def test_the_power_of_P_decides_corollary_one(runs):
     # The same trajectory breaks the printed bound at the peak of w_12 and keeps the one with P^2.
     for dynamics in ("euler", "gd"):
         recorded = float_run(FULL_RANK, dynamics)
-        assert scan(claims.COROLLARY_1, FULL_RANK, recorded) is not None
-        raised = with_relation(claims.COROLLARY_1, the.le(sympy.Abs(the.N), the.NOISE * P))
+        assert scan(by_id("Corollary D.1"), FULL_RANK, recorded) is not None
+        raised = with_relation(by_id("Corollary D.1"), the.le(sympy.Abs(the.N), the.NOISE * P))
         assert scan(raised, FULL_RANK, recorded) is None
 
 
 def test_the_constant_of_lemma_five_decides_it():
     recorded = float_run(FULL_RANK, "gd")
-    assert scan(claims.LEMMA_5, FULL_RANK, recorded) is None
-    halved = with_relation(claims.LEMMA_5, the.le(the.v, (1 + 2 / K) / 2))
+    assert scan(by_id("Lemma D.5"), FULL_RANK, recorded) is None
+    halved = with_relation(by_id("Lemma D.5"), the.le(the.v, (1 + 2 / K) / 2))
     found = scan(halved, FULL_RANK, recorded)
     assert found is not None
     assert found.i == found.j
@@ -160,13 +161,13 @@ def test_the_constant_of_lemma_five_decides_it():
 def test_until_ends_the_promise():
     # Lemma D.3 fails after its T_1 already for a diagonal entry that has come to rest.
     recorded = float_run(FULL_RANK, "gd")
-    assert scan(claims.D35, FULL_RANK, recorded) is None
-    unlimited = replace(claims.D35, conclusion=replace(claims.D35.conclusion, until=None))
+    assert scan(by_id("D.35"), FULL_RANK, recorded) is None
+    unlimited = replace(by_id("D.35"), conclusion=replace(by_id("D.35").conclusion, until=None))
     assert scan(unlimited, FULL_RANK, recorded) is not None
 
 
 def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
-    judged = judge_trajectories([claims.LEMMA_5], runs=RankOne())["Lemma D.5"]
+    judged = judge_trajectories([by_id("Lemma D.5")], runs=RankOne())["Lemma D.5"]
     assert judged.verdict == "refuted"
     assert judged.parts["gd"].verdict == "undecided"
     part = judged.parts["euler"]
@@ -199,9 +200,9 @@ class RankOne(Runs):
 
 def test_full_rank_alone_does_not_keep_euler_semidefinite(runs):
     # D.1 to D.5 and pivots of 3/4: with omega = 1e-500 there are too many steps for (D.2).
-    claim = replace(claims.LEMMA_5, given=claims.NOT_DEGENERATE)
+    claim = replace(by_id("Lemma D.5"), given=packaged("trajectories").groups["NOT_DEGENERATE"])
     assert meets(claim, MANY_STEPS)
-    assert not meets(claims.LEMMA_5.repair, MANY_STEPS)
+    assert not meets(by_id("Lemma D.5").repair, MANY_STEPS)
     found = ball_run(replace(MANY_STEPS, steps=120_000), "euler")
     violation = scan(claim, MANY_STEPS, found.recorded)
     with flint.ctx.workprec(found.bits):
@@ -214,36 +215,38 @@ def test_lemma_one_fails_for_a_well_conditioned_start(runs):
     # w_23(0) = omega, but w_23 - w_12 w_13 / w_11 = -7 omega takes over under both maps.
     assert ONE_SMALL.pivot_share > Fraction(1, 2)
     found = ball_run(replace(ONE_SMALL, steps=80_000), "gd")
-    violation = scan(claims.D11, ONE_SMALL, found.recorded)
+    violation = scan(by_id("D.11"), ONE_SMALL, found.recorded)
     assert (violation.i, violation.j) == (1, 2)
-    assert scan(claims.D11.repair, ONE_SMALL, found.recorded) is None
+    assert scan(by_id("D.11").repair, ONE_SMALL, found.recorded) is None
     with flint.ctx.workprec(found.bits):
-        assert confirm(claims.D11, violation, ONE_SMALL, found.states) is not None
+        assert confirm(by_id("D.11"), violation, ONE_SMALL, found.states) is not None
         # What holds is not confirmed as broken, whatever a scan says.
         start = Violation(violation.relation, 1, 2, 0, 50, 1.0, None)
-        assert confirm(claims.D11, start, ONE_SMALL, found.states) is None
+        assert confirm(by_id("D.11"), start, ONE_SMALL, found.states) is None
         # A hypothesis that the instance does not meet takes the witness away.
-        more = claims.given("case", the.ge(claims.pivot_share, sympy.Rational(3, 5)))
-        assert confirm(replace(claims.D11, given=more), violation, ONE_SMALL, found.states) is None
+        pivot_share = sympy.Symbol("pi_k(0)/w_kk(0)", nonnegative=True)
+        more = the.given("case", the.ge(pivot_share, sympy.Rational(3, 5)))
+        claim = replace(by_id("D.11"), given=more)
+        assert confirm(claim, violation, ONE_SMALL, found.states) is None
 
 
 def test_what_is_not_searched_is_undecided():
-    judged = judge_trajectory(claims.LEMMA_1, search=False)
+    judged = judge_trajectory(by_id("Lemma D.1"), search=False)
     assert judged.verdict == "undecided"
     assert judged.tried == ("searches over trajectories were not run",)
 
 
 def test_wrong_arguments_are_named():
     with pytest.raises(InvalidInput, match="ids"):
-        judge_trajectories([claims.D11, claims.D11], search=False)
+        judge_trajectories([by_id("D.11"), by_id("D.11")], search=False)
     with pytest.raises(InvalidInput, match="trajectories"):
-        judge_trajectory(replace(claims.D11, conclusion=the.le(the.t, 1)))
+        judge_trajectory(replace(by_id("D.11"), conclusion=the.le(the.t, 1)))
 
 
 def test_the_claims_are_the_lemmas():
-    ids = {claim.id for claim in claims.CLAIMS}
+    ids = {claim.id for claim in packaged("trajectories").values()}
     assert {f"Lemma D.{k}" for k in range(1, 9)} <= ids
     assert {"Assertion D.1", "Corollary D.1", "Corollary D.2"} <= ids
     assert {"D.11", "D.23", "D.35", "D.36", "D.57"} <= ids
-    for claim in claims.CLAIMS:
+    for claim in packaged("trajectories").values():
         assert claim.flaw is None or claim.repair is not None

@@ -33,11 +33,11 @@ def judge_algebra(claim: Claim) -> Judged | None:
 
     Examples
     --------
-    >>> from swingby.theory.derivations.two_layer import D2
-    >>> judged = judge_algebra(D2)
+    >>> from swingby.theory.derivations.ledger import by_id
+    >>> judged = judge_algebra(by_id("D.2"))
     >>> str(judged.verdict), judged.witness.left, judged.witness.right
     ('refuted', '-48', '-24')
-    >>> str(judge_algebra(D2.repair).verdict)
+    >>> str(judge_algebra(by_id("D.2").repair).verdict)
     'proved'
     """
     conclusion = claim.conclusion

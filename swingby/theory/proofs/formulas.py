@@ -1,0 +1,270 @@
+"""Formulas of a proof file as sympy objects, built node by node.
+
+``3 a_j w_ij(t)/5 - a_i w_ij(t)/5 <= -α ω/C``: a space multiplies, * and / bind as tightly and go
+from left to right, ^ or a raised digit is a power, bars are absolute values. Relations are kept as
+written; ``as_written(...)`` keeps the outermost operation of an expression too, which sympy would
+otherwise carry out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from lark import Lark, Token, Tree, UnexpectedInput
+
+from swingby.errors import InvalidInput
+from swingby.theory.formula import GREEK
+
+_GRAMMAR = r"""
+relations: _relation ("," _relation)*
+_relation: chain | set
+chain: sum (SIGN sum)+
+set: sum
+sums: sum ("," sum)*
+gives: sum _ARROW sum ("," sum)*
+sum: PLUS? product (PLUS product)*
+product: power | product power | product "*" power | product "/" power -> quotient
+power: atom | atom RAISED | atom "^" atom | atom "^" PLUS atom
+atom: NUMBER | NAME | call | index | bars | "(" sum ")" | "√" atom -> root
+call: CALL sum ("," sum)* (")" | "}")
+index: NAME _INDEX sum ("," sum)* "]"
+bars: _OPEN sum _CLOSE
+
+SIGN: "<=" | ">=" | "=" | "<" | ">" | "≤" | "≥"
+_ARROW: "->"
+PLUS: "+" | "-" | "−"
+NUMBER: /\d+(\.\d+)?/
+RAISED: /[⁰¹²³⁴⁵⁶⁷⁸⁹]+/
+NAME.2: /(?!(exp|log|sqrt|abs)\()[A-Za-zα-ω][A-Za-zα-ω0-9_]*'*(\((0|t|t\+1|t_0)\))?(\^T\b)?/
+CALL.3: /(?!\w+\((0|t|t\+1|t_0)\))[A-Za-z]\w*[({]/ | /(exp|log|sqrt|abs)\(/
+_INDEX.3: /(?<=[\w)'])\[/
+_OPEN: /(?<![\w)|}\]'⁰¹²³⁴⁵⁶⁷⁸⁹])\|/
+_CLOSE: /(?<=[\w)|}\]'⁰¹²³⁴⁵⁶⁷⁸⁹])\|/
+%ignore /\s+/
+"""
+
+#: Functions that every proof knows.
+FUNCTIONS: Mapping[str, Any] = {
+    "exp": sympy.exp,
+    "log": sympy.log,
+    "sqrt": sympy.sqrt,
+    "abs": sympy.Abs,
+    "max": sympy.Max,
+    "min": sympy.Min,
+    "delta": sympy.KroneckerDelta,
+    "sum": lambda body, *limits: sympy.Sum(body, limits),
+}
+
+RELATIONS: Mapping[str, Any] = {
+    "<=": sympy.Le,
+    ">=": sympy.Ge,
+    "<": sympy.Lt,
+    ">": sympy.Gt,
+    "=": sympy.Eq,
+    "≤": sympy.Le,
+    "≥": sympy.Ge,
+}
+
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_LATIN = str.maketrans({sign: name for name, sign in GREEK.items()})
+_SHOWN = {
+    **{"PLUS": "+ or -", "SIGN": "a sign of a relation", "NUMBER": "a number", "NAME": "a letter"},
+    **{"CALL": "a function", "RAISED": "a raised digit", "_ARROW": "->", "RBRACE": "}", "$END": ""},
+    **{"_INDEX": "an index", "_OPEN": "|", "_CLOSE": "|", "LPAR": "(", "RPAR": ")", "COMMA": ","},
+    **{"STAR": "*", "SLASH": "/", "CIRCUMFLEX": "^", "RSQB": "]"},
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some text of a proof file and where it stands.
+
+    Parameters
+    ----------
+    file : str
+    line, column : int
+        Of its first sign, from 1.
+    text : str
+        May go on over several lines, with their indentation.
+    """
+
+    file: str
+    line: int
+    column: int
+    text: str
+
+    def refuse(self, requirement: str, value: str = "", at: Any = None) -> InvalidInput:
+        """The error at a token of the piece, or at its beginning."""
+        line, column = self.line, self.column
+        if at is not None and getattr(at, "line", None):
+            line += at.line - 1
+            column = at.column + (self.column - 1 if at.line == 1 else 0)
+        place = f"{self.file}, line {line}, column {column}:"
+        return InvalidInput(place, value or self.text, requirement)
+
+    def after(self, length: int) -> Piece:
+        """What follows the first signs, which stand on the first line."""
+        rest = self.text[length:]
+        skipped = len(rest) - len(rest.lstrip())
+        return Piece(self.file, self.line, self.column + length + skipped, rest.strip())
+
+
+@dataclass(frozen=True)
+class Side:
+    """Two sides and the sign between them, as written."""
+
+    sign: str
+    left: Any
+    right: Any
+
+    @property
+    def relation(self) -> Any:
+        """The relation, not evaluated."""
+        return RELATIONS[self.sign](self.left, self.right, evaluate=False)
+
+
+@functools.cache
+def _parser() -> Lark:
+    return Lark(_GRAMMAR, parser="lalr", start=["relations", "sums", "gives"])
+
+
+def _tree(piece: Piece, start: str) -> Any:
+    try:
+        return _parser().parse(piece.text, start=start)
+    except UnexpectedInput as error:
+        named = getattr(error, "expected", None) or getattr(error, "allowed", None) or ()
+        wanted = sorted({_SHOWN.get(name, name.lower()) for name in named} - {""})
+        rest = piece.text.splitlines()[error.line - 1 :] if error.line > 0 else []
+        found = rest[0][error.column - 1 :].strip() if rest else "the end of the formula"
+        last = None if error.line < 1 else error
+        requirement = f"must go on with {', '.join(wanted)}" if wanted else "must be a formula"
+        raise piece.refuse(requirement, found or "the end of the line", last) from None
+
+
+def sides(piece: Piece, names: Mapping[str, Any]) -> list[Side]:
+    """The relations of a text such as ``a <= b < c, d > 0``, chains taken apart."""
+    found = []
+    for chain in _tree(piece, "relations").children:
+        if chain.data == "set":
+            first = next(chain.scan_values(lambda token: True), None)
+            raise piece.refuse("must be a relation: no sign such as <= stands here", at=first)
+        values = [_Builder(piece, names).value(side) for side in chain.children[::2]]
+        signs = [str(sign) for sign in chain.children[1::2]]
+        found += [Side(sign, *pair) for sign, *pair in zip(signs, values, values[1:], strict=False)]
+    return found
+
+
+def values(piece: Piece, names: Mapping[str, Any], arrow: bool = False) -> list[Any]:
+    """Expressions between commas; with an arrow behind the first, if asked."""
+    tree = _tree(piece, "gives" if arrow else "sums")
+    return [_Builder(piece, names).value(part) for part in tree.children]
+
+
+class _Builder:
+    """Sympy objects from the nodes of the grammar; `names` say what letters stand for."""
+
+    def __init__(self, piece: Piece, names: Mapping[str, Any]) -> None:
+        self._piece = piece
+        self._names = names
+
+    def value(self, node: Any) -> Any:
+        """The object that a node stands for."""
+        if isinstance(node, Token):
+            return self._number(node) if node.type == "NUMBER" else self._letter(node)
+        return getattr(self, f"_{node.data}")(node.children)
+
+    def _sum(self, parts: list[Any], **options: bool) -> Any:
+        terms, negative = [], False
+        for part in parts:
+            if isinstance(part, Token) and part.type == "PLUS":
+                negative = part != "+"
+                continue
+            factors = [*([sympy.Integer(-1)] if negative else []), *self._factors(part)]
+            terms.append(factors[0] if len(factors) == 1 else sympy.Mul(*factors, **options))
+        return terms[0] if len(terms) == 1 else sympy.Add(*terms, **options)
+
+    def _factors(self, node: Any) -> list[Any]:
+        *before, last = node.children
+        factor = self.value(last)
+        if node.data == "quotient":
+            factor = sympy.Pow(factor, -1)
+        return [*(self._factors(before[0]) if before else []), factor]
+
+    def _power(self, parts: list[Any], **options: bool) -> Any:
+        base = self.value(parts[0])
+        if len(parts) == 1:
+            return base
+        if isinstance(parts[1], Token) and parts[1].type == "RAISED":
+            return sympy.Pow(base, int(parts[1].translate(_DIGITS)), **options)
+        exponent = self.value(parts[-1])
+        if len(parts) == 3 and parts[1] != "+":
+            exponent = -exponent
+        return sympy.Pow(base, exponent, **options)
+
+    def _atom(self, parts: list[Any]) -> Any:
+        return self.value(parts[0])
+
+    def _root(self, parts: list[Any]) -> Any:
+        return sympy.sqrt(self.value(parts[0]))
+
+    def _bars(self, parts: list[Any]) -> Any:
+        return sympy.Abs(self.value(parts[0]))
+
+    def _call(self, parts: list[Any]) -> Any:
+        name = str(parts[0])[:-1]
+        if name == "as_written":
+            return self._as_written(parts[1])
+        function = FUNCTIONS.get(name) or self._names.get(name)
+        if function is None or isinstance(function, sympy.Basic):
+            wanted = "must be a function; a product has a space before its bracket"
+            raise self._piece.refuse(wanted, name, parts[0])
+        return function(*(self.value(part) for part in parts[1:]))
+
+    def _as_written(self, node: Any) -> Any:
+        """The outermost operation of a node, kept."""
+        while len(node.children) == 1 and node.data in ("sum", "product", "power", "atom"):
+            node = node.children[0]
+        if node.data == "call":
+            function = FUNCTIONS[str(node.children[0])[:-1]]
+            return function(*(self.value(part) for part in node.children[1:]), evaluate=False)
+        if node.data == "power":
+            return self._power(node.children, evaluate=False)
+        if node.data == "sum":
+            return self._sum(node.children, evaluate=False)
+        return sympy.Mul(*self._factors(node), evaluate=False)
+
+    def _index(self, parts: list[Any]) -> Any:
+        base = self._letter(parts[0])
+        if not isinstance(base, sympy.IndexedBase):
+            raise self._piece.refuse("has no entries", str(parts[0]), parts[0])
+        return base[tuple(self.value(part) for part in parts[1:])]
+
+    def _number(self, token: Token) -> Any:
+        return sympy.Rational(str(token))
+
+    def _letter(self, token: Token) -> Any:
+        name = latin(token)
+        if name in self._names:
+            return self._names[name]
+        base, _, raised = name.partition("^")
+        if raised and base in self._names and raised in self._names:
+            return self._names[base] ** self._names[raised]
+        raise self._piece.refuse("must be a letter declared above", str(token), token)
+
+
+def latin(name: str) -> str:
+    """A name with Greek letters written out: ``alpha`` for ``α``.
+
+    Examples
+    --------
+    >>> latin("ω")
+    'omega'
+    """
+    return str(name).translate(_LATIN)
+
+
+__all__ = ["FUNCTIONS", "RELATIONS", "Piece", "Side", "Tree", "latin", "sides", "values"]

@@ -1,0 +1,409 @@
+"""Proof files read: text to claims, one line at a time and only when it is asked for.
+
+The grammar of formulas is in :mod:`swingby.theory.proofs.formulas`, that of lines in
+:mod:`swingby.theory.proofs.layout`; nothing of a file is evaluated.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sympy
+
+from swingby.errors import InvalidInput
+from swingby.theory.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
+from swingby.theory.proofs.conclusions import algebra
+from swingby.theory.proofs.formulas import Piece, latin, sides, values
+from swingby.theory.proofs.layout import KINDS, Block, Fields, blocks, fields, keyword_of
+
+#: Where the proofs of the package are.
+FOLDER = Path(__file__).parent
+
+#: What may be said of letters.
+TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
+
+#: Words in ``for`` and in ``default``: the field of a claim that each sets.
+FLAGS: Mapping[str, tuple[str, Any]] = {
+    **{name: ("indices", name) for name in ("any", "diagonal", "off-diagonal", "larger first")},
+    **{name: ("edition", name) for name in ("printed", "corrected", "repaired")},
+    "in force": ("in_force", True),
+    "not in force": ("in_force", False),
+    "some numbers": ("quantifier", "exists"),
+    "all numbers": ("quantifier", "for all"),
+    "every trajectory": ("along", True),
+}
+
+_ENTRY = ("use", "letters", "let", "group", "default", *KINDS)
+_CITED = re.compile(r"\((.+)\)(,? repaired)?")
+_SOURCE = re.compile(r"(.*?)\s+\[(.+)\]", re.DOTALL)
+_LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a line may use, at its place in the file."""
+
+    names: Mapping[str, Any]
+    groups: Mapping[str, tuple[Given, ...]]
+    defaults: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    kind: str
+    id: str
+    about: str
+    block: Block
+    known: _Known
+
+
+class Proof(Mapping[str, Claim]):
+    """The claims of a proof file by their ids, in its order.
+
+    Parameters
+    ----------
+    text : str
+    file : str
+        Named in errors.
+    folder : path, optional
+        Where ``use`` looks first; the proofs of the package come after it.
+
+    Raises
+    ------
+    InvalidInput
+        If the text is no proof; the message names file, line and column and what was expected.
+        Formulas are read when their line is asked for.
+
+    Examples
+    --------
+    >>> proof = Proof('''
+    ... letters positive: x, y
+    ... step 1: a mean is below the larger of the two
+    ...   given  x <= y  [case]
+    ...   then   (x + y)/2 <= y
+    ... ''')
+    >>> proof["1"].conclusion
+    x/2 + y/2 <= y
+    """
+
+    def __init__(self, text: str, file: str = "proof", folder: Path | None = None) -> None:
+        self.file = file
+        self._folder = folder
+        self._used: list[Proof] = []
+        self._known = _Known({}, {}, {"reference": ""})
+        self._entries: dict[str, _Entry] = {}
+        self._claims: dict[str, Claim] = {}
+        for block in blocks(text, file):
+            self._take(block)
+
+    @property
+    def groups(self) -> Mapping[str, tuple[Given, ...]]:
+        """The named hypotheses, those of used files included."""
+        return self._known.groups
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, id: str) -> Claim:
+        if id not in self._claims:
+            self._claims[id] = _Line(self, self._entries[id]).claim()
+        return self._claims[id]
+
+    def cited(self, id: str) -> Claim | None:
+        """A line of this file or of one that it uses."""
+        if id in self._entries:
+            return self[id]
+        found = (used.cited(id) for used in self._used)
+        return next((claim for claim in found if claim is not None), None)
+
+    def _take(self, block: Block) -> None:
+        head = block.head
+        keyword = keyword_of(head.text, _ENTRY)
+        if not keyword:
+            raise head.refuse(f"must begin with one of {', '.join(_ENTRY)}")
+        rest = Block(head.after(len(keyword)), block.inner)
+        if keyword in KINDS:
+            self._line(keyword, rest)
+        else:
+            getattr(self, f"_{keyword}")(rest)
+
+    def _line(self, kind: str, block: Block) -> None:
+        name, colon, about = (part.strip() for part in block.head.text.partition(":"))
+        if not colon or not name:
+            raise block.head.refuse("must be the id of a line, a colon, and what the line says")
+        if name in self._entries:
+            raise block.head.refuse("must be the id of one line alone", name)
+        self._entries[name] = _Entry(kind, name, about, block, self._known)
+
+    def _use(self, block: Block) -> None:
+        name = block.head.text
+        if name == "matrices":
+            self._declare(_matrices())
+            return
+        places = [FOLDER / f"{name}.proof"]
+        if self._folder is not None:
+            places.insert(0, self._folder / f"{name}.proof")
+        path = next((place for place in places if place.is_file()), None)
+        if path is None or not re.fullmatch(r"[\w-]+", name):
+            raise block.head.refuse("must be matrices, or the name of a proof file beside this one")
+        if path.name == Path(self.file).name:
+            raise block.head.refuse("must be another file")
+        used = packaged(name) if path.parent == FOLDER else load(path)
+        self._used.append(used)
+        self._declare(used._known.names, used._known.groups)
+
+    def _letters(self, block: Block) -> None:
+        traits, colon, listed = block.joined().text.partition(":")
+        words = traits.split()
+        if not colon or not words or not set(words) <= set(TRAITS):
+            raise block.head.refuse(f"must be one of {', '.join(TRAITS)}, a colon, and letters")
+        given: dict[str, bool] = {word: True for word in words if word != "complex"}
+        if given.pop("noncommutative", False):
+            given["commutative"] = False
+        new = {}
+        for one in listed.split(","):
+            match = _LETTER.fullmatch(" ".join(one.split()))
+            if not match:
+                raise block.head.refuse('must be a letter, or letter = "its name"', one)
+            name = latin(match[1])
+            new[name] = sympy.Symbol(match[2] or name, **given)
+        self._declare(new)
+
+    def _let(self, block: Block) -> None:
+        piece = block.joined()
+        name, sign, _ = piece.text.partition("=")
+        if not sign:
+            raise piece.refuse("must be a name, =, and an expression")
+        (value,) = values(piece.after(len(name) + 1), self._known.names)
+        self._declare({latin(name.strip()): value})
+
+    def _group(self, block: Block) -> None:
+        name, colon, _ = block.head.text.partition(":")
+        if not colon:
+            raise block.head.refuse("must be a name, a colon, and hypotheses")
+        listed = Block(block.head.after(len(name) + 1), block.inner)
+        self._declare({}, {name.strip(): tuple(hypotheses(listed, self, self._known))})
+
+    def _default(self, block: Block) -> None:
+        place = keyword_of(block.head.text, ("place",))
+        if place:
+            new = {"reference": Block(block.head.after(len(place)), block.inner).words()}
+        else:
+            new = {"indices": "any", "in_force": False, "edition": "printed"} | flags(block)
+            new["quantifier"] = new.get("quantifier", "for all")
+        self._known = replace(self._known, defaults={**self._known.defaults, **new})
+
+    def _declare(
+        self, names: Mapping[str, Any], groups: Mapping[str, tuple[Given, ...]] | None = None
+    ) -> None:
+        self._known = replace(
+            self._known,
+            names={**self._known.names, **names},
+            groups={**self._known.groups, **(groups or {})},
+        )
+
+
+def flags(block: Block) -> dict[str, Any]:
+    """The fields of a claim that the words of ``for`` set."""
+    found = {}
+    for word in block.words().split(","):
+        if word.strip() not in FLAGS:
+            raise block.head.refuse(f"must be words among {', '.join(FLAGS)}", word.strip())
+        name, value = FLAGS[word.strip()]
+        found[name] = value
+    return found
+
+
+def hypotheses(block: Block, proof: Proof, known: _Known) -> Iterator[Given]:
+    """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
+    for listed in block.pieces():
+        start = 0
+        for text in listed.text.split(";"):
+            piece = _part(listed, start, text)
+            start += len(text) + 1
+            if piece.text and piece.text != "nothing":
+                yield from _hypothesis(piece, proof, known)
+
+
+def _part(piece: Piece, start: int, text: str) -> Piece:
+    """A part of a piece at its own line and column."""
+    before = piece.text[:start] + text[: len(text) - len(text.lstrip())]
+    line = piece.line + before.count("\n")
+    column = len(before) - before.rfind("\n") if "\n" in before else piece.column + len(before)
+    return Piece(piece.file, line, column, text.strip())
+
+
+def _hypothesis(piece: Piece, proof: Proof, known: _Known) -> Iterator[Given]:
+    if piece.text in known.groups:
+        yield from known.groups[piece.text]
+        return
+    if match := _SOURCE.fullmatch(piece.text):
+        shorter = replace(piece, text=match[1].rstrip())
+        special = algebra([shorter], known.names, {})
+        if special is not None:
+            yield Given(special, match[2])
+            return
+        for side in sides(shorter, known.names):
+            yield Given(side.relation, match[2])
+        return
+    match = _CITED.fullmatch(piece.text)
+    claim = proof.cited(match[1]) if match else None
+    if match and claim is not None:
+        if match[2]:
+            claim = claim.repair
+        if claim is None:
+            raise piece.refuse("must be a line that has a repair")
+        yield from claim.cite() if claim.conditions else (Given(claim.conclusion, claim.id),)
+        return
+    raise piece.refuse("must be a relation with its [source], a group, or a line above in brackets")
+
+
+class _Line:
+    """A claim from its entry; a repair reads the same fields, those of its own put over them."""
+
+    def __init__(self, proof: Proof, entry: _Entry) -> None:
+        self._proof = proof
+        self._entry = entry
+        self._known = entry.known
+
+    def claim(self) -> Claim:
+        entry = self._entry
+        own = fields(entry.block)
+        start = Claim(entry.id, entry.kind, entry.about, None)
+        common = {name: value for name, value in self._known.defaults.items() if name != "along"}
+        common["reference"] = _reference(common["reference"], entry.id)
+        return self._filled(replace(start, **common), own, own)
+
+    def _filled(self, claim: Claim, own: Fields, all_fields: Fields) -> Claim:
+        """A claim with what its own fields say; conclusions may take parts from those above."""
+        changes: dict[str, Any] = {}
+        for name, word in (("about", "about"), ("reference", "place"), ("reading", "reading")):
+            if word in own:
+                changes[name] = own[word].words()
+        if "for" in own:
+            changes |= flags(own["for"])
+        along = changes.pop("along", False) or isinstance(claim.conclusion, AlongTrajectory)
+        if "given" in own:
+            changes["given"] = tuple(self._hypotheses(own["given"]))
+        if "also given" in own:
+            before = changes.get("given", claim.given)
+            changes["given"] = (*before, *self._hypotheses(own["also given"]))
+        if "where" in own:
+            changes["where"] = tuple(self._definitions(own["where"]))
+        if "flaw" in own:
+            changes["flaw"] = _flaw(own["flaw"])
+        if {"then", "when", "while", "until", "because", "test"} & set(own):
+            if "then" not in all_fields:
+                raise self._entry.block.head.refuse("must have a conclusion: then", claim.id)
+            indices = changes.get("indices", claim.indices)
+            changes["conclusion"] = self._conclusion(all_fields, along, indices)
+        elif claim.conclusion is None:
+            raise self._entry.block.head.refuse("must have a conclusion: then", claim.id)
+        claim = replace(claim, **changes)
+        if "repair" in own:
+            inner = fields(own["repair"])
+            repair = self._filled(claim.but(), inner, all_fields | inner)
+            claim = replace(claim, repair=repair)
+        return claim
+
+    def _hypotheses(self, block: Block) -> Iterator[Given]:
+        return hypotheses(block, self._proof, self._known)
+
+    def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
+        for piece in block.pieces():
+            for side in sides(piece, self._known.names) if piece.text != "nothing" else ():
+                if side.sign != "=":
+                    raise piece.refuse("must be a definition: letter = expression")
+                yield side.left, side.right
+
+    def _relations(self, block: Block) -> Any:
+        found = [s.relation for piece in block.pieces() for s in sides(piece, self._known.names)]
+        return found[0] if len(found) == 1 else sympy.Tuple(*found)
+
+    def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
+        words = {name: own[name].words() for name in ("because", "test") if name in own}
+        special = algebra(list(own["then"].pieces()), self._known.names, words)
+        if special is not None:
+            return special
+        relations = self._relations(own["then"])
+        if not along:
+            return relations
+        when, during = (
+            tuple(
+                side.relation
+                for piece in (own[name].pieces() if name in own else ())
+                for side in sides(piece, self._known.names)
+            )
+            for name in ("when", "while")
+        )
+        until = own.get("until")
+        (end,) = values(until.joined(), self._known.names) if until else (None,)
+        entries = "all" if indices == "any" else indices
+        return AlongTrajectory(relations, entries, when, during, end)
+
+
+def _reference(text: str, id: str) -> str:
+    """The place of a line, with what stands in brackets in its id for %."""
+    found = re.search(r"\[.*\]", id)
+    return text.replace("%", found[0] if found else "").strip()
+
+
+def _flaw(block: Block) -> Flaw:
+    text = block.words()
+    head, _, explanation = text.partition(":")
+    breaks, _, severity = (part.strip() for part in head.partition(","))
+    if breaks not in BREAKS or severity not in SEVERITIES or not explanation:
+        raise block.head.refuse(
+            f"must be one of {', '.join(BREAKS)}, a comma, one of {', '.join(SEVERITIES)}, a "
+            "colon, and why"
+        )
+    return Flaw(breaks, severity, explanation.strip())
+
+
+@functools.cache
+def _matrices() -> dict[str, Any]:
+    """The letters of :mod:`swingby.theory.derivations.matrices`, a transpose as ``U^T``."""
+    from swingby.theory.derivations import matrices
+
+    kinds = (sympy.Symbol, sympy.IndexedBase, sympy.core.function.UndefinedFunction)
+    found = {}
+    for name, value in vars(matrices).items():
+        if isinstance(value, kinds):
+            flipped = name.endswith("t") and value in matrices.LETTERS and name[:-1] in found
+            found[f"{name[:-1]}^T" if flipped else name] = value
+    return found
+
+
+def load(path: str | Path) -> Proof:
+    """A proof from its file.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be read, or is no proof.
+    """
+    place = Path(path)
+    try:
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise InvalidInput("proof", path, f"must be a file that can be read ({reason})") from None
+    return Proof(text, place.name, place.parent)
+
+
+@functools.cache
+def packaged(name: str) -> Proof:
+    """A proof that comes with the package, such as ``"suppression"``."""
+    return load(FOLDER / f"{name}.proof")
