@@ -101,7 +101,7 @@ def test_every_line_of_the_paper_is_a_test(run):
     ids = [line.removeprefix("ledger::") for line in found if line.startswith("ledger::")]
     printed = [claim.id for claim in ledger.claims() if claim.edition != "repaired"]
     assert ids == printed
-    assert len(ids) == 148
+    assert len(ids) == 157
     assert {"D.61", "Lemma D.3", "4.2, d = s"} <= set(ids)
     found = run("--ledger-repaired", "--collect-only", "-q").outlines
     assert sum(line.startswith("ledger::") for line in found) == len(ledger.claims())
@@ -112,7 +112,7 @@ def test_some_lines_are_picked(run, pytester):
     found.assert_outcomes(passed=3)
     found.stdout.fnmatch_lines(["ledger::4.2, d = s PASSED*", "ledger::D.61 PASSED*"])
     found = run("--ledger", "-k", "D.60 or D.62", "--junitxml=report.xml")
-    found.assert_outcomes(passed=2, deselected=146)
+    found.assert_outcomes(passed=2, deselected=155)
     cases = ElementTree.parse(pytester.path / "report.xml").getroot().iter("testcase")
     assert [(case.get("classname"), case.get("name")) for case in cases] == [
         ("ledger", "D.60"),
@@ -136,10 +136,10 @@ def test_searches_over_trajectories_are_skipped_unless_asked_for(run, pytester):
     pytester.makeconftest(JUDGE)
     # Lemma D.3 is refuted, as the judge says of everything; Lemma D.2 is not.
     found = run("--ledger", "-k", "Lemma and D.3 and not T_1", "-rs")
-    found.assert_outcomes(skipped=1, deselected=147)
+    found.assert_outcomes(skipped=1, deselected=156)
     found.stdout.fnmatch_lines(["*--ledger-trajectories*"])
     run("--ledger-trajectories", "-k", "Lemma and D.3 and not T_1").assert_outcomes(
-        passed=1, deselected=147
+        passed=1, deselected=156
     )
     run("--ledger-item", "Lemma D.3", "--ledger-item", "Lemma D.2").assert_outcomes(
         passed=1, failed=1
@@ -149,7 +149,7 @@ def test_searches_over_trajectories_are_skipped_unless_asked_for(run, pytester):
 def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
     pytester.makeconftest(OWN_CLAIMS)
     found = run("--ledger", "-k", "claims or D.62", "-v")
-    found.assert_outcomes(passed=2, failed=1, deselected=147)
+    found.assert_outcomes(passed=2, failed=1, deselected=156)
     found.stdout.fnmatch_lines(
         [
             "claims::above PASSED*",
@@ -288,4 +288,4 @@ def test_only_the_four_words_are_verdicts(word):
 
 def test_a_part_of_the_paper_has_the_verdicts_on_record(run):
     """App. C, whose lines are quick; tests/verify/test_verdicts.py judges all of them."""
-    run("--ledger", "-q", "-k", "C.").assert_outcomes(passed=22, deselected=126)
+    run("--ledger", "-q", "-k", "C.").assert_outcomes(passed=22, deselected=135)

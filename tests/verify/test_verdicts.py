@@ -18,7 +18,8 @@ before D.12; D.12; D.13; D.15; D.17; D.20; T_1 (Lemma D.1);
 D.24; before D.29; T_1 (Lemma D.2);
 before D.37 (semidefinite); D.46; before D.47; D.47; D.48;
 D.61; D.72;
-t_0 (Lemma D.8); t* (Lemma D.8); D.76
+t_0 (Lemma D.8); t* (Lemma D.8); D.76;
+Assumption D.1 (d > s); after D.77 (Lemma D.7 asks for more); D.81 (with the right t_0)
 """
 AS_REFUTED = {name.strip() for name in REFUTED.split(";")}
 
