@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.argument("proof", required=False)
 @click.option("--item", "items", multiple=True, metavar="ID", help="D.61, 'Lemma D.3'; repeatable.")
 @click.option("--no-trajectories", is_flag=True, help="Leave out the searches of minutes.")
 @click.option("--corrections", is_flag=True, help="What a corrected paper would say.")
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew, keep nothing.")
 def audit(
+    proof: str | None,
     items: tuple[str, ...],
     no_trajectories: bool,
     corrections: bool,
@@ -35,15 +37,17 @@ def audit(
     out: str | None,
     no_cache: bool,
 ) -> int:
-    """Judge the lines of the paper's proofs: proved, refuted, tested or undecided.
+    """Judge the lines of the paper's proofs, or of PROOF: proved, refuted, tested or undecided.
 
-    One --item prints all that is known about it, otherwise a line each. Exit code 0 whatever the
-    verdicts.
+    PROOF is a file that ends in .proof. One --item prints all that is known about it, otherwise a
+    line each. Exit code 0 whatever the verdicts.
     """
     _refuse(corrections, graph, as_json, out)
     from swingby.verify.audit import audit as run_audit
 
-    ledger = run_audit(list(items) or None, trajectories=not no_trajectories, cache=not no_cache)
+    ledger = run_audit(
+        list(items) or None, proof=proof, trajectories=not no_trajectories, cache=not no_cache
+    )
     if graph is not None:
         from swingby.verify.dependency_graph import save_ledger_picture
 
@@ -106,10 +110,8 @@ def _correction_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
     def content() -> dict[str, Any]:
         from dataclasses import asdict
 
-        from swingby.verify.ledger import AUDITED
-
         listed = [asdict(one) for one in corrections.corrections(ledger)]
-        return {"text": AUDITED, "corrections": listed}
+        return {"text": ledger.audited, "corrections": listed}
 
     return {
         "": lambda: corrections.corrections_text(ledger, width=terminal_width(80)),

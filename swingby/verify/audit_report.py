@@ -13,9 +13,9 @@ from swingby.verify.ledger import AUDITED, Ledger, Record
 STYLES = {"proved": "green", "refuted": "red", "tested": "cyan", "undecided": "yellow"}
 
 
-def header() -> str:
+def header(audited: str = AUDITED) -> str:
     """The sentence at the head of every output: which text is audited."""
-    return f"Text audited: {AUDITED}."
+    return f"Text audited: {audited}."
 
 
 def summary_lines(ledger: Ledger) -> list[str]:
@@ -56,7 +56,8 @@ def halves(ledger: Ledger) -> list[tuple[str, Ledger]]:
     """
     own = [record for record in ledger if record.edition == "repaired"]
     paper = [record for record in ledger if record.edition != "repaired"]
-    both = (("of the paper", Ledger(paper)), ("of the repaired edition (ours)", Ledger(own)))
+    of = "of the paper" if ledger.audited == AUDITED else "of the proof"
+    both = ((of, Ledger(paper)), ("of the repaired edition (ours)", Ledger(own)))
     return [(name, part) for name, part in both if len(part)]
 
 
@@ -121,7 +122,7 @@ def ledger_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> str
     return printed(
         [
             Text("Ledger of the proofs", style="bold"),
-            Text(header()),
+            Text(header(ledger.audited)),
             Text(""),
             counts,
             Text(""),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from swingby.errors import InvalidInput
 from swingby.theory.claim import MatrixIdentity, MeanIdentity
 from swingby.theory.derivations import conclusions as plain
 from swingby.theory.derivations.repaired import conclusions as own
@@ -52,6 +53,8 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
             cases.append((head[2], tuple((side.left, side.right) for side in found)))
         else:
             parts.append(_part(head[1], body, names, piece))
+    if kind and len(cases) < len(pieces):
+        raise pieces[0].refuse(f"must be lines of one kind: {kind}")
     if kind:
         return (own.FlowIdentity if kind == "flow" else own.EntryFormula)(tuple(cases))
     if cases:
@@ -65,6 +68,15 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
         if len(found) != 1 or found[0].sign != "=":
             raise body.refuse("must have two sides with = between them")
         return TWO_SIDES[word](found[0].left, found[0].right)
+    try:
+        return _other(word, body, names, piece)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise piece.refuse("must have the parts of its kind, in letters declared above") from None
+
+
+def _other(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
     if word == "loss order":
         return plain.LossOrder(body.text)
     if match := _INTERVAL.fullmatch(word):
