@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from swingby.errors import InvalidInput
@@ -58,7 +59,7 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
     if kind:
         return (own.FlowIdentity if kind == "flow" else own.EntryFormula)(tuple(cases))
     if cases:
-        parts[0] = plain.FlowSolution(*parts[0], tuple(cases))
+        parts[0] = replace(parts[0], cases=tuple(cases))
     return parts[0] if len(parts) == 1 else plain.Both(tuple(parts))
 
 
@@ -91,7 +92,7 @@ def _other(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> An
         return plain.GradientIdentity(loss, names[word.removeprefix("gradient in ")], gradient)
     if word == "solution":
         solution, rate, constant, start, time = values(body, names, arrow=True)
-        return solution, (rate, constant), start, time
+        return plain.FlowSolution(solution, (rate, constant), start, time)
     if word == "law":
         return plain.SameDistribution(*values(body, names, arrow=True))
     if word == "average":

@@ -196,6 +196,7 @@ class Proof(Mapping[str, Claim]):
 
     def _default(self, block: Block) -> None:
         place = keyword_of(block.head.text, ("place",))
+        new: dict[str, Any]
         if place:
             new = {"reference": Block(block.head.after(len(place)), block.inner).words()}
         else:
@@ -259,9 +260,9 @@ def _hypothesis(piece: Piece, proof: Proof, known: _Known, line: int) -> Iterato
     match = _CITED.fullmatch(piece.text)
     claim = proof.cited(match[1], line) if match else None
     if match and claim is not None:
-        if match[2] and claim.repair is None:
-            raise piece.refuse("must be a line that has a repair")
         claim = claim.repair if match[2] else claim
+        if claim is None:
+            raise piece.refuse("must be a line that has a repair")
         yield from claim.cite() if claim.conditions else (Given(claim.conclusion, claim.id),)
         return
     raise piece.refuse("must be a relation with its [source], a group, or a line above in brackets")
@@ -330,7 +331,9 @@ class _Line:
         return found[0] if len(found) == 1 else sympy.Tuple(*found)
 
     def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
-        words = {name: own[name].words() for name in ("because", "test") if name in own}
+        words: dict[str, str] = {
+            name: own[name].words() for name in ("because", "test") if name in own
+        }
         special = algebra(list(own["then"].pieces()), self._known.names, words)
         if special is not None:
             return special
