@@ -47,10 +47,17 @@ def downstream(refuted: Claim, judges: Judges) -> tuple[tuple[str, str], ...]:
     here = names.index(refuted.id) if refuted.id in judges.claims else -1
     found = []
     for name in names[here + 1 :]:
-        claim = judges.claims[name]
-        if refuted.id in claim.rests_on and (sentence := _after(claim, refuted, judges)):
+        if refuted.id not in _sources(judges.claims, name):
+            continue
+        if sentence := _after(judges.claims[name], refuted, judges):
             found.append((name, sentence))
     return tuple(found)
+
+
+def _sources(claims: Mapping[str, Claim], name: str) -> tuple[str, ...]:
+    """Of a proof file without reading the formulas of all of its lines."""
+    known = getattr(claims, "sources", None)
+    return claims[name].rests_on if known is None else tuple(known(name))
 
 
 def _after(claim: Claim, refuted: Claim, judges: Judges) -> str:

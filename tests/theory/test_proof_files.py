@@ -253,3 +253,12 @@ def test_all_files_are_read_in_seconds():
     fresh = {name: packaged.__wrapped__(name) for name in ledger.FILES}
     assert time.perf_counter() - start < 2
     assert sum(map(len, fresh.values())) == len(ledger.claims())
+
+
+def test_sources_are_known_without_reading_formulas():
+    claims = ledger.Claims()
+    for name, claim in claims.items():
+        wanted = tuple(given.source for given in claim.given)
+        assert set(claims.sources(name)) == set(wanted), name
+    proof = Proof(LETTERS + LINE + "given x <= $ [a]; y <= 1 [b]\n  then x <= $")
+    assert proof.sources("1") == ("a", "b")

@@ -117,6 +117,19 @@ class Proof(Mapping[str, Claim]):
             self._claims[id] = _Line(self, self._entries[id]).claim()
         return self._claims[id]
 
+    def sources(self, id: str) -> tuple[str, ...]:
+        """What the hypotheses of a line come from, its formulas unread."""
+        entry = self._entries[id]
+        own = fields(entry.block)
+        found: list[str] = []
+        for name in ("given", "also given"):
+            for piece in _parts(own[name]) if name in own else ():
+                if piece.text in entry.known.groups:
+                    found += (given.source for given in entry.known.groups[piece.text])
+                elif match := _SOURCE.fullmatch(piece.text) or _CITED.fullmatch(piece.text):
+                    found.append(match[2] if match.re is _SOURCE else match[1])
+        return tuple(found)
+
     def cited(self, id: str, line: int) -> Claim | None:
         """A line of this file above some line, or one of a file that it uses."""
         if id in self._entries:
@@ -227,13 +240,18 @@ def flags(block: Block) -> dict[str, Any]:
 
 def hypotheses(block: Block, proof: Proof, known: _Known, line: int) -> Iterator[Given]:
     """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
+    for piece in _parts(block):
+        yield from _hypothesis(piece, proof, known, line)
+
+
+def _parts(block: Block) -> Iterator[Piece]:
     for listed in block.pieces():
         start = 0
         for text in listed.text.split(";"):
             piece = _part(listed, start, text)
             start += len(text) + 1
             if piece.text and piece.text != "nothing":
-                yield from _hypothesis(piece, proof, known, line)
+                yield piece
 
 
 def _part(piece: Piece, start: int, text: str) -> Piece:
