@@ -64,6 +64,7 @@ _SEEDED = "verify/prover/test_seeded.py::test_"
 _FLOW_PROVER = "verify/prover/test_flow.py::test_"
 _AUDIT = "verify/test_audit.py::test_"
 _CACHE = "verify/test_audit_cache.py::test_"
+_PROOFS = "theory/test_proof_files.py::test_"
 _LEDGER = "verify/test_ledger.py::test_"
 _VERDICTS = "verify/test_verdicts.py::test_"
 _CERTIFY = "verify/certification/test_"
@@ -984,6 +985,55 @@ MUTANTS = (
         (_SEEDED + "an_undecided_repair_is_no_correction",),
     ),
     # the lines of the text, and how they read
+    Mutant(
+        "a difference in a proof file is a sum",
+        "theory/proofs/formulas.py",
+        'negative = part != "+"',
+        "negative = False",
+        (_PROOFS + "a_formula_is_what_a_mathematician_reads",),
+    ),
+    Mutant(
+        "a product in a proof file is a quotient",
+        "theory/proofs/formulas.py",
+        'if node.data == "quotient":',
+        'if node.data == "product" and before:',
+        (_PROOFS + "a_formula_is_what_a_mathematician_reads",),
+    ),
+    Mutant(
+        "a mistake is placed in the line above",
+        "theory/proofs/formulas.py",
+        "line = self.line + at[0] - 1",
+        "line = self.line + at[0] - 2",
+        (_PROOFS + "a_mistake_is_named_with_its_place",),
+    ),
+    Mutant(
+        "a line of a proof may rest on the lines below it",
+        "theory/proofs/reader.py",
+        "self._entries[id].block.head.line < line",
+        "self._entries[id].block.head.line > 0",
+        (_PROOFS + "a_mistake_is_named_with_its_place",),
+    ),
+    Mutant(
+        "hypotheses that a repair adds stand in place of the others",
+        "theory/proofs/reader.py",
+        'changes["given"] = (*before, *self._hypotheses(own["also given"]))',
+        'changes["given"] = tuple(self._hypotheses(own["also given"]))',
+        (_PROOFS + "every_field_of_a_line_is_read",),
+    ),
+    Mutant(
+        "a proof file is written without its definitions",
+        "theory/proofs/writer.py",
+        "if claim.where != (above.where if above else ()):",
+        "if above and claim.where != above.where:",
+        (_PROOFS + "what_is_written_is_read_as_it_was",),
+    ),
+    Mutant(
+        "every line of a proof file is expected to be proved",
+        "testing/ledger_items.py",
+        '"refuted" if version.flaw else "proved"',
+        '"proved"',
+        ("testing/test_plugin.py::test_the_lines_of_a_proof_file_are_tests",),
+    ),
     Mutant(
         "the printed D.61 has its one fifth",
         "theory/proofs/suppression.proof",

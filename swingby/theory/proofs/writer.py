@@ -25,7 +25,7 @@ _SUM, _PRODUCT, _POWER = range(3)
 _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Writer:
     """How letters, hypotheses and earlier lines are written.
 
