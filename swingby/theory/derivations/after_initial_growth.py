@@ -152,6 +152,7 @@ D40 = Claim(
     "identity",
     "w_ii(t_0) exp(...) taken out",
     eq(_bound - eta * NOISE, _grown * (2 * eta * a_i * REST - eta * NOISE / _grown)),
+    _left_phase,
     indices="diagonal",
     reference=_PLACE,
 )

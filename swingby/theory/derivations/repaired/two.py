@@ -104,6 +104,7 @@ PEAK = (
             eq(sympy.diff(_height, x), (1 + r) / x - (1 - r) / (2 * (1 - x))),
             eq(sympy.diff(_height, x, 2), -(1 + r) / x**2 - (1 - r) / (2 * (1 - x) ** 2)),
         ),
+        INSIDE,
         kind="identity",
     ),
     step(

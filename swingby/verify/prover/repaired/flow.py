@@ -130,7 +130,7 @@ def _nonzero_point(
             for letter in letters
         }
         found = difference.xreplace(values)
-        if found.is_finite is not False and found != 0:
+        if found.is_Rational and found != 0:
             sides = [str(side.xreplace(values)) for side in (left, right)]
             return Witness(
                 {str(letter): str(value) for letter, value in values.items()},
