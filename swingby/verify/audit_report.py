@@ -8,6 +8,7 @@ from typing import Any
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.verdict import Finding
 from swingby.verify.ledger import AUDITED, Ledger, Record
+from swingby.verify.prover.evidence import TAUTOLOGY
 
 #: Colours of verdicts on a terminal; words carry the meaning without them.
 STYLES = {"proved": "green", "refuted": "red", "tested": "cyan", "undecided": "yellow"}
@@ -22,7 +23,11 @@ def summary_lines(ledger: Ledger) -> list[str]:
     """What the ledger says, in a few lines."""
     lines = []
     for of, part in halves(ledger):
-        shown = ", ".join(f"{number} {name}" for name, number in part.counts().items() if number)
+        # what says nothing is proved, and counts for nothing
+        empty = sum(record.method == TAUTOLOGY for record in part)
+        tally = part.counts() | {"tautological": empty}
+        tally["proved"] -= empty
+        shown = ", ".join(f"{number} {name}" for name, number in tally.items() if number)
         lines.append(f"{len(part)} {'line' if len(part) == 1 else 'lines'} {of}: {shown}.")
     refuted = [record for record in ledger if record.verdict == Finding.REFUTED]
     if refuted:

@@ -60,6 +60,7 @@ _MATRIX = "verify/prover/test_matrix.py::test_"
 _MEAN = "verify/prover/test_mean.py::test_"
 _TRAJECTORY = "verify/prover/test_trajectory.py::test_"
 _BALL_RUN = "verify/certification/test_ball_run.py::test_"
+_SIDE = "verify/prover/test_side_conditions.py::test_"
 _SEEDED = "verify/prover/test_seeded.py::test_"
 _FLOW_PROVER = "verify/prover/test_flow.py::test_"
 _AUDIT = "verify/test_audit.py::test_"
@@ -867,6 +868,48 @@ MUTANTS = (
         "return not strict",
         "return True",
         (_BOXES + "strict_goals_are_not_proved_by_touching",),
+    ),
+    Mutant(
+        "a denominator may be zero",
+        "verify/prover/scalar/definedness.py",
+        "            if exponent < 0:\n",
+        "            if exponent < -64:\n",
+        (_SIDE + "what_is_cancelled_is_judged_first",),
+    ),
+    Mutant(
+        "what is open about being defined does not count",
+        "verify/prover/scalar/dispatch.py",
+        "if found.verdict is Finding.PROVED and open_conditions:",
+        "if found.verdict is Finding.PROVED and not open_conditions and evidence is None:",
+        (_SIDE + "a_line_that_is_not_shown_to_be_defined_is_not_proved",),
+    ),
+    Mutant(
+        "an equation gives a positive letter any value",
+        "verify/prover/scalar/sampling.py",
+        "return [value] if may_be(value, letter) else []",
+        "return [value]",
+        (_SIDE + "witnesses_respect_what_sympy_assumes_of_letters",),
+    ),
+    Mutant(
+        "a certificate may forget its squares",
+        "verify/prover/scalar/certificate.py",
+        "piece.monomial, square=piece.square)",
+        "piece.monomial, square=None)",
+        (_SIDE + "squares_are_verified_exactly",),
+    ),
+    Mutant(
+        "at an irrational root a factor is not zero",
+        "verify/prover/scalar/roots.py",
+        "if factor is not None and polynomial.rem(factor).is_zero:",
+        "if factor is None and polynomial.is_zero:",
+        (_SIDE + "roots_decide_one_unknown_completely",),
+    ),
+    Mutant(
+        "a solution may divide by zero",
+        "verify/prover/algebra/solution.py",
+        "        if undefined is not None:\n",
+        "        if undefined is not None and case:\n",
+        (_SIDE + "a_solution_that_divides_by_a_rate_needs_the_rate",),
     ),
     # the provers of matrix identities and means
     Mutant(

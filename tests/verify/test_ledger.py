@@ -16,6 +16,7 @@ from swingby.theory.derivations.suppression import D61
 from swingby.theory.formula import formula, symbol_text
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_document import anchors
+from swingby.verify.audit_report import summary_lines
 from swingby.verify.corrections import (
     corrections,
     corrections_latex,
@@ -24,7 +25,7 @@ from swingby.verify.corrections import (
 )
 from swingby.verify.dependency_graph import save_ledger_picture
 from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 
 WITNESS = Witness({"a_i": "7/2", "omega": "1e-80"}, "a_i <= omega", "7/2", "1e-80", ("exact",))
 
@@ -204,6 +205,15 @@ def test_a_ledger_is_an_immutable_sequence(ledger):
         ledger["D.1"]
     with pytest.raises(TypeError):
         ledger[0] = ledger[1]
+
+
+def test_the_summary_does_not_count_tautologies_as_proved():
+    """kappa = kappa is true, and no result."""
+    true = record_of(Claim("D.62", "step", "", le(w, 1)))
+    empty = record_of(Claim("D.63", "step", "", le(w, w)), method=TAUTOLOGY)
+    found = Ledger([true, empty])
+    assert found.counts()["proved"] == 2
+    assert "1 proved, 1 tautological" in summary_lines(found)[0]
 
 
 def test_the_frame_has_a_row_per_record(ledger):

@@ -15,11 +15,12 @@ from swingby.theory.claim import Claim, Given
 from swingby.theory.derivations.conclusions import FlowSolution
 from swingby.theory.derivations.letters import eq, ge, gt, le, lt
 from swingby.verify.prover.algebra.solution import judge_solution
+from swingby.verify.prover.evidence import TAUTOLOGY
 from swingby.verify.prover.scalar import dispatch
 from swingby.verify.prover.scalar.certificate import verify
 from swingby.verify.prover.scalar.clock import OutOfTime, budget, left
 from swingby.verify.prover.scalar.definedness import conditions, resolved
-from swingby.verify.prover.scalar.dispatch import TAUTOLOGY, judge_scalar
+from swingby.verify.prover.scalar.dispatch import judge_scalar
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Atom,

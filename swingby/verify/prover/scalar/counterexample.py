@@ -82,6 +82,10 @@ class Search:
 def _refutes(given: tuple[Condition, ...], goal: Condition, point: Mapping[str, Any]) -> bool:
     if decide(goal.margin, goal.relation.kind, point, PRECISIONS) is not False:
         return False
+    return _meets(given, point)
+
+
+def _meets(given: tuple[Condition, ...], point: Mapping[str, Any]) -> bool:
     return all(decide(c.margin, c.relation.kind, point, PRECISIONS) is True for c in given)
 
 
@@ -127,7 +131,7 @@ def model(search: Search, *, rng: int = 0) -> dict[str, str] | None:
     letters = {letter.name: letter for letter in search.sequent.symbols}
     given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)
     for point, _ in _points(search, letters, given, goal, MODEL, rng):
-        if all(decide(c.margin, c.relation.kind, point, PRECISIONS) is True for c in given):
+        if _meets(given, point):
             return {name: compact(point[name]) for name in in_order(frozenset(letters))}
     return None
 

@@ -16,7 +16,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 from swingby.verify.prover.scalar.argument import Attempt, by_boxes, by_certificate, by_expansion
 from swingby.verify.prover.scalar.cases import normal
 from swingby.verify.prover.scalar.clock import OutOfTime, budget
@@ -45,9 +45,6 @@ from swingby.verify.prover.scalar.relation import (
 
 #: Seconds for each relation of a claim.
 BUDGET = 240.0
-
-#: Method of a line that says nothing.
-TAUTOLOGY = "tautology"
 
 
 class Unknown(Exception):
