@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +130,48 @@ def test_interrupting_is_exit_code_130(monkeypatch, capsys):
     monkeypatch.setattr(audit, "audit", interrupt)
     assert run(["audit"]) == 130
     assert capsys.readouterr().err.endswith("swingby: interrupted\n")
+
+
+PROOFS = Path(__file__).parents[1] / "docs" / "proofs"
+
+
+def test_a_proof_of_ones_own_is_audited(capsys, tmp_path):
+    assert run(["audit", str(PROOFS / "gradient_descent.proof")]) == 0
+    shown = capsys.readouterr().out
+    assert "Text audited: gradient_descent.proof." in shown
+    assert "6 lines of the proof: 6 proved." in shown
+    assert "2410.08309" not in shown
+    arguments = ["audit", str(PROOFS / "planted_error.proof"), "--item", "descent", "--json"]
+    assert run(arguments) == 0
+    (record,) = json.loads(capsys.readouterr().out)["records"]
+    assert (record["verdict"], record["repair"]["verdict"]) == ("refuted", "proved")
+    # The counterexample is one: by hand, in fractions.
+    point = {name: Fraction(value) for name, value in record["witness"]["values"].items()}
+    L, gap, gap_next, square = (point[name] for name in ("L", "gap", "gap_next", "square"))
+    eta = 1 / L
+    assert point["eta"] == eta
+    assert gap_next <= gap - eta * (1 - eta * L / 2) * square
+    assert gap_next > gap - square / L
+    out = tmp_path / "audit.tex"
+    assert run(["audit", str(PROOFS / "planted_error.proof"), "--out", str(out)]) == 0
+    assert "planted" in out.read_text(encoding="utf-8")
+    arguments = ["audit", str(PROOFS / "planted_error.proof"), "--corrections"]
+    assert run(arguments) == 0
+    assert "corrected  gap_next ≤ gap − square/(2 L)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("wrong.proof", "wrong.proof, line 3, column 8: must be a letter declared above, got z"),
+        ("none.proof", "must be a file that can be read (No such file or directory)"),
+        ("D.61", "must end in .proof (one line is asked for by its item)"),
+    ],
+)
+def test_a_proof_that_cannot_be_read_is_named(capsys, tmp_path, name, says):
+    text = "letters positive: x\nstep 1: a line\n  then z <= x\n"
+    (tmp_path / "wrong.proof").write_text(text, encoding="utf-8")
+    assert run(["audit", str(tmp_path / name)]) == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert captured.out == ""

@@ -13,6 +13,7 @@ import io
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def workplace(tmp_path, monkeypatch):
     """An empty folder to write to, and a terminal of known width."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    shutil.copytree(DOCS / "proofs", tmp_path / "docs" / "proofs")
     return tmp_path
 
 

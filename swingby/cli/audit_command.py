@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.argument("proof", required=False)
 @click.option("--item", "items", multiple=True, metavar="ID", help="D.61, 'Lemma D.3'; repeatable.")
 @click.option("--no-trajectories", is_flag=True, help="Leave out the searches of minutes.")
 @click.option("--corrections", is_flag=True, help="What a corrected paper would say.")
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew, keep nothing.")
 def audit(
+    proof: str | None,
     items: tuple[str, ...],
     no_trajectories: bool,
     corrections: bool,
@@ -41,10 +43,10 @@ def audit(
     out: str | None,
     no_cache: bool,
 ) -> int:
-    """Judge the lines of the paper's proofs: proved, refuted, tested or undecided.
+    """Judge the lines of the paper's proofs, or of PROOF: proved, refuted, tested or undecided.
 
-    One --item prints all that is known about it, otherwise a line each. Exit code 0 whatever the
-    verdicts.
+    PROOF is a file that ends in .proof. One --item prints all that is known about it, otherwise a
+    line each. Exit code 0 whatever the verdicts.
     """
     if corrections and assume is not None:
         raise InvalidInput("assume", assume, "must not be given together with corrections")
@@ -56,6 +58,7 @@ def audit(
 
     ledger = run_audit(
         list(items) or None,
+        proof=proof,
         trajectories=not no_trajectories,
         cache=not no_cache,
         assume=assume,
@@ -143,10 +146,8 @@ def _correction_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
     def content() -> dict[str, Any]:
         from dataclasses import asdict
 
-        from swingby.verify.ledger import AUDITED
-
         listed = [asdict(one) for one in corrections.corrections(ledger)]
-        return {"text": AUDITED, "corrections": listed}
+        return {"text": ledger.audited, "corrections": listed}
 
     return {
         "": lambda: corrections.corrections_text(ledger, width=terminal_width(80)),

@@ -105,7 +105,8 @@ class ClaimCollector(pytest.Collector):
     def collect(self) -> Iterator[pytest.Item]:
         """One test per claim."""
         for claim, expected in self.claims:
-            item = ClaimItem.from_parent(self, name=claim.id)
+            repaired = isinstance(self, ProofFile) and claim.edition != "printed"
+            item = ClaimItem.from_parent(self, name=claim.id + ", repaired" * repaired)
             item.claim, item.expected = claim, expected
             item.add_marker("ledger")
             if isinstance(claim.conclusion, AlongTrajectory):
@@ -115,6 +116,26 @@ class ClaimCollector(pytest.Collector):
                 if not (self.config.option.ledger_trajectories or claim.id in self.searched):
                     item.add_marker(pytest.mark.skip(reason=_NOT_SEARCHED))
             yield item
+
+
+class ProofFile(ClaimCollector, pytest.File):
+    """The lines of a proof file: refuted where the file names a flaw, and proved otherwise."""
+
+    searched = frozenset()
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One test per line, and one per repair."""
+        from swingby.theory.proofs.reader import load
+
+        try:
+            self.claims = [
+                (version, "refuted" if version.flaw else "proved")
+                for claim in load(self.path).values()
+                for version in claim
+            ]
+        except InvalidInput as error:
+            raise self.CollectError(str(error)) from None
+        yield from super().collect()
 
 
 class ClaimItem(pytest.Item):

@@ -1,7 +1,7 @@
 """Assertions about Lemmas D.1 to D.8: a run against their windows, the windows against their text.
 
 The windows are the functions of :mod:`swingby.theory.lemmas`; the text is that of
-:mod:`swingby.theory.derivations.trajectories`, which the prover judges. On failure every line
+``swingby/theory/proofs/trajectories.proof``, which the prover judges. On failure every line
 begins with the name of the lemma.
 """
 

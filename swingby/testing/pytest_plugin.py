@@ -3,8 +3,9 @@
 ``pytest --ledger`` judges every line of the paper's proofs as a test of its own, named
 ``ledger::D.61`` or ``ledger::Lemma D.3``, and fails where the verdict is not the one on record
 (``swingby/data/ledger_verdicts.json``). Claims that a conftest.py returns from
-``pytest_swingby_claims`` are judged too, as ``claims::<id>``. All of them carry the mark
-``ledger``, so that ``-m ledger`` leaves out everything else.
+``pytest_swingby_claims`` are judged too, as ``claims::<id>``, and so are the lines of a proof file
+that is named: ``pytest --ledger my.proof``. All of them carry the mark ``ledger``, so that
+``-m ledger`` leaves out everything else.
 
 ``pytest --hypothesis-profile=swingby`` loads the profile of :mod:`swingby.testing.profiles`.
 
@@ -13,6 +14,8 @@ options it does nothing.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -66,11 +69,23 @@ def pytest_configure(config: pytest.Config) -> None:
         register_profiles()
 
 
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The lines of a proof file that the command line names."""
+    named = file_path.suffix == ".proof" and parent.session.isinitpath(file_path)
+    if not named or not parent.config.option.ledger:
+        return None
+    from swingby.testing.ledger_items import ProofFile
+
+    return ProofFile.from_parent(parent, path=file_path)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Append the claims to what was collected, before -k and -m choose."""
     option = session.config.option
-    asked = option.ledger or option.ledger_item
+    # A proof file that is named stands in place of the paper's lines.
+    asked = option.ledger and not any(item.path.suffix == ".proof" for item in items)
+    asked = asked or option.ledger_item
     if asked or option.ledger_trajectories or option.ledger_repaired:
         from swingby.testing.ledger_items import ledger_items
 

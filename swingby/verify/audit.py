@@ -7,15 +7,17 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from swingby.errors import InvalidInput
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.lookup import find
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.downstream import downstream
-from swingby.verify.ledger import Ledger, Record
+from swingby.verify.ledger import AUDITED, Ledger, Record
 from swingby.verify.prover.evidence import NOT_RUN, Judged
 from swingby.verify.prover.judge import judge
 from swingby.verify.standing import below, granted, promises
@@ -33,19 +35,22 @@ _log = logging.getLogger("swingby.audit")
 
 
 def audit(
-    items: str | Sequence[str] | None = None,
+    items: str | Path | Sequence[str] | None = None,
     *,
+    proof: str | Path | None = None,
     trajectories: bool = True,
     cache: bool = True,
     progress: Progress | bool | None = None,
     assume: str | Sequence[str] | None = None,
 ) -> Ledger:
-    """Judge the numbered lines of the paper's proofs.
+    """Judge the numbered lines of the paper's proofs, or of another proof.
 
     Parameters
     ----------
     items : str or sequence of str, optional
-        Ids such as ``"D.61"`` or ``"Lemma D.3"``; all by default.
+        Ids such as ``"D.61"`` or ``"Lemma D.3"``; all by default. Or a proof file, as `proof`.
+    proof : path, optional
+        A file that ends in ``.proof``, in place of the paper's proofs.
     trajectories : bool
         Also run the searches over trajectories, for the lemmas: minutes. Without them those
         records are *undecided*, unless their verdicts are in the cache.
@@ -69,7 +74,8 @@ def audit(
     Raises
     ------
     InvalidInput
-        If an id is unknown; the closest are named.
+        If an id is unknown; the closest are named. If `proof` cannot be read: file, line, column
+        and what was expected are named.
 
     Examples
     --------
@@ -78,22 +84,38 @@ def audit(
     >>> record.verdict.value, record.severity, record.repair.verdict.value
     ('refuted', 'local', 'proved')
     """
-    lines, parts = text.Claims(), text.parts()
+    if proof is None and str(items).endswith(".proof"):
+        items, proof = None, str(items)
+    lines, parts, audited = _audited(proof)
     names = list(lines)
     promised, hypotheses = promises(assume or (), names)
     wanted = names
     if items is not None:
-        asked = {find(item, names) for item in ([items] if isinstance(items, str) else items)}
+        asked = {
+            find(str(item), names) for item in ([items] if isinstance(items, str | Path) else items)
+        }
         asked = asked if assume is None else below(asked, lines)
         wanted = [name for name in names if name in asked]
     claims = {name: granted(lines[name], hypotheses) for name in names} if hypotheses else lines
-    judgements = Judgements(claims, trajectories, cache)
+    judgements = Judgements(claims, trajectories, cache, audited)
     records = []
     with _reporting(progress, len(wanted)) as report:
         for done, name in enumerate(wanted, start=1):
             records.append(judgements.record(judgements.claims[name], parts[name]))
             report(name, done, len(wanted))
     return Ledger(records, promised)
+
+
+def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, str], str]:
+    """The claims, the part of the text that each belongs to, and the name of the text."""
+    if proof is None:
+        return text.Claims(), text.parts(), AUDITED
+    from swingby.theory.proofs.reader import load
+
+    if Path(proof).suffix != ".proof":
+        raise InvalidInput("proof", proof, "must end in .proof (one line is asked for by its item)")
+    found = load(proof)
+    return found, dict.fromkeys(found, Path(proof).stem), Path(proof).name
 
 
 class Judgements:
@@ -105,12 +127,17 @@ class Judgements:
         Every claim by id, in the order of the text.
     trajectories, cache : bool
         As in :func:`audit`.
+    audited : str
+        The text.
     """
 
-    def __init__(self, claims: Mapping[str, Claim], trajectories: bool, cache: bool) -> None:
+    def __init__(
+        self, claims: Mapping[str, Claim], trajectories: bool, cache: bool, audited: str = AUDITED
+    ) -> None:
         self.claims = claims
         self._trajectories = trajectories
         self._cache = cache
+        self._audited = audited
         self._known: dict[str, tuple[Judged, float]] = {}
         self._runs: Runs | None = None
 
@@ -183,6 +210,7 @@ class Judgements:
             downstream=downstream(claim, self) if refuted and claim.repair else (),
             seconds=seconds,
             part=part,
+            audited=self._audited,
         )
 
     def _uses_refuted(self, claim: Claim, id: str) -> bool:

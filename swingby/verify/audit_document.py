@@ -96,7 +96,7 @@ def ledger_markdown(ledger: Ledger, *, level: int = 1) -> str:
 def summary_markdown(ledger: Ledger) -> str:
     """Counts and one row per line, each with a link to its record."""
     targets = anchors(record.id for record in ledger)
-    parts = [header(), *summary_lines(ledger), counts_grid(ledger).to_markdown()]
+    parts = [header(ledger.audited), *summary_lines(ledger), counts_grid(ledger).to_markdown()]
     for part, group in groupby(ledger, key=lambda record: record.part):
         rows = []
         for record in group:
@@ -184,7 +184,12 @@ def ledger_latex(ledger: Ledger) -> str:
                 latex_text("; ".join(fate)),
             ]
             rows.append(" & ".join(cells) + r" \\")
-    lines = [latex_words(header()), "", *(latex_words(line) for line in summary_lines(ledger)), ""]
+    lines = [
+        latex_words(header(ledger.audited)),
+        "",
+        *(latex_words(line) for line in summary_lines(ledger)),
+        "",
+    ]
     return "\n".join(
         [
             "% needs array, booktabs, longtable, amsmath, amssymb",
@@ -216,7 +221,9 @@ def ledger_html(ledger: Ledger) -> str:
     str
         A fragment; nothing is fetched.
     """
-    above = "".join(f"<p>{html.escape(line)}</p>" for line in (header(), *summary_lines(ledger)))
+    above = "".join(
+        f"<p>{html.escape(line)}</p>" for line in (header(ledger.audited), *summary_lines(ledger))
+    )
     head = "".join(f'<th style="text-align:left">{name}</th>' for name in _HEADS)
     rows = []
     for part, group in groupby(ledger, key=lambda record: record.part):

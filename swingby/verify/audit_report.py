@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.verdict import Finding
 from swingby.verify.ledger import AUDITED, Ledger, Record
+from swingby.verify.prover.evidence import TAUTOLOGY
 from swingby.verify.standing import FALLS, OPEN, STANDS, TESTED
 
 if TYPE_CHECKING:
@@ -21,16 +22,20 @@ STYLES = {"proved": "green", "refuted": "red", "tested": "cyan", "undecided": "y
 _STATES = {STANDS: "stands", TESTED: "tested", OPEN: "open", FALLS: "falls"}
 
 
-def header() -> str:
+def header(audited: str = AUDITED) -> str:
     """The sentence at the head of every output: which text is audited."""
-    return f"Text audited: {AUDITED}."
+    return f"Text audited: {audited}."
 
 
 def summary_lines(ledger: Ledger) -> list[str]:
     """What the ledger says, in a few lines."""
     lines = []
     for of, part in halves(ledger):
-        shown = ", ".join(f"{number} {name}" for name, number in part.counts().items() if number)
+        # what says nothing is proved, and counts for nothing
+        empty = sum(record.method == TAUTOLOGY for record in part)
+        tally = part.counts() | {"tautological": empty}
+        tally["proved"] -= empty
+        shown = ", ".join(f"{number} {name}" for name, number in tally.items() if number)
         lines.append(f"{len(part)} {'line' if len(part) == 1 else 'lines'} {of}: {shown}.")
     refuted = [record for record in ledger if record.verdict == Finding.REFUTED]
     if refuted:
@@ -64,7 +69,8 @@ def halves(ledger: Ledger) -> list[tuple[str, Ledger]]:
     """
     own = [record for record in ledger if record.edition == "repaired"]
     paper = [record for record in ledger if record.edition != "repaired"]
-    both = (("of the paper", Ledger(paper)), ("of the repaired edition (ours)", Ledger(own)))
+    of = "of the paper" if ledger.audited == AUDITED else "of the proof"
+    both = ((of, Ledger(paper)), ("of the repaired edition (ours)", Ledger(own)))
     return [(name, part) for name, part in both if len(part)]
 
 
@@ -117,7 +123,7 @@ def ledger_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> str
     return printed(
         [
             Text("Ledger of the proofs", style="bold"),
-            Text(header()),
+            Text(header(ledger.audited)),
             Text(""),
             counts,
             Text(""),

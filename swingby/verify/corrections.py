@@ -148,7 +148,7 @@ def corrections_text(ledger: Ledger, *, width: int = 100) -> str:
     def line(text: str) -> list[str]:
         return textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="        ")
 
-    lines = ["What a corrected paper would say", header()]
+    lines = ["What a corrected paper would say", header(ledger.audited)]
     for name, group in _grouped(ledger):
         lines += ["", f"{name} ({len(group)})"]
         for one in group:
@@ -172,7 +172,7 @@ def corrections_markdown(ledger: Ledger, *, level: int = 2) -> str:
     level : int
         Of the topmost heading.
     """
-    parts = ["#" * level + " What a corrected paper would say", header()]
+    parts = ["#" * level + " What a corrected paper would say", header(ledger.audited)]
     for name, group in _grouped(ledger):
         rows = [
             "| line | what breaks | printed | corrected | evidence |",
@@ -206,7 +206,7 @@ def _cell(latex: str) -> str:
 def corrections_latex(ledger: Ledger) -> str:
     """The corrections as LaTeX; needs booktabs, amsmath and amssymb."""
     lines = ["% needs amsmath, amssymb", r"\section*{What a corrected paper would say}"]
-    lines += [latex_words(header()), ""]
+    lines += [latex_words(header(ledger.audited)), ""]
     for name, group in _grouped(ledger):
         lines += [
             rf"\paragraph{{{latex_words(name)}}}",

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swingby.verify.ledger import AUDITED, Ledger, Record
+from swingby.verify.ledger import Ledger, Record
 from swingby.verify.plots import new_figure, save_figure, styled
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _draw(ledger: Ledger, ax: Axes) -> None:
     ax.set_axis_off()
     ax.set_title(
         f"Lines of the proofs and what they rest on (< before, > after a display). "
-        f"Text audited: {AUDITED}",
+        f"Text audited: {ledger.audited}",
         loc="left",
     )
     _draw_legend(ledger, ax)

@@ -52,8 +52,9 @@ def downstream(refuted: Claim, judges: Judges) -> tuple[tuple[str, str], ...]:
     # Lines whose right side is another one now, in a display that goes on in later lines.
     changed = [refuted]
     for name in names[here + 1 :]:
+        uses = refuted.id in _sources(judges.claims, name)
+        sentence = _after(judges.claims[name], refuted, judges) if uses else ""
         claim = judges.claims[name]
-        sentence = _after(claim, refuted, judges) if refuted.id in claim.rests_on else ""
         if not sentence:
             sentence = next(filter(None, (_goes_on(claim, one, judges) for one in changed)), "")
         if sentence:
@@ -84,6 +85,12 @@ def _goes_on(claim: Claim, earlier: Claim, judges: Judges) -> str:
         return f"{begins}: still {_FOLLOWS[verdict]} from its corrected form"
     lost = "no longer follows" if verdict == Finding.REFUTED else "undecided"
     return f"{begins}: {lost}; {_corrected(claim, earlier, judges)}"
+
+
+def _sources(claims: Mapping[str, Claim], name: str) -> tuple[str, ...]:
+    """Of a proof file without reading the formulas of all of its lines."""
+    known = getattr(claims, "sources", None)
+    return claims[name].rests_on if known is None else tuple(known(name))
 
 
 def _after(claim: Claim, refuted: Claim, judges: Judges) -> str:

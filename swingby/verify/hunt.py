@@ -75,7 +75,7 @@ def hunt(
 
     References
     ----------
-    App. D; :mod:`swingby.theory.derivations.trajectories`.
+    App. D; ``swingby/theory/proofs/trajectories.proof``.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from swingby.theory.verdict import Finding
 from swingby.verify.output import writable
-from swingby.verify.record import Record
+from swingby.verify.record import AUDITED, Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from swingby.verify.standing import Standing
 
 __all__ = ["AUDITED", "COLUMNS", "Ledger", "Record"]
-
-#: The text that the ledger is about.
-AUDITED = "the anonymous ICLR submission of arXiv 2410.08309; later versions may differ"
 
 COLUMNS = (
     "id",
@@ -86,6 +83,11 @@ class Ledger(Sequence[Record]):
     def __hash__(self) -> int:
         return hash(tuple(record.id for record in self._records))
 
+    @property
+    def audited(self) -> str:
+        """The text that the records are about."""
+        return self._records[0].audited if self._records else AUDITED
+
     def counts(self) -> dict[str, int]:
         """How many records have each verdict.
 
@@ -141,7 +143,7 @@ class Ledger(Sequence[Record]):
         dict
         """
         return {
-            "text": AUDITED,
+            "text": self.audited,
             "counts": self.counts(),
             "records": [record.to_dict() for record in self],
         }

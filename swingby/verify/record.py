@@ -9,6 +9,9 @@ from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
 
+#: The text that the ledger is about.
+AUDITED = "the anonymous ICLR submission of arXiv 2410.08309; later versions may differ"
+
 
 @dataclass(frozen=True)
 class Record:
@@ -47,6 +50,8 @@ class Record:
         Time that the verdict took when it was computed.
     part : str
         Part of the text, such as ``"Lemma D.2"``.
+    audited : str
+        The text: the paper, or a proof file.
     """
 
     id: str
@@ -72,6 +77,7 @@ class Record:
     downstream: tuple[tuple[str, str], ...]
     seconds: float
     part: str = ""
+    audited: str = AUDITED
 
     def __repr__(self) -> str:
         tail = f", repaired: {self.repair.verdict}" if self.repair is not None else ""

@@ -30,7 +30,7 @@ def record_text(record: Record, *, width: int = 100, color: bool = False) -> str
         Text.assemble(
             (title(record), "bold"), ": ", (str(record.verdict), STYLES[str(record.verdict)])
         ),
-        Text(header()),
+        Text(header(record.audited)),
     ]
     body = ["", *_wrapped(f"{record.about}.", width), ""]
     for line in to_text(record.statement).splitlines():

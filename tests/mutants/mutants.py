@@ -60,10 +60,12 @@ _MATRIX = "verify/prover/test_matrix.py::test_"
 _MEAN = "verify/prover/test_mean.py::test_"
 _TRAJECTORY = "verify/prover/test_trajectory.py::test_"
 _BALL_RUN = "verify/certification/test_ball_run.py::test_"
+_SIDE = "verify/prover/test_side_conditions.py::test_"
 _SEEDED = "verify/prover/test_seeded.py::test_"
 _FLOW_PROVER = "verify/prover/test_flow.py::test_"
 _AUDIT = "verify/test_audit.py::test_"
 _CACHE = "verify/test_audit_cache.py::test_"
+_PROOFS = "theory/test_proof_files.py::test_"
 _LEDGER = "verify/test_ledger.py::test_"
 _VERDICTS = "verify/test_verdicts.py::test_"
 _CERTIFY = "verify/certification/test_"
@@ -868,6 +870,48 @@ MUTANTS = (
         "return True",
         (_BOXES + "strict_goals_are_not_proved_by_touching",),
     ),
+    Mutant(
+        "a denominator may be zero",
+        "verify/prover/scalar/definedness.py",
+        "            if exponent < 0:\n",
+        "            if exponent < -64:\n",
+        (_SIDE + "what_is_cancelled_is_judged_first",),
+    ),
+    Mutant(
+        "what is open about being defined does not count",
+        "verify/prover/scalar/dispatch.py",
+        "if found.verdict is Finding.PROVED and open_conditions:",
+        "if found.verdict is Finding.PROVED and not open_conditions and evidence is None:",
+        (_SIDE + "a_line_that_is_not_shown_to_be_defined_is_not_proved",),
+    ),
+    Mutant(
+        "an equation gives a positive letter any value",
+        "verify/prover/scalar/sampling.py",
+        "return [value] if may_be(value, letter) else []",
+        "return [value]",
+        (_SIDE + "witnesses_respect_what_sympy_assumes_of_letters",),
+    ),
+    Mutant(
+        "a certificate may forget its squares",
+        "verify/prover/scalar/certificate.py",
+        "piece.monomial, square=piece.square)",
+        "piece.monomial, square=None)",
+        (_SIDE + "squares_are_verified_exactly",),
+    ),
+    Mutant(
+        "at an irrational root a factor is not zero",
+        "verify/prover/scalar/roots.py",
+        "if factor is not None and polynomial.rem(factor).is_zero:",
+        "if factor is None and polynomial.is_zero:",
+        (_SIDE + "roots_decide_one_unknown_completely",),
+    ),
+    Mutant(
+        "a solution may divide by zero",
+        "verify/prover/algebra/solution.py",
+        "        if undefined is not None:\n",
+        "        if undefined is not None and case:\n",
+        (_SIDE + "a_solution_that_divides_by_a_rate_needs_the_rate",),
+    ),
     # the provers of matrix identities and means
     Mutant(
         "words under a trace are not rotated",
@@ -999,17 +1043,66 @@ MUTANTS = (
     ),
     # the lines of the text, and how they read
     Mutant(
+        "a difference in a proof file is a sum",
+        "theory/proofs/formulas.py",
+        'negative = part != "+"',
+        "negative = False",
+        (_PROOFS + "a_formula_is_what_a_mathematician_reads",),
+    ),
+    Mutant(
+        "a product in a proof file is a quotient",
+        "theory/proofs/formulas.py",
+        'if node.data == "quotient":',
+        'if node.data == "product" and before:',
+        (_PROOFS + "a_formula_is_what_a_mathematician_reads",),
+    ),
+    Mutant(
+        "a mistake is placed in the line above",
+        "theory/proofs/formulas.py",
+        "line = self.line + at[0] - 1",
+        "line = self.line + at[0] - 2",
+        (_PROOFS + "a_mistake_is_named_with_its_place",),
+    ),
+    Mutant(
+        "a line of a proof may rest on the lines below it",
+        "theory/proofs/reader.py",
+        "self._entries[id].block.head.line < line",
+        "self._entries[id].block.head.line > 0",
+        (_PROOFS + "a_mistake_is_named_with_its_place",),
+    ),
+    Mutant(
+        "hypotheses that a repair adds stand in place of the others",
+        "theory/proofs/reader.py",
+        'changes["given"] = (*before, *self._hypotheses(own["also given"]))',
+        'changes["given"] = tuple(self._hypotheses(own["also given"]))',
+        (_PROOFS + "every_field_of_a_line_is_read",),
+    ),
+    Mutant(
+        "a proof file is written without its definitions",
+        "theory/proofs/writer.py",
+        "if claim.where != (above.where if above else ()):",
+        "if above and claim.where != above.where:",
+        (_PROOFS + "what_is_written_is_read_as_it_was",),
+    ),
+    Mutant(
+        "every line of a proof file is expected to be proved",
+        "testing/ledger_items.py",
+        '"refuted" if version.flaw else "proved"',
+        '"proved"',
+        ("testing/test_plugin.py::test_the_lines_of_a_proof_file_are_tests",),
+    ),
+    Mutant(
         "the printed D.61 has its one fifth",
         "theory/proofs/suppression.proof",
-        "drift <= -α ω/C",
-        "drift <= -α ω/(5 C)",
+        "then collected <= -ω α/C",
+        "then collected <= -ω α/(5 C)",
         (_VERDICTS + "verdict[D.61]",),
     ),
     Mutant(
         "the bound of the noise loses beta^2",
         "theory/proofs/suppression.proof",
-        "then |G_ij(t)| + |S_ij(t)| + |N_ij(t)| <= 10 γ α |w_ij(t)| + 2 P γ α d β² ω²",
-        "then |G_ij(t)| + |S_ij(t)| + |N_ij(t)| <= 10 γ α |w_ij(t)| + 2 P γ α d ω²",
+        "let noise = 2 P γ α d β² ω²",
+        "let noise = 2 P γ α d ω²",
         ("verify/test_perturbed.py::test_a_dropped_power_of_beta_is_never_proved[D.65-False]",),
     ),
     Mutant(

@@ -289,3 +289,22 @@ def test_only_the_four_words_are_verdicts(word):
 def test_a_part_of_the_paper_has_the_verdicts_on_record(run):
     """App. C, whose lines are quick; tests/verify/test_verdicts.py judges all of them."""
     run("--ledger", "-q", "-k", "C.").assert_outcomes(passed=22, deselected=135)
+
+
+def test_the_lines_of_a_proof_file_are_tests(run, pytester):
+    good = "letters positive: x\nstep 1: holds\n  then x + 1 > 1\n"
+    flaw = "  flaw wrong constant, local: It is 1.\n  repair\n    then x + 1 > 1\n"
+    wrong = "step 2: holds not\n  then x > 1\n"
+    path = pytester.path / "mine.proof"
+    path.write_text(good + wrong + flaw, encoding="utf-8")
+    found = run("--ledger", "mine.proof", "-v")
+    found.assert_outcomes(passed=3)
+    assert "mine.proof::2, repaired PASSED" in found.stdout.str()
+    # It is collected only where it is asked for.
+    assert run("--ledger-item=D.60").parseoutcomes() == {"passed": 1}
+    path.write_text(good + wrong, encoding="utf-8")
+    found = run("--ledger", "mine.proof")
+    found.assert_outcomes(passed=1, failed=1)
+    assert "2: expected proved, found refuted" in found.stdout.str()
+    path.write_text("letters positive: x\nstep 1: none\n  then x <= z\n", encoding="utf-8")
+    assert "mine.proof, line 3, column 13" in run("--ledger", "mine.proof").stdout.str()

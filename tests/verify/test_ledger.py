@@ -15,6 +15,7 @@ from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, 
 from swingby.theory.formula import formula, symbol_text
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_document import anchors
+from swingby.verify.audit_report import summary_lines
 from swingby.verify.corrections import (
     corrections,
     corrections_latex,
@@ -23,7 +24,7 @@ from swingby.verify.corrections import (
 )
 from swingby.verify.dependency_graph import save_ledger_picture
 from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 
 D61 = text.by_id("D.61")
 WITNESS = Witness({"a_i": "7/2", "omega": "1e-80"}, "a_i <= omega", "7/2", "1e-80", ("exact",))
@@ -202,6 +203,15 @@ def test_a_ledger_is_an_immutable_sequence(ledger):
         ledger["D.1"]
     with pytest.raises(TypeError):
         ledger[0] = ledger[1]
+
+
+def test_the_summary_does_not_count_tautologies_as_proved():
+    """kappa = kappa is true, and no result."""
+    true = record_of(Claim("D.62", "step", "", le(w, 1)))
+    empty = record_of(Claim("D.63", "step", "", le(w, w)), method=TAUTOLOGY)
+    found = Ledger([true, empty])
+    assert found.counts()["proved"] == 2
+    assert "1 proved, 1 tautological" in summary_lines(found)[0]
 
 
 def test_the_frame_has_a_row_per_record(ledger):

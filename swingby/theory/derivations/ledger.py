@@ -207,6 +207,10 @@ class Claims(Mapping[str, Claim]):
     def __len__(self) -> int:
         return len(placed())
 
+    def sources(self, id: str) -> tuple[str, ...]:
+        """What the hypotheses of a claim come from, its formulas unread."""
+        return _text()[1][id].sources(id)
+
 
 def claims() -> tuple[Claim, ...]:
     """Every claim in the order of the text."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from swingby.errors import InvalidInput
 from swingby.theory.claim import MatrixIdentity, MeanIdentity
 from swingby.theory.derivations import conclusions as plain
 from swingby.theory.derivations.repaired import conclusions as own
@@ -52,10 +54,12 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
             cases.append((head[2], tuple((side.left, side.right) for side in found)))
         else:
             parts.append(_part(head[1], body, names, piece))
+    if kind and len(cases) < len(pieces):
+        raise pieces[0].refuse(f"must be lines of one kind: {kind}")
     if kind:
         return (own.FlowIdentity if kind == "flow" else own.EntryFormula)(tuple(cases))
     if cases:
-        parts[0] = plain.FlowSolution(*parts[0], tuple(cases))
+        parts[0] = replace(parts[0], cases=tuple(cases))
     return parts[0] if len(parts) == 1 else plain.Both(tuple(parts))
 
 
@@ -65,6 +69,15 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
         if len(found) != 1 or found[0].sign != "=":
             raise body.refuse("must have two sides with = between them")
         return TWO_SIDES[word](found[0].left, found[0].right)
+    try:
+        return _other(word, body, names, piece)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise piece.refuse("must have the parts of its kind, in letters declared above") from None
+
+
+def _other(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
     if word == "loss order":
         return plain.LossOrder(body.text)
     if match := _INTERVAL.fullmatch(word):
@@ -79,7 +92,7 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
         return plain.GradientIdentity(loss, names[word.removeprefix("gradient in ")], gradient)
     if word == "solution":
         solution, rate, constant, start, time = values(body, names, arrow=True)
-        return solution, (rate, constant), start, time
+        return plain.FlowSolution(solution, (rate, constant), start, time)
     if word == "law":
         return plain.SameDistribution(*values(body, names, arrow=True))
     if word == "average":

@@ -69,10 +69,22 @@ RELATIONS: Mapping[str, Any] = {
     "≥": sympy.Ge,
 }
 
+#: Of a power of numbers; a tower of them would never be finished.
+_DIGITS_AT_MOST = 1000
+
+#: Characters of a formula.
+_LONGEST = 20000
+
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LATIN = str.maketrans({sign: name for name, sign in GREEK.items()})
 _SHOWN = {
-    **{"PLUS": "+ or -", "SIGN": "a sign of a relation", "NUMBER": "a number", "NAME": "a letter"},
+    **{
+        "PLUS": "+ or -",
+        "SIGN": "a sign of a relation",
+        "NUMBER": "a number",
+        "__ANON_0": "√",
+        "NAME": "a letter",
+    },
     **{"CALL": "a function", "RAISED": "a raised digit", "_ARROW": "->", "RBRACE": "}", "$END": ""},
     **{"_INDEX": "an index", "_OPEN": "|", "_CLOSE": "|", "LPAR": "(", "RPAR": ")", "COMMA": ","},
     **{"STAR": "*", "SLASH": "/", "CIRCUMFLEX": "^", "RSQB": "]"},
@@ -97,12 +109,12 @@ class Piece:
     column: int
     text: str
 
-    def refuse(self, requirement: str, value: str = "", at: Any = None) -> InvalidInput:
-        """The error at a token of the piece, or at its beginning."""
-        line, column = self.line, self.column
-        if at is not None and getattr(at, "line", None):
-            line += at.line - 1
-            column = at.column + (self.column - 1 if at.line == 1 else 0)
+    def refuse(
+        self, requirement: str, value: str = "", at: tuple[int, int] = (1, 1)
+    ) -> InvalidInput:
+        """The error at a line and column of the piece, or at its beginning."""
+        line = self.line + at[0] - 1
+        column = at[1] + (self.column - 1 if at[0] == 1 else 0)
         place = f"{self.file}, line {line}, column {column}:"
         return InvalidInput(place, value or self.text, requirement)
 
@@ -133,16 +145,24 @@ def _parser() -> Lark:
 
 
 def _tree(piece: Piece, start: str) -> Any:
+    if len(piece.text) > _LONGEST:
+        raise piece.refuse(f"must be a formula of at most {_LONGEST} characters")
     try:
         return _parser().parse(piece.text, start=start)
     except UnexpectedInput as error:
-        named = getattr(error, "expected", None) or getattr(error, "allowed", None) or ()
+        named = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
         wanted = sorted({_SHOWN.get(name, name.lower()) for name in named} - {""})
-        rest = piece.text.splitlines()[error.line - 1 :] if error.line > 0 else []
-        found = rest[0][error.column - 1 :].strip() if rest else "the end of the formula"
-        last = None if error.line < 1 else error
+        at = (max(error.line, 1), max(error.column, 1))
+        rest = piece.text.splitlines()[at[0] - 1][at[1] - 1 :].strip() if piece.text else ""
+        token = getattr(error, "token", None)
+        if token is not None and token.type == "$END":
+            rest, at = "", (token.end_line or 1, token.end_column or 1)
         requirement = f"must go on with {', '.join(wanted)}" if wanted else "must be a formula"
-        raise piece.refuse(requirement, found or "the end of the line", last) from None
+        raise piece.refuse(requirement, rest or "the end of the formula", at) from None
+
+
+def _at(token: Any) -> tuple[int, int]:
+    return token.line, token.column
 
 
 def sides(piece: Piece, names: Mapping[str, Any]) -> list[Side]:
@@ -151,8 +171,8 @@ def sides(piece: Piece, names: Mapping[str, Any]) -> list[Side]:
     for chain in _tree(piece, "relations").children:
         if chain.data == "set":
             first = next(chain.scan_values(lambda token: True), None)
-            raise piece.refuse("must be a relation: no sign such as <= stands here", at=first)
-        values = [_Builder(piece, names).value(side) for side in chain.children[::2]]
+            raise piece.refuse("must be a relation: no sign such as <= stands here", at=_at(first))
+        values = [_Builder(piece, names).built(side) for side in chain.children[::2]]
         signs = [str(sign) for sign in chain.children[1::2]]
         found += [Side(sign, *pair) for sign, *pair in zip(signs, values, values[1:], strict=False)]
     return found
@@ -161,7 +181,7 @@ def sides(piece: Piece, names: Mapping[str, Any]) -> list[Side]:
 def values(piece: Piece, names: Mapping[str, Any], arrow: bool = False) -> list[Any]:
     """Expressions between commas; with an arrow behind the first, if asked."""
     tree = _tree(piece, "gives" if arrow else "sums")
-    return [_Builder(piece, names).value(part) for part in tree.children]
+    return [_Builder(piece, names).built(part) for part in tree.children]
 
 
 class _Builder:
@@ -170,6 +190,27 @@ class _Builder:
     def __init__(self, piece: Piece, names: Mapping[str, Any]) -> None:
         self._piece = piece
         self._names = names
+
+    def built(self, tree: Any) -> Any:
+        """The expression of a whole formula.
+
+        Raises
+        ------
+        InvalidInput
+            If it cannot be one: a wrong number of arguments, a division by 0, brackets without end.
+        """
+        try:
+            found = self.value(tree)
+            if not found.has(sympy.zoo, sympy.nan, sympy.oo):
+                return found
+            reason = "it divides by 0"
+        except InvalidInput:
+            raise
+        except RecursionError:
+            reason = "it is nested too deeply"
+        except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+            reason = str(error) or type(error).__name__
+        raise self._piece.refuse(f"must be an expression ({reason})")
 
     def value(self, node: Any) -> Any:
         """The object that a node stands for."""
@@ -203,6 +244,10 @@ class _Builder:
         exponent = self.value(parts[-1])
         if len(parts) == 3 and parts[1] != "+":
             exponent = -exponent
+        if base.is_Rational and exponent.is_Rational:
+            digits = max(len(str(base)), 1) * abs(exponent)
+            if digits > _DIGITS_AT_MOST:
+                raise self._piece.refuse(f"must be a number of at most {_DIGITS_AT_MOST} digits")
         return sympy.Pow(base, exponent, **options)
 
     def _atom(self, parts: list[Any]) -> Any:
@@ -221,7 +266,7 @@ class _Builder:
         function = FUNCTIONS.get(name) or self._names.get(name)
         if function is None or isinstance(function, sympy.Basic):
             wanted = "must be a function; a product has a space before its bracket"
-            raise self._piece.refuse(wanted, name, parts[0])
+            raise self._piece.refuse(wanted, name, _at(parts[0]))
         return function(*(self.value(part) for part in parts[1:]))
 
     def _as_written(self, node: Any) -> Any:
@@ -240,7 +285,7 @@ class _Builder:
     def _index(self, parts: list[Any]) -> Any:
         base = self._letter(parts[0])
         if not isinstance(base, sympy.IndexedBase):
-            raise self._piece.refuse("has no entries", str(parts[0]), parts[0])
+            raise self._piece.refuse("has no entries", str(parts[0]), _at(parts[0]))
         return base[tuple(self.value(part) for part in parts[1:])]
 
     def _number(self, token: Token) -> Any:
@@ -253,7 +298,7 @@ class _Builder:
         base, _, raised = name.partition("^")
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]
-        raise self._piece.refuse("must be a letter declared above", str(token), token)
+        raise self._piece.refuse("must be a letter declared above", str(token), _at(token))
 
 
 def latin(name: str) -> str:

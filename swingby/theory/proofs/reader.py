@@ -40,7 +40,7 @@ FLAGS: Mapping[str, tuple[str, Any]] = {
 
 _ENTRY = ("use", "letters", "let", "group", "default", *KINDS)
 _CITED = re.compile(r"\((.+)\)(,? repaired)?")
-_SOURCE = re.compile(r"(.*?)\s+\[(.+)\]", re.DOTALL)
+_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
@@ -117,12 +117,25 @@ class Proof(Mapping[str, Claim]):
             self._claims[id] = _Line(self, self._entries[id]).claim()
         return self._claims[id]
 
-    def cited(self, id: str) -> Claim | None:
-        """A line of this file or of one that it uses."""
+    def sources(self, id: str) -> tuple[str, ...]:
+        """What the hypotheses of a line come from, its formulas unread."""
+        entry = self._entries[id]
+        own = fields(entry.block)
+        found: list[str] = []
+        for name in ("given", "also given"):
+            for piece in _parts(own[name]) if name in own else ():
+                if piece.text in entry.known.groups:
+                    found += (given.source for given in entry.known.groups[piece.text])
+                elif match := _SOURCE.fullmatch(piece.text) or _CITED.fullmatch(piece.text):
+                    found.append(match[2] if match.re is _SOURCE else match[1])
+        return tuple(found)
+
+    def cited(self, id: str, line: int) -> Claim | None:
+        """A line of this file above some line, or one of a file that it uses."""
         if id in self._entries:
-            return self[id]
-        found = (used.cited(id) for used in self._used)
-        return next((claim for claim in found if claim is not None), None)
+            return self[id] if self._entries[id].block.head.line < line else None
+        found = (used[id] for used in self._used if id in used)
+        return next(found, None)
 
     def _take(self, block: Block) -> None:
         head = block.head
@@ -190,10 +203,13 @@ class Proof(Mapping[str, Claim]):
         if not colon:
             raise block.head.refuse("must be a name, a colon, and hypotheses")
         listed = Block(block.head.after(len(name) + 1), block.inner)
-        self._declare({}, {name.strip(): tuple(hypotheses(listed, self, self._known))})
+        self._declare(
+            {}, {name.strip(): tuple(hypotheses(listed, self, self._known, listed.head.line))}
+        )
 
     def _default(self, block: Block) -> None:
         place = keyword_of(block.head.text, ("place",))
+        new: dict[str, Any]
         if place:
             new = {"reference": Block(block.head.after(len(place)), block.inner).words()}
         else:
@@ -222,15 +238,20 @@ def flags(block: Block) -> dict[str, Any]:
     return found
 
 
-def hypotheses(block: Block, proof: Proof, known: _Known) -> Iterator[Given]:
+def hypotheses(block: Block, proof: Proof, known: _Known, line: int) -> Iterator[Given]:
     """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
+    for piece in _parts(block):
+        yield from _hypothesis(piece, proof, known, line)
+
+
+def _parts(block: Block) -> Iterator[Piece]:
     for listed in block.pieces():
         start = 0
         for text in listed.text.split(";"):
             piece = _part(listed, start, text)
             start += len(text) + 1
             if piece.text and piece.text != "nothing":
-                yield from _hypothesis(piece, proof, known)
+                yield piece
 
 
 def _part(piece: Piece, start: int, text: str) -> Piece:
@@ -241,7 +262,7 @@ def _part(piece: Piece, start: int, text: str) -> Piece:
     return Piece(piece.file, line, column, text.strip())
 
 
-def _hypothesis(piece: Piece, proof: Proof, known: _Known) -> Iterator[Given]:
+def _hypothesis(piece: Piece, proof: Proof, known: _Known, line: int) -> Iterator[Given]:
     if piece.text in known.groups:
         yield from known.groups[piece.text]
         return
@@ -255,10 +276,9 @@ def _hypothesis(piece: Piece, proof: Proof, known: _Known) -> Iterator[Given]:
             yield Given(side.relation, match[2])
         return
     match = _CITED.fullmatch(piece.text)
-    claim = proof.cited(match[1]) if match else None
+    claim = proof.cited(match[1], line) if match else None
     if match and claim is not None:
-        if match[2]:
-            claim = claim.repair
+        claim = claim.repair if match[2] else claim
         if claim is None:
             raise piece.refuse("must be a line that has a repair")
         yield from claim.cite() if claim.conditions else (Given(claim.conclusion, claim.id),)
@@ -315,7 +335,7 @@ class _Line:
         return claim
 
     def _hypotheses(self, block: Block) -> Iterator[Given]:
-        return hypotheses(block, self._proof, self._known)
+        return hypotheses(block, self._proof, self._known, self._entry.block.head.line)
 
     def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
         for piece in block.pieces():
@@ -329,7 +349,9 @@ class _Line:
         return found[0] if len(found) == 1 else sympy.Tuple(*found)
 
     def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
-        words = {name: own[name].words() for name in ("because", "test") if name in own}
+        words: dict[str, str] = {
+            name: own[name].words() for name in ("because", "test") if name in own
+        }
         special = algebra(list(own["then"].pieces()), self._known.names, words)
         if special is not None:
             return special

@@ -25,7 +25,7 @@ _SUM, _PRODUCT, _POWER = range(3)
 _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Writer:
     """How letters, hypotheses and earlier lines are written.
 
@@ -209,8 +209,8 @@ class Writer:
             head = f"gradient in {t(conclusion.variable)}"
             yield f"{head}: {t(conclusion.loss)} -> {t(conclusion.gradient)}"
         elif isinstance(conclusion, plain.FlowSolution):
-            rest = (*conclusion.rate, conclusion.start, conclusion.time)
-            yield f"solution: {t(conclusion.solution)} -> {', '.join(map(t, rest))}"
+            equation = (*conclusion.rate, conclusion.start, conclusion.time)
+            yield f"solution: {t(conclusion.solution)} -> {', '.join(map(t, equation))}"
             for label, pairs in conclusion.cases:
                 yield f"case {label}: {', '.join(f'{t(a)} = {t(b)}' for a, b in pairs)}"
         elif isinstance(conclusion, plain.LossOrder):
@@ -244,9 +244,10 @@ class Writer:
             for one, name in self.names.items()
             if isinstance(one, sympy.Symbol) and one.name != name and one.is_commutative
         }
-        tried = [lambda: formula(expression.xreplace(renamed)), lambda: self._show(expression, 0)]
-        for make in tried:
-            text = make().translate(_PLAIN)
+        text = ""
+        for paper in (True, False):
+            shown = formula(expression.xreplace(renamed)) if paper else self._show(expression, 0)
+            text = shown.translate(_PLAIN)
             try:
                 (found,) = values(Piece("", 1, 1, text), known)
             except ValueError:
@@ -356,19 +357,22 @@ def names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
         while name in names.values() or name in FUNCTIONS:
             name += "'"
         names[one] = name
-        own = one._assumptions_orig
-        traits = [
-            trait for trait in ("integer", "positive", "nonnegative", "real") if own.get(trait)
-        ]
-        if not one.is_commutative:
-            traits = ["noncommutative"]
         shown = greek(name) if name == one.name else f'{greek(name)} = "{one.name}"'
-        by_traits.setdefault(" ".join(traits) or "complex", []).append(shown)
+        by_traits.setdefault(_traits(one), []).append(shown)
     rows = ["use matrices"] if algebraic else []
     for traits, letters in by_traits.items():
         text = f"letters {traits}: {', '.join(letters)}"
         rows += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     return names, rows
+
+
+def _traits(letter: Any) -> str:
+    """What a file says of a letter."""
+    if not letter.is_commutative:
+        return "noncommutative"
+    said = letter._assumptions_orig
+    kinds = ("integer", "positive", "nonnegative", "real")
+    return " ".join(kind for kind in kinds if said.get(kind)) or "complex"
 
 
 def _letters(part: Any) -> Iterator[Any]:

@@ -12,12 +12,10 @@ from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
 from swingby.verify.hunting.clock import Clock
 from swingby.verify.prover.evidence import Judged, Witness
-from swingby.verify.prover.scalar.cases import insert_definitions
 from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, counterexample
-from swingby.verify.prover.scalar.dispatch import judge_scalar
+from swingby.verify.prover.scalar.dispatch import Unknown, judge_scalar, prepared
 from swingby.verify.prover.scalar.edges import condition
 from swingby.verify.prover.scalar.exact_value import decide
-from swingby.verify.prover.scalar.relation import Sequent, relation_from
 
 #: Searches per relation, with seeds of their own; a proof is tried after the first.
 MOST_ROUNDS = 12
@@ -33,15 +31,11 @@ def searches(claim: Claim) -> list[Search]:
     claim : Claim
         Between real expressions, "for all".
     """
-    given = tuple(
-        insert_definitions(relation_from(known.relation, known.source), claim.where)
-        for known in claim.given
-    )
-    goals = [
-        insert_definitions(relation_from(relation, claim.id), claim.where)
-        for relation in claim.conditions
-    ]
-    return [Search(Sequent(given, goal), claim.in_force, claim.indices) for goal in goals]
+    try:
+        search, questions = prepared(claim)
+    except Unknown:
+        return []
+    return [search.to(question.goal) for question in questions]
 
 
 def search_numbers(claim: Claim, seed: int, clock: Clock) -> tuple[Judged | None, int, Any]:

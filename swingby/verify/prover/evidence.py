@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from swingby.theory.verdict import Finding
 
+#: Method of a line that says nothing: it is proved, and not counted as proved.
+TAUTOLOGY = "tautology"
+
 
 @dataclass(frozen=True)
 class Witness:

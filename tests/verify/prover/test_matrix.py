@@ -7,7 +7,6 @@ import pytest
 import sympy
 
 from swingby.theory.claim import Claim, MatrixIdentity
-from swingby.theory.derivations import loss, main_text, one_layer, two_layer
 from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
 from swingby.theory.derivations.matrices import (
     A,
@@ -33,6 +32,7 @@ from swingby.theory.derivations.matrices import (
     x,
     xt,
 )
+from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra import matrix, words
 from swingby.verify.prover.algebra.entries import product
 from swingby.verify.prover.algebra.matrix import judge_matrix
@@ -160,8 +160,8 @@ def test_wrong_entries_are_refuted(conclusion):
 
 LINES = [
     line
-    for module in (main_text, loss, one_layer, two_layer)
-    for claim in module.CLAIMS
+    for name in ("main_text", "loss", "one_layer", "two_layer")
+    for claim in packaged(name).values()
     for line in claim
     if isinstance(line.conclusion, MatrixIdentity | EntryIdentity)
 ]

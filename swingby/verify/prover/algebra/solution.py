@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +15,7 @@ from swingby.theory.claim import Claim
 from swingby.theory.derivations.conclusions import FlowSolution
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.scalar.definedness import conditions, is_plain
 
 #: Values that a witness may have.
 SMALL = (0, 1, 2, -1)
@@ -30,11 +32,15 @@ def judge_solution(claim: Claim) -> Judged:
     Returns
     -------
     Judged
-        *proved* rests on the uniqueness of solutions of a linear equation.
+        *proved* rests on the uniqueness of solutions of a linear equation. What divides by a letter
+        that may be zero in one of the cases is *refuted*: it is not defined there.
     """
     conclusion: FlowSolution = claim.conclusion
     evidence = []
     for name, case in conclusion.cases:
+        undefined = _undefined(conclusion, name, case)
+        if undefined is not None:
+            return undefined
         solution, linear, constant, start = (
             part.subs(case)
             for part in (
@@ -64,13 +70,55 @@ def judge_solution(claim: Claim) -> Judged:
     )
 
 
+def _positive(name: str) -> frozenset[str]:
+    """The letters that the name of a case calls positive."""
+    return frozenset(re.findall(r"(\S+) > 0", name))
+
+
+def _undefined(
+    conclusion: FlowSolution, name: str, case: tuple[tuple[Any, Any], ...]
+) -> Judged | None:
+    """What is said of a solution that has no value somewhere in a case; None where it has."""
+    written = (conclusion.solution, *conclusion.rate, conclusion.start)
+    used = frozenset().union(*(part.free_symbols for part in written))
+    for part in (*written, *(value for letter, value in case if letter in used)):
+        for needed in conditions(sympy.sympify(part)):
+            here = needed.substitute({letter: sympy.sympify(v) for letter, v in case})
+            letters = sorted(here.symbols, key=str)
+            known = {
+                letter: sympy.Dummy(positive=True)
+                for letter in letters
+                if letter.name in _positive(name)
+            }
+            if is_plain(here.substitute(known)):
+                continue
+            for values in itertools.product(SMALL, repeat=len(letters)):
+                point = dict(zip(letters, values, strict=True))
+                at = here.substitute({letter: sympy.Integer(v) for letter, v in point.items()})
+                if any(point[letter] <= 0 for letter in known) or is_plain(at):
+                    continue
+                if not (at.small.is_Rational and at.large.is_Rational):
+                    continue
+                witness = Witness(
+                    {"case": name} | {str(letter): str(value) for letter, value in point.items()},
+                    f"{here}, or it is not defined",
+                    str(at.small),
+                    str(at.large),
+                    ("exact rationals",),
+                )
+                return Judged(Finding.REFUTED, "small integers: not defined there", (), witness)
+            tried = (f"whether {here}, which it needs to be defined, {name}",)
+            return Judged(Finding.UNDECIDED, "sympy", tried=tried)
+    return None
+
+
 def _witness(name: str, what: str, left: Any, right: Any, time: Any) -> Witness | None:
     # at time 0 every exponential is 1, so both sides are rational
     left, right = left.subs(time, 0), right.subs(time, 0)
     symbols = sorted((left - right).free_symbols | left.free_symbols, key=str)
     for values in itertools.product(SMALL, repeat=len(symbols)):
         point = dict(zip(symbols, values, strict=True))
-        if name.endswith("> 0") and any(str(at) in name and point[at] <= 0 for at in symbols):
+        if any(at.name in _positive(name) and point[at] <= 0 for at in symbols):
             continue
         pair = [side.subs(point) for side in (left, right)]
         if not all(side.is_Rational for side in pair) or pair[0] == pair[1]:

@@ -62,8 +62,8 @@ def judge_flow(claim: Claim, *, instances: int = 200, seed: int = 0) -> Judged |
 
     Examples
     --------
-    >>> from swingby.theory.derivations.repaired.two import IDENTITIES
-    >>> str(judge_flow(IDENTITIES[0]).verdict)
+    >>> from swingby.theory.derivations.ledger import by_id
+    >>> str(judge_flow(by_id("Theorem two [1.1]")).verdict)
     'proved'
     """
     conclusion, rng = claim.conclusion, np.random.default_rng(seed)
@@ -130,7 +130,7 @@ def _nonzero_point(
             for letter in letters
         }
         found = difference.xreplace(values)
-        if found.is_finite is not False and found != 0:
+        if found.is_Rational and found != 0:
             sides = [str(side.xreplace(values)) for side in (left, right)]
             return Witness(
                 {str(letter): str(value) for letter, value in values.items()},

@@ -10,13 +10,27 @@ import sympy
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes
 from swingby.verify.prover.scalar.cases import eliminate_equations, recognise_signs, relax, split
 from swingby.verify.prover.scalar.certificate import Certificate, find, with_negated_goal
+from swingby.verify.prover.scalar.clock import OutOfTime, budget
 from swingby.verify.prover.scalar.laurent import PolynomialProblem
-from swingby.verify.prover.scalar.naming import name_factors, name_logarithms
+from swingby.verify.prover.scalar.line import prove_on_line
+from swingby.verify.prover.scalar.naming import (
+    name_factors,
+    name_logarithms,
+    name_roots,
+    name_tangents,
+)
 from swingby.verify.prover.scalar.polynomial_form import polynomial_problem
 from swingby.verify.prover.scalar.relation import Relation, Sequent
+from swingby.verify.prover.scalar.roots import by_roots
 from swingby.verify.prover.scalar.smt import opinion
+from swingby.verify.prover.scalar.squares import MOST_UNKNOWNS, sum_of_squares
 from swingby.verify.prover.scalar.translation import Translator, Untranslatable
 from swingby.verify.prover.scalar.translation_check import check_translation, identity_at_points
+
+#: Seconds for one search for sums of squares.
+SQUARES = 3.0
+#: Unknowns with which squares are tried before long certificates.
+FEW = 3
 
 
 @dataclass(frozen=True)
@@ -143,11 +157,16 @@ def _is_curved(relation: Relation) -> bool:
 
 
 def _combine(case: Sequent, rng: int, effort: int) -> Attempt:
+    case = name_roots(case)
     curved = any(map(_is_curved, case.relations))
     problems, tried = _problems([("polynomials", case, False), ("logarithms", case, True)], curved)
     # Letters for factors and for logarithms take time to find: only where nothing simple works.
     named = grouped = case
     for level in range(effort + 1):
+        if level in (1, 2):
+            decided = _decided(problems, rng, FEW if level == 1 else MOST_UNKNOWNS)
+            if decided is not None:
+                return decided
         for form, sequent, problem in problems:
             if level > 1 and (sequent is grouped != case or named not in (case, sequent)):
                 continue
@@ -167,6 +186,18 @@ def _combine(case: Sequent, rng: int, effort: int) -> Attempt:
                 if accepted is not None:
                     return accepted
             problems += more
+    if effort > 1 and curved:
+        touching = name_tangents(case)
+        more, failed = _problems([("tangents", touching, False)], curved)
+        tried += failed
+        for level in (0, 1):
+            for form, sequent, problem in more:
+                accepted = _search(sequent, problem, form, level, rng)
+                if accepted is not None:
+                    return accepted
+        decided = _decided(more, rng, MOST_UNKNOWNS)
+        if decided is not None:
+            return decided
     candidates: list[dict[str, Any]] = []
     for form, _, problem in problems:
         tried.append(f"certificate in {form}: none found")
@@ -206,6 +237,35 @@ def _search(
     return None
 
 
+def _decided(
+    problems: list[tuple[str, Sequent, PolynomialProblem]], rng: int, unknown: int
+) -> Attempt | None:
+    """By the roots in one unknown, or by sums of squares."""
+    for form, sequent, problem in problems:
+        proved, line, _ = by_roots(problem)
+        if proved:
+            points = check_translation(sequent, problem, rng=rng)
+            return Attempt(True, "roots isolated in one letter", (line, _compared(points)))
+        if form not in ("polynomials", "products", "tangents"):
+            continue
+        turned = [problem, with_negated_goal(problem)] if form == "polynomials" else [problem]
+        for option in turned:
+            try:
+                with budget(SQUARES):
+                    certificate = sum_of_squares(option, unknown)
+            except OutOfTime:
+                continue
+            if certificate is not None:
+                return _accepted(sequent, problem, certificate, form, rng)
+    return None
+
+
+def _compared(points: int) -> str:
+    if points:
+        return f"translation compared at {points} points"
+    return "translation not compared: no point of its hypotheses was met"
+
+
 def _accepted(
     case: Sequent, problem: PolynomialProblem, certificate: Certificate, form: str, rng: int
 ) -> Attempt:
@@ -216,7 +276,7 @@ def _accepted(
     lines = ["" if form == "polynomials" else f"in {form}:"]
     lines = [f"{lines[0]} {certificate}".strip()]
     lines += [f"uses {label}" for label in certificate.used if label]
-    lines.append(f"translation compared at {points} points")
+    lines.append(_compared(points))
     agrees = "z3 agrees" if answer == "unsat" else "checked twice"
     return Attempt(True, f"certificate, {agrees}", tuple(lines))
 
@@ -234,9 +294,15 @@ def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
     if cases is None:
         return Attempt(False, tried=("too many cases",))
     lines: list[str] = []
+    method = "boxes in ball arithmetic"
     for case in cases:
         proved, report = prove_on_boxes(case)
         if not proved:
-            return Attempt(False, tried=(f"boxes: {report.corner}",))
+            steps = prove_on_line(case)
+            if steps is None:
+                return Attempt(False, tried=(f"boxes: {report.corner}",))
+            lines += steps
+            method = "monotone beyond a known value, in ball arithmetic"
+            continue
         lines += [*report.steps, f"{report.boxes} boxes in balls of 128 bits"]
-    return Attempt(True, "boxes in ball arithmetic", tuple(lines))
+    return Attempt(True, method, tuple(lines))

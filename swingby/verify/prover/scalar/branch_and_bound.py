@@ -17,6 +17,7 @@ import flint
 import sympy
 
 from swingby.theory import balls
+from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.enclosure import upper_root
 from swingby.verify.prover.scalar.relation import Sequent, plain
 from swingby.verify.prover.scalar.translation import fraction
@@ -237,6 +238,7 @@ def _arb(number: Any) -> Any:
 def _nonnegative(
     f: Any, box: dict[Any, tuple[Any, Any]], strict: bool, report: Report, depth: int = 0
 ) -> bool:
+    left()
     report.boxes += 1
     if f == 0:
         return not strict

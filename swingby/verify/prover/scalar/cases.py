@@ -13,27 +13,6 @@ from swingby.verify.prover.scalar.relation import Relation, Sequent, plain
 MOST_CASES = 64
 
 
-def insert_definitions(
-    relation: Relation, where: tuple[tuple[Any, Any], ...], rounds: int = 8
-) -> Relation:
-    """A relation with the definitions of a claim put in, also those inside definitions.
-
-    Parameters
-    ----------
-    relation : Relation
-    where : tuple of (sympy.Symbol, sympy.Expr)
-    rounds : int
-        How deep definitions may be nested.
-    """
-    mapping = dict(where)
-    for _ in range(rounds):
-        changed = relation.substitute(mapping)
-        if changed == relation:
-            break
-        relation = changed
-    return relation
-
-
 def eliminate_equations(sequent: Sequent) -> Sequent:
     """A sequent without hypotheses of the form letter = expression.
 

@@ -17,9 +17,11 @@ from typing import Any
 import flint
 
 from swingby.verify.prover.scalar.chains import chain_columns
+from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.columns import EFFORTS, Column, column, columns_of, useful
 from swingby.verify.prover.scalar.identity import holds_in_flint
 from swingby.verify.prover.scalar.laurent import (
+    ONE,
     Constraint,
     Monomial,
     Polynomial,
@@ -27,6 +29,9 @@ from swingby.verify.prover.scalar.laurent import (
     add,
     text_of,
 )
+
+#: Seconds for one linear program.
+MOST_SECONDS = 8.0
 
 #: Chains are tried before the search of this effort.
 CHAINS_BEFORE = 1
@@ -47,6 +52,8 @@ class Certificate:
                 f"({text_of(self.problem.constraints[place].polynomial, atoms)})"
                 for place in piece.factors
             ]
+            if piece.square != ONE:
+                factors.append(f"({text_of(piece.square, atoms)})^2")
             if piece.monomial or not factors:
                 factors.insert(0, text_of({piece.monomial: Fraction(1)}, atoms))
             factors = [factor for factor in factors if factor != "1"] or ["1"]
@@ -113,7 +120,10 @@ def _combine(problem: PolynomialProblem, columns: list[Column]) -> Certificate |
     for share in (None, Fraction(1), Fraction(1, 1000)) if strict else (None,):
         if share is None and not problem.goal.polynomial:
             continue
-        proposed = _propose(problem.goal.polynomial, columns, share)
+        try:
+            proposed = _propose(problem.goal.polynomial, columns, share)
+        except OverflowError:  # numbers beyond floating point
+            return None
         if proposed is None:
             if share is None:
                 return None
@@ -173,7 +183,10 @@ def _propose(goal: Polynomial, columns: list[Column], share: Fraction | None) ->
     # its crossover ends in a vertex too.
     solve: Any = linprog
     for objective in (costs, [0.0] * len(costs)):
-        result = solve(objective, A_eq=whole, b_eq=right, bounds=(0, None), method="highs-ipm")
+        limit = {"time_limit": left(MOST_SECONDS)}
+        result = solve(
+            objective, A_eq=whole, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
+        )
         if result.status == 0:
             break
         if result.status == 2:
@@ -228,7 +241,7 @@ def verify(certificate: Certificate) -> bool:
     problem = certificate.problem
     rebuilt = []
     for coefficient, piece in certificate.pieces:
-        again = column(problem, piece.factors, piece.monomial)
+        again = column(problem, piece.factors, piece.monomial, square=piece.square)
         if again is None or (coefficient <= 0 and not again.free):
             return False
         rebuilt.append((coefficient, again))

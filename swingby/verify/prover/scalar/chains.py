@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.columns import Column, code_of, column, monomial_of
 from swingby.verify.prover.scalar.laurent import PolynomialProblem, is_nonnegative
 
@@ -58,6 +59,7 @@ def chain_columns(problem: PolynomialProblem) -> list[Column]:
     products = _products(steps)
     seen: set[tuple[int, int]] = set()
     for high in sorted(extension.high):
+        left()
         for low in sorted(extension.low):
             if high == low or high - low not in products:
                 continue

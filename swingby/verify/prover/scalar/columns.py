@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Monomial,
@@ -51,6 +52,8 @@ class Column:
         It is certainly positive.
     free : bool
         It is zero, so that it may have any coefficient.
+    square : Polynomial
+        Its square is a factor too.
     """
 
     factors: tuple[int, ...]
@@ -58,6 +61,7 @@ class Column:
     polynomial: Polynomial
     strict: bool
     free: bool
+    square: Polynomial = field(default_factory=lambda: dict(ONE))
 
 
 def column(
@@ -65,6 +69,7 @@ def column(
     factors: tuple[int, ...],
     monomial: Monomial,
     multiplied: Polynomial | None = None,
+    square: Polynomial | None = None,
 ) -> Column | None:
     """One column, computed from its parts.
 
@@ -75,6 +80,8 @@ def column(
     monomial : Monomial
     multiplied : Polynomial, optional
         The product of the factors, where it is known already.
+    square : Polynomial, optional
+        What stands in it as a square.
 
     Returns
     -------
@@ -94,7 +101,10 @@ def column(
         and all(constraint.kind == ">" for constraint in constraints)
     )
     base = multiplied or product(constraint.polynomial for constraint in constraints)
-    return Column(factors, monomial, shift(base, monomial), strict, free)
+    if square is None or square == ONE:
+        return Column(factors, monomial, shift(base, monomial), strict, free)
+    whole = multiply(base, multiply(square, square))
+    return Column(factors, monomial, shift(whole, monomial), False, free, square)
 
 
 class Workshop:
@@ -125,6 +135,7 @@ class Workshop:
         """
         targets = sorted(map(code_of, wanted))
         for factors in self._shapes(largest):
+            left()
             base = self._product(factors)
             if len(base) > MOST_TERMS:
                 continue

@@ -8,13 +8,14 @@ has to agree: balls for exact ones, mpmath with 60 digits for the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flint
 import numpy as np
 
 from swingby.verify.prover.evidence import Witness
+from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.edges import Condition, condition
 from swingby.verify.prover.scalar.exact_value import compiled, decide
 from swingby.verify.prover.scalar.feasible_constants import (
@@ -23,13 +24,15 @@ from swingby.verify.prover.scalar.feasible_constants import (
     settings,
 )
 from swingby.verify.prover.scalar.relation import Relation, Sequent
-from swingby.verify.prover.scalar.rounding import compact, may_be, rounder
-from swingby.verify.prover.scalar.sampling import LEVELS, draw, in_order
+from swingby.verify.prover.scalar.rounding import compact, rounder
+from swingby.verify.prover.scalar.sampling import LEVELS, draw, in_order, may_be
 from swingby.verify.prover.scalar.second_evaluation import balls_agree, mpmath_agrees
 
 #: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them.
 QUICK = (8, 6, 120)
 LONG = (60, 40, 3000)
+#: For a model of the hypotheses.
+MODEL = (8, 20, 200)
 
 PRECISIONS = (128, 512, 2048)
 
@@ -57,6 +60,15 @@ class Search:
         extra = entry_conditions(frozenset(self.sequent.symbols)) if self.in_force else ()
         return self.sequent.given + extra
 
+    def to(self, goal: Relation) -> Search:
+        """The same hypotheses with another conclusion."""
+        return replace(self, sequent=Sequent(self.sequent.given, goal))
+
+    def knowing(self, *facts: Relation) -> Search:
+        """The same with more hypotheses."""
+        given = tuple(dict.fromkeys((*self.sequent.given, *facts)))
+        return replace(self, sequent=Sequent(given, self.sequent.goal))
+
     def refutes(self, point: Mapping[str, Any]) -> bool:
         """Whether all hypotheses certainly hold at a point and the conclusion certainly fails.
 
@@ -70,6 +82,10 @@ class Search:
 def _refutes(given: tuple[Condition, ...], goal: Condition, point: Mapping[str, Any]) -> bool:
     if decide(goal.margin, goal.relation.kind, point, PRECISIONS) is not False:
         return False
+    return _meets(given, point)
+
+
+def _meets(given: tuple[Condition, ...], point: Mapping[str, Any]) -> bool:
     return all(decide(c.margin, c.relation.kind, point, PRECISIONS) is True for c in given)
 
 
@@ -91,15 +107,52 @@ def counterexample(
     Witness or None
         None if the search found none, which proves nothing.
     """
-    generator = np.random.default_rng(rng)
     letters = {letter.name: letter for letter in search.sequent.symbols}
     given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)
+    for point, fixed in _points(search, letters, given, goal, effort, rng):
+        if not _refutes(given, goal, point):
+            continue
+        witness = _witness(search, _shrink(search, given, goal, point, letters, fixed))
+        if witness is not None:
+            return witness
+    return None
+
+
+def model(search: Search, *, rng: int = 0) -> dict[str, str] | None:
+    """A point at which all hypotheses certainly hold, as short text, or None if none was met.
+
+    Parameters
+    ----------
+    search : Search
+        Its conclusion counts for its letters alone.
+    rng : int
+        Seed.
+    """
+    letters = {letter.name: letter for letter in search.sequent.symbols}
+    given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)
+    for point, _ in _points(search, letters, given, goal, MODEL, rng):
+        if _meets(given, point):
+            return {name: compact(point[name]) for name in in_order(frozenset(letters))}
+    return None
+
+
+def _points(
+    search: Search,
+    letters: Mapping[str, Any],
+    given: tuple[Condition, ...],
+    goal: Condition,
+    effort: tuple[int, int, int],
+    rng: int,
+) -> Iterator[tuple[dict[str, Any], set[str]]]:
+    """Distinct points worth a look, each with the names of the letters that are not to change."""
+    generator = np.random.default_rng(rng)
     count = 0
     for start, draws in _starts(search, effort):
         fixed = set(start) & set(letters) if search.in_force else set()
         names = in_order(frozenset(letters) - start.keys())
         seen = set()
         for _ in range(draws if names else 1):
+            left()
             # Every other point has all entries of W on one level.
             count += 1
             level = (count // 2) % LEVELS if count % 2 else None
@@ -110,13 +163,8 @@ def counterexample(
             if key in seen:
                 continue
             seen.add(key)
-            if not _fits(point, search.indices) or not _refutes(given, goal, point):
-                continue
-            point = _shrink(search, given, goal, point, letters, fixed)
-            witness = _witness(search, point)
-            if witness is not None:
-                return witness
-    return None
+            if _fits(point, search.indices):
+                yield point, fixed
 
 
 def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
@@ -131,9 +179,7 @@ def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
         return None
     for letter in search.sequent.symbols:
         value = point.get(letter.name)
-        if value is None or (letter.is_positive and value <= 0):
-            return None
-        if letter.is_nonnegative and value < 0:
+        if value is None or not may_be(value, letter):
             return None
     return _witness(search, dict(point)) if search.refutes(point) else None
 

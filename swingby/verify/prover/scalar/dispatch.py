@@ -7,7 +7,8 @@ arithmetic and balls ever lead to *proved* or *refuted*.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
@@ -15,28 +16,88 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
-from swingby.verify.prover.evidence import Judged
+from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 from swingby.verify.prover.scalar.argument import Attempt, by_boxes, by_certificate, by_expansion
-from swingby.verify.prover.scalar.cases import insert_definitions, normal
-from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, confirm, counterexample
-from swingby.verify.prover.scalar.relation import FALSUM, Relation, Sequent, relation_from
+from swingby.verify.prover.scalar.cases import normal
+from swingby.verify.prover.scalar.clock import OutOfTime, budget
+from swingby.verify.prover.scalar.counterexample import (
+    LONG,
+    QUICK,
+    Search,
+    confirm,
+    counterexample,
+    model,
+)
+from swingby.verify.prover.scalar.definedness import (
+    as_fact,
+    resolved,
+    side_conditions,
+    signs_of_letters,
+    unknown_part,
+)
+from swingby.verify.prover.scalar.relation import (
+    FALSUM,
+    Relation,
+    Sequent,
+    plain,
+    relation_from,
+)
+
+#: Seconds for each relation of a claim.
+BUDGET = 240.0
 
 
-def judge_scalar(claim: Claim, *, rng: int = 0) -> Judged:
+class Unknown(Exception):
+    """A function that no prover here knows."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One relation of a conclusion.
+
+    Parameters
+    ----------
+    goal : Relation
+        With the definitions put in.
+    needed : tuple of Relation
+        What it needs to be defined.
+    empty : bool
+        As written it says that something is itself, or what a definition says.
+    assumed : bool
+        As written it stands among the hypotheses.
+    """
+
+    goal: Relation
+    needed: tuple[Relation, ...]
+    empty: bool
+    assumed: bool
+
+
+def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judged:
     """The verdict on a claim between real expressions.
 
     Parameters
     ----------
     claim : Claim
-        Its conclusion is one of <=, <, >=, >, =, or an And of them. A chain is proved if every
+        Its conclusion is one of <=, <, >=, >, =, !=, or an And of them. A chain is proved if every
         relation is, and refuted if one is. "exists" is judged through its negation.
     rng : int
         Seed of the search for counterexamples.
+    seconds : float
+        Budget for each relation; where it runs out, the verdict is *undecided* and says so.
+
+    Returns
+    -------
+    Judged
+        A conclusion that is not defined wherever the hypotheses hold is not proved. One that says
+        nothing is proved by :data:`TAUTOLOGY`, and one whose hypotheses contradict each other is
+        *undecided*, with the method "vacuous".
 
     Raises
     ------
     InvalidInput
-        If the conclusion or a hypothesis is no such relation.
+        If the conclusion or a hypothesis is no such relation, has a number that is not exact, or a
+        definition is circular.
     RuntimeError
         If a proof and a counterexample are both found, which only a bug can do.
 
@@ -48,22 +109,103 @@ def judge_scalar(claim: Claim, *, rng: int = 0) -> Judged:
     >>> judge_scalar(claim).verdict.value
     'proved'
     """
-    given = tuple(
-        insert_definitions(relation_from(known.relation, known.source), claim.where)
-        for known in claim.given
+    try:
+        search, questions = prepared(claim)
+    except Unknown as part:
+        return Judged(Finding.UNDECIDED, "no prover", tried=(f"no prover knows {part}",))
+    if claim.quantifier == "exists":
+        return _existence(search, questions, rng, seconds)
+    with budget(seconds):
+        point = model(search.to(questions[0].goal), rng=rng) if claim.given else None
+    parts = [_standing(search, question, rng, seconds) for question in questions]
+    judged = parts[0] if len(parts) == 1 else _chain([q.goal for q in questions], parts)
+    if judged.verdict is not Finding.PROVED or not claim.given:
+        return judged
+    if point is not None:
+        shown = ", ".join(f"{name} = {value}" for name, value in point.items())
+        return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {shown}"))
+    if _proof_within(search, rng, seconds / 8) is not None:
+        reason = "the hypotheses contradict each other: anything follows from them"
+        return Judged(Finding.UNDECIDED, "vacuous", judged.evidence, tried=(reason,))
+    return replace(
+        judged, evidence=(*judged.evidence, "no point that meets its hypotheses is known")
     )
-    goals = [
-        insert_definitions(relation_from(relation, claim.id), claim.where)
-        for relation in claim.conditions
-    ]
+
+
+def prepared(claim: Claim) -> tuple[Search, list[Question]]:
+    """The hypotheses of a claim with all that they imply by being defined, and its relations.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Raises
+    ------
+    InvalidInput
+        As in :func:`judge_scalar`.
+    Unknown
+        If something stands in it that no prover here knows.
+    """
+    if claim.quantifier not in ("for all", "exists"):
+        raise InvalidInput(
+            "quantifier", claim.quantifier, "must be 'for all' or 'exists'", claim.id
+        )
+    where = resolved(claim.where)
+    written = [relation_from(known.relation, known.source) for known in claim.given]
+    goals = [relation_from(relation, claim.id) for relation in claim.conditions]
     if not goals:
         raise InvalidInput("conclusion", claim.conclusion, "must be a relation", claim.id)
-    if claim.quantifier == "exists":
-        return _existence(given, goals, claim, rng)
-    parts = [
-        _judge(Search(Sequent(given, goal), claim.in_force, claim.indices), rng) for goal in goals
+    given = [relation.substitute(where) for relation in written]
+    questions = [
+        Question(
+            goal.substitute(where),
+            side_conditions(goal, where),
+            empty=_is_empty(goal, where),
+            assumed=goal in written,
+        )
+        for goal in goals
     ]
-    return parts[0] if len(parts) == 1 else _chain(goals, parts)
+    unknown = unknown_part((*given, *(question.goal for question in questions)))
+    if unknown:
+        raise Unknown(unknown)
+    # A hypothesis holds only where it is defined.
+    facts = [needed for relation in written for needed in side_conditions(relation, where)]
+    facts += signs_of_letters((*given, *(question.goal for question in questions)))
+    known = tuple(map(as_fact, dict.fromkeys((*given, *facts))))
+    search = Search(Sequent(known, FALSUM), claim.in_force, claim.indices)
+    return search, questions
+
+
+def _is_empty(goal: Relation, where: dict[Any, Any]) -> bool:
+    sides = goal.small, goal.large
+    defined = any(one in where and where[one] == two for one, two in (sides, sides[::-1]))
+    return goal.kind in ("<=", "==") and (goal.small == goal.large or defined)
+
+
+def _standing(search: Search, question: Question, rng: int, seconds: float) -> Judged:
+    """The verdict on one relation: it is defined wherever the hypotheses hold, and true there."""
+    evidence: list[str] = []
+    open_conditions: list[str] = []
+    for needed in question.needed:
+        found = _judge(search.to(needed), rng, seconds / 4, thorough=False)
+        if found.verdict is Finding.REFUTED:
+            return replace(found, method=f"{found.method}: the line is not defined there")
+        if found.verdict is Finding.PROVED:
+            evidence += [f"defined, as {needed}", *found.evidence]
+            search = search.knowing(as_fact(needed))
+        else:
+            open_conditions.append(f"whether {needed}, which the line needs to be defined")
+    goal = question.goal
+    if question.empty:
+        found = Judged(Finding.PROVED, TAUTOLOGY, ("both sides are the same",))
+    elif question.assumed:
+        found = Judged(Finding.PROVED, TAUTOLOGY, ("it stands among its hypotheses",))
+    else:
+        found = _judge(search.to(goal), rng, seconds)
+    if found.verdict is Finding.PROVED and open_conditions:
+        tried = ("proved only where it is defined", *open_conditions)
+        return Judged(Finding.UNDECIDED, found.method, found.evidence, tried=tried)
+    return replace(found, evidence=(*evidence, *found.evidence))
 
 
 def _chain(goals: list[Relation], parts: list[Judged]) -> Judged:
@@ -79,15 +221,17 @@ def _chain(goals: list[Relation], parts: list[Judged]) -> Judged:
     return Judged(verdict, methods, evidence, tried=tried, parts=named)
 
 
-def _existence(
-    given: tuple[Relation, ...], goals: list[Relation], claim: Claim, rng: int
-) -> Judged:
+def _existence(search: Search, questions: list[Question], rng: int, seconds: float) -> Judged:
     """Judge "exists" by its negation: the other relations given, the last one fails."""
-    inequalities = [goal for goal in goals if goal.kind != "=="]
+    inequalities = [question for question in questions if question.goal.kind != "=="]
     last = inequalities[-1] if inequalities else None
-    known = given + tuple(goal for goal in goals if goal is not last)
-    target = FALSUM if last is None else last.negation()
-    found = _judge(Search(Sequent(known, target), claim.in_force, claim.indices), rng)
+    # A point counts only where everything is defined.
+    search = search.knowing(
+        *(as_fact(question.goal) for question in questions if question is not last),
+        *(as_fact(needed) for question in questions for needed in question.needed),
+    )
+    target = FALSUM if last is None else last.goal.negation()
+    found = _judge(search.to(target), rng, seconds)
     turned = {Finding.PROVED: Finding.REFUTED, Finding.REFUTED: Finding.PROVED}
     verdict = turned.get(found.verdict, found.verdict)
     if verdict is Finding.PROVED and found.witness is not None:
@@ -102,34 +246,85 @@ def _existence(
     return replace(found, verdict=verdict, evidence=(head, *found.evidence))
 
 
-def _judge(search: Search, rng: int) -> Judged:
+def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -> Judged:
+    """Proofs and searches in turn; half of the budget is for the last search."""
+    if search.sequent.goal.kind == "!=":
+        return _unequal(search, rng, seconds, thorough)
     # Proofs are of the evaluated form; witnesses are checked against what is written.
     sequent = normal(search.sequent)
     tried: list[str] = []
-    attempt = by_expansion(sequent, rng)
-    if attempt.proved:
-        return _proved(attempt)
-    witness = counterexample(search, effort=QUICK, rng=rng)
-    if witness is None:
-        few = len(sequent.goal.symbols) <= 2
-        for strategy in (by_boxes, by_certificate) if few else (by_certificate, by_boxes):
-            attempt = strategy(sequent, rng)
+    witness = None
+    try:
+        with budget(seconds / 2):
+            attempt = by_expansion(sequent, rng)
             if attempt.proved:
                 return _proved(attempt)
-            tried.extend(attempt.tried)
-            for point in attempt.candidates:
-                witness = witness or confirm(search, point)
-            if witness is not None:
-                break
-    elif by_certificate(sequent, rng, effort=0).proved:
-        raise RuntimeError(f"a proof and a counterexample of {sequent.goal}: {witness}")
+            witness = counterexample(search, effort=QUICK, rng=rng)
+            if witness is None:
+                few = len(sequent.goal.symbols) <= 2
+                for strategy in (by_boxes, by_certificate) if few else (by_certificate, by_boxes):
+                    attempt = strategy(sequent, rng)
+                    if attempt.proved:
+                        return _proved(attempt)
+                    tried.extend(attempt.tried)
+                    for point in attempt.candidates:
+                        witness = witness or confirm(search, point)
+                    if witness is not None:
+                        break
+            elif by_certificate(sequent, rng, effort=0).proved:
+                raise RuntimeError(f"a proof and a counterexample of {sequent.goal}: {witness}")
+    except OutOfTime:
+        tried.append(f"{seconds / 2:g} s for proofs, which ran out")
+    try:
+        if witness is None and thorough:
+            with budget(seconds / 2):
+                witness = counterexample(search, effort=LONG, rng=rng + 1)
+            tried.append("search for a counterexample")
+    except OutOfTime:
+        tried.append(f"{seconds / 2:g} s for counterexamples, which ran out")
     if witness is None:
-        witness = counterexample(search, effort=LONG, rng=rng + 1)
-    if witness is None:
-        return Judged(Finding.UNDECIDED, "", tried=(*tried, "search for a counterexample"))
+        return Judged(Finding.UNDECIDED, "", tried=tuple(tried))
     inside = " inside Assumptions D.1 to D.5" if search.in_force else ""
     line = f"{witness.relation} fails{inside}: {witness.left} against {witness.right}"
     return Judged(Finding.REFUTED, f"counterexample{inside}", (line,), witness)
+
+
+def _unequal(search: Search, rng: int, seconds: float, thorough: bool) -> Judged:
+    """Two things that differ: one is the larger, or their being equal is a contradiction."""
+    goal = search.sequent.goal
+    if as_fact(goal) in search.given:
+        return Judged(Finding.PROVED, "hypothesis", ("it stands among the hypotheses",))
+    equal = search.knowing(Relation(goal.small, goal.large, "==", "case")).to(FALSUM)
+    with contextlib.suppress(OutOfTime), budget(seconds / 8):
+        witness = counterexample(equal, effort=QUICK, rng=rng)
+        if witness is not None:
+            return _met_at(goal, witness)
+    for effort in (0, 2):
+        for small, large in ((goal.small, goal.large), (goal.large, goal.small)):
+            less = search.to(Relation(small, large, "<", goal.label))
+            attempt = _proof_within(less, rng, seconds / 8, effort)
+            if attempt is not None:
+                return _proved(attempt)
+    found = _judge(equal, rng, seconds, thorough=thorough)
+    return found if found.witness is None else _met_at(goal, found.witness)
+
+
+def _met_at(goal: Relation, witness: Witness) -> Judged:
+    """Two things that were to differ, and are equal at a point."""
+    shown = str(goal) if goal.large == 0 else f"{plain(goal.difference)} != 0"
+    witness = replace(witness, relation=shown, left="0", right="0")
+    return Judged(Finding.REFUTED, "counterexample", (f"{shown} fails",), witness)
+
+
+def _proof_within(search: Search, rng: int, seconds: float, effort: int = 2) -> Attempt | None:
+    sequent = normal(search.sequent)
+    with contextlib.suppress(OutOfTime), budget(seconds):
+        attempt = by_certificate(sequent, rng, effort=effort)
+        if not attempt.proved and effort:
+            attempt = by_boxes(sequent, rng)
+        if attempt.proved:
+            return attempt
+    return None
 
 
 def _proved(attempt: Attempt) -> Judged:

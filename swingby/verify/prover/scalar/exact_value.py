@@ -61,6 +61,8 @@ def compiled(expression: Any) -> Evaluator:
     if expression.is_Rational:
         number = flint.fmpq(int(expression.p), int(expression.q))
         return lambda point: number
+    if expression.is_NumberSymbol:
+        return lambda point: balls.evaluate(expression, {})
     function = expression.func.__name__
     parts = [compiled(argument) for argument in expression.args]
     if function == "Add":
@@ -85,7 +87,7 @@ def holds(margin: Value, kind: str) -> bool | None:
     Parameters
     ----------
     margin : flint.fmpq or flint.arb
-    kind : {"<=", "<", "=="}
+    kind : {"<=", "<", "==", "!="}
     """
     sign = sign_of(margin)
     if sign is None:
@@ -94,7 +96,7 @@ def holds(margin: Value, kind: str) -> bool | None:
         if kind == "<" and margin <= 0:
             return False
         return None
-    return {"<=": sign >= 0, "<": sign > 0, "==": sign == 0}[kind]
+    return {"<=": sign >= 0, "<": sign > 0, "==": sign == 0, "!=": sign != 0}[kind]
 
 
 def margin_of(relation: Relation) -> Evaluator:

@@ -43,6 +43,10 @@ def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, 
             lower(problem.constraints[place].polynomial, own)
             for atom, exponent in own.items():
                 floor[atom] = floor.get(atom, 0) + exponent
+        own = {}
+        lower(piece.square, own)
+        for atom, exponent in own.items():
+            floor[atom] = floor.get(atom, 0) + 2 * exponent
         for atom, exponent in piece.monomial:
             floor[atom] = floor.get(atom, 0) + exponent
         floors.append(floor)
@@ -61,5 +65,7 @@ def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, 
             own = {}
             lower(polynomial, own)
             value *= convert(polynomial, own)
-        total += value
+        own = {}
+        lower(piece.square, own)
+        total += value * convert(piece.square, own) ** 2
     return bool(total == convert(problem.goal.polynomial, lowest))

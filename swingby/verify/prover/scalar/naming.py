@@ -7,6 +7,7 @@ inequalities between monomials.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import sympy
@@ -15,6 +16,9 @@ from swingby.verify.prover.scalar.certificate import find
 from swingby.verify.prover.scalar.polynomial_form import polynomial_problem
 from swingby.verify.prover.scalar.relation import Relation, Sequent, plain
 from swingby.verify.prover.scalar.translation import Untranslatable
+
+#: Logarithms that are compared with each other.
+MOST_LOGARITHMS = 4
 
 
 def name_factors(sequent: Sequent) -> Sequent:
@@ -97,3 +101,69 @@ def name_logarithms(sequent: Sequent) -> Sequent:
             sequent = Sequent((*changed.given, definition), changed.goal)
             break
     return sequent
+
+
+def name_tangents(sequent: Sequent) -> Sequent:
+    """A sequent with tangents of its exponentials and logarithms among the hypotheses.
+
+    Every logarithm becomes a letter L = log(Q) with 1 - 1/Q <= L <= Q - 1 and L <= Q/e, two of them
+    with L_1 - L_2 <= Q_1/Q_2 - 1; an exponential keeps its form, with exp(y) >= 1 + y and
+    exp(y) >= e y.
+
+    Parameters
+    ----------
+    sequent : Sequent
+        Without Abs, Max and Min, and defined: Q > 0.
+    """
+    sides = [side for r in sequent.relations for side in (r.small, r.large)]
+    facts = []
+    for found in sorted(frozenset().union(*(side.atoms(sympy.exp) for side in sides)), key=str):
+        y = found.exp
+        facts += [Relation(below, found, "<=", "tangent") for below in (1 + y, sympy.E * y)]
+    letters: dict[Any, Any] = {}
+    for found in sorted(frozenset().union(*(side.atoms(sympy.log) for side in sides)), key=str):
+        if found.free_symbols and not found.args[0].has(sympy.log, sympy.exp):
+            letters[found] = sympy.Symbol(f"({plain(found)})", real=True)
+    for found, letter in letters.items():
+        inside = found.args[0]
+        above = (inside - 1, inside / sympy.E)
+        facts += [Relation(letter, bound, "<=", "tangent") for bound in above]
+        facts += [Relation(1 - 1 / inside, letter, "<=", "tangent")]
+        facts += [
+            Relation(letter - other, inside / second.args[0] - 1, "<=", "tangent")
+            for second, other in letters.items()
+            if second is not found and len(letters) <= MOST_LOGARITHMS
+        ]
+        facts.append(Relation(sympy.Integer(0), inside, "<", "tangent"))
+    changed = sequent.substitute(letters)
+    return Sequent((*changed.given, *facts), changed.goal)
+
+
+def name_roots(sequent: Sequent) -> Sequent:
+    """A sequent in which roots of sums are letters, tied to what they are roots of.
+
+    Parameters
+    ----------
+    sequent : Sequent
+        Without Abs, Max and Min, and defined: nothing under a root is negative.
+    """
+    roots: dict[Any, list[Any]] = {}
+    for relation in sequent.relations:
+        for side in (relation.small, relation.large):
+            for power in side.atoms(sympy.Pow):
+                base, exponent = power.args
+                if exponent.is_Rational and not exponent.is_Integer and base.free_symbols:
+                    roots.setdefault(base, []).append(power)
+    facts: list[Relation] = []
+    letters: dict[Any, Any] = {}
+    for base in sorted(roots, key=str):
+        if base.is_Symbol or base.has(sympy.log, sympy.exp) or base.atoms(sympy.Pow) & set(letters):
+            continue
+        order = math.lcm(*(int(power.exp.q) for power in roots[base]))
+        positive = base.is_positive or any(power.exp < 0 for power in roots[base])
+        name = f"({plain(base)})^(1/{order})"
+        letter = sympy.Symbol(name, positive=True if positive else None, nonnegative=True)
+        letters |= {power: letter ** (power.exp * order) for power in roots[base]}
+        facts.append(Relation(letter**order, base, "==", "definition"))
+    changed = sequent.substitute(letters)
+    return Sequent((*changed.given, *facts), changed.goal)

@@ -94,6 +94,8 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
 
 def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
     label = f"{relation}" + (f" [{relation.label}]" if relation.label else "")
+    if not polynomial and relation.kind == "<":
+        return Constraint(constant(-1), ">=", label)
     return Constraint(polynomial, KINDS[relation.kind], label)
 
 

@@ -16,12 +16,12 @@ from swingby.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Relation:
-    """``small <= large``, ``small < large`` or ``small == large``.
+    """``small <= large``, ``small < large``, ``small == large`` or ``small != large``.
 
     Parameters
     ----------
     small, large : sympy.Expr
-    kind : {"<=", "<", "=="}
+    kind : {"<=", "<", "==", "!="}
     label : str
         Where it comes from; not part of what it says.
     """
@@ -45,6 +45,8 @@ class Relation:
         """What holds where this inequality fails."""
         if self.kind == "==":
             raise ValueError("the negation of an equation is no inequality")
+        if self.kind == "!=":
+            return replace(self, kind="==", label=f"not {self.label}".strip())
         kind = "<" if self.kind == "<=" else "<="
         return Relation(self.large, self.small, kind, f"not {self.label}".strip())
 
@@ -113,11 +115,11 @@ def relation_from(relational: Any, label: str = "") -> Relation:
     '2 <= x'
     """
     operator = getattr(relational, "rel_op", None)
-    if operator in ("<=", "<", "=="):
+    if operator in ("<=", "<", "==", "!="):
         return Relation(relational.lhs, relational.rhs, operator, label)
     if operator in (">=", ">"):
         return Relation(relational.rhs, relational.lhs, operator.replace(">", "<"), label)
-    raise InvalidInput("relation", relational, "must be one of <=, <, >=, >, =")
+    raise InvalidInput("relation", relational, "must be one of <=, <, >=, >, =, !=")
 
 
 def plain(expression: Any) -> str:

@@ -9,15 +9,7 @@ from typing import Any
 
 import flint
 
-from swingby.verify.prover.scalar.sampling import WHOLE
-
-
-def may_be(value: Any, letter: Any) -> bool:
-    """Whether a letter's sign, and its being a count, allow a value."""
-    whole = letter.name not in WHOLE or value.q == 1
-    return whole and (
-        value > 0 or (not letter.is_positive and (value == 0 or not letter.is_nonnegative))
-    )
+from swingby.verify.prover.scalar.sampling import may_be
 
 
 def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:

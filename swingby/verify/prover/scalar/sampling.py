@@ -12,6 +12,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from swingby.verify.prover.scalar.definedness import may_have
 from swingby.verify.prover.scalar.edges import Condition, edge_of
 
 #: The order in which letters get values; others follow by name.
@@ -38,6 +39,16 @@ LEVELS = 6
 
 #: Letters that count steps or dimensions.
 WHOLE = frozenset({"t", "t_0", "T", "d"})
+
+
+def may_be(value: Any, letter: Any) -> bool:
+    """Whether a letter's sign, and its being a count, allow a value."""
+    whole = letter.name not in WHOLE or value.q == 1
+    return (
+        whole
+        and may_have(letter, value)
+        and (value > 0 or (not letter.is_positive and (value == 0 or not letter.is_nonnegative)))
+    )
 
 
 def in_order(names: frozenset[str]) -> list[str]:
@@ -80,7 +91,7 @@ def candidates(
         strict = found.relation.kind == "<"
         for value, side in _edges(found, name, letter, point):
             if found.relation.kind == "==":
-                return [value]
+                return [value] if may_be(value, letter) else []
             if side > 0 and (lower is None or value > lower or (value == lower and strict)):
                 lower, lower_strict = value, strict
             if side < 0 and (upper is None or value < upper or (value == upper and strict)):
@@ -117,7 +128,7 @@ def candidates(
         for value in dict.fromkeys(values)
         if (lower is None or value > lower or (value == lower and not lower_strict))
         and (upper is None or value < upper or (value == upper and not upper_strict))
-        and (name not in WHOLE or value.q == 1)
+        and may_be(value, letter)
     ]
 
 

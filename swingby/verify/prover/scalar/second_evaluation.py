@@ -84,6 +84,8 @@ def _plain(expression: Any, values: Mapping[str, Any]) -> Any:
         return values[expression.name]
     if expression.is_Rational:
         return mpmath.mpf(int(expression.p)) / int(expression.q)
+    if expression.is_NumberSymbol:
+        return mpmath.e if expression.func.__name__ == "Exp1" else mpmath.pi
     parts = [_plain(argument, values) for argument in expression.args]
     name = expression.func.__name__
     if name == "Add":

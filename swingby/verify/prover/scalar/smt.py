@@ -11,6 +11,7 @@ from typing import Any
 import flint
 import sympy
 
+from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.laurent import Polynomial, PolynomialProblem
 
 #: Milliseconds.
@@ -41,7 +42,7 @@ def opinion(
     except ImportError:
         return "absent", {}
     solver = z3.Solver()
-    solver.set("timeout", timeout)
+    solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
     variables = [z3.Real(f"x{place}") for place in range(len(problem.atoms))]
     for variable, atom in zip(variables, problem.atoms, strict=True):
         if atom.sign == "positive":

@@ -27,6 +27,9 @@ from swingby.verify.prover.scalar.laurent import (
 )
 from swingby.verify.prover.scalar.quotient import Quotient, product_of, sum_of
 
+#: Larger powers are not multiplied out.
+LARGEST_POWER = 64
+
 
 class Untranslatable(Exception):
     """An expression that has no polynomial form."""
@@ -109,6 +112,8 @@ class Translator:
         """
         if expression.is_Rational:
             return Quotient(constant(fraction(expression)))
+        if expression.is_NumberSymbol:
+            return Quotient(power_of(self.atom(expression, str(expression), "positive")))
         if expression.is_Symbol:
             return Quotient(power_of(self._letter(expression), self.root_order(expression)))
         if expression.is_Add:
@@ -199,7 +204,7 @@ class Translator:
         return product_of(Quotient(monomial), self.quotient(power))
 
     def _power(self, base: Any, exponent: Any) -> Quotient:
-        if exponent.is_Integer:
+        if exponent.is_Integer and abs(exponent) <= LARGEST_POWER:
             found = self.quotient(base)
             if exponent < 0:
                 found = self._reciprocal(found)

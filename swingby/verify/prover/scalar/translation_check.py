@@ -14,8 +14,8 @@ from swingby.verify.prover.scalar.laurent import Constraint, PolynomialProblem
 from swingby.verify.prover.scalar.relation import Sequent
 from swingby.verify.prover.scalar.sampling import draw, in_order
 
-#: Points that are tried, and points that have to be met by the hypotheses for the answer.
-DRAWS = 12
+#: Points that are tried in any case, and until one of them meets the hypotheses.
+DRAWS, MOST_DRAWS = 12, 200
 
 
 def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int = 0) -> int:
@@ -44,7 +44,9 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
     letters = {letter.name: letter for letter in sequent.symbols}
     given, goal = [condition(relation) for relation in sequent.given], condition(sequent.goal)
     compared = 0
-    for _ in range(DRAWS):
+    for count in range(MOST_DRAWS):
+        if count >= DRAWS and compared:
+            break
         point = draw(in_order(frozenset(letters)), letters, {}, given, goal, generator)
         if point is None:
             continue

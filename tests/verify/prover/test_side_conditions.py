@@ -1,0 +1,212 @@
+"""What a verdict owes besides the truth of a line: that it is defined, says something, and ends.
+
+Expected verdicts are by hand; each line is the shortest on which a prover without the check errs.
+"""
+
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from swingby.errors import InvalidInput
+from swingby.theory.claim import Claim, Given
+from swingby.theory.derivations.conclusions import FlowSolution
+from swingby.theory.derivations.letters import eq, ge, gt, le, lt
+from swingby.verify.prover.algebra.solution import judge_solution
+from swingby.verify.prover.evidence import TAUTOLOGY
+from swingby.verify.prover.scalar import dispatch
+from swingby.verify.prover.scalar.certificate import verify
+from swingby.verify.prover.scalar.clock import OutOfTime, budget, left
+from swingby.verify.prover.scalar.definedness import conditions, resolved
+from swingby.verify.prover.scalar.dispatch import judge_scalar
+from swingby.verify.prover.scalar.laurent import (
+    ONE,
+    Atom,
+    Constraint,
+    PolynomialProblem,
+    multiply,
+)
+from swingby.verify.prover.scalar.roots import by_roots
+from swingby.verify.prover.scalar.squares import sum_of_squares
+
+x, y, z = sympy.symbols("x y z", real=True)
+p, q = sympy.symbols("p q", positive=True)
+whole = sympy.Symbol("m", integer=True)
+ne = sympy.Ne
+
+
+def claim(conclusion, *hypotheses, **options):
+    given = tuple(Given(hypothesis, "case") for hypothesis in hypotheses)
+    return Claim("line", "step", "", conclusion, given, **options)
+
+
+def times(*factors):
+    return sympy.Mul(*factors, evaluate=False)
+
+
+def test_what_is_cancelled_is_judged_first():
+    """x y (1/y) = x has no left side at y = 0."""
+    line = eq(times(x, y, 1 / y), x)
+    judged = judge_scalar(claim(line))
+    assert (judged.verdict, judged.witness.values["y"]) == ("refuted", "0")
+    assert "not defined" in judged.method
+    for hypothesis in (gt(y, 0), lt(y, 0), ne(y, 0)):
+        judged = judge_scalar(claim(line, hypothesis))
+        assert judged.verdict == "proved", hypothesis
+        assert any("defined, as y != 0" in one for one in judged.evidence)
+
+
+def test_a_definition_is_cancelled_neither():
+    """z = y/y, in which y may be zero."""
+    judged = judge_scalar(claim(eq(z, 1), where=((z, times(y, 1 / y)),)))
+    assert judged.verdict == "refuted"
+
+
+def test_a_line_that_is_not_shown_to_be_defined_is_not_proved(monkeypatch):
+    """Without a verdict on 1 + x^2 != 0, the line is left open."""
+    line = claim(eq(times(1 + x**2, 1 / (1 + x**2), z), z))
+    assert judge_scalar(line).verdict == "proved"
+    monkeypatch.setattr(dispatch, "_unequal", lambda *_: dispatch.Judged("undecided", ""))
+    judged = judge_scalar(claim(eq(times(x - 3, 1 / (x - 3)), 1)))
+    assert judged.verdict == "undecided"
+    assert "needs to be defined" in judged.tried[1]
+
+
+def test_roots_and_logarithms_have_conditions():
+    found = [
+        str(one) for one in conditions(sympy.sqrt(x) + sympy.log(y) + z ** sympy.Rational(-1, 2))
+    ]
+    assert set(found) == {"0 <= x", "0 < y", "0 < z"}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [((x, y + 1), (y, x - 1)), ((x, x + 1),), ((x, sympy.Integer(1)), (x, sympy.Integer(2)))],
+)
+def test_circular_definitions_are_refused(where):
+    with pytest.raises(InvalidInput, match="must"):
+        judge_scalar(claim(ge(x**2, 0), where=where))
+
+
+def test_definitions_are_put_in_at_any_depth():
+    names = sympy.symbols("c0:20")
+    where = tuple(zip(names, (*names[1:], sympy.Integer(7)), strict=True))
+    assert set(resolved(where).values()) == {sympy.Integer(7)}
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [(sympy.Float("0.5"), "exact"), (sympy.oo, "finite"), (sympy.I, "real"), (sympy.nan, "real")],
+)
+def test_numbers_have_to_be_exact_and_real(number, message):
+    with pytest.raises(InvalidInput, match=message):
+        judge_scalar(claim(sympy.Le(p, number + 0 * p, evaluate=False)))
+
+
+def test_one_name_means_one_letter():
+    with pytest.raises(InvalidInput, match="one thing"):
+        judge_scalar(claim(ge(sympy.Symbol("p"), 0), ge(p, 1)))
+
+
+@pytest.mark.parametrize("part", [sympy.sin(x), sympy.ceiling(x), sympy.Function("f")(x)])
+def test_what_no_prover_knows_is_undecided(part):
+    judged = judge_scalar(claim(le(part, part + 1)))
+    assert judged.verdict == "undecided"
+    assert str(part) in judged.tried[0]
+
+
+def test_an_unknown_quantifier_is_refused():
+    with pytest.raises(InvalidInput, match="quantifier"):
+        judge_scalar(claim(ge(x, 0), quantifier="for some"))
+
+
+def test_tautologies_are_called_so():
+    assert judge_scalar(claim(eq(x, x))).method == TAUTOLOGY
+    assert judge_scalar(claim(eq(sympy.S.Zero, 0))).method == TAUTOLOGY
+    assert judge_scalar(claim(le(x, y), le(x, y))).method == TAUTOLOGY
+    assert judge_scalar(claim(eq(z, x + y), where=((z, x + y),))).method == TAUTOLOGY
+    assert judge_scalar(claim(eq((x + y) ** 2, x**2 + 2 * x * y + y**2))).method != TAUTOLOGY
+    assert judge_scalar(claim(lt(x, x))).verdict == "refuted"
+
+
+def test_a_proved_line_shows_a_model_or_says_that_none_is_known():
+    judged = judge_scalar(claim(ge(x + y, 2), ge(x, 1), ge(y, 1)))
+    assert judged.evidence[-1].startswith("its hypotheses hold at x = ")
+    judged = judge_scalar(claim(gt(x, sympy.Rational(7, 5)), eq(x**2, 2), gt(x, 0)))
+    assert judged.verdict == "proved"
+    assert judged.evidence[-1] == "no point that meets its hypotheses is known"
+    assert not any("at 0 points" in line for line in judged.evidence)
+
+
+def test_witnesses_respect_what_sympy_assumes_of_letters():
+    """A positive letter is positive also where an equation gives it; an integer is whole."""
+    assert judge_scalar(claim(lt(p, 1), eq(p + q, 1))).verdict == "proved"
+    assert judge_scalar(claim(ge(whole**2, whole)), seconds=10).verdict != "refuted"
+    assert judge_scalar(claim(ge(whole, 0))).verdict == "refuted"
+    below = sympy.Symbol("b", negative=True)
+    assert judge_scalar(claim(lt(below, 0))).verdict == "proved"
+
+
+def test_every_search_ends_with_its_budget():
+    start = time.monotonic()
+    judged = judge_scalar(claim(gt(sympy.exp(x), sympy.E * x)), seconds=0.4)
+    assert judged.verdict == "undecided"
+    assert any("ran out" in line for line in judged.tried)
+    assert time.monotonic() - start < 10
+    with budget(-1), pytest.raises(OutOfTime):
+        left()
+
+
+def test_a_solution_that_divides_by_a_rate_needs_the_rate():
+    """(w_0 + 1/a) exp(a t) - 1/a solves w' = a w + 1 for a > 0, and is nothing at a = 0."""
+    a, start, t = sympy.symbols("a w_0 t", real=True)
+    body = (start + 1 / a) * sympy.exp(a * t) - 1 / a
+
+    def judged(*cases):
+        return judge_solution(claim(FlowSolution(body, (a, sympy.Integer(1)), start, t, cases)))
+
+    assert judged(("a > 0", ())).verdict == "proved"
+    assert judged(("", ())).witness.values["a"] == "0"
+    assert judged(("a > 0", ()), ("a = 0", ((a, 0),))).verdict == "refuted"
+
+
+ATOMS = (Atom("x", "real", x), Atom("y", "real", y))
+
+
+def problem(goal, *constraints, kind=">="):
+    made = tuple(Constraint(found, sign) for found, sign in constraints)
+    return PolynomialProblem(ATOMS, made, Constraint(goal, kind))
+
+
+def test_squares_are_verified_exactly():
+    """(x - y/2)^2 + 3/4 y^2; with another weight, or without the square, it is no certificate."""
+    X, Y = ((0, 1),), ((1, 1),)
+    square = {((0, 2),): Fraction(1), ((0, 1), (1, 1)): Fraction(-1), ((1, 2),): Fraction(1)}
+    found = sum_of_squares(problem(square))
+    assert found is not None
+    assert verify(found)
+    (weight, piece), *rest = found.pieces
+    assert not verify(replace(found, pieces=((weight + 1, piece), *rest)))
+    other = replace(piece, square={X: Fraction(1), Y: Fraction(1)})
+    assert not verify(replace(found, pieces=((weight, other), *rest)))
+    assert not verify(replace(found, pieces=((weight, replace(piece, square=ONE)), *rest)))
+    assert sum_of_squares(problem(multiply(square, {X: Fraction(1)}))) is None
+    assert sum_of_squares(problem(square, kind=">")) is None
+
+
+def test_roots_decide_one_unknown_completely():
+    """x^2 <= 2 gives x < 3/2 and x <= 3/2 but not x < 7/5, and 2 - x^2 has its zero."""
+    below = {(): Fraction(2), ((0, 2),): Fraction(-1)}
+
+    def least(bound, kind=">"):
+        goal = {(): Fraction(bound), ((0, 1),): Fraction(-1)}
+        return by_roots(problem(goal, (below, ">="), kind=kind))[0]
+
+    assert least("3/2")
+    assert not least("7/5")
+    assert by_roots(problem(below, (below, ">=")))[0]
+    assert not by_roots(problem(below, (below, ">="), kind=">"))[0]
+    assert by_roots(problem(below, (below, "=="), kind="=="))[0]
+    assert by_roots(problem({((0, 3),): Fraction(1)}))[2] < 0
