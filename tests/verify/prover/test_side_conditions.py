@@ -81,6 +81,21 @@ def test_roots_and_logarithms_have_conditions():
     assert set(found) == {"0 <= x", "0 < y", "0 < z"}
 
 
+def test_a_power_that_has_a_value_at_zero_is_not_refuted_there():
+    """x^(1/3) is 0 at 0, also where the exponent is written as 1 * 3^-1; x^y may be."""
+    third = times(sympy.Integer(1), sympy.Pow(3, -1, evaluate=False))
+    judged = judge_scalar(claim(ge(sympy.Pow(x, third, evaluate=False), 0), ge(x, 0)), seconds=20)
+    assert judged.verdict != "refuted"
+    judged = judge_scalar(claim(ge(x**p, 0), ge(x, 0)), seconds=4)
+    assert judged.verdict == "undecided"
+
+
+def test_a_division_by_zero_itself_is_refused():
+    nothing = sympy.Pow(sympy.Integer(0), -1, evaluate=False)
+    with pytest.raises(InvalidInput, match="real"):
+        judge_scalar(claim(eq(x, 1), eq(times(x, nothing), 1)))
+
+
 @pytest.mark.parametrize(
     "where",
     [((x, y + 1), (y, x - 1)), ((x, x + 1),), ((x, sympy.Integer(1)), (x, sympy.Integer(2)))],

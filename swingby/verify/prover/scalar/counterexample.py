@@ -181,7 +181,8 @@ def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
         value = point.get(letter.name)
         if value is None or not may_be(value, letter):
             return None
-    return _witness(search, dict(point)) if search.refutes(point) else None
+    own = {letter.name: point[letter.name] for letter in search.sequent.symbols}
+    return _witness(search, own) if search.refutes(own) else None
 
 
 def _starts(search: Search, effort: tuple[int, int, int]) -> Iterator[tuple[dict[str, Any], int]]:

@@ -18,6 +18,9 @@ from swingby.verify.prover.scalar.relation import Relation
 
 ZERO = sympy.Integer(0)
 
+#: Label of a condition that is enough, and not always needed: x^y may have a value at x = 0.
+ENOUGH = "enough"
+
 #: What a claim may be built of; anything else is undecided.
 KNOWN = frozenset({"Add", "Mul", "Pow", "exp", "log", "Abs", "Max", "Min", "Exp1", "Pi"})
 
@@ -40,13 +43,15 @@ def conditions(expression: Any) -> Iterator[Relation]:
         yield Relation(ZERO, expression.args[0], "<")
     elif expression.is_Pow and expression.base is not sympy.E:
         base, exponent = expression.args
+        if exponent.is_number:
+            exponent = exponent.doit()
         if exponent.is_Integer:
             if exponent < 0:
                 yield Relation(base, ZERO, "!=")
         elif exponent.is_Rational:
             yield Relation(ZERO, base, "<=" if exponent > 0 else "<")
         else:
-            yield Relation(ZERO, base, "<")
+            yield Relation(ZERO, base, "<", ENOUGH)
 
 
 def side_conditions(relation: Relation, where: dict[Any, Any]) -> tuple[Relation, ...]:

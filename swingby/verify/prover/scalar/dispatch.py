@@ -29,6 +29,7 @@ from swingby.verify.prover.scalar.counterexample import (
     model,
 )
 from swingby.verify.prover.scalar.definedness import (
+    ENOUGH,
     as_fact,
     resolved,
     side_conditions,
@@ -168,9 +169,12 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     unknown = unknown_part((*given, *(question.goal for question in questions)))
     if unknown:
         raise Unknown(unknown)
+    for question in questions:
+        unknown_part(normal(Sequent(tuple(given), question.goal)).relations)
     # A hypothesis holds only where it is defined.
     facts = [needed for relation in written for needed in side_conditions(relation, where)]
     facts += signs_of_letters((*given, *(question.goal for question in questions)))
+    facts = [needed for needed in facts if needed.label != ENOUGH]
     known = tuple(map(as_fact, dict.fromkeys((*given, *facts))))
     search = Search(Sequent(known, FALSUM), claim.in_force, claim.indices)
     return search, questions
@@ -188,7 +192,7 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
     open_conditions: list[str] = []
     for needed in question.needed:
         found = _judge(search.to(needed), rng, seconds / 4, thorough=False)
-        if found.verdict is Finding.REFUTED:
+        if found.verdict is Finding.REFUTED and needed.label != ENOUGH:
             return replace(found, method=f"{found.method}: the line is not defined there")
         if found.verdict is Finding.PROVED:
             evidence += [f"defined, as {needed}", *found.evidence]
@@ -228,7 +232,12 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
     # A point counts only where everything is defined.
     search = search.knowing(
         *(as_fact(question.goal) for question in questions if question is not last),
-        *(as_fact(needed) for question in questions for needed in question.needed),
+        *(
+            as_fact(needed)
+            for question in questions
+            for needed in question.needed
+            if needed.label != ENOUGH
+        ),
     )
     target = FALSUM if last is None else last.goal.negation()
     found = _judge(search.to(target), rng, seconds)
