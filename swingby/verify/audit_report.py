@@ -9,17 +9,12 @@ from swingby.theory.claim import SEVERITIES
 from swingby.theory.verdict import Finding
 from swingby.verify.ledger import AUDITED, Ledger, Record
 from swingby.verify.prover.evidence import TAUTOLOGY
-from swingby.verify.standing import FALLS, OPEN, STANDS, TESTED
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 #: Colours of verdicts on a terminal; words carry the meaning without them.
 STYLES = {"proved": "green", "refuted": "red", "tested": "cyan", "undecided": "yellow"}
-
-
-#: Words for whether a line stands.
-_STATES = {STANDS: "stands", TESTED: "tested", OPEN: "open", FALLS: "falls"}
 
 
 def header(audited: str = AUDITED) -> str:
@@ -157,21 +152,24 @@ def standing_text(ledger: Ledger, *, width: int = 100, color: bool = False) -> s
     rows = _table("line", "as printed", "as corrected", "because of", "in the end rests on")
     both = [ledger.standing(corrected=corrected) for corrected in (False, True)]
     for line, corrected in zip(*both, strict=True):
-        states = (_STATES[one.state] for one in (line, corrected))
         because = dict.fromkeys([*line.because, *corrected.because])
         cells = (", ".join(names) for names in (because, corrected.assumes))
-        rows.add_row(line.id, *states, *cells)
+        rows.add_row(line.id, line.state, corrected.state, *cells)
     given = f"Taken for granted: {', '.join(ledger.promised) or 'nothing'}."
     counts = [
         f"{word}: {_counted([one.state for one in lines])}."
         for word, lines in zip(("As printed", "As corrected"), both, strict=True)
     ]
-    heads = [Text("What stands with all that it rests on", style="bold"), Text(header()), Text("")]
+    heads = [
+        Text("What stands with all that it rests on", style="bold"),
+        Text(header(ledger.audited)),
+        Text(""),
+    ]
     return printed([*heads, rows, *(Text(line) for line in ("", given, *counts))], width, color)
 
 
 def _counted(states: list[str]) -> str:
-    return ", ".join(f"{states.count(state)} {_STATES[state]}" for state in dict.fromkeys(states))
+    return ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
 
 
 def printed(parts: list[Any], width: int, color: bool) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import sympy
 
@@ -23,14 +23,32 @@ from swingby.theory.numbers import positive
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
 
-if TYPE_CHECKING:
-    from swingby.verify.record import Record
-
-STANDS, TESTED, OPEN, FALLS = "stands", "stands if what was tested holds", "open", "falls"
+STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
 _WORST = (STANDS, TESTED, OPEN, FALLS)
 
 #: What a reader calls some lines.
 SHORT = {"psd": "before D.37 (semidefinite)"}
+
+
+class Line(Protocol):
+    """What is asked of a record."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def edition(self) -> str: ...
+    @property
+    def statement(self) -> Claim: ...
+    @property
+    def verdict(self) -> Finding: ...
+    @property
+    def repair(self) -> Any: ...
+    @property
+    def rests_on_refuted(self) -> tuple[str, ...]: ...
+    @property
+    def downstream(self) -> tuple[tuple[str, str], ...]: ...
 
 
 @dataclass(frozen=True)
@@ -40,7 +58,8 @@ class Standing:
     Parameters
     ----------
     id : str
-    state : {"stands", "stands if what was tested holds", "open", "falls"}
+    state : {"stands", "tested", "open", "falls"}
+        *tested*: it stands if what was only tested holds.
     because : tuple of str
         The lines that decide it: refuted, undecided or only tested; empty where it stands.
     assumes : tuple of str
@@ -55,7 +74,7 @@ class Standing:
 
 
 def standings(
-    records: Sequence[Record], promised: Sequence[str] = (), *, corrected: bool = False
+    records: Sequence[Line], promised: Sequence[str] = (), *, corrected: bool = False
 ) -> tuple[Standing, ...]:
     """Of every record, in their order.
 
@@ -73,15 +92,15 @@ def standings(
     return tuple(_standing(one, known, frozenset(promised), corrected, found) for one in read)
 
 
-def _corrected(record: Record) -> Record:
+def _corrected(record: Line) -> Line:
     """The last of its repairs where it is refuted or uses what a repair takes back."""
     needs = record.verdict == Finding.REFUTED or record.rests_on_refuted
     return _corrected(record.repair) if needs and record.repair is not None else record
 
 
 def _standing(
-    record: Record,
-    known: Mapping[str, Record],
+    record: Line,
+    known: Mapping[str, Line],
     promised: frozenset[str],
     corrected: bool,
     found: dict[str, Standing],
