@@ -30,7 +30,7 @@ _WORST = (STANDS, TESTED, OPEN, FALLS)
 SHORT = {"psd": "before D.37 (semidefinite)"}
 
 
-class Line(Protocol):
+class _Line(Protocol):
     """What is asked of a record."""
 
     @property
@@ -74,7 +74,7 @@ class Standing:
 
 
 def standings(
-    records: Sequence[Line], promised: Sequence[str] = (), *, corrected: bool = False
+    records: Sequence[_Line], promised: Sequence[str] = (), *, corrected: bool = False
 ) -> tuple[Standing, ...]:
     """Of every record, in their order.
 
@@ -92,15 +92,15 @@ def standings(
     return tuple(_standing(one, known, frozenset(promised), corrected, found) for one in read)
 
 
-def _corrected(record: Line) -> Line:
+def _corrected(record: _Line) -> _Line:
     """The last of its repairs where it is refuted or uses what a repair takes back."""
     needs = record.verdict == Finding.REFUTED or record.rests_on_refuted
     return _corrected(record.repair) if needs and record.repair is not None else record
 
 
 def _standing(
-    record: Line,
-    known: Mapping[str, Line],
+    record: _Line,
+    known: Mapping[str, _Line],
     promised: frozenset[str],
     corrected: bool,
     found: dict[str, Standing],
