@@ -16,11 +16,12 @@ s, u, E, x = sympy.symbols("s u_0 E x", positive=True)  # E = exp(2 s t), x = s/
 mode = s * u * E / (s - u + u * E)
 equation = sympy.Eq(sympy.diff(mode, E) * 2 * s * E, 2 * s * mode - 2 * mode**2, evaluate=False)
 falls = sympy.Lt(x / (x - 1), sympy.log(x - 1), evaluate=False)  # (log(x - 1)/x)' < 0
+INSIDE = (Given(u < s, "u_0 is below s"), Given(E >= 1, "t is at least 0"))
 SMALL, ANY = (Given(x >= 5, "u_0 is at most s/5"),), (Given(x > 1, "u_0 is below s"),)
 
 
 def test_claims():
-    assert_claim(Claim("mode", "identity", "the curve solves the equation", equation))
+    assert_claim(Claim("mode", "identity", "the curve solves the equation", equation, INSIDE))
     assert_claim(Claim("order", "corollary", "a stronger mode comes first", falls, SMALL))
     assert_claim(Claim("order, any u_0", "corollary", "the same", falls, ANY), "refuted")
 

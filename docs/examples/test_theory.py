@@ -325,10 +325,10 @@ def slacks_of_theorem_R(a, beta, rho, omega, theta, E, N, M):
     T = [(Z[i] - math.log(b)) / (2 * a[i]) for i in range(d)]
     found = [("C0", math.log(theta / b))]
     for i in range(d):
-        rest, n = [k for k in range(d) if k != i], i + 1
-        X = {j: b * math.exp(2 * a[j] * T[i]) for j in range(n, d)}
+        rest = [k for k in range(d) if k != i]
+        X = {j: b * math.exp(2 * a[j] * T[i]) for j in range(i + 1, d)}
         H = sum((a[i] + a[k]) * E[i, k] ** 2 for k in rest)
-        kappa = n * (n / i) ** i * math.exp(i * spread + N[i]) if i else 1
+        kappa = 4 * math.exp(i * spread + N[i]) if i else 1
         nu = {j: (a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * math.sqrt(kappa) + a[j] for j in X}
         lost = sum((a[i] + a[k]) * theta * X[k] / (2 * a[k]) for k in X)
         for k in range(i):
