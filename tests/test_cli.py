@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -464,3 +465,37 @@ def test_a_prediction_loads_no_compiler_and_no_frames():
         "swingby.predict(task, [[2e-6, 1e-6], [1e-6, 2e-6]], eta=0.01).half_times"
     )
     assert not {"torch", "pandas", "numba", "matplotlib"} & set(loaded_after(statement))
+
+
+def test_u0_is_the_factor_of_w0(capsys):
+    """(U(0), the product by hand): the same half-times, and pivots that floats of W(0) lose."""
+    start = ["predict", "--signal", "4,1", "--eta", "0.01", "--json"]
+    assert run([*start, "--u0", "1e-3,0,1e-3;0,1e-3,1e-3"]) == 0
+    factor = json.loads(capsys.readouterr().out)
+    assert run([*start, "--w0", "2e-6,1e-6;1e-6,2e-6"]) == 0
+    product = json.loads(capsys.readouterr().out)
+    halves = [
+        [(e["entry"], e["event"], e["time"]) for e in found["events"] if e["event"] == "half"]
+        for found in (factor, product)
+    ]
+    assert halves[0] == halves[1] != []
+    # A pivot of 1e-24 beside 1e-6, which W(0) in floats does not have.
+    assert run([*start, "--dynamics", "gd", "--u0", "1e-3,0;1e-3,1e-12"]) == 0
+    close = json.loads(capsys.readouterr().out)
+    late = [e["time"] for e in close["events"] if (e["entry"], e["event"]) == ("w_22", "half")]
+    assert late == [pytest.approx(math.log(1e24) / (2 * math.log1p(0.01)), rel=0.01)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["predict", "--w0", "1,0;0,1"], "u0"),
+        (["simulate", "--omega", "1e-3"], "omega"),
+        (["certify", "--steps", "10"], "w0"),
+        (["check", "--w0", "1,0;0,1"], "u0"),
+    ],
+)
+def test_u0_beside_what_it_stands_for_is_refused(arguments, named, capsys):
+    given = ["--signal", "4,1", "--eta", "0.01", "--u0", "1,0;0,1"]
+    assert run([*arguments, *given]) == 2
+    assert f"swingby: {named} must" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from swingby.cli.given import Given, json_text, shared_options, whole
+from swingby.cli.matrix_file import read_matrix
 from swingby.errors import MISSING, InvalidInput
 
 
@@ -26,6 +27,10 @@ def certify(given: Given, steps: str | None, replay: str | None) -> int:
         return _replay(replay, as_json=given.as_json)
     if given.w0 is None:
         raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
+    if given.u0 is not None:
+        raise InvalidInput(
+            "u0", given.u0, "must be given as w0: what is certified starts from W(0)"
+        )
     if given.omega is not None:
         raise InvalidInput("omega", given.omega, "must not be given together with w0")
     from swingby.verify.certification.certificate_report import certificate_grids
@@ -34,7 +39,7 @@ def certify(given: Given, steps: str | None, replay: str | None) -> int:
     progress = _report if sys.stderr.isatty() else None
     certificate = make(
         given.task(),
-        given.matrix(exact=True),
+        read_matrix(given.w0, exact=True),
         eta=given.step_size(),
         dynamics=given.dynamics,
         steps=whole(steps, "steps"),

@@ -47,13 +47,14 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
     from swingby.verify.check import check as run_check
     from swingby.verify.report import report_grid
 
+    task = given.task()
     report = run_check(
-        given.task(),
+        task,
         omega=given.omega,
         eta=given.step_size(),
         beta=given.beta,
         edition=edition,
-        W0=given.matrix(),
+        W0=given.matrix(task),
         rho=rho,
         dynamics=given.dynamics,
     )
@@ -81,9 +82,10 @@ def predict(given: Given, width: str | None, edition: str) -> int:
     from swingby.verify.predict import predict as run_predict
     from swingby.verify.schedule_report import schedule_grid
 
+    task = given.task()
     schedule = run_predict(
-        given.task(),
-        given.matrix(),
+        task,
+        given.matrix(task),
         eta=given.step_size(),
         dynamics=given.dynamics,
         omega=given.omega,
@@ -168,7 +170,7 @@ def _paper(given: Given) -> int:
     """All settings of the paper, one after the other, then the tables over all of them."""
     from swingby.verify import paper_report, paper_settings
 
-    for name in ("mu", "sigma", "signal", "dim", "omega", "w0", "eta"):
+    for name in ("mu", "sigma", "signal", "dim", "omega", "w0", "u0", "eta"):
         if getattr(given, name):
             raise InvalidInput(name, getattr(given, name), "must not be given together with paper")
     to_terminal = not given.as_json and given.out is None

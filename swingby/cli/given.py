@@ -30,6 +30,7 @@ _OPTIONS = (
     click.option("--omega", metavar="X", help="Scale of W(0), any size: 1e-400."),
     click.option("--beta", metavar="X", default="1", help="|w_ij(0)| <= beta omega."),
     click.option("--w0", metavar="FILE", help="W(0): a .json, .csv, .npy file, or '2,1;1,2'."),
+    click.option("--u0", metavar="FILE", help="U(0), d by m, in place of W(0) = U(0) U(0)^T."),
     click.option("--dynamics", default="euler", metavar="NAME", help="euler (D.2), gd or flow."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     click.option("--out", metavar="PATH", help="Write to a file; the ending gives the format."),
@@ -76,6 +77,7 @@ class Given:
     omega: str | None
     beta: str
     w0: str | None
+    u0: str | None
     dynamics: str
     as_json: bool
     out: str | None
@@ -91,20 +93,27 @@ class Given:
             return SIMTask.from_signal(_split(self.signal))
         return task_of(self.mu, self.sigma, self.dim)
 
-    def matrix(self, *, exact: bool = False) -> Any:
-        """W(0) as given, or None."""
-        return None if self.w0 is None else read_matrix(self.w0, exact=exact)
+    def matrix(self, task: SIMTask) -> Any:
+        """W(0) as given, or from U(0), or None."""
+        if self.u0 is None:
+            return None if self.w0 is None else read_matrix(self.w0)
+        if self.w0 is not None:
+            raise InvalidInput("u0", self.u0, "must not be given together with w0")
+        from swingby.theory.initial import initial_state
+
+        return initial_state(None, read_matrix(self.u0, name="u0"), task.dim)
 
     def initial(self, task: SIMTask, seed: str, width: str | None) -> Any:
         """W(0) as given, or a Gaussian draw of scale omega."""
         from swingby.simulate.initialization import gaussian
 
-        if self.w0 is not None:
+        if self.w0 is not None or self.u0 is not None:
             if self.omega is not None:
-                raise InvalidInput("omega", self.omega, "must not be given together with w0")
-            return self.matrix()
+                other = "w0" if self.u0 is None else "u0"
+                raise InvalidInput("omega", self.omega, f"must not be given together with {other}")
+            return self.matrix(task)
         if self.omega is None:
-            raise InvalidInput("omega", MISSING, "must be given, or --w0")
+            raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
         return gaussian(task, self.omega, whole(width, "width"), rng=whole(seed, "seed", 0))
 
     def step_size(self) -> str:

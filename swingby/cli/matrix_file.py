@@ -9,7 +9,7 @@ from typing import Any
 from swingby.errors import InvalidInput
 
 
-def read_matrix(text: str, *, exact: bool = False) -> Any:
+def read_matrix(text: str, *, exact: bool = False, name: str = "w0") -> Any:
     """Read a matrix.
 
     Parameters
@@ -19,6 +19,8 @@ def read_matrix(text: str, *, exact: bool = False) -> Any:
         object ``{"matrix": ..., "omega": "1e-400"}`` is a matrix below the float range.
     exact : bool
         Keep entries that are text as the exact numbers they denote.
+    name : str
+        Of the option, used in errors.
 
     Returns
     -------
@@ -47,9 +49,9 @@ def read_matrix(text: str, *, exact: bool = False) -> Any:
         raise
     except (OSError, ValueError, EOFError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or "it is not such a file"
-        raise InvalidInput("w0", path, f"must be a readable matrix file ({reason})") from None
+        raise InvalidInput(name, path, f"must be a readable matrix file ({reason})") from None
     rows = [[part for part in row.split(",") if part.strip()] for row in text.split(";")]
-    name = "an entry of w0"
+    name = f"an entry of {name}"
     entries = [[numbers.exact(entry, name) for entry in row] for row in rows if row]
     if exact:
         return entries
