@@ -25,7 +25,7 @@ test-full: $(VENV)/all.stamp checks
 # What needs one core at a time, two at once; the tests would compile the same on every core.
 checks: $(VENV)/all.stamp
 	@$(MAKE) --no-print-directory --jobs=2 \
-	  $(VENV)/runs.compiled $(VENV)/batches.compiled lint types layers
+	  $(VENV)/laws.compiled $(VENV)/runs.compiled $(VENV)/batches.compiled lint types layers
 
 $(VENV)/%.compiled: tests/compiled.py $(shell find swingby -name '*.py') | $(VENV)/all.stamp
 	@$(BIN)/python tests/compiled.py $*

@@ -1,6 +1,6 @@
 """Code that numba compiles and keeps, compiled before the tests run: they would do it twice.
 
-``python tests/compiled.py`` takes two minutes in a new checkout and seconds afterwards. Nothing
+``python tests/compiled.py`` takes three minutes in a new checkout and seconds afterwards. Nothing
 here is checked; a test that finds nothing compiled compiles it.
 """
 
@@ -35,7 +35,14 @@ def compile_batches():
             swingby.simulate_batch(*call, omega="1e-320")
 
 
-PARTS = {"runs": compile_runs, "batches": compile_batches}
+def compile_laws():
+    """The stage law of many instances, by the modified flow and by the map; with its curves."""
+    for dynamics in ("gd", "euler"):
+        signal, W0 = np.tile([2.0, 1.0], (2, 1)), np.tile(start(2)[1], (2, 1, 1))
+        swingby.predict_batch(signal, W0, eta=0.1, dynamics=dynamics)
+
+
+PARTS = {"runs": compile_runs, "batches": compile_batches, "laws": compile_laws}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -1,39 +1,28 @@
-"""Compiled code that cannot go stale: a text by itself, kept under the hash of what it says.
+"""Steps compiled from a text that has every number written into it (see `theory.law.compiled`).
 
-What is compiled is text with every number written into it, in a file that is named by its hash, so
-numba's cache beside that file serves exactly this text. numba takes 0.4 s to import and a text
-0.3 to 5 s to compile; both are done where a call is predicted to pay for them.
+numba takes 0.4 s to import and a text 0.3 to 5 s to compile; both are done where a call is
+predicted to pay for them.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
-import importlib.machinery
-import importlib.util
-import os
 import sys
-import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from swingby.simulate import steps
 from swingby.simulate.state import Floats, Problem
+from swingby.theory.law.compiled import file_of, load
 
 #: Seconds of plain steps that pay for loading steps compiled before, where numba is imported and
 #: where it is not, and for compiling them.
 WORTH_LOADING, WORTH_IMPORTING, WORTH_COMPILING = 0.03, 0.4, 1.5
 #: The same for steps of any d, which are compiled once for all d.
 WORTH_ANY_SIZE = 0.05
-#: Seconds after which the terminal is told what takes so long.
-SILENT = 2.0
-
 #: What every text begins with. No fast mathematics: rounding is part of the text.
-HEADER = '''"""Written by swingby.simulate.compiled; do not edit."""
+HEADER = '''"""Written by swingby; do not edit."""
 import math
 import platform
 import numpy as np
@@ -78,72 +67,6 @@ _loaded: dict[tuple[Any, ...], Any] = {}
 _spent: dict[tuple[Any, ...], float] = {}
 
 
-@functools.cache
-def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="swingby"))
-
-
-def folder() -> Path:
-    """Where compiled texts are kept: NUMBA_CACHE_DIR, the user's cache, or for this process.
-
-    Every copy of the package may use the same, since a text is known by its content.
-    """
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swingby"
-    for place in (Path(named) if named else user, user):
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(place, os.W_OK):
-            return place
-    return _temporary()
-
-
-def file_of(text: str) -> Path:
-    """The file that a text is compiled in."""
-    whole = HEADER + text
-    digest = hashlib.sha256(whole.encode()).hexdigest()[:24]
-    # No module of the package: what looks for those goes by their suffix.
-    return folder() / f"swingby_{digest}.text"
-
-
-def load(text: str, what: str) -> Any:
-    """The module that a text defines; a function in it is compiled when it is first called."""
-    path = file_of(text)
-    if not path.exists():
-        whole = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        whole.write_text(HEADER + text, encoding="utf-8")
-        whole.replace(path)
-    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    found = importlib.util.spec_from_loader(path.stem, loader)
-    if found is None:
-        raise ImportError(f"no module in {path}")
-    with announced(what):
-        module = importlib.util.module_from_spec(found)
-        sys.modules[path.stem] = module
-        loader.exec_module(module)
-    return module
-
-
-@contextmanager
-def announced(what: str) -> Iterator[None]:
-    """Say on the terminal what takes longer than a moment."""
-
-    def tell() -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write(f"swingby: compiling {what}, once on this machine\n")
-            sys.stderr.flush()
-
-    timer = threading.Timer(SILENT, tell)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
     """The module of the steps of one trajectory."""
     text = steps.single_source(d, dynamics, scaled=scaled)
@@ -151,7 +74,7 @@ def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
     typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
     made = text.replace("def ", "@compiled\ndef ").replace("def steps", "def plain_steps")
     # Products below the float range are 0: as subnormal numbers they take ten times as long.
-    return f"""{made}
+    return f"""{HEADER}{made}
 @njit({typed}, cache=True, nogil=True, error_model="numpy")
 def steps(start, rates, squares, parts, block, count):
  past = control(-1)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.compiled import load
+from swingby.simulate.compiled import HEADER
 from swingby.simulate.initialization import quiet_steps, without_null_many
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan, whole_blocks
 from swingby.simulate.observe import PIVOT_ROUNDING, negative_pivots
@@ -38,6 +38,7 @@ from swingby.simulate.state import (
 )
 from swingby.simulate.steps import LANES, change
 from swingby.theory.growth import DYNAMICS, log_factors
+from swingby.theory.law.compiled import load
 
 #: Steps between two looks where nothing is lacking.
 LONG_BLOCK = 256
@@ -267,7 +268,7 @@ def tile_text(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     whole = "types.int64"
     counts = f"{whole}[::1], {whole}[::1], {whole}, {whole}"
     typed = f"({arrays}, {arrays}, {counts}, types.float64, types.float64)"
-    return f"""{steps_source(d, dynamics, scaled=scaled, watched=watched)}
+    return f"""{HEADER}{steps_source(d, dynamics, scaled=scaled, watched=watched)}
 {look_source(d, dynamics, watched=watched)}
 @njit((types.float64[::1], {whole}), cache=True, nogil=True, error_model="numpy")
 def one(tile, count):

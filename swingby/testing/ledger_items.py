@@ -19,7 +19,7 @@ from swingby.testing.claim_message import claim_message
 from swingby.testing.known_verdicts import finding, ledger_verdicts
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations import ledger
-from swingby.theory.derivations.lookup import find
+from swingby.theory.derivations.ledger import find
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.runs import Runs

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from swingby.errors import InvalidInput
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations import ledger as text
-from swingby.theory.derivations.lookup import find
+from swingby.theory.derivations.ledger import find
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.downstream import downstream

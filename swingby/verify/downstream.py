@@ -49,28 +49,39 @@ def downstream(refuted: Claim, judges: Judges) -> tuple[tuple[str, str], ...]:
     names = list(judges.claims)
     here = names.index(refuted.id) if refuted.id in judges.claims else -1
     found: list[tuple[str, str]] = []
-    # Lines whose right side is another one now, in a display that goes on in later lines.
-    changed = [refuted]
+    # Right sides that are others now, in displays that go on in later lines.
+    moved = [] if (end := _moved_end(refuted)) is None else [(refuted, *end)]
     for name in names[here + 1 :]:
         uses = refuted.id in _sources(judges.claims, name)
-        sentence = _after(judges.claims[name], refuted, judges) if uses else ""
+        # Of a proof file, a line that is not looked at is not read either.
+        if not uses and not moved:
+            continue
         claim = judges.claims[name]
+        sentence = _after(claim, refuted, judges) if uses else ""
         if not sentence:
-            sentence = next(filter(None, (_goes_on(claim, one, judges) for one in changed)), "")
+            goes_on = (_goes_on(claim, *one, judges) for one in moved)
+            sentence = next(filter(None, goes_on), "")
         if sentence:
             found.append((name, sentence))
-            changed += [claim] if claim.repair is not None else []
+            if (end := _moved_end(claim)) is not None:
+                moved.append((claim, *end))
     return tuple(found)
 
 
-def _goes_on(claim: Claim, earlier: Claim, judges: Judges) -> str:
+def _moved_end(claim: Claim) -> tuple[Any, Any] | None:
+    """The right side of its last relation as printed and as repaired, where they differ."""
+    if claim.repair is None:
+        return None
+    last = [relation for one in (claim, claim.repair) for relation in one.conditions[-1:]]
+    if len(last) < 2 or not all(isinstance(one, sympy.Rel) for one in last):
+        return None
+    old, new = (one.rhs for one in last)
+    return (old, new) if old != new and old.args else None
+
+
+def _goes_on(claim: Claim, earlier: Claim, old: Any, new: Any, judges: Judges) -> str:
     """What becomes of a line that starts where a changed one ends, once that ends elsewhere."""
-    repair = earlier.repair
-    ends = [one.conditions[-1:] for one in (earlier, repair) if one is not None]
-    if not (all(ends) and all(isinstance(one[0], sympy.Rel) for one in ends)):
-        return ""
-    old, new = (one[0].rhs for one in ends)
-    if old == new or not old.args or not is_scalar(claim) or claim.edition != "printed":
+    if not is_scalar(claim) or claim.edition != "printed":
         return ""
     starts = [one.lhs for one in claim.conditions if isinstance(one, sympy.Rel)]
     if old not in starts:

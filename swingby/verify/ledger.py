@@ -66,7 +66,7 @@ class Ledger(Sequence[Record]):
             return Ledger(self._records[place], self.promised)
         if isinstance(place, int):
             return self._records[place]
-        from swingby.theory.derivations.lookup import find
+        from swingby.theory.derivations.ledger import find
 
         names = [record.id for record in self._records]
         return self._records[names.index(find(place, names))]

@@ -17,8 +17,8 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.claim import AlongTrajectory, Claim, Given
+from swingby.theory.derivations.ledger import find
 from swingby.theory.derivations.letters import ge
-from swingby.theory.derivations.lookup import find
 from swingby.theory.numbers import positive
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from swingby.simulate import compiled, lanes, steps
+from swingby.simulate import lanes, steps
+from swingby.theory.law import compiled
 
 PACKAGE = Path(steps.__file__).parents[1]
 

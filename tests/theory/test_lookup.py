@@ -3,7 +3,7 @@
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.theory.derivations.lookup import find
+from swingby.theory.derivations.ledger import find
 
 IDS = (
     "D.4",

@@ -8,13 +8,19 @@ one; every lane is computed alike, so a result does not depend on its neighbours
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import inspect
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from swingby.theory import growth
 from swingby.theory.growth import DYNAMICS
+from swingby.theory.law import compiled as kept
 from swingby.theory.law import tape, walk
 from swingby.theory.law.coordinates import DENSE, EXTRA, FIFTH, STAGES, THIRD
 from swingby.theory.law.modified import Flow
@@ -226,7 +232,7 @@ def _from_text(module: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 _walk = _from_text(walk, ("advance",))
 _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin_lane"]
-follow_all = _walk["follow_all"]
+_follow_all = _walk["follow_all"]
 
 
 @compiled
@@ -326,6 +332,43 @@ def _run(
                 noted += 1
 
 
+#: Compiled code is kept where its text says all that it depends on: the digest stands for the law.
+_KEPT = '''"""Written by swingby; do not edit. Of the law {digest}."""
+from numba import njit
+from swingby.theory.law.lanes import _follow_all, _run
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run({run}):
+ return _run({run})
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow_all(walk):
+ _follow_all(walk)
+'''
+
+
+@functools.cache
+def _kept() -> Any:
+    """The functions that Python calls; a first call compiles them or finds them compiled."""
+    texts = [*sorted(Path(__file__).parent.glob("*.py")), Path(growth.__file__)]
+    digest = hashlib.sha256(b"\0".join(text.read_bytes() for text in texts)).hexdigest()
+    text = _KEPT.format(digest=digest, run=", ".join(inspect.signature(_run.py_func).parameters))
+    return kept.load(text, "the stage law in lanes")
+
+
+def _call(name: str, *given: Any) -> Any:
+    function = getattr(_kept(), name)
+    if function.signatures:
+        return function(*given)
+    with kept.announced("the stage law in lanes"):
+        return function(*given)
+
+
+def follow_all(given: Walk) -> None:
+    """See :func:`swingby.theory.law.walk.follow_all`."""
+    _call("follow_all", given)
+
+
 def _aligned(*shape: int) -> Any:
     """Zeros that begin at a line of the cache, so that no vector lies across two."""
     size = int(np.prod(shape))
@@ -347,5 +390,5 @@ def walk_all(given: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     registers = _aligned(count * d * d * LANES)
     slopes, new = _aligned(_SLOPES + 1, d, d + 2, LANES), _aligned(d, d + 2, LANES)
     steps, forms = np.empty((room, 3 + d)), np.empty((room, 8, d * (d + 2)))
-    noted = _run(given, now, keeps_psd, code, factors, registers, slopes, new, steps, forms)
+    noted = _call("run", given, now, keeps_psd, code, factors, registers, slopes, new, steps, forms)
     return None if noted < 0 else (steps[:noted], forms[:noted])

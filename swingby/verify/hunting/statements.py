@@ -8,7 +8,7 @@ from swingby.errors import InvalidInput
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.claim_text import to_text
 from swingby.theory.derivations import ledger
-from swingby.theory.derivations.lookup import find
+from swingby.theory.derivations.ledger import find
 from swingby.verify.prover.judge import is_scalar
 
 EDITIONS = ("printed", "corrected", "repaired")

@@ -10,6 +10,7 @@ checked by expansion, twice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,7 +20,6 @@ import flint
 from swingby.verify.prover.scalar.chains import chain_columns
 from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.columns import EFFORTS, Column, column, columns_of, useful
-from swingby.verify.prover.scalar.identity import holds_in_flint
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Constraint,
@@ -264,3 +264,62 @@ def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
     return PolynomialProblem(
         problem.atoms, problem.constraints + added, Constraint({}, ">", "contradiction")
     )
+
+
+def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, Column]]) -> bool:
+    """Whether a goal is the sum of some pieces, multiplied out by python-flint.
+
+    Only the factors and the monomial of a piece are used, not the polynomial it carries.
+    """
+    names = tuple(f"x{place}" for place in range(len(problem.atoms))) or ("x0",)
+    ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.lex)
+
+    def lower(polynomial: Polynomial, total: dict[int, int]) -> None:
+        for term in polynomial:
+            for atom, exponent in term:
+                total[atom] = min(total.get(atom, 0), exponent)
+
+    def convert(polynomial: Polynomial, floor: dict[int, int]) -> Any:
+        terms = {}
+        for term, value in polynomial.items():
+            exponents = [-floor.get(place, 0) for place in range(len(names))]
+            for atom, exponent in term:
+                exponents[atom] += exponent
+            terms[tuple(exponents)] = flint.fmpq(value.numerator, value.denominator)
+        return ring.from_dict(terms)
+
+    # Every factor is cleared by its own power; the rest is made up for by a monomial.
+    floors: list[dict[int, int]] = []
+    for _, piece in pieces:
+        floor: dict[int, int] = {}
+        for place in piece.factors:
+            own: dict[int, int] = {}
+            lower(problem.constraints[place].polynomial, own)
+            for atom, exponent in own.items():
+                floor[atom] = floor.get(atom, 0) + exponent
+        own = {}
+        lower(piece.square, own)
+        for atom, exponent in own.items():
+            floor[atom] = floor.get(atom, 0) + 2 * exponent
+        for atom, exponent in piece.monomial:
+            floor[atom] = floor.get(atom, 0) + exponent
+        floors.append(floor)
+    lowest: dict[int, int] = {}
+    lower(problem.goal.polynomial, lowest)
+    for floor in floors:
+        for atom, exponent in floor.items():
+            lowest[atom] = min(lowest.get(atom, 0), exponent)
+    total = ring.from_dict({})
+    for (coefficient, piece), floor in zip(pieces, floors, strict=True):
+        # The factors, each without negative powers, times what is left above the common floor.
+        rest = tuple((atom, floor.get(atom, 0) - lowest.get(atom, 0)) for atom in range(len(names)))
+        value = convert({rest: coefficient}, {})
+        for place in piece.factors:
+            polynomial = problem.constraints[place].polynomial
+            own = {}
+            lower(polynomial, own)
+            value *= convert(polynomial, own)
+        own = {}
+        lower(piece.square, own)
+        total += value * convert(piece.square, own) ** 2
+    return bool(total == convert(problem.goal.polynomial, lowest))

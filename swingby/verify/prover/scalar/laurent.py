@@ -163,3 +163,35 @@ def _power(name: str, exponent: int) -> str:
     if power == 1:
         return base
     return f"{base}^{power}" if power.denominator == 1 else f"{base}^({power})"
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """A polynomial over a product of polynomials that are no monomials."""
+
+    numerator: Polynomial
+    denominators: tuple[Polynomial, ...] = ()
+
+
+def sum_of(first: Quotient, second: Quotient) -> Quotient:
+    """The sum of two quotients over their common denominator."""
+    missing_first = list(second.denominators)
+    missing_second = []
+    for denominator in first.denominators:
+        if denominator in missing_first:
+            missing_first.remove(denominator)
+        else:
+            missing_second.append(denominator)
+    left, right = first.numerator, second.numerator
+    for denominator in missing_first:
+        left = multiply(left, denominator)
+    for denominator in missing_second:
+        right = multiply(right, denominator)
+    return Quotient(add(left, right), first.denominators + tuple(missing_first))
+
+
+def product_of(first: Quotient, second: Quotient) -> Quotient:
+    """The product of two quotients."""
+    return Quotient(
+        multiply(first.numerator, second.numerator), first.denominators + second.denominators
+    )

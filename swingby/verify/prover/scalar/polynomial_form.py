@@ -18,13 +18,13 @@ from swingby.verify.prover.scalar.laurent import (
     Constraint,
     Polynomial,
     PolynomialProblem,
+    Quotient,
     add,
     constant,
     inverse,
     power_of,
     surely_positive,
 )
-from swingby.verify.prover.scalar.quotient import Quotient
 from swingby.verify.prover.scalar.relation import Relation, Sequent, plain
 from swingby.verify.prover.scalar.translation import Translator, Untranslatable
 

@@ -17,15 +17,17 @@ import sympy
 from swingby.verify.prover.scalar.laurent import (
     Atom,
     Polynomial,
+    Quotient,
     add,
     constant,
     inverse,
     is_positive,
     multiply,
     power_of,
+    product_of,
     shift,
+    sum_of,
 )
-from swingby.verify.prover.scalar.quotient import Quotient, product_of, sum_of
 
 #: Larger powers are not multiplied out.
 LARGEST_POWER = 64

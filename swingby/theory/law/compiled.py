@@ -1,0 +1,87 @@
+"""Compiled code that cannot go stale: a text by itself, kept under the hash of what it says.
+
+numba's cache beside a file that is named by the hash of its content serves exactly this text.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+#: Seconds after which the terminal is told what takes so long.
+SILENT = 2.0
+
+
+@functools.cache
+def _temporary() -> Path:
+    return Path(tempfile.mkdtemp(prefix="swingby"))
+
+
+def folder() -> Path:
+    """Where compiled texts are kept: NUMBA_CACHE_DIR, the user's cache, or for this process.
+
+    Every copy of the package may use the same, since a text is known by its content.
+    """
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swingby"
+    for place in (Path(named) if named else user, user):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(place, os.W_OK):
+            return place
+    return _temporary()
+
+
+def file_of(text: str) -> Path:
+    """The file that a text is compiled in."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:24]
+    # No module of the package: what looks for those goes by their suffix.
+    return folder() / f"swingby_{digest}.text"
+
+
+def load(text: str, what: str) -> Any:
+    """The module that a text defines; a function in it is compiled when it is first called."""
+    path = file_of(text)
+    if not path.exists():
+        whole = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        whole.write_text(text, encoding="utf-8")
+        whole.replace(path)
+    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
+    found = importlib.util.spec_from_loader(path.stem, loader)
+    if found is None:
+        raise ImportError(f"no module in {path}")
+    with announced(what):
+        module = importlib.util.module_from_spec(found)
+        sys.modules[path.stem] = module
+        loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say on the terminal what takes longer than a moment."""
+
+    def tell() -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"swingby: compiling {what}, once on this machine\n")
+            sys.stderr.flush()
+
+    timer = threading.Timer(SILENT, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
