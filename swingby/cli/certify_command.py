@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -54,10 +53,10 @@ def _report(line: str) -> None:
 
 
 def _replay(path: str, *, as_json: bool) -> int:
-    from swingby.verify.certification.replay import replay
+    from swingby.verify.certification.replay import read, replay
 
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = read(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or "it is not JSON"
         raise InvalidInput("replay", path, f"must be a readable certificate ({reason})") from None

@@ -14,7 +14,7 @@ import re
 import sys
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import floor, gcd, isqrt, lcm
 from operator import add, mul
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 PERCENT = {"1/10": 10, "1/2": 50, "4/5": 80, "99/100": 99}  # the levels
 PATHS = r"psd|converges|(runs_away|passages/(1/10|1/2|4/5|99/100))/[1-8]|(peaks|end)/[1-8],[1-8]"
 INPUTS = ("signal", "eta", "W0", "steps", "dynamics", "undecided", "made_by")
+KEYS = {*INPUTS, *["format", "passages", "peaks", "psd", "runs_away", "converges", "end", "digest"]}
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
 
@@ -29,6 +30,11 @@ def require(condition: object, path: str, requirement: str) -> None:
     """Reject the certificate, by a ValueError, unless a condition holds."""
     if not condition:
         raise ValueError(f"{path}: {requirement}")
+
+
+read = json.JSONDecoder(  # a key that is there twice makes an object 0, and int refuses NaN
+    object_pairs_hook=lambda x: dict(x) if len(x) == len(dict(x)) else 0, parse_constant=int
+).decode
 
 
 def rational(value: Any, path: str, digits: int) -> Fraction:
@@ -165,13 +171,14 @@ class Run:
             yield M, R, active
 
 
-def derive(run: Run, one: int) -> dict[str, Any]:
-    """Derive the entries of the certificate from enclosures in units of 1 / one."""
-    ends, seen = dict[Any, Any](), dict[str, Any]()
+def derive(run: Run, one: int) -> tuple[dict[str, Any], set[str]]:
+    """Derive the entries from enclosures in units of 1 / one, and the paths that stay open."""
+    ends, seen, open_ = dict[Any, Any](), dict[str, Any](), set[str]()
 
     def sure(yes: object, path: str) -> bool:
         if not yes and path not in run.listed:
             raise ArithmeticError(path)
+        open_.update(() if yes else {path})
         return bool(yes)
 
     def enclose(path: str, pair: Any) -> list[str] | None:
@@ -230,59 +237,56 @@ def derive(run: Run, one: int) -> dict[str, Any]:
         low, high = (isqrt(floor(x)) for x in squares)
         distance = enclose("converges", (low, high + (high**2 < squares[1])))
         found["converges"] = {"step": t, "distance": distance} | run.lemma
-    return found
+    return found, open_
 
 
-def compare(path: str, given: Any, found: Any, listed: set[str]) -> list[str]:
+def compare(path: str, given: Any, found: Any, open_: set[str]) -> list[str]:
     """List the entries in which a certificate differs from what was found."""
-    found, parts = None if path in listed else found, []
+    found, parts = None if path in open_ else found, []
     alike = type(given) is type(found) in (dict, list) and len(given) == len(found) > 0
     if alike and type(found) is dict and given.keys() == found.keys():
         parts = [(f"{path}/{key}", given[key], found[key]) for key in found]
     elif alike and type(found) is list and type(found[0]) is not str:
-        names = [",".join(str(x[y]) for y in "ijk" if y in x) or k for k, x in enumerate(found, 1)]
+        names = [",".join(str(x[y]) for y in "ijk" if x and y in x) for x in found]
         sign = "," if path.startswith("end/") else "/"
-        parts = [(f"{path}{sign}{names[k]}", given[k], x) for k, x in enumerate(found)]
+        parts = [(f"{path}{sign}{names[k] or k + 1}", given[k], x) for k, x in enumerate(found)]
     elif canonical(given) != canonical(found):
         says, finds = canonical(given), canonical(found)
         return [f"{path or 'keys'}: the certificate says {says:.100}, found {finds:.100}"]
-    return [reason for x, a, b in parts for reason in compare(x.strip("/"), a, b, listed)]
+    return [reason for x, a, b in parts for reason in compare(x.strip("/"), a, b, open_)]
 
 
 def replay(certificate: dict[str, Any]) -> list[str]:
-    """Replay a certificate, from its inputs alone.
-
-    Returns
-    -------
-    list of str
-        Why it is rejected; empty if accepted. Entries listed as undecided are not judged.
-    """
+    """Say why a certificate is rejected, from its inputs alone; nothing if it is accepted."""
     try:
-        require(type(certificate) is dict and canonical(certificate), "certificate", "no object")
+        require(type(certificate) is dict and certificate.keys() == KEYS, "keys", "not those known")
+        text = canonical({key: certificate[key] for key in KEYS - {"digest"}})
+        inputs = {key: certificate[key] for key in INPUTS} | {"format": "swingby certificate 1"}
+        inputs["digest"] = hashlib.sha256(text.encode()).hexdigest()
+        if wrong := compare("", {key: certificate[key] for key in inputs}, inputs, set()):
+            return wrong  # before any work
         run = Run(certificate)
     except (ValueError, TypeError, RecursionError) as error:
         return [str(error)]
-    inputs = {key: certificate[key] for key in INPUTS} | {"format": "swingby certificate 1"}
-    text = canonical({key: certificate[key] for key in certificate if key != "digest"})
-    inputs["digest"] = hashlib.sha256(text.encode()).hexdigest()
-    smallest = min((abs(x) for row in run.W0 for x in row if x), default=1)
-    bits = 256 + 2 * int(1 / smallest).bit_length()
+    answer, bits = [""], 256 + 2 * max(int(1 / (abs(x) or 1)).bit_length() for x in chain(*run.W0))
     for p in [bits << k for k in range(9) if k == 0 or bits << k <= 1 << 16]:
         try:
-            return compare("", certificate, inputs | derive(run, 1 << p), run.listed)
+            found, open_ = derive(run, 1 << p)
+            known = [f"{x}: listed as undecided, but decided" for x in sorted(run.listed - open_)]
+            answer = compare("", certificate, inputs | found, open_)
+            answer += known if p <= max(bits, 8192) else []
+            if answer or not open_ or 2 * p > 8192:  # certificates are made with 8192 bits
+                break
         except ArithmeticError as path:
-            reason = f"{path}: not decided at {p} bits"
-    return [reason]
+            answer = [f"{path}: not decided at {p} bits"]
+    return answer
 
 
 def main(arguments: list[str]) -> int:
     """Replay the certificate in a file."""
     try:
         with open(arguments[0], "rb") as file:
-            text = file.read(1 << 24)
-        certificate = json.loads(
-            text, object_pairs_hook=lambda x: dict(x) if len(x) == len(dict(x)) else 0
-        )  # a key that is there twice makes an object 0
+            certificate = read(file.read(1 << 24).decode())
     except (IndexError, OSError, ValueError, RecursionError) as error:
         sys.stderr.write(f"unreadable: {error}\n")
         return 2

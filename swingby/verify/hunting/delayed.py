@@ -139,7 +139,7 @@ def build(delay: Delay, epsilon: Fraction) -> TrajectoryInstance | None:
             steps=math.ceil(1.1 * delay.learned[1]),
             bits=delay.bits,
             dynamics=("gd",),
-            shape=f"omega (1 1^T + v v^T), {shown}",
+            shape=f"1e-{delay.decades} (1 1^T + v v^T), {shown}",
         )
     except ArithmeticError:
         return None

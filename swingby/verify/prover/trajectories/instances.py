@@ -33,7 +33,8 @@ class TrajectoryInstance:
         Descending.
     omega, eta : Fraction
     matrix : tuple of tuple of Fraction
-        W(0) is ``omega * matrix``; symmetric and positive semidefinite, every entry at least 1.
+        W(0) is ``omega * matrix``; symmetric and positive semidefinite, the smallest size of an
+        entry is 1: D.1 asks omega <= w_ij(0) of every one.
     constants : Constants
     steps : int
         How far it is followed in balls.
@@ -69,10 +70,8 @@ class TrajectoryInstance:
     @property
     def problem(self) -> Problem:
         """The numbers of the feasibility question."""
-        sizes = [abs(entry) for row in self.matrix for entry in row]
-        return Problem(
-            self.signal, self.omega * min(sizes), self.eta, max(sizes) / min(sizes), has_zero=False
-        )
+        largest = max(abs(entry) for row in self.matrix for entry in row)
+        return Problem(self.signal, self.omega, self.eta, largest, has_zero=False)
 
     @property
     def pivot_share(self) -> Fraction:
@@ -120,17 +119,19 @@ class TrajectoryInstance:
         }
         if self.shape:
             shown["W(0)"] = self.shape
-        else:
-            for i, row in enumerate(self.matrix, 1):
-                for j, entry in enumerate(row[:i], 1):
-                    shown[f"w_{i}{j}(0)/omega"] = str(entry)
+        matrix, unit = (self.W0, "") if self.shape else (self.matrix, "/omega")
+        for i, row in enumerate(matrix, 1):
+            for j, entry in enumerate(row[:i], 1):
+                shown[f"w_{i}{j}(0){unit}"] = _scale(entry)
         for name in ("alpha", "gamma", "beta", "K", "kappa", "C"):
             shown[name] = str(getattr(self.constants, name))
         return shown | {"log10 P": str(self.constants.log10_P)}
 
     def __str__(self) -> str:
         signal = ", ".join(map(str, self.signal))
-        return f"{self.name}: a = ({signal}), omega = {_scale(self.omega)}, eta = {self.eta}"
+        omega = numbers.scientific(self.omega)
+        sign = "=" if numbers.exact(omega, "omega") == self.omega else "about"
+        return f"{self.name}: a = ({signal}), omega {sign} {omega}, eta = {self.eta}"
 
 
 def eliminate(matrix: Matrix) -> Iterator[tuple[Fraction, ...]]:
@@ -177,8 +178,9 @@ def instance(
     name : str
     signal : sequence of numbers
     matrix : sequence of sequences of numbers
-        W(0)/omega.
+        Without a zero.
     omega, eta : number or text
+        W(0) is omega times the matrix; the omega of the instance is the smallest of its entries.
     **others
         steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
 
@@ -187,12 +189,15 @@ def instance(
     ArithmeticError
         If omega or eta is too large for D.1 to D.5.
     """
+    entries = [[Fraction(entry) for entry in row] for row in matrix]
+    # omega is the smallest entry of W(0), whatever unit the matrix is given in.
+    unit = min(abs(entry) for row in entries for entry in row)
     draft = TrajectoryInstance(
         name,
         tuple(Fraction(a) for a in signal),
-        numbers.exact(omega, "omega"),
+        numbers.exact(omega, "omega") * unit,
         numbers.exact(eta, "eta"),
-        tuple(tuple(Fraction(entry) for entry in row) for row in matrix),
+        tuple(tuple(entry / unit for entry in row) for row in entries),
         Constants(*(Fraction(1),) * 7),
         **others,
     )
@@ -250,9 +255,19 @@ def candidates() -> Iterator[TrajectoryInstance]:
         steps=256_000,
         bits=1024,
         dynamics=("gd",),
-        shape="omega (1 1^T + v v^T), v = (0, eps, 1), eps = -327436527254687025626/10^121",
+        shape="1e-112 (1 1^T + v v^T), v = (0, eps, 1), eps = -327436527254687025626/10^121",
     )
 
 
 def _scale(number: Fraction) -> str:
-    return numbers.scientific(number) if number < Fraction(1, 10**6) else str(number)
+    """Every digit: a witness is judged by what is printed."""
+    if number >= Fraction(1, 10**6):
+        return str(number)
+    digits = len(str(number.denominator)) - 1
+    if number.denominator != 10**digits and (number * 10 ** (2 * digits)).denominator == 1:
+        digits *= 2
+    whole = number * 10**digits
+    if whole.denominator != 1:
+        return str(number)
+    text = str(whole.numerator).rstrip("0")
+    return f"{text}e-{digits - len(str(whole.numerator)) + len(text)}"
