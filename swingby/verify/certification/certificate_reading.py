@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 import flint
 
@@ -22,6 +21,7 @@ from swingby.verify.certification.certificate_format import FORMAT, rational_tex
 from swingby.verify.certification.enclosure import Enclosure, is_enclosure
 from swingby.verify.certification.events import LEVELS
 from swingby.verify.certification.given import MOST_CONCEPTS
+from swingby.verify.certification.replay import read
 
 _RATIONAL = re.compile(r"(-?[1-9][0-9]*|0)(?:/([1-9][0-9]*))?", re.ASCII)
 _KEYS = {
@@ -31,24 +31,9 @@ _KEYS = {
 
 
 def parse(text: str) -> Any:
-    """The values of a JSON text, with nothing in it that JSON does not know.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not JSON, or an object names a key twice.
-    """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({key for key, _ in pairs}) < len(pairs):
-            raise ValueError("a key twice")
-        return dict(pairs)
-
-    def refused(word: str) -> NoReturn:
-        raise ValueError(word)
-
+    """The values of a JSON text, with nothing in it that JSON does not know."""
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=refused)
+        return read(text)
     except (ValueError, RecursionError):
         raise InvalidInput("certificate", "this text", "must be valid JSON") from None
 
