@@ -24,7 +24,7 @@ def test_an_open_peak_is_doubted_or_noted():
         look(watch, 0, rows("0.25", "0.03125", "0.0625"))
         tie = rows("0.25", "0.03125 +/- 1e-9", "0.0625")
         if strict:
-            with pytest.raises(Doubt, match="^peaks/1,2$"):
+            with pytest.raises(Doubt, match=r"^peaks/1,2$"):
                 look(watch, 1, tie)
         else:
             look(watch, 1, tie)

@@ -80,18 +80,8 @@ class Violation:
 def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Violation | None:
     """The violation of a claim that is easiest to see in a recorded trajectory, if any.
 
-    Parameters
-    ----------
-    claim : Claim
-        With an AlongTrajectory as conclusion.
-    instance : TrajectoryInstance
-    recorded : Recorded
-
-    Returns
-    -------
-    Violation or None
-        The first by a factor of 1000; failing that, the first by a factor of 2; failing that, the
-        largest.
+    The first by a factor of 1000; failing that, the first by a factor of 2; failing that, the
+    largest.
     """
     found = [
         violation
@@ -132,17 +122,7 @@ class Measured:
     excess: Floats
 
     def at(self, where: int) -> Violation:
-        """What is seen at one recorded step, given by its index.
-
-        Parameters
-        ----------
-        where : int
-
-        Returns
-        -------
-        Violation
-            Not a violation where its excess is not above 0.
-        """
+        """What is seen at the recorded step of an index; no violation unless excess is above 0."""
         anchor, step = int(self.steps[max(self.anchors[where], 0)]), int(self.steps[where])
         excess = float(self.excess[where])
         return Violation(self.relation, self.i, self.j, anchor, step, excess, self.lam)
