@@ -21,6 +21,7 @@ from swingby.verify.prover.scalar.exact_value import compiled, decide
 from swingby.verify.prover.scalar.feasible_constants import (
     admissible,
     entry_conditions,
+    realised,
     settings,
 )
 from swingby.verify.prover.scalar.relation import Relation, Sequent
@@ -163,7 +164,7 @@ def _points(
             if key in seen:
                 continue
             seen.add(key)
-            if _fits(point, search.indices):
+            if _fits(search, point):
                 yield point, fixed
 
 
@@ -175,7 +176,7 @@ def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
     search : Search
     point : mapping from str to flint.fmpq
     """
-    if search.in_force or not _fits(point, search.indices):
+    if search.in_force or not _fits(search, point):
         return None
     for letter in search.sequent.symbols:
         value = point.get(letter.name)
@@ -189,17 +190,28 @@ def _starts(search: Search, effort: tuple[int, int, int]) -> Iterator[tuple[dict
     if not search.in_force:
         yield {}, effort[2]
         return
+    names = {letter.name for letter in search.sequent.symbols}
     for count, setting in enumerate(settings()):
         if count >= effort[0]:
             return
-        for point in setting.points(search.indices):
+        for point in setting.points(search.indices, names):
             yield point, effort[1]
 
 
-def _fits(point: Mapping[str, Any], indices: str) -> bool:
-    if "a_i" in point and "a_j" in point:
-        return admissible(point["a_i"], point["a_j"], indices)
-    return True
+def _fits(search: Search, point: Mapping[str, Any]) -> bool:
+    """Whether a line speaks of such an entry, and some W(t) has all of these."""
+    if (
+        "a_i" in point
+        and "a_j" in point
+        and not admissible(point["a_i"], point["a_j"], search.indices)
+    ):
+        return False
+    return not search.in_force or _whole(search, point) is not None
+
+
+def _whole(search: Search, point: Mapping[str, Any]) -> dict[str, Any] | None:
+    semidefinite = any("(semidefinite)" in given.label for given in search.sequent.given)
+    return realised(point, semidefinite=semidefinite)
 
 
 def _shrink(
@@ -222,10 +234,10 @@ def _shrink(
             candidate = {**point, name: value}
             if tied and all(may_be(value, letters[other]) for other in tied):
                 together = {**candidate, **tied}
-                if _fits(together, search.indices) and _refutes(given, goal, together):
+                if _fits(search, together) and _refutes(given, goal, together):
                     point = together
                     break
-            if _fits(candidate, search.indices) and _refutes(given, goal, candidate):
+            if _fits(search, candidate) and _refutes(given, goal, candidate):
                 point = candidate
                 break
     return point
@@ -249,8 +261,9 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness | None:
         agrees = mpmath_agrees(search.given, goal, point)
     if not agrees:
         raise RuntimeError(f"two evaluations disagree on {goal} at {dict(point)}")
+    shown = {**point, **((_whole(search, point) or {}) if search.in_force else {})}
     return Witness(
-        values={name: compact(point[name]) for name in in_order(frozenset(point))},
+        values={name: compact(shown[name]) for name in in_order(frozenset(shown))},
         relation=str(goal),
         left=_shown(sides[0]),
         right=_shown(sides[1]),

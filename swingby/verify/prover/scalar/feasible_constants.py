@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -36,16 +36,64 @@ class Setting:
     signal: tuple[Any, ...]
     values: dict[str, Any]
 
-    def points(self, indices: str) -> Iterator[dict[str, Any]]:
-        """The values together with a_i, a_j (and a_k = a_j) for the entries a line speaks of.
+    def points(self, indices: str, letters: Collection[str]) -> Iterator[dict[str, Any]]:
+        """The values together with all of a, and a_i, a_j, a_k of the entries a line speaks of.
 
-        Yields
-        ------
-        dict from str to flint.fmpq
+        In a sum over k, k is neither i nor j.
         """
-        for i, j in itertools.product(self.signal, repeat=2):
-            if admissible(i, j, indices):
-                yield self.values | {"a_i": i, "a_j": j, "a_k": j}
+        whole = {f"a_{place}": a for place, a in enumerate(self.signal, 1)}
+        for (p, i), (q, j) in itertools.product(enumerate(self.signal), repeat=2):
+            if not admissible(i, j, indices):
+                continue
+            point = self.values | whole | {"a_i": i, "a_j": j}
+            others = [a for place, a in enumerate(self.signal) if place not in (p, q)]
+            if not _WITH_K & set(letters):
+                yield point
+            elif others:
+                yield from (point | {"a_k": a} for a in others)
+            elif "a_k" not in letters:
+                yield point
+
+
+#: Letters of a line that speaks of a third concept.
+_WITH_K = {"a_k", "N_ij(t)", "w_ki(t)", "w_kj(t)"}
+
+
+def realised(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] | None:
+    """Entries that make the letters at a point those of one symmetric W(t), or None.
+
+    Parameters
+    ----------
+    point : mapping from str to flint.fmpq
+        Inside D.1 to D.5.
+    semidefinite : bool
+        W(t) has to be positive semidefinite too.
+    """
+    same = point.get("a_i") == point.get("a_j")
+    for names in (("w_ii(t)", "w_jj(t)", "w_ij(t)"), ("w_ki(t)", "w_kj(t)")):
+        if same and len({point[name] for name in names if name in point}) > 1:
+            return None
+    noise = point.get("N_ij(t)", 0)
+    if noise == 0 or same:
+        # Of one row the sum is that of squares; a rational root is not looked for.
+        return {} if noise == 0 else None
+    if "a_k" not in point:
+        return None
+    product = 2 * noise / (point["a_i"] + point["a_j"] + 2 * point["a_k"])
+    size = flint.fmpq(10) ** round(float(flint.arb(abs(product)).log() / flint.arb(100).log()))
+    entries = {"w_ki(t)": size, "w_kj(t)": product / size}
+    limit = max(point["P"] * point["beta"] * point["omega"], abs(point.get("w_ij(t)", 0)))
+    if max(map(abs, entries.values())) > limit:
+        return None
+    if not semidefinite:
+        return entries
+    x, y, v, w = point["w_ii(t)"], point["w_jj(t)"], size, product / size
+    z = point["w_ij(t)"]
+    if x <= 0 or x * y <= z**2:
+        return None
+    least = (y * v**2 - 2 * z * v * w + x * w**2) / (x * y - z**2)
+    power = math.ceil(float(flint.arb(least).log() / flint.arb(10).log()) + 1e-9)
+    return entries | {"w_kk(t)": flint.fmpq(10) ** power}
 
 
 def admissible(a_i: Any, a_j: Any, indices: str) -> bool:
