@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--graph", metavar="FILE", help="Draw what rests on what: .png, .pdf, .svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
+@click.option("--export", metavar="DIR", help="Write witnesses, and a check.py for them.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew, keep nothing.")
 def audit(
     proof: str | None,
@@ -42,11 +43,12 @@ def audit(
     as_json: bool,
     out: str | None,
     no_cache: bool,
+    export: str | None,
 ) -> int:
     """Judge the lines of the paper's proofs, or of PROOF: proved, refuted, tested or undecided.
 
-    PROOF is a file that ends in .proof. One --item prints all that is known about it, otherwise a
-    line each. Exit code 0 whatever the verdicts.
+    PROOF ends in .proof. One --item prints all that is known about it, otherwise a line each. Exit
+    code 0 whatever the verdicts.
     """
     if corrections and assume is not None:
         raise InvalidInput("assume", assume, "must not be given together with corrections")
@@ -54,6 +56,8 @@ def audit(
     if assume is None:
         endings += [".tex"] if corrections else [".tex", ".html", ".csv"]
     _refuse(endings, graph, as_json, out)
+    if export is not None and Path(export).exists() and not Path(export).is_dir():
+        raise InvalidInput("export", export, "must be a folder")
     from swingby.verify.audit import audit as run_audit
 
     ledger = run_audit(
@@ -63,6 +67,12 @@ def audit(
         cache=not no_cache,
         assume=assume,
     )
+    if export is not None:
+        written, left = ledger.export(export)
+        line = f"{len(written)} witnesses; to judge them: python {export}/check.py {export}"
+        click.echo(line, err=True)
+        if left:
+            click.echo(f"without a file (matrices, trajectories): {', '.join(left)}", err=True)
     if graph is not None:
         from swingby.verify.dependency_graph import save_ledger_picture
 

@@ -171,13 +171,7 @@ def deliver(
 
 
 def shared_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the shared options, gathered in a :class:`Given`.
-
-    Parameters
-    ----------
-    command : callable
-        Takes a Given first, then its own options by name.
-    """
+    """Give a command the shared options, gathered in a :class:`Given` that it takes first."""
 
     @functools.wraps(command)
     def gathered(**options: Any) -> int:
@@ -189,13 +183,7 @@ def shared_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
-    """Give a command options, shown in this order.
-
-    Returns
-    -------
-    callable
-        A decorator.
-    """
+    """A decorator that gives a command options, shown in this order."""
 
     def decorate(command: Any) -> Any:
         for option in reversed(options):

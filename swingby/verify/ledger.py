@@ -172,6 +172,31 @@ class Ledger(Sequence[Record]):
             target.write_text(text + "\n", encoding="utf-8")
         return None
 
+    def export(self, folder: str | Path) -> tuple[list[str], list[str]]:
+        """Write a file of every counterexample to a line about numbers, and a ``check.py``.
+
+        ``python check.py folder`` judges them by what they print, with the standard library alone.
+
+        Parameters
+        ----------
+        folder : path
+            Made where it is not there.
+
+        Returns
+        -------
+        written, left : list of str
+            Ids of the refuted lines with a file, and of those without: their counterexamples are
+            matrices or trajectories.
+
+        Raises
+        ------
+        InvalidInput
+            If the folder cannot be made or written to.
+        """
+        from swingby.verify.prover.witness_files import export
+
+        return export(self, folder)
+
     def standing(self, *, corrected: bool = False) -> tuple[Standing, ...]:
         """Which lines stand, once all that they rest on is followed to its end.
 

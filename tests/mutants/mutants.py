@@ -509,7 +509,7 @@ MUTANTS = (
     ),
     Mutant(
         "a minimum pairs with a maximum",
-        "verify/pairing.py",
+        "verify/compare.py",
         "return math.inf",
         "total += 0.0",
         (_COMPARE + "a_minimum_is_never_paired_with_a_maximum",),
@@ -936,7 +936,7 @@ MUTANTS = (
     ),
     Mutant(
         "the entries of U have the variance tau",
-        "verify/prover/algebra/moments.py",
+        "verify/prover/algebra/empirical.py",
         "(zero, scale * scale)",
         "(zero, scale)",
         (_MEAN + "known_means_are_proved[conclusion5]",),

@@ -184,30 +184,16 @@ class Certificate:
         return differences(self, run)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as in the file.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values, as in the file."""
         plain = certificate_format.to_plain(self)
         return {**plain, "digest": certificate_format.digest(plain)}
 
     def to_json(self) -> str:
-        """The certificate as JSON.
-
-        Returns
-        -------
-        str
-        """
+        """The certificate as JSON."""
         return json.dumps(self.to_dict(), indent=1) + "\n"
 
     def save(self, path: str | Path) -> Path:
         """Write the certificate as a JSON file.
-
-        Parameters
-        ----------
-        path : str or Path
 
         Returns
         -------
@@ -227,14 +213,6 @@ class Certificate:
     def load(cls, path: str | Path) -> Certificate:
         """Read a certificate that :meth:`save` wrote. This does not verify it.
 
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Certificate
-
         Raises
         ------
         InvalidInput
@@ -250,10 +228,6 @@ class Certificate:
 
     def to_frame(self) -> Any:
         """One row per event: event, entry, step, lower, upper.
-
-        Returns
-        -------
-        pandas.DataFrame
 
         Raises
         ------
@@ -271,12 +245,7 @@ class Certificate:
         ).astype({"step": "Int64"})
 
     def to_latex(self) -> str:
-        """Passages and peaks as LaTeX tables (booktabs).
-
-        Returns
-        -------
-        str
-        """
+        """Passages and peaks as LaTeX tables (booktabs)."""
         from swingby.verify.certification.certificate_report import certificate_grids
 
         return "\n\n".join(grid.to_latex() for grid in certificate_grids(self) if grid.rows)

@@ -28,10 +28,6 @@ def rational_text(number: Fraction) -> str:
 def digest(plain: dict[str, Any]) -> str:
     """SHA-256 of the values without their digest.
 
-    Parameters
-    ----------
-    plain : dict
-
     Returns
     -------
     str

@@ -211,13 +211,7 @@ class Watch:
             self.doubt(path)
 
     def is_settled(self, W: Rows, rest: Sequence[Any]) -> bool:
-        """Whether a run without a number of steps has nothing left to wait for.
-
-        Parameters
-        ----------
-        W : rows of flint.fmpq or flint.arb, d by d
-        rest : sequence of d numbers
-        """
+        """Whether a run without a number of steps has nothing left to wait for."""
         if self.negative or any(
             levels for k, levels in self.pending.items() if k not in self.hopeless
         ):

@@ -126,14 +126,6 @@ class Given:
 def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given:
     """The arguments of :func:`swingby.certify` as exact numbers.
 
-    Parameters
-    ----------
-    task : SIMTask
-    W0 : array_like of shape (d, d), nested lists of exact numbers, Scaled or Initial
-    eta : number
-    dynamics : str
-    steps : int or None
-
     Raises
     ------
     InvalidInput

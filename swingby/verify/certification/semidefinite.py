@@ -57,11 +57,6 @@ def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
 def exact_pivots(W: Rows, concepts: Sequence[int]) -> list[Any]:
     """Pivots of LDL^T in the given order; a pivot of 0 with a nonzero row counts as -1.
 
-    Parameters
-    ----------
-    W : rows of flint.fmpq, d by d
-    concepts : sequence of int
-
     Returns
     -------
     list of flint.fmpq

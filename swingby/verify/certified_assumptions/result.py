@@ -46,14 +46,7 @@ class CertifiedAssumption:
 
     @classmethod
     def of(cls, text: Statement, verdict: Verdict, margin: Ends) -> CertifiedAssumption:
-        """The row of a statement, its margin widened so that a float of it lies inside.
-
-        Parameters
-        ----------
-        text : Statement
-        verdict : Verdict
-        margin : pair of Fraction or float
-        """
+        """The row of a statement, its margin widened so that a float of it lies inside."""
         low, high = _widened(margin[0], -1), _widened(margin[1], 1)
         shown = decimal_text(low, up=False), decimal_text(high, up=True)
         return cls(text.id, text.title, verdict, (low, high), *shown)

@@ -111,10 +111,6 @@ def find_breach(promises: Promises, bits: int) -> Breach | None:
     promises : Promises
     bits : int
         Working precision.
-
-    Returns
-    -------
-    Breach or None
     """
     last = _last_step(promises)
     if last > MOST_STEPS:
@@ -177,12 +173,7 @@ def _last_step(promises: Promises) -> int:
 
 
 def shown_matrix(W0: Sequence[Sequence[Fraction]]) -> dict[str, str]:
-    """The entries of W(0) as floats that read back exactly.
-
-    Returns
-    -------
-    dict from str to str
-    """
+    """The entries of W(0) as floats that read back exactly."""
     return {
         f"w_{i + 1}{j + 1}(0)": repr(float(entry))
         for i, row in enumerate(W0)
@@ -200,10 +191,6 @@ def mixed(starts: Floats, other: Floats, share: Floats) -> Floats:
     starts, other : ndarray of shape (n, d, d)
     share : ndarray of shape (n,)
         Of `other`.
-
-    Returns
-    -------
-    ndarray of shape (n, d, d)
     """
     weights = share[:, None, None]
     return np.asarray((1 - weights) * starts + weights * other)

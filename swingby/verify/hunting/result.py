@@ -109,12 +109,7 @@ class Hunt:
         return hunt_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values, ready for JSON."""
         witness, closest = self.violation, self.closest
         return {
             "statement": self.statement,

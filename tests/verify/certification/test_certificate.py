@@ -264,41 +264,6 @@ def test_paths_that_cannot_be_used_are_named(certificate, tmp_path):
         certificate.save(tmp_path / "no" / "folder.json")
 
 
-def test_what_a_reader_sees(certificate):
-    text = str(certificate)
-    first, second = certificate.half_times
-    assert repr(certificate) == (
-        f"<Certificate euler, eta=0.02, {certificate.steps} steps: half_times=({first}, {second})>"
-    )
-    assert "half-time" in text
-    assert f"{first}" in text
-    assert f"positive semidefinite up to step {certificate.steps}" in text
-    assert f"at step {certificate.converges.step}" in text
-    assert certificate.digest[:16] in text
-    assert f"{certificate.bits} bits" in text
-    assert certificate._repr_html_().count("<table>") == 2
-    assert certificate.to_latex().count(r"\toprule") == 2
-    frame = certificate.to_frame()
-    half = frame[(frame.event == "1/2") & (frame.entry == "w_11")].iloc[0]
-    assert half.step == first
-    assert Fraction(half.lower) < certificate.passages["1/2"][0].at.middle < Fraction(half.upper)
-
-
-def test_a_trap_is_told():
-    trapped = certify(SIMTask.from_signal([4, 1]), [["1e-3", "1e-3"], ["1e-3", "1e-3"]], "1/50")
-    text = str(trapped)
-    assert "never" in text
-    assert "positive semidefinite before step 1, and not there" in text
-    for one in trapped.runs_away:
-        assert f"w_{one.k}{one.k} is negative at step {one.step}" in text
-    assert "not certified" in text
-    # Four levels that w_22 never reaches, and the convergence that there is none of.
-    assert trapped.to_frame().step.isna().sum() == 5
-    single = certify(SIMTask.from_signal([1]), [["1/3"]], "3/8")
-    assert "0.5 +- 1e-25" in str(single)
-    assert single._repr_html_().count("<table>") == 1
-
-
 def test_verify_hands_over_the_plain_values(certificate, monkeypatch):
     given = []
     stand_in = types.ModuleType("replay")

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import partial
 
 import flint
 import mpmath
@@ -13,6 +14,7 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify import certify as verb
 from swingby.verify.certification import followed
+from swingby.verify.certification.events import Doubt, Watch
 from swingby.verify.certify import certify
 
 LEVELS = ("1/10", "1/2", "4/5", "99/100")
@@ -374,3 +376,23 @@ def test_a_run_that_explodes_ends_before_1e100():
     assert [one.steps for one in found] == [23, 23, 23, 23]
     expect(found[-1], 600)
     assert certify(task_of(5, 1), matrix, 2).steps == 20
+
+
+def test_a_tie_that_a_ball_leaves_open_is_never_decided():
+    def look(watch, step, off):
+        first, second = flint.arb("0.25"), flint.arb("0.0625")
+        W = [[first, flint.arb(off)], [flint.arb(off), second]]
+        watch.observe(step, W, [1 - first, 1 - second], partial(bool, 1))
+
+    for strict in (True, False):
+        watch = Watch(((0, 1),), None, (0, 1), frozenset(), watches_psd=True, strict=strict)
+        # A short binary fraction is an exact ball.
+        look(watch, 0, "0.03125")
+        tie = "0.03125 +/- 1e-9"
+        if strict:
+            with pytest.raises(Doubt, match=r"^peaks/1,2$"):
+                look(watch, 1, tie)
+        else:
+            look(watch, 1, tie)
+            assert watch.undecided == {"peaks/1,2"}
+        assert watch.peaks[0, 1].step == 0

@@ -14,8 +14,13 @@ from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import indices
 from swingby.verify.prover.algebra.expansion import scalar
 from swingby.verify.prover.algebra.layout import Layout
-from swingby.verify.prover.algebra.moments import laws, without_gaussians
-from swingby.verify.prover.algebra.pattern import OTHER, Pattern, evaluate, gaussian_mean
+from swingby.verify.prover.algebra.pattern import (
+    OTHER,
+    Pattern,
+    evaluate,
+    gaussian_mean,
+    raw_moment,
+)
 from swingby.verify.prover.algebra.ring import (
     Constant,
     Number,
@@ -107,3 +112,37 @@ def _written_out(conclusion: EmpiricalLimit, layout: Layout) -> bool:
     second = without_gaussians(average * average, names, normal)
     expected = without_gaussians(limit, names, normal)
     return bool(first == expected and (second - first * first) * samples == constant)
+
+
+def laws(
+    names: list[str], scale: Any, centres: list[Any], spreads: list[Any]
+) -> dict[str, tuple[Any, Any]]:
+    """Mean and variance of every Gaussian letter."""
+    zero = scale - scale
+    normal: dict[str, tuple[Any, Any]] = {}
+    for name in names:
+        if name.startswith("xi_"):
+            normal[name] = (zero, zero + 1)
+        elif name.startswith("u_"):
+            normal[name] = (zero, scale * scale)
+        elif name.startswith("x_"):
+            place, group = name[2:].split("|")
+            at = int(place) - 1
+            centre = centres[at] if place == group.split(",")[0] else zero
+            normal[name] = (centre, spreads[at] * spreads[at])
+    return normal
+
+
+def without_gaussians(polynomial: Any, names: list[str], normal: dict[str, tuple[Any, Any]]) -> Any:
+    """The mean of a polynomial over independent Gaussian letters."""
+    context = polynomial.context()
+    places = {at: normal[name] for at, name in enumerate(names) if name in normal}
+    total = context.constant(0)
+    for exponents, coefficient in polynomial.to_dict().items():
+        fixed = tuple(0 if at in places else power for at, power in enumerate(exponents))
+        term = context.from_dict({fixed: coefficient})
+        for at, (location, variance) in places.items():
+            if exponents[at]:
+                term = term * raw_moment(exponents[at], location, variance)
+        total = total + term
+    return total

@@ -83,15 +83,7 @@ class Entries:
         return replace(self, indices=self.indices | bound)
 
     def entry(self, base: str, index: tuple[int, ...]) -> Any:
-        """The entry of a letter.
-
-        Parameters
-        ----------
-        base : str
-            Name of the entries, such as ``"w"``.
-        index : tuple of int
-            Counted from 1.
-        """
+        """The entry of a letter."""
         bounds = (self.sizes["d"], self.sizes["d'"] if base == "u" else self.sizes["d"])
         if any(at > bound for at, bound in zip(index, bounds, strict=False)):
             raise Unsupported("an index beyond the range of its letter")
@@ -126,12 +118,7 @@ class Entries:
         ]
 
     def letter(self, symbol: Any) -> Rows:
-        """A letter as rows of entries.
-
-        Returns
-        -------
-        list of rows
-        """
+        """A letter as rows of entries."""
         size = self.sizes["d"]
         zero, one = self.constant(0, 1), self.constant(1, 1)
         if symbol == I:
@@ -185,16 +172,7 @@ class Entries:
 
 
 def product(left: Rows, right: Rows) -> Rows:
-    """The product of two matrices given by rows.
-
-    Parameters
-    ----------
-    left, right : list of rows
-
-    Returns
-    -------
-    list of rows
-    """
+    """The product of two matrices given by rows."""
     if any(len(row) != len(right) for row in left):
         raise Unsupported("the shapes do not fit")
     columns = flip(right)

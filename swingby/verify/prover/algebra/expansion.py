@@ -21,10 +21,6 @@ def matrix(expression: Any, entries: Entries) -> Rows:
         In the letters of :mod:`swingby.theory.derivations.matrices`, without definitions left.
     entries : Entries
 
-    Returns
-    -------
-    list of rows
-
     Raises
     ------
     Unsupported

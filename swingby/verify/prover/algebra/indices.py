@@ -39,14 +39,6 @@ basis, inner = sympy.symbols("m r", integer=True, positive=True)
 def agree(left: Any, right: Any, *, symmetric: bool = False, square: bool = False) -> bool:
     """Whether two formulas in entries are equal for all sizes and indices.
 
-    Parameters
-    ----------
-    left, right : sympy.Expr
-    symmetric : bool
-        w_ij = w_ji.
-    square : bool
-        d = s: there are no free directions.
-
     Returns
     -------
     bool
@@ -88,11 +80,6 @@ def patterns(expression: Any, symmetric: bool, square: bool) -> Iterator[Pattern
 
 def from_words(words: Polynomial) -> Any:
     """Entry (i, j) of a polynomial in matrices, or its value where it is a number.
-
-    Parameters
-    ----------
-    words : dict from word to sympy.Expr
-        z stands for a basis vector, U U^T for W.
 
     Returns
     -------

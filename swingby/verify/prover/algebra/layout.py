@@ -54,13 +54,7 @@ class Layout:
     indices: dict[str, int]
 
     def entries(self, number: Number, constant: Constant) -> Entries:
-        """The letters over a ring.
-
-        Parameters
-        ----------
-        number, constant : callable
-            As for :func:`swingby.verify.prover.algebra.ring.polynomials`.
-        """
+        """The letters over a ring."""
         return Entries(self.sizes, number, constant, **self.options).at(**self.indices)
 
     @property
@@ -77,13 +71,7 @@ class Layout:
 
 
 def sides(conclusion: Any, where: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...]:
-    """The expressions of a conclusion with definitions put in.
-
-    Parameters
-    ----------
-    conclusion : MatrixIdentity, EntryIdentity, GradientIdentity or MeanIdentity
-    where : tuple of (symbol, expression)
-    """
+    """The expressions of a conclusion with definitions put in."""
     if isinstance(conclusion, GradientIdentity):
         parts = (conclusion.loss, conclusion.gradient)
     else:
@@ -122,17 +110,7 @@ def layouts(
     dimensions: tuple[int, ...],
     witness: bool = False,
 ) -> Iterator[Layout]:
-    """Every way to write a claim out, small sizes first.
-
-    Parameters
-    ----------
-    conclusion : MatrixIdentity, EntryIdentity or GradientIdentity
-    where : tuple of (symbol, expression)
-    dimensions : tuple of int
-        Sizes d.
-    witness : bool
-        As few samples as possible, for a witness.
-    """
+    """Every way to write a claim out, small sizes first."""
     parts = sides(conclusion, where)
     samples = any(part.has(over_samples) or _has_sample(part) for part in parts)
     # a sum to n that is no sum over samples: n is then a size of its own

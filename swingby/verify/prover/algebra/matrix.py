@@ -49,13 +49,7 @@ Where = tuple[tuple[Any, Any], ...]
 
 
 def judge_matrix(claim: Claim) -> Judged:
-    """The verdict on an identity between matrices, or between their entries.
-
-    Parameters
-    ----------
-    claim : Claim
-        With a MatrixIdentity, EntryIdentity or GradientIdentity as its conclusion.
-    """
+    """The verdict on an identity between matrices, or between their entries."""
     conclusion, where = claim.conclusion, claim.where
     try:
         general, argument = _general(conclusion, where)
@@ -122,12 +116,6 @@ def _proof_sizes(conclusion: Any, where: Where) -> tuple[int, ...]:
 def differences(conclusion: Any, where: Where, layout: Layout) -> Any:
     """A computation of left minus right, entry by entry, for :func:`ring.polynomials`.
 
-    Parameters
-    ----------
-    conclusion : MatrixIdentity, EntryIdentity or GradientIdentity
-    where : tuple of (symbol, expression)
-    layout : Layout
-
     Returns
     -------
     callable
@@ -182,14 +170,7 @@ def _first_failure(conclusion: Any, where: Where, sizes: tuple[int, ...]) -> Lay
 
 
 def gradient_differences(conclusion: GradientIdentity, where: Where, layout: Layout) -> list[Any]:
-    """Derivative of the loss minus the gradient, for every entry of the variable.
-
-    Parameters
-    ----------
-    conclusion : GradientIdentity
-    where : tuple of (symbol, expression)
-    layout : Layout
-    """
+    """Derivative of the loss minus the gradient, for every entry of the variable."""
     write = gradient_parts(conclusion, where, layout)
     names = letter_names(write)
     loss, *gradient = polynomials(write)
@@ -244,16 +225,7 @@ def _witness(conclusion: Any, where: Where) -> Witness | None:
 
 
 def shown_values(values: dict[str, Fraction]) -> dict[str, str]:
-    """The letters of a witness by the names of the text.
-
-    Parameters
-    ----------
-    values : dict from str to Fraction
-
-    Returns
-    -------
-    dict from str to str
-    """
+    """The letters of a witness by the names of the text."""
     shown = {}
     for name, value in values.items():
         if name.startswith("exp("):

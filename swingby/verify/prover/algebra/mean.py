@@ -18,11 +18,10 @@ from swingby.theory.derivations.conclusions import SameDistribution
 from swingby.theory.derivations.matrices import cluster, i, j, k, mean, p, q, tau, u, xi
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import indices
-from swingby.verify.prover.algebra.empirical import judge_limit
+from swingby.verify.prover.algebra.empirical import judge_limit, laws, without_gaussians
 from swingby.verify.prover.algebra.expansion import scalar
 from swingby.verify.prover.algebra.layout import Layout
 from swingby.verify.prover.algebra.matrix import shown_values
-from swingby.verify.prover.algebra.moments import laws, without_gaussians
 from swingby.verify.prover.algebra.recheck import sympy_value
 from swingby.verify.prover.algebra.ring import (
     Constant,
@@ -42,13 +41,7 @@ ARGUMENT = "moments by cases of equal and distinct indices, every d and s"
 
 
 def judge_mean(claim: Claim) -> Judged:
-    """The verdict on a statement about means over the data or over U(0).
-
-    Parameters
-    ----------
-    claim : Claim
-        With a MeanIdentity, SameDistribution or EmpiricalLimit as its conclusion.
-    """
+    """The verdict on a statement about means over the data or over U(0)."""
     conclusion = claim.conclusion
     if isinstance(conclusion, MeanIdentity):
         return _judge_identity(conclusion)

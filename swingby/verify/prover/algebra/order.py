@@ -28,13 +28,7 @@ LARGEST = 4
 
 
 def judge_order(claim: Claim) -> Judged:
-    """The verdict on the order of the losses at the test points.
-
-    Parameters
-    ----------
-    claim : Claim
-        With a LossOrder as its conclusion.
-    """
+    """The verdict on the order of the losses at the test points."""
     conclusion: LossOrder = claim.conclusion
     if conclusion.jacobian == "diagonal":
         return _judge_diagonal()

@@ -126,14 +126,7 @@ def _atom(expression: Any, pattern: Pattern) -> Any:
 
 
 def settle(value: Any, pattern: Pattern) -> Any:
-    """Count the summands without a generic index; the others keep their marker.
-
-    Parameters
-    ----------
-    value : sympy.Expr
-        What :func:`evaluate` gave.
-    pattern : Pattern
-    """
+    """Count the summands without a generic index; the others keep their marker."""
     counts = {s: s - len(pattern.inside), d: d - len(pattern.free), d_prime: d_prime}
     markers = {marker(upper): count for upper, count in counts.items()}
     total = sympy.Integer(0)
@@ -150,14 +143,7 @@ def settle(value: Any, pattern: Pattern) -> Any:
 
 
 def mean_in(body: Any, pattern: Pattern) -> Any:
-    """The mean of a formula over the cluster and the Gaussian letters, in one case.
-
-    Parameters
-    ----------
-    body : sympy.Expr
-        Polynomial in xi, x and u; x is a sample of the mixture.
-    pattern : Pattern
-    """
+    """The mean of a formula over the cluster and the Gaussian letters, in one case."""
     names = {str(base) for base in body.atoms(sympy.IndexedBase)}
     if "x" not in names and cluster not in body.free_symbols:
         return gaussian_mean(body, pattern)

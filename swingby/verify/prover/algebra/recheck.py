@@ -23,17 +23,7 @@ def second_evaluation(
     values: dict[str, Fraction],
     place: int,
 ) -> tuple[Fraction, Fraction]:
-    """Both sides of an identity at a rational point.
-
-    Parameters
-    ----------
-    conclusion : MatrixIdentity, EntryIdentity or GradientIdentity
-    where : tuple of (symbol, expression)
-    layout : Layout
-    values : dict from str to Fraction
-    place : int
-        Number of the entry, row by row, where two matrices are compared.
-    """
+    """Both sides of an identity at a rational point."""
 
     def number(name: str) -> Fraction:
         return 1 / values[name[2:]] if name.startswith("1/") else values[name]
@@ -128,15 +118,6 @@ def sympy_value(
     expression: Any, entries: Entries, letters: dict[tuple[str, tuple[int, ...]], Any] | None = None
 ) -> Any:
     """A formula in entries at a point, by the summation of sympy.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-        Without means.
-    entries : Entries
-        Over the rational numbers.
-    letters : dict from (base, indices) to sympy.Expr, optional
-        Values that go before those of `entries`.
 
     Returns
     -------

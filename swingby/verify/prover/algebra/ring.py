@@ -119,14 +119,7 @@ def _candidates(name: str, invertible: bool) -> tuple[int, ...]:
 
 
 def value_at(polynomial: Any, names: list[str], values: dict[str, Fraction]) -> Fraction:
-    """A polynomial at a rational point.
-
-    Parameters
-    ----------
-    polynomial : flint.fmpq_mpoly
-    names : list of str
-    values : dict from str to Fraction
-    """
+    """A polynomial at a rational point."""
     point = []
     for name in names:
         value = 1 / values[name[2:]] if name.startswith("1/") else values[name]

@@ -24,11 +24,6 @@ SMALL = (0, 1, 2, -1)
 def judge_solution(claim: Claim) -> Judged:
     """The verdict on a solution: it satisfies the equation and starts where it should.
 
-    Parameters
-    ----------
-    claim : Claim
-        With a FlowSolution as its conclusion.
-
     Returns
     -------
     Judged

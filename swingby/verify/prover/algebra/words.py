@@ -76,17 +76,6 @@ def normal_form(
 ) -> Polynomial:
     """The words of a polynomial up to the rules that hold of every matrix.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-    where : tuple of (symbol, expression)
-    trace : bool
-        Words are rotated and transposed to the first of their class.
-
-    Returns
-    -------
-    dict from word to sympy.Expr
-
     Raises
     ------
     Unsupported
@@ -112,12 +101,6 @@ def same(
 ) -> bool:
     """Whether two polynomials agree word by word.
 
-    Parameters
-    ----------
-    left, right : sympy.Expr
-    where : tuple of (symbol, expression)
-    trace : bool
-
     Raises
     ------
     Unsupported
@@ -130,18 +113,7 @@ def same(
 
 
 def derivative(words: Polynomial, variable: Any, towards: Any) -> Polynomial:
-    """The derivative of a polynomial in the direction of a matrix.
-
-    Parameters
-    ----------
-    words : dict from word to sympy.Expr
-    variable, towards : sympy.Symbol
-        Letters of the same shape; their transposes move along.
-
-    Returns
-    -------
-    dict from word to sympy.Expr
-    """
+    """The derivative of a polynomial in the direction of a matrix."""
     swap = {variable: towards, transpose(variable): transpose(towards)}
     found: Polynomial = {}
     for (summed, word), coefficient in words.items():
@@ -223,17 +195,7 @@ def _replace(words: Polynomial, rules: dict[Any, Polynomial]) -> Polynomial:
 
 
 def reduced(words: Polynomial, trace: bool) -> Polynomial:
-    """The words after A^(1/2) A^(1/2) = A, and up to rotation and transposition in a trace.
-
-    Parameters
-    ----------
-    words : dict from word to sympy.Expr
-    trace : bool
-
-    Returns
-    -------
-    dict from word to sympy.Expr
-    """
+    """The words after A^(1/2) A^(1/2) = A, and up to rotation and transposition in a trace."""
     total: Polynomial = {}
     for (summed, word), coefficient in words.items():
         short = _pair_roots(word)

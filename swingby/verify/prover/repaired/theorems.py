@@ -91,16 +91,7 @@ def slacks(trials: Trials, dynamics: str) -> dict[str, Floats]:
 
 
 def log_correlation(W: Floats) -> Floats:
-    """The logarithm of the determinant of the correlation matrix.
-
-    Parameters
-    ----------
-    W : ndarray of shape (..., d, d)
-
-    Returns
-    -------
-    ndarray of shape (...)
-    """
+    """The logarithm of the determinant of the correlation matrix."""
     diagonal = np.diagonal(W, axis1=-2, axis2=-1)
     return np.asarray(np.linalg.slogdet(W)[1] - np.log(diagonal).sum(axis=-1))
 

@@ -69,17 +69,6 @@ def initial_matrices(
     """Draw positive definite matrices with w_ii in [rho, beta] and pivots of at least rho.
 
     About half of the w_ii sit at an end of their range, about half of the pivots at rho.
-
-    Parameters
-    ----------
-    d : int
-    beta, rho : float
-    count : int
-    rng : numpy Generator
-
-    Returns
-    -------
-    ndarray of shape (count, d, d)
     """
     spread = math.log(beta / rho)
     place = rng.choice([0.0, 1.0, math.nan], p=[0.15, 0.4, 0.45], size=(count, d))

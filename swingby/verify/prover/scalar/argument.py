@@ -56,14 +56,7 @@ class Attempt:
 
 
 def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
-    """An equation whose two sides expand to the same.
-
-    Parameters
-    ----------
-    sequent : Sequent
-    rng : int
-        Seed of the points of the second check.
-    """
+    """An equation whose two sides expand to the same."""
     if sequent.goal.kind != "==":
         return Attempt(False)
     sequent = eliminate_equations(sequent)
@@ -82,16 +75,7 @@ def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
 
 
 def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attempt:
-    """A positivity certificate for every case of Abs, Max and Min.
-
-    Parameters
-    ----------
-    sequent : Sequent
-    rng : int
-        Seed of the points at which the translation is checked.
-    effort : int
-        0 to 3.
-    """
+    """A positivity certificate for every case of Abs, Max and Min."""
     goal = sequent.goal
     if goal.kind == "==":
         halves = [
@@ -282,14 +266,7 @@ def _accepted(
 
 
 def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
-    """Boxes, for one or two letters.
-
-    Parameters
-    ----------
-    sequent : Sequent
-    rng : int
-        Not used: the boxes are deterministic.
-    """
+    """Boxes, for one or two letters."""
     cases = split(recognise_signs(eliminate_equations(sequent)))
     if cases is None:
         return Attempt(False, tried=("too many cases",))

@@ -59,12 +59,6 @@ class Report:
 def interval(expression: Any, box: Mapping[Any, Interval]) -> Interval:
     """Bounds of an expression over a box.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-        Of sums, products, powers, exp and log.
-    box : mapping from sympy.Symbol to (flint.arb, flint.arb)
-
     Returns
     -------
     tuple of flint.arb
@@ -133,11 +127,6 @@ def _power(base: Interval, exponent: Any) -> Interval:
 
 def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
     """Whether boxes prove a sequent in one or two letters.
-
-    Parameters
-    ----------
-    sequent : Sequent
-        Without Abs, Max and Min; its goal is an inequality.
 
     Returns
     -------

@@ -73,16 +73,6 @@ def column(
 ) -> Column | None:
     """One column, computed from its parts.
 
-    Parameters
-    ----------
-    problem : PolynomialProblem
-    factors : tuple of int
-    monomial : Monomial
-    multiplied : Polynomial, optional
-        The product of the factors, where it is known already.
-    square : Polynomial, optional
-        What stands in it as a square.
-
     Returns
     -------
     Column or None
@@ -188,14 +178,7 @@ def monomial_of(code: int) -> Monomial:
 
 
 def columns_of(problem: PolynomialProblem, effort: int) -> list[Column]:
-    """Columns that may take part in a certificate.
-
-    Parameters
-    ----------
-    problem : PolynomialProblem
-    effort : int
-        Place in :data:`EFFORTS`.
-    """
+    """Columns that may take part in a certificate."""
     rounds, largest, share = EFFORTS[effort]
     workshop = Workshop(problem)
     wanted = set(problem.goal.polynomial)
@@ -215,14 +198,7 @@ def columns_of(problem: PolynomialProblem, effort: int) -> list[Column]:
 
 
 def useful(columns: list[Column], fixed: set[Monomial]) -> list[Column]:
-    """Columns without a term that nothing else could cancel.
-
-    Parameters
-    ----------
-    columns : list of Column
-    fixed : set of Monomial
-        Terms of the goal.
-    """
+    """Columns without a term that nothing else could cancel."""
     signed = [
         [(term, value.numerator > 0) for term, value in made.polynomial.items()] for made in columns
     ]

@@ -71,12 +71,7 @@ class Search:
         return replace(self, sequent=Sequent(given, self.sequent.goal))
 
     def refutes(self, point: Mapping[str, Any]) -> bool:
-        """Whether all hypotheses certainly hold at a point and the conclusion certainly fails.
-
-        Parameters
-        ----------
-        point : mapping from str to flint.fmpq
-        """
+        """Whether all hypotheses certainly hold at a point and the conclusion certainly fails."""
         return _refutes(tuple(map(condition, self.given)), condition(self.sequent.goal), point)
 
 
@@ -95,14 +90,6 @@ def counterexample(
 ) -> Witness | None:
     """A point at which a sequent fails.
 
-    Parameters
-    ----------
-    search : Search
-    effort : tuple of int
-        :data:`QUICK` or :data:`LONG`.
-    rng : int
-        Seed.
-
     Returns
     -------
     Witness or None
@@ -120,15 +107,7 @@ def counterexample(
 
 
 def model(search: Search, *, rng: int = 0) -> dict[str, str] | None:
-    """A point at which all hypotheses certainly hold, as short text, or None if none was met.
-
-    Parameters
-    ----------
-    search : Search
-        Its conclusion counts for its letters alone.
-    rng : int
-        Seed.
-    """
+    """A point at which all hypotheses certainly hold, as short text, or None if none was met."""
     letters = {letter.name: letter for letter in search.sequent.symbols}
     given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)
     for point, _ in _points(search, letters, given, goal, MODEL, rng):
@@ -169,13 +148,7 @@ def _points(
 
 
 def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
-    """A proposed point, such as a model of z3, as a witness, if it is one.
-
-    Parameters
-    ----------
-    search : Search
-    point : mapping from str to flint.fmpq
-    """
+    """A proposed point, such as a model of z3, as a witness, if it is one."""
     if search.in_force or not _fits(search, point):
         return None
     for letter in search.sequent.symbols:

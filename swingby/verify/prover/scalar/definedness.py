@@ -55,15 +55,7 @@ def conditions(expression: Any) -> Iterator[Relation]:
 
 
 def side_conditions(relation: Relation, where: dict[Any, Any]) -> tuple[Relation, ...]:
-    """What a relation and the definitions it uses need to be defined, as far as it is not plain.
-
-    Parameters
-    ----------
-    relation : Relation
-        As it is written.
-    where : dict from sympy.Symbol to sympy.Expr
-        Definitions, free of each other.
-    """
+    """What a relation and the definitions it uses need to be defined, as far as it is not plain."""
     used = [where[letter] for letter in sorted(relation.symbols, key=str) if letter in where]
     found: dict[Relation, None] = {}
     for part in (*used, relation.small, relation.large):
@@ -157,13 +149,7 @@ def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
 
 
 def may_have(letter: Any, value: Any) -> bool:
-    """Whether what sympy assumes of a letter allows a value.
-
-    Parameters
-    ----------
-    letter : sympy.Symbol
-    value : flint.fmpq
-    """
+    """Whether what sympy assumes of a letter allows a value."""
     asked = [kind for kind in _KINDS if letter.assumptions0.get(kind) is not None]
     if not asked:
         return True

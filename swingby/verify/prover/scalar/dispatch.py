@@ -136,10 +136,6 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
 def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     """The hypotheses of a claim with all that they imply by being defined, and its relations.
 
-    Parameters
-    ----------
-    claim : Claim
-
     Raises
     ------
     InvalidInput

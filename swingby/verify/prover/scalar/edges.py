@@ -43,15 +43,6 @@ def edge_of(
 ) -> tuple[Any, int] | None:
     """Where the margin of a relation vanishes, as a function of one letter.
 
-    Parameters
-    ----------
-    found : Condition
-    name : str
-        The one letter without a value.
-    point : mapping from str to flint.fmpq
-    turns : tuple of str
-        In what the margin may be linear; ``"negative"`` looks at negative values only.
-
     Returns
     -------
     tuple or None

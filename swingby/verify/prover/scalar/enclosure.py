@@ -16,11 +16,6 @@ DIGITS = 12
 def enclose(expression: Any) -> tuple[Fraction, Fraction]:
     """Two rationals with a number of sympy strictly between them.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-        Without letters.
-
     Returns
     -------
     tuple of Fraction
@@ -54,12 +49,6 @@ def enclose(expression: Any) -> tuple[Fraction, Fraction]:
 
 def lower_root(number: Fraction, order: int) -> Fraction:
     """A rational just below a root of a positive rational.
-
-    Parameters
-    ----------
-    number : Fraction
-    order : int
-        2 for the square root.
 
     Returns
     -------

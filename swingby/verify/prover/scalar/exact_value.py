@@ -82,13 +82,7 @@ def compiled(expression: Any) -> Evaluator:
 
 
 def holds(margin: Value, kind: str) -> bool | None:
-    """Whether a relation holds whose larger minus smaller side is `margin`.
-
-    Parameters
-    ----------
-    margin : flint.fmpq or flint.arb
-    kind : {"<=", "<", "==", "!="}
-    """
+    """Whether a relation holds whose larger minus smaller side is `margin`."""
     sign = sign_of(margin)
     if sign is None:
         if kind == "<=" and margin >= 0:
@@ -109,14 +103,6 @@ def decide(
     margin: Evaluator, kind: str, point: Mapping[str, Value], bits: tuple[int, ...] = (128, 512)
 ) -> bool | None:
     """Whether a relation holds at a point, at rising precision.
-
-    Parameters
-    ----------
-    margin : callable
-        From :func:`margin_of`.
-    kind : {"<=", "<", "=="}
-    point : mapping from str to flint.fmpq
-    bits : tuple of int
 
     Returns
     -------

@@ -60,15 +60,7 @@ _WITH_K = {"a_k", "N_ij(t)", "w_ki(t)", "w_kj(t)"}
 
 
 def realised(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] | None:
-    """Entries that make the letters at a point those of one symmetric W(t), or None.
-
-    Parameters
-    ----------
-    point : mapping from str to flint.fmpq
-        Inside D.1 to D.5.
-    semidefinite : bool
-        W(t) has to be positive semidefinite too.
-    """
+    """Entries that make the letters at a point those of one symmetric W(t), or None."""
     same = point.get("a_i") == point.get("a_j")
     for names in (("w_ii(t)", "w_jj(t)", "w_ij(t)"), ("w_ki(t)", "w_kj(t)")):
         if same and len({point[name] for name in names if name in point}) > 1:
@@ -207,14 +199,7 @@ def _digits(rates: list[Fraction], kappa: float, beta: float, distance: float) -
 
 
 def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) -> bool:
-    """Whether every condition certainly holds, at every choice of its indices.
-
-    Parameters
-    ----------
-    setting : Setting
-    conditions : tuple of (str, Relation)
-        What the indices range over, and the inequality.
-    """
+    """Whether every condition certainly holds, at every choice of its indices."""
     for over, relation in conditions:
         margin = margin_of(relation)
         if over == "concept":

@@ -24,11 +24,6 @@ MOST_LOGARITHMS = 4
 def name_factors(sequent: Sequent) -> Sequent:
     """A sequent in which differences that stand as factors are letters.
 
-    Parameters
-    ----------
-    sequent : Sequent
-        Without Abs, Max and Min.
-
     Returns
     -------
     Sequent
@@ -71,11 +66,6 @@ def name_logarithms(sequent: Sequent) -> Sequent:
     log(Q) with Q >= 1 becomes a nonnegative letter, with Q <= 1 the negative of one. The letter is
     tied to the logarithms of the factors of Q by an equation.
 
-    Parameters
-    ----------
-    sequent : Sequent
-        Without Abs, Max and Min.
-
     Returns
     -------
     Sequent
@@ -109,11 +99,6 @@ def name_tangents(sequent: Sequent) -> Sequent:
     Every logarithm becomes a letter L = log(Q) with 1 - 1/Q <= L <= Q - 1 and L <= Q/e, two of them
     with L_1 - L_2 <= Q_1/Q_2 - 1; an exponential keeps its form, with exp(y) >= 1 + y and
     exp(y) >= e y.
-
-    Parameters
-    ----------
-    sequent : Sequent
-        Without Abs, Max and Min, and defined: Q > 0.
     """
     sides = [side for r in sequent.relations for side in (r.small, r.large)]
     facts = []
@@ -140,13 +125,7 @@ def name_tangents(sequent: Sequent) -> Sequent:
 
 
 def name_roots(sequent: Sequent) -> Sequent:
-    """A sequent in which roots of sums are letters, tied to what they are roots of.
-
-    Parameters
-    ----------
-    sequent : Sequent
-        Without Abs, Max and Min, and defined: nothing under a root is negative.
-    """
+    """A sequent in which roots of sums are letters, tied to what they are roots of."""
     roots: dict[Any, list[Any]] = {}
     for relation in sequent.relations:
         for side in (relation.small, relation.large):

@@ -51,12 +51,7 @@ class Relation:
         return Relation(self.large, self.small, kind, f"not {self.label}".strip())
 
     def substitute(self, values: Mapping[Any, Any]) -> Relation:
-        """The same relation with some letters replaced.
-
-        Parameters
-        ----------
-        values : mapping from sympy.Symbol to sympy.Expr
-        """
+        """The same relation with some letters replaced."""
         mapping = dict(values)
         return replace(self, small=self.small.xreplace(mapping), large=self.large.xreplace(mapping))
 
@@ -84,12 +79,7 @@ class Sequent:
         return tuple(sorted(found, key=str))
 
     def substitute(self, values: Mapping[Any, Any]) -> Sequent:
-        """The sequent with some letters replaced.
-
-        Parameters
-        ----------
-        values : mapping from sympy.Symbol to sympy.Expr
-        """
+        """The sequent with some letters replaced."""
         return Sequent(
             tuple(relation.substitute(values) for relation in self.given),
             self.goal.substitute(values),

@@ -24,10 +24,6 @@ X = sympy.Symbol("x")
 def by_roots(problem: PolynomialProblem) -> tuple[bool, str, Any]:
     """Whether a problem whose goal has one unknown follows from the constraints on it.
 
-    Parameters
-    ----------
-    problem : PolynomialProblem
-
     Returns
     -------
     tuple of (bool, str, sympy.Rational or None)

@@ -13,15 +13,7 @@ from swingby.verify.prover.scalar.sampling import may_be
 
 
 def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
-    """Values that print shorter than a given one, the simplest first.
-
-    Parameters
-    ----------
-    value : flint.fmpq
-    letter : sympy.Symbol
-    others : list of flint.fmpq
-        Values of other letters, which are worth trying.
-    """
+    """Values that print shorter than a given one, the simplest first."""
     size = _length(value)
     options = [flint.fmpq(n) for n in (1, 2, 0, -1)] + [flint.fmpq(1, 2), flint.fmpq(10), *others]
     for option in options:

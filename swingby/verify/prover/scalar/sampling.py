@@ -70,18 +70,7 @@ def candidates(
     given: Sequence[Condition],
     goal: Condition,
 ) -> list[Any]:
-    """Values worth trying for a letter, corners of its range first.
-
-    Parameters
-    ----------
-    name : str
-    letter : sympy.Symbol
-        For its sign.
-    point : mapping from str to flint.fmpq
-        Letters that have a value.
-    given : sequence of Condition
-    goal : Condition
-    """
+    """Values worth trying for a letter, corners of its range first."""
     open_letter = {name}
     lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
     lower_strict, upper_strict = bool(letter.is_positive), False
@@ -145,12 +134,6 @@ def _edges(
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     """The :data:`LEVELS` sizes that an entry of W takes in the proofs.
 
-    Parameters
-    ----------
-    name : str
-    point : mapping from str to flint.fmpq
-        Values of omega, beta and P, if they have any yet.
-
     Returns
     -------
     list of flint.fmpq
@@ -176,24 +159,7 @@ def draw(
     generator: np.random.Generator,
     level: int | None = None,
 ) -> dict[str, Any] | None:
-    """One point, or None where a letter has no value left.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Letters without a value, in order.
-    letters : mapping from str to sympy.Symbol
-    start : mapping from str to flint.fmpq
-    given : sequence of Condition
-    goal : Condition
-    generator : numpy.random.Generator
-    level : int, optional
-        Place of the size that all entries of W take where they may.
-
-    Returns
-    -------
-    dict from str to flint.fmpq or None
-    """
+    """One point, or None where a letter has no value left."""
     point = dict(start)
     for name in names:
         values = candidates(name, letters[name], point, given, goal)

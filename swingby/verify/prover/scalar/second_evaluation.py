@@ -13,14 +13,7 @@ from swingby.verify.prover.scalar.relation import Relation
 
 
 def balls_agree(goal: Relation, point: Mapping[str, Any], sides: list[Any]) -> bool:
-    """Whether balls of 256 bits contain the exact values of both sides of a relation.
-
-    Parameters
-    ----------
-    goal : Relation
-    point : mapping from str to flint.fmpq
-    sides : list of flint.fmpq
-    """
+    """Whether balls of 256 bits contain the exact values of both sides of a relation."""
     with flint.ctx.workprec(256):
         values = {letter: flint.arb(point[letter.name]) for letter in goal.symbols}
         found = [balls.evaluate(side, values) for side in (goal.small, goal.large)]
@@ -51,16 +44,7 @@ def _dyadic(number: flint.arb) -> Any:
 
 
 def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
-    """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding.
-
-    Parameters
-    ----------
-    given : sequence of Relation
-        They have to hold.
-    goal : Relation
-        It has to fail.
-    point : mapping from str to flint.fmpq
-    """
+    """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding."""
     with mpmath.workdps(60):
         values = {
             name: mpmath.mpf(int(value.p)) / mpmath.mpf(int(value.q))

@@ -23,14 +23,6 @@ def opinion(
 ) -> tuple[str, dict[str, Any]]:
     """Whether z3 finds a point that meets all constraints and not the goal.
 
-    Parameters
-    ----------
-    problem : PolynomialProblem
-    only : iterable of str, optional
-        Labels of the constraints to keep.
-    timeout : int
-        Milliseconds.
-
     Returns
     -------
     tuple

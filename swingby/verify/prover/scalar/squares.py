@@ -82,15 +82,7 @@ class Block:
 
 
 def sum_of_squares(problem: PolynomialProblem, unknown: int = MOST_UNKNOWNS) -> Certificate | None:
-    """A verified certificate with squares, or None, which says nothing about the problem.
-
-    Parameters
-    ----------
-    problem : PolynomialProblem
-        A goal ``0 > 0`` asks for a contradiction.
-    unknown : int
-        Most unknowns that it may have.
-    """
+    """A verified certificate with squares, or None, which says nothing about the problem."""
     goal = problem.goal.polynomial or {(): Fraction(-1)}
     clearing = _clearing(goal)
     cleared = shift(goal, clearing)

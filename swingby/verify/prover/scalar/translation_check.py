@@ -23,13 +23,6 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
 
     Where all hypotheses hold, every constraint has to hold, and the goals have to agree.
 
-    Parameters
-    ----------
-    sequent : Sequent
-    problem : PolynomialProblem
-    rng : int
-        Seed.
-
     Returns
     -------
     int
@@ -82,13 +75,6 @@ def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
 
 def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
     """How many random rational points an equation was evaluated at without contradiction.
-
-    Parameters
-    ----------
-    sequent : Sequent
-        Its goal is an equation; hypotheses are not used.
-    rng : int
-        Seed.
 
     Raises
     ------

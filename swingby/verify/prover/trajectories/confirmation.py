@@ -30,14 +30,7 @@ class Sides:
 
 
 def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
-    """Whether the hypotheses that a claim adds certainly hold at an instance.
-
-    Parameters
-    ----------
-    claim : Claim
-        Hypotheses about lambda are left to the confirmation.
-    instance : TrajectoryInstance
-    """
+    """Whether the hypotheses that a claim adds certainly hold at an instance."""
     relations = [given.relation for given in claim.given]
     free = [relation for relation in relations if "lambda" not in map(str, relation.free_symbols)]
     with flint.ctx.workprec(balls.PRECISIONS[1]):
@@ -58,14 +51,6 @@ def confirm(
     states: Mapping[int, BallState],
 ) -> Sides | None:
     """Decide a violation in balls, at the current working precision.
-
-    Parameters
-    ----------
-    claim : Claim
-    violation : Violation
-    instance : TrajectoryInstance
-    states : mapping from int to BallState
-        The steps between t_0 and t that are missing are not checked.
 
     Returns
     -------
@@ -114,17 +99,7 @@ def witness(
     states: Mapping[int, BallState],
     checked: tuple[str, ...],
 ) -> Witness:
-    """Everything that is needed to run a counterexample again, and what is seen there.
-
-    Parameters
-    ----------
-    violation : Violation
-    instance : TrajectoryInstance
-    dynamics : str
-    sides : Sides
-    states : mapping from int to BallState
-    checked : tuple of str
-    """
+    """Everything that is needed to run a counterexample again, and what is seen there."""
     i, j = violation.i, violation.j
     values = {"dynamics": dynamics} | instance.values()
     if violation.lam is not None:

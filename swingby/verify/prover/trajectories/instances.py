@@ -99,14 +99,7 @@ class TrajectoryInstance:
         return numbers_hold and all(sign in (0, 1) for sign in entries)
 
     def follow(self, dynamics: str, steps: int | None = None) -> Iterator[BallState]:
-        """Its trajectory in balls, at the current working precision.
-
-        Parameters
-        ----------
-        dynamics : {"euler", "gd"}
-        steps : int, optional
-            By default :attr:`steps`.
-        """
+        """Its trajectory in balls, at the current working precision."""
         last = self.steps if steps is None else steps
         return follow(self.signal, self.W0, self.eta, dynamics, last)
 
@@ -136,11 +129,6 @@ class TrajectoryInstance:
 
 def eliminate(matrix: Matrix) -> Iterator[tuple[Fraction, ...]]:
     """The rows that elimination without exchange pivots on, exactly.
-
-    Parameters
-    ----------
-    matrix : tuple of tuple of Fraction
-        Symmetric.
 
     Yields
     ------

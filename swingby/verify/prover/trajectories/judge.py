@@ -38,14 +38,7 @@ def judge_trajectory(
     progress: Callable[[str], None] | None = None,
     runs: Runs | None = None,
 ) -> Judged:
-    """The verdict on one claim; see :func:`judge_trajectories`.
-
-    Parameters
-    ----------
-    claim : Claim
-    search, progress, runs
-        As there.
-    """
+    """The verdict on one claim; see :func:`judge_trajectories`."""
     return judge_trajectories([claim], search=search, progress=progress, runs=runs)[claim.id]
 
 
@@ -57,17 +50,6 @@ def judge_trajectories(
     runs: Runs | None = None,
 ) -> dict[str, Judged]:
     """The verdicts on some claims about trajectories, with each trajectory followed once.
-
-    Parameters
-    ----------
-    claims : iterable of Claim
-        With an AlongTrajectory as conclusion, and different ids.
-    search : bool
-        False leaves all of them undecided.
-    progress : callable, optional
-        Called with one line of text per stage.
-    runs : Runs, optional
-        Trajectories of an earlier call, to be used again.
 
     Returns
     -------
@@ -149,14 +131,6 @@ def confirm_all(
 ) -> dict[str, Judged]:
     """Verdicts for what two ball runs decide; the second run is shared by all claims.
 
-    Parameters
-    ----------
-    seen : dict from str to (Claim, Violation)
-        By id, what was seen in the first run.
-    run : BallRun
-    report : callable
-        Called with one line of text before the second run.
-
     Returns
     -------
     dict from str to Judged
@@ -233,16 +207,6 @@ def confirm_violation(
     report: Callable[[str], None],
 ) -> Judged | None:
     """Decide what a run in floats showed, by two ball runs and exact constants.
-
-    Parameters
-    ----------
-    claim : Claim
-    violation : Violation
-    instance : TrajectoryInstance
-        Its bits are those of the first ball run.
-    dynamics : {"euler", "gd"}
-    report : callable
-        Called with one line of text per ball run.
 
     Returns
     -------

@@ -121,13 +121,6 @@ def ball_run(
 ) -> BallRun:
     """Follow an instance in balls and keep the steps that a scan looks at.
 
-    Parameters
-    ----------
-    instance : TrajectoryInstance
-    dynamics : {"euler", "gd"}
-    stop : callable, optional
-        Asked now and then; the run ends once it says True.
-
     Returns
     -------
     BallRun
@@ -150,19 +143,7 @@ def ball_run(
 def states_at(
     instance: TrajectoryInstance, dynamics: str, bits: int, steps: Iterable[int]
 ) -> dict[int, BallState]:
-    """The balls at some steps, from a run of its own.
-
-    Parameters
-    ----------
-    instance : TrajectoryInstance
-    dynamics : {"euler", "gd"}
-    bits : int
-    steps : iterable of int
-
-    Returns
-    -------
-    dict from int to BallState
-    """
+    """The balls at some steps, from a run of its own."""
     wanted = set(steps)
     found = {}
     with flint.ctx.workprec(bits):

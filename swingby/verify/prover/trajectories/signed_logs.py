@@ -56,13 +56,7 @@ class SignedLog:
             return SignedLog(np.sign(total), np.log(np.abs(total)) + shift)
 
     def order(self, lowest: float) -> Floats:
-        """A float that is larger where the number is larger.
-
-        Parameters
-        ----------
-        lowest : float
-            At most every finite logarithm.
-        """
+        """A float that is larger where the number is larger."""
         return np.where(
             self.sign == 0, 0.0, self.sign * (np.maximum(self.log, lowest) - lowest + 1)
         )
@@ -91,12 +85,6 @@ def from_fraction(value: Fraction | int) -> SignedLog:
 
 def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
     """A sympy expression, at all entries of its letters at once.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-    values : mapping from the name of a letter to SignedLog
-        Arrays that broadcast against each other.
 
     Raises
     ------

@@ -42,13 +42,7 @@ class Recorded:
 
 
 def entries(which: str, d: int) -> Iterator[tuple[int, int]]:
-    """The entries that a claim speaks of, from 0; the signal is in descending order.
-
-    Parameters
-    ----------
-    which : {"all", "diagonal", "off-diagonal", "larger first"}
-    d : int
-    """
+    """The entries that a claim speaks of, from 0; the signal is in descending order."""
     for i in range(d):
         for j in range(i, d):
             if which == "all" or (which == "diagonal") == (i == j):
@@ -97,15 +91,6 @@ def letters_along(
 ) -> dict[str, SignedLog]:
     """Every letter of a claim about entry (i, j), at all recorded steps.
 
-    Parameters
-    ----------
-    claim : Claim
-    instance : TrajectoryInstance
-    recorded : Recorded
-    i, j : int
-        From 0.
-    lam : Fraction or None
-
     Returns
     -------
     dict from str to SignedLog
@@ -142,19 +127,7 @@ def _noise(instance: TrajectoryInstance, W: SignedLog, i: int, j: int) -> Signed
 
 
 def all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: int) -> Booleans:
-    """Where all of some relations hold.
-
-    Parameters
-    ----------
-    relations : tuple of relations
-    letters : dict from str to SignedLog
-    count : int
-        Recorded steps.
-
-    Returns
-    -------
-    ndarray of bool, shape (count,)
-    """
+    """Where all of some relations hold."""
     found = np.ones(count, dtype=np.bool_)
     for relation in relations:
         small, large = (signed_logs.evaluate(side, letters) for side in small_and_large(relation))

@@ -133,15 +133,6 @@ def measure(
 ) -> Iterator[Measured]:
     """How far each relation of a claim is from being true at every recorded step.
 
-    Parameters
-    ----------
-    claim : Claim
-        With an AlongTrajectory as conclusion.
-    instance : TrajectoryInstance
-    recorded : Recorded
-    earlier : bool
-        Leave out t = t_0, where both sides of many a claim are the same number.
-
     Yields
     ------
     Measured

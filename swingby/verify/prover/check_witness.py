@@ -1,0 +1,308 @@
+"""Check of exported counterexamples, by the standard library alone.
+
+``python check.py DIR`` judges every witness in a folder by what its file prints: at its numbers
+all hypotheses hold and the line fails. It exits with 0 (all accepted), 1 (some rejected, with the
+reason) or 2 (nothing readable). Numbers are exact fractions as long as a formula is rational, and
+otherwise decimals between two bounds, with more and more digits until all is decided.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+FORMAT = "swingby witness 1"
+KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
+#: Digits of the bounds, tried one after the other.
+DIGITS = (60, 240, 960, 3840)
+#: Longer powers and formulas are refused.
+MOST_POWER, MOST_TEXT, MOST_DEPTH = 10**6, 4000, 60
+
+_NUMBER = re.compile(r"\d+")
+_RATIONAL = re.compile(
+    r"(-?\d{1,2000})(?:/(\d{1,2000}))?(?:\*10\^(-?\d{1,6}))?|(-?)10\^(-?\d{1,6})"
+)
+
+
+class Wrong(ValueError):
+    """Why a witness is rejected."""
+
+
+def rational(text: Any) -> Fraction:
+    """A number such as ``-3/8*10^-90``."""
+    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise Wrong(f"{text!r:.60} is no number")
+    over, under, power, sign, alone = match.groups()
+    if alone:
+        return Fraction(10) ** int(alone) * (-1 if sign else 1)
+    if under and not int(under):
+        raise Wrong(f"{text:.60} is no number")
+    return Fraction(int(over), int(under or 1)) * Fraction(10) ** int(power or 0)
+
+
+class Formula:
+    """A formula as it is printed, evaluated while it is read: exact, or between two decimals."""
+
+    def __init__(self, text: str, values: dict[str, Fraction], digits: int) -> None:
+        if len(text) > MOST_TEXT:
+            raise Wrong("a formula is too long")
+        self.text, self.at, self.depth, self.values = text, 0, 0, values
+        # The longest letter first: "w_ij(t+1)" is not "w_ij" times something.
+        self.letters = sorted(values, key=len, reverse=True)
+        self.down = Context(digits, ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+        self.up = Context(digits, ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+    def value(self) -> Any:
+        """The value of all of the text."""
+        found = self._sum()
+        if self._next():
+            raise Wrong(f"{self.text[self.at :]:.40!r} is not understood")
+        return found
+
+    def _next(self) -> str:
+        while self.text[self.at : self.at + 1] == " ":
+            self.at += 1
+        return self.text[self.at : self.at + 1]
+
+    def _take(self, text: str) -> bool:
+        found = bool(self._next()) and self.text.startswith(text, self.at)
+        self.at += len(text) if found else 0
+        return found
+
+    def _sum(self) -> Any:
+        self.depth += 1
+        if self.depth > MOST_DEPTH:
+            raise Wrong("a formula is too deep")
+        found = self.negative(self._product()) if self._take("-") else self._product()
+        while self._next() in ("+", "-"):
+            sign = self.text[self.at]
+            self.at += 1
+            term = self._product()
+            found = self.plus(found, term if sign == "+" else self.negative(term))
+        self.depth -= 1
+        return found
+
+    def _product(self) -> Any:
+        found = self._power()
+        while self._next() in ("*", "/"):
+            sign = self.text[self.at]
+            self.at += 1
+            factor = self._power()
+            found = self.times(found, factor if sign == "*" else self.inverse(factor))
+        return found
+
+    def _power(self) -> Any:
+        base = self._atom()
+        if not self._take("^"):
+            return base
+        minus = self._take("-")
+        power = self._power()
+        return self.power(base, self.negative(power) if minus else power)
+
+    def _atom(self) -> Any:
+        for name in ("exp", "log", "sqrt", "Abs", "Max", "Min"):
+            if self._take(f"{name}("):
+                given = [self._sum()]
+                while self._take(","):
+                    given.append(self._sum())
+                self._close()
+                return getattr(self, name.lower())(*given)
+        for name in self.letters:
+            if self._take(name):
+                return self.values[name]
+        if self._take("("):
+            found = self._sum()
+            self._close()
+            return found
+        match = _NUMBER.match(self.text, self.at)
+        if match is None:
+            raise Wrong(f"{self.text[self.at :]:.40!r} is not understood")
+        self.at = match.end()
+        return Fraction(int(match[0]))
+
+    def _close(self) -> None:
+        if not self._take(")"):
+            raise Wrong("a bracket is not closed")
+
+    # A value is a fraction, or (low, high) with decimals between which a number lies.
+
+    def bounds(self, x: Any) -> tuple[Decimal, Decimal]:
+        """The decimals around a value."""
+        if not isinstance(x, Fraction):
+            return x  # type: ignore[no-any-return]
+        over, under = Decimal(x.numerator), Decimal(x.denominator)
+        return self.down.divide(over, under), self.up.divide(over, under)
+
+    def negative(self, x: Any) -> Any:
+        """-x."""
+        return -x if isinstance(x, Fraction) else (x[1].copy_negate(), x[0].copy_negate())
+
+    def plus(self, x: Any, y: Any) -> Any:
+        """X + y."""
+        if isinstance(x, Fraction) and isinstance(y, Fraction):
+            return x + y
+        (a, b), (c, d) = self.bounds(x), self.bounds(y)
+        return self.down.add(a, c), self.up.add(b, d)
+
+    def times(self, x: Any, y: Any) -> Any:
+        """X y."""
+        if isinstance(x, Fraction) and isinstance(y, Fraction):
+            return x * y
+        pairs = [(a, b) for a in self.bounds(x) for b in self.bounds(y)]
+        return min(self.down.multiply(*p) for p in pairs), max(self.up.multiply(*p) for p in pairs)
+
+    def inverse(self, x: Any) -> Any:
+        """1 / x."""
+        low, high = self.bounds(x)
+        if low <= 0 <= high:
+            raise Wrong("a division by what may be 0")
+        if isinstance(x, Fraction):
+            return 1 / x
+        return self.down.divide(Decimal(1), high), self.up.divide(Decimal(1), low)
+
+    def power(self, x: Any, y: Any) -> Any:
+        """x^y, for a whole y or a positive x."""
+        if isinstance(y, Fraction) and y.denominator == 1:
+            if abs(y) > MOST_POWER:
+                raise Wrong("a power is too large")
+            if isinstance(x, Fraction):
+                return x ** int(y) if x or y >= 0 else self.inverse(x)
+            found: Any = Fraction(1)
+            for _ in range(min(abs(int(y)), 64)):
+                found = self.times(found, x)
+            if abs(y) <= 64:
+                return found if y >= 0 else self.inverse(found)
+        return self.exp(self.times(y, self.log(x)))
+
+    def exp(self, x: Any) -> Any:
+        """The exponential; Decimal rounds it correctly to nearest."""
+        if x == 0:
+            return Fraction(1)
+        low, high = self.bounds(x)
+        below, above = self.down.exp(low), self.up.exp(high)
+        return self.down.next_minus(below), self.up.next_plus(above)
+
+    def log(self, x: Any) -> Any:
+        """The natural logarithm."""
+        if x == 1:
+            return Fraction(0)
+        low, high = self.bounds(x)
+        if low <= 0:
+            raise Wrong("a logarithm of what may not be positive")
+        return self.down.next_minus(self.down.ln(low)), self.up.next_plus(self.up.ln(high))
+
+    def sqrt(self, x: Any) -> Any:
+        """The root."""
+        low, high = self.bounds(x)
+        if low < 0:
+            raise Wrong("a root of what may be negative")
+        if isinstance(x, Fraction):
+            root = Fraction(isqrt(x.numerator), isqrt(x.denominator))
+            if root**2 == x:
+                return root
+        return self.down.next_minus(self.down.sqrt(low)), self.up.next_plus(self.up.sqrt(high))
+
+    def abs(self, x: Any) -> Any:
+        """The size."""
+        return self.max(x, self.negative(x))
+
+    def max(self, *given: Any) -> Any:
+        """The largest."""
+        if all(isinstance(x, Fraction) for x in given):
+            return max(given)
+        both = [self.bounds(x) for x in given]
+        largest = max(both, key=lambda pair: pair[0])
+        # One of them may be the largest for certain: then it stays exact.
+        if sum(high >= largest[0] for _, high in both) == 1:
+            return given[both.index(largest)]
+        return largest[0], max(high for _, high in both)
+
+    def min(self, *given: Any) -> Any:
+        """The smallest."""
+        return self.negative(self.max(*map(self.negative, given)))
+
+
+def holds(relation: Any, values: dict[str, Fraction]) -> bool:
+    """Whether a relation such as ``x <= y`` holds, for certain.
+
+    Raises
+    ------
+    Wrong
+        If no number of digits decides it, or it cannot be read.
+    """
+    sides = re.split(r" (<=|<|=|!=) ", relation) if isinstance(relation, str) else []
+    if len(sides) != 3:
+        raise Wrong(f"{relation!r:.60} is no relation")
+    for digits in DIGITS:
+        form = [Formula(sides[place], values, digits) for place in (0, 2)]
+        left, right = (one.value() for one in form)
+        (a, b), (c, d) = (form[0].bounds(one) for one in (left, right))
+        if isinstance(left, Fraction) and isinstance(right, Fraction):
+            a = b = left  # type: ignore[assignment]
+            c = d = right  # type: ignore[assignment]
+        known = {"<=": (b <= c, a > d), "<": (b < c, a >= d)}
+        known["="] = (a == b == c == d, b < c or d < a)
+        known["!="] = known["="][::-1]
+        yes, no = known[sides[1]]
+        if yes or no:
+            return yes
+    raise Wrong(f"{relation:.100} is not decided")
+
+
+def judge(content: Any) -> str:
+    """Why a witness is rejected; nothing if it is accepted."""
+    try:
+        if not isinstance(content, dict) or content.keys() != KEYS or content["format"] != FORMAT:
+            raise Wrong(f"no {FORMAT}")
+        if not all(isinstance(content[key], list) for key in ("given", "assumed")):
+            raise Wrong("the hypotheses are no list")
+        if not isinstance(content["values"], dict):
+            raise Wrong("the values are no object")
+        values = {name: rational(text) for name, text in content["values"].items()}
+        signal = [values[name] for name in sorted(values) if re.fullmatch(r"a_\d", name)]
+        for relation in content["given"]:
+            if not holds(relation, values):
+                return f"not given: {relation}"
+        for over, relation in content["assumed"]:
+            ranges: dict[str, list[dict[str, Fraction]]] = {"": [{}]}
+            ranges["concept"] = [{"a_k": a} for a in signal]
+            ranges["pair"] = [{"a_i": i, "a_j": j} for i in signal for j in signal if i > j]
+            for one in ranges[over]:
+                if not holds(relation, values | one):
+                    return f"not assumed: {relation}"
+        for name in ("a_i", "a_j", "a_k"):
+            if signal and values.get(name, signal[0]) not in signal:
+                return f"{name} is none of the signals"
+        return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
+    except (Wrong, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        return f"{type(error).__name__}: {error}"[:200]
+
+
+def main(arguments: list[str]) -> int:
+    """Judge the witnesses in a folder, a line each."""
+    folder = Path(arguments[0] if arguments else ".")
+    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    rejected = 0
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                content = json.loads(file.read(1 << 20).decode())
+            reason = judge(content)
+        except (OSError, ValueError, RecursionError) as error:
+            reason = f"unreadable: {error}"
+        rejected += bool(reason)
+        name = content["id"] if not reason else path.name
+        sys.stdout.write(f"rejected  {name}: {reason}\n" if reason else f"accepted  {name}\n")
+    sys.stdout.write(f"{len(files) - rejected} of {len(files)} accepted\n")
+    return 2 if not files else int(bool(rejected))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
