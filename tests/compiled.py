@@ -4,11 +4,13 @@
 here is checked; a test that finds nothing compiled compiles it.
 """
 
+import itertools
 import sys
 
 import numpy as np
 
 import swingby
+from swingby.simulate import compiled
 
 DYNAMICS = ("euler", "gd", "flow")
 
@@ -19,10 +21,9 @@ def start(d):
 
 
 def compile_runs():
-    """Runs one by one: the same code for every d, and a step of its own for small ones."""
-    for d in (2, 3):
-        for dynamics in DYNAMICS:
-            swingby.simulate(*start(d), 0.05, 300, dynamics)
+    """The steps of one run, which a short run does without."""
+    for d, dynamics, scaled in itertools.product((2, 3), DYNAMICS, (False, True)):
+        compiled.load(compiled.single_text(d, dynamics, scaled=scaled), dynamics)
 
 
 def compile_batches():

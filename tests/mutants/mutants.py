@@ -510,8 +510,8 @@ MUTANTS = (
     Mutant(
         "a minimum pairs with a maximum",
         "verify/compare.py",
-        "return math.inf",
-        "total += 0.0",
+        "                    return math.inf",
+        "                    total += 0.0",
         (_COMPARE + "a_minimum_is_never_paired_with_a_maximum",),
     ),
     Mutant(
@@ -1190,7 +1190,7 @@ MUTANTS = (
             "                name, level = levels.pop()\n"
             "                if not w < level:"
         ),
-        (_CERTIFY + "events.py::test_an_open_entry_is_doubted_or_noted[passages/1/2/1]",),
+        (_CERTIFY + "certify.py::test_an_open_entry_is_doubted_or_noted[passages/1/2/1]",),
     ),
     Mutant(
         "an open pivot counts as positive",

@@ -27,7 +27,7 @@ D.66; D.67; D.69; D.70; D.73; D.74; D.77; D.78; D.82; Lemma D.2 [1]; Lemma D.2 [
 #: Proved as repaired, and tight.
 REPAIRED = """
 D.12; D.13; D.14; D.15; D.16; D.21; T_1 (Lemma D.1); D.25; before D.29; T_1 (Lemma D.2); before
-D.37 (semidefinite); D.39; D.46; D.47; D.48; D.50; D.51; D.61; D.72; t_0 (Lemma D.8); t* (Lemma
+D.37 (semidefinite); D.39; D.46; D.48; D.50; D.51; D.61; D.72; t_0 (Lemma D.8); t* (Lemma
 D.8); D.75; D.76; D.79
 """
 

@@ -74,21 +74,18 @@ class Draft:
         if not instances.is_semidefinite(self.matrix) or not self.problem.separated:
             return None
         omega, eta = Fraction(1, 10**self.decades), Fraction(1, self.inverse_eta)
-        bits = bits_for(self.decades)
+        constants = None
         if self.kappa is not None:
             constants = constants_at(self.problem, self.kappa, self.place)
             if constants is None:
                 return None
-            made = TrajectoryInstance(
-                self.name, self.signal, omega, eta, self.matrix, constants, bits=bits
+        bits = bits_for(self.decades)
+        try:
+            made = instances.instance(
+                self.name, self.signal, self.matrix, omega, eta, constants, bits=bits
             )
-        else:
-            try:
-                made = instances.instance(
-                    self.name, self.signal, self.matrix, omega, eta, bits=bits
-                )
-            except ArithmeticError:
-                return None
+        except ArithmeticError:
+            return None
         return made if made.is_admissible() else None
 
     def feasible(self) -> Draft | None:

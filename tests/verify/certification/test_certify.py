@@ -378,21 +378,38 @@ def test_a_run_that_explodes_ends_before_1e100():
     assert certify(task_of(5, 1), matrix, 2).steps == 20
 
 
-def test_a_tie_that_a_ball_leaves_open_is_never_decided():
-    def look(watch, step, off):
-        first, second = flint.arb("0.25"), flint.arb("0.0625")
-        W = [[first, flint.arb(off)], [flint.arb(off), second]]
-        watch.observe(step, W, [1 - first, 1 - second], partial(bool, 1))
+def rows(first, off, second):
+    return [[flint.arb(first), flint.arb(off)], [flint.arb(off), flint.arb(second)]]
 
+
+def look(watch, step, W, semidefinite=True):
+    rest = [1 - W[0][0], 1 - W[1][1]]
+    watch.observe(step, W, rest, partial(lambda answer: answer, semidefinite))
+
+
+#: Short binary fractions are exact balls.
+OPEN = {
+    "passages/1/2/1": (rows("0.5 +/- 1e-9", "0.015625", "0.0625"), True),
+    "peaks/1,2": (rows("0.25", "0.03125 +/- 1e-9", "0.0625"), True),
+    "runs_away/2": (rows("0.25", "0.015625", "0 +/- 1e-9"), True),
+    "psd": (rows("0.25", "0.015625", "0.0625"), None),
+}
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_an_open_entry_is_doubted_or_noted(path):
+    """A ball across a level, a tie, a sign, a pivot: the entry is named, and not filled in."""
+    W, semidefinite = OPEN[path]
     for strict in (True, False):
         watch = Watch(((0, 1),), None, (0, 1), frozenset(), watches_psd=True, strict=strict)
-        # A short binary fraction is an exact ball.
-        look(watch, 0, "0.03125")
-        tie = "0.03125 +/- 1e-9"
+        look(watch, 0, rows("0.25", "0.03125", "0.0625"))
         if strict:
-            with pytest.raises(Doubt, match=r"^peaks/1,2$"):
-                look(watch, 1, tie)
+            with pytest.raises(Doubt, match=f"^{path}$"):
+                look(watch, 1, W, semidefinite)
         else:
-            look(watch, 1, tie)
-            assert watch.undecided == {"peaks/1,2"}
+            look(watch, 1, W, semidefinite)
+            assert watch.undecided == {path}
+            assert ("1/2", 0) not in watch.passages
+            assert not watch.negative
+            assert watch.first_loss is None
         assert watch.peaks[0, 1].step == 0

@@ -157,9 +157,15 @@ def pivot_share(matrix: Matrix) -> Fraction:
 
 
 def instance(
-    name: str, signal: Any, matrix: Any, omega: Any, eta: Any, **others: Any
+    name: str,
+    signal: Any,
+    matrix: Any,
+    omega: Any,
+    eta: Any,
+    constants: Constants | None = None,
+    **others: Any,
 ) -> TrajectoryInstance:
-    """An instance with round constants that witness D.1 to D.5.
+    """An instance with round constants that witness D.1 to D.5, or with these, not yet looked at.
 
     Parameters
     ----------
@@ -186,9 +192,11 @@ def instance(
         numbers.exact(omega, "omega") * unit,
         numbers.exact(eta, "eta"),
         tuple(tuple(entry / unit for entry in row) for row in entries),
-        Constants(*(Fraction(1),) * 7),
+        constants or Constants(*(Fraction(1),) * 7),
         **others,
     )
+    if constants is not None:
+        return draft
     problem = draft.problem
     holds = feasibility.omega_verdict(problem) == "holds"
     if not holds or problem.eta > feasibility.largest_eta(problem):
