@@ -72,7 +72,7 @@ def audit(
         line = f"{len(written)} witnesses; to judge them: python {export}/check.py {export}"
         click.echo(line, err=True)
         if left:
-            click.echo(f"without a file (matrices, trajectories): {', '.join(left)}", err=True)
+            click.echo(f"without a file (the opposite is proved): {', '.join(left)}", err=True)
     if graph is not None:
         from swingby.verify.dependency_graph import save_ledger_picture
 

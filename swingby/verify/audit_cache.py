@@ -50,12 +50,7 @@ def folder() -> Path:
 
 
 def content(part: Any) -> str:
-    """A text that is equal for equal statements, the same in every process.
-
-    Parameters
-    ----------
-    part : Claim, sympy.Basic, conclusion, tuple, or plain value
-    """
+    """A text that is equal for equal statements, the same in every process."""
     if isinstance(part, sympy.Basic):
         return str(sympy.srepr(part))
     if isinstance(part, tuple):
@@ -213,10 +208,6 @@ def to_plain(judged: Judged) -> dict[str, Any]:
 
 def from_plain(plain: dict[str, Any]) -> Judged:
     """The verdict that :func:`to_plain` wrote.
-
-    Parameters
-    ----------
-    plain : dict
 
     Raises
     ------

@@ -56,10 +56,6 @@ def anchors(ids: Iterable[str]) -> dict[str, str]:
     ----------
     ids : iterable of str
         In the order of the page: the second of two equal anchors ends in ``-1``.
-
-    Returns
-    -------
-    dict from str to str
     """
     used: Counter[str] = Counter()
     found = {}

@@ -152,12 +152,7 @@ class Constants:
     C: Fraction
 
     def as_balls(self) -> dict[str, flint.arb]:
-        """The constants as balls at the current working precision, P included.
-
-        Returns
-        -------
-        dict from str to flint.arb
-        """
+        """The constants as balls at the current working precision, P included."""
         names = ("alpha", "gamma", "beta", "K", "kappa", "C")
         values = {name: balls.ball(getattr(self, name)) for name in names}
         values["P"] = flint.arb(10) ** balls.ball(self.log10_P)
@@ -208,11 +203,6 @@ def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
 
 def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb, flint.arb]:
     """The ends p_- and p_+ between which log P has to lie (step 3 of the reduction).
-
-    Parameters
-    ----------
-    problem : Problem
-    kappa, beta : Fraction
 
     Returns
     -------

@@ -184,12 +184,7 @@ class Report:
         return report_grid(self).to_html()
 
     def to_frame(self) -> Any:
-        """One row per assumption: id, title, verdict, margin, reason.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """One row per assumption: id, title, verdict, margin, reason."""
         import pandas
 
         columns = ("id", "title", "verdict", "margin", "reason")
@@ -243,12 +238,7 @@ class Report:
         }
 
     def to_latex(self) -> str:
-        """The table of assumptions as LaTeX (booktabs).
-
-        Returns
-        -------
-        str
-        """
+        """The table of assumptions as LaTeX (booktabs)."""
         from swingby.verify.report import report_grid
 
         return report_grid(self, with_schedule=False).to_latex()

@@ -173,9 +173,11 @@ class Ledger(Sequence[Record]):
         return None
 
     def export(self, folder: str | Path) -> tuple[list[str], list[str]]:
-        """Write a file of every counterexample to a line about numbers, and a ``check.py``.
+        """Write a file of every counterexample, and the programs that judge them.
 
-        ``python check.py folder`` judges them by what they print, with the standard library alone.
+        ``python check.py folder`` judges them by what they print, with the standard library alone:
+        lines about numbers, matrices written out in entries, and trajectories, which it follows
+        from the printed W(0) with ``replay.py`` beside it.
 
         Parameters
         ----------
@@ -185,8 +187,8 @@ class Ledger(Sequence[Record]):
         Returns
         -------
         written, left : list of str
-            Ids of the refuted lines with a file, and of those without: their counterexamples are
-            matrices or trajectories.
+            Ids of the refuted lines with a file, and of those without: of a line that says that
+            something exists, the opposite is proved, and there is no point to print.
 
         Raises
         ------

@@ -55,13 +55,6 @@ class Neighbourhood(NamedTuple):
 def neighbourhood(signal: Sequence[Fraction], eta: Fraction, dynamics: str) -> Neighbourhood | None:
     """Radius R and rate (1 + rho)/2 of the lemma.
 
-    Parameters
-    ----------
-    signal : sequence of Fraction
-        a, length d.
-    eta : Fraction
-    dynamics : {"euler", "gd"}
-
     Returns
     -------
     Neighbourhood or None

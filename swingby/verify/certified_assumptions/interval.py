@@ -189,14 +189,6 @@ def at_least(
 ) -> Interval:
     """An interval none of whose points lies below a bound.
 
-    Parameters
-    ----------
-    value : pair of Fraction
-    least : int
-    argument, source : str
-    strict : bool
-        Refuse the bound itself too.
-
     Raises
     ------
     InvalidInput

@@ -109,15 +109,7 @@ class Draft:
 
 
 def least_decades(problem: Problem, matrix: Matrix, kappa: Fraction | None) -> int:
-    """The smallest k for which omega = 10^-k lies below the largest omega of D.1 to D.5.
-
-    Parameters
-    ----------
-    problem : Problem
-    matrix : tuple of tuple of Fraction
-        W(0)/omega.
-    kappa : Fraction or None
-    """
+    """The smallest k for which omega = 10^-k lies below the largest omega of D.1 to D.5."""
     with flint.ctx.workprec(128):
         supremum = feasibility.threshold(problem, kappa or feasibility.KAPPA)
         decades = float(supremum / flint.arb(10).log())
@@ -138,13 +130,6 @@ def bits_for(decades: int) -> int:
 
 def constants_at(problem: Problem, kappa: Fraction, place: float) -> Constants | None:
     """Constants with a given kappa, and log P at some place inside its window.
-
-    Parameters
-    ----------
-    problem : Problem
-    kappa : Fraction
-    place : float
-        From 0 to 1.
 
     Returns
     -------

@@ -3,11 +3,14 @@
 ``python check.py DIR`` judges every witness in a folder by what its file prints: at its numbers
 all hypotheses hold and the line fails. It exits with 0 (all accepted), 1 (some rejected, with the
 reason) or 2 (nothing readable). Numbers are exact fractions as long as a formula is rational, and
-otherwise decimals between two bounds, with more and more digits until all is decided.
+otherwise decimals between two bounds, with more and more digits until all is decided. A trajectory
+is followed from the printed W(0) by ``replay.py``, which lies beside this file.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.machinery
 import json
 import re
 import sys
@@ -19,15 +22,21 @@ from typing import Any
 
 FORMAT = "swingby witness 1"
 KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
+#: What a witness has besides if it is a place of a trajectory: entry (i, j) at step t, and at t_0.
+RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during", "until"}
+#: An entry of a trajectory lies between decimals of so many digits; a trajectory is followed
+#: so often at most, each time with more bits.
+ENTRY_DIGITS, MOST_TIMES = 60, 4
 #: Digits of the bounds, tried one after the other.
 DIGITS = (60, 240, 960, 3840)
-#: Longer powers and formulas are refused.
-MOST_POWER, MOST_TEXT, MOST_DEPTH = 10**6, 4000, 60
+#: Longer powers, formulas and trajectories are refused.
+MOST_POWER, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 4000, 60, 10**6
 
 _NUMBER = re.compile(r"\d+")
 _RATIONAL = re.compile(
     r"(-?\d{1,2000})(?:/(\d{1,2000}))?(?:\*10\^(-?\d{1,6}))?|(-?)10\^(-?\d{1,6})"
 )
+_POWER = re.compile(r"10\^\(-?\d{1,9}/\d{1,9}\)")
 
 
 class Wrong(ValueError):
@@ -47,10 +56,21 @@ def rational(text: Any) -> Fraction:
     return Fraction(int(over), int(under or 1)) * Fraction(10) ** int(power or 0)
 
 
+def number(text: Any) -> Any:
+    """A number as for :func:`rational`, or a root of a power of ten, between two decimals."""
+    if isinstance(text, str) and _POWER.fullmatch(text):
+        return Formula(text, {}, DIGITS[2]).value()
+    return rational(text)
+
+
+class Open(Wrong):
+    """With the digits at hand, nothing is decided."""
+
+
 class Formula:
     """A formula as it is printed, evaluated while it is read: exact, or between two decimals."""
 
-    def __init__(self, text: str, values: dict[str, Fraction], digits: int) -> None:
+    def __init__(self, text: str, values: dict[str, Any], digits: int) -> None:
         if len(text) > MOST_TEXT:
             raise Wrong("a formula is too long")
         self.text, self.at, self.depth, self.values = text, 0, 0, values
@@ -229,7 +249,7 @@ class Formula:
         return self.negative(self.max(*map(self.negative, given)))
 
 
-def holds(relation: Any, values: dict[str, Fraction]) -> bool:
+def holds(relation: Any, values: dict[str, Any]) -> bool:
     """Whether a relation such as ``x <= y`` holds, for certain.
 
     Raises
@@ -253,33 +273,173 @@ def holds(relation: Any, values: dict[str, Fraction]) -> bool:
         yes, no = known[sides[1]]
         if yes or no:
             return yes
-    raise Wrong(f"{relation:.100} is not decided")
+    raise Open(f"{relation:.100} is not decided")
 
 
-def judge(content: Any) -> str:
-    """Why a witness is rejected; nothing if it is accepted."""
+class Along:
+    """The place of a trajectory that a witness speaks of, and what its letters are there."""
+
+    def __init__(self, run: Any) -> None:
+        if not isinstance(run, dict) or run.keys() != RUN:
+            raise Wrong("no place of a trajectory")
+        if not all(isinstance(run[key], list) for key in ("when", "during", "until")):
+            raise Wrong("the conditions are no lists")
+        self.run = run
+        self.signal = [rational(a) for a in run["signal"]]
+        self.W0 = [[rational(entry) for entry in row] for row in run["W0"]]
+        self.i, self.j = (run[name] - 1 for name in "ij")
+        self.start, self.end = run["t_0"], run["t"]
+        if any(type(run[name]) is not int or run[name] < 0 for name in ("i", "j", "t_0", "t")):
+            raise Wrong("i, j, t_0 and t are whole numbers")
+        if not (0 <= self.i < len(self.signal) > self.j >= 0 and self.start <= self.end):
+            raise Wrong("no entry, or t_0 after t")
+        if self.end > MOST_STEPS:
+            raise Wrong(f"more than {MOST_STEPS} steps")
+        between = range(self.start, self.end) if run["during"] else ()
+        self.steps = {self.start, self.end, self.end + 1, *between}
+        #: Equal for all places of one trajectory.
+        self.key = json.dumps([run[name] for name in ("dynamics", "signal", "eta", "W0")])
+
+    def follow(self, steps: set[int], before: Any = None) -> Any:
+        """Bounds of W at some steps, by ``replay.py``; with more bits than before."""
+        replay, last = _replay(), max(steps)
+        run: dict[str, Any] = {"signal": [str(a) for a in self.signal], "steps": last}
+        run |= {"eta": str(rational(self.run["eta"])), "dynamics": self.run["dynamics"]}
+        run |= {"W0": [[str(entry) for entry in row] for row in self.W0]}
+        made = replay.Run(run | {"undecided": [], "made_by": ""})
+        if replay.pivots(self.W0, made.d) is None:
+            raise Wrong("W(0) is not positive semidefinite")
+        if before is None:
+            sizes = [1 / abs(entry) for row in self.W0 for entry in row if entry]
+            bits = 256 + 2 * max([int(x).bit_length() for x in sizes], default=0)
+        else:
+            # Where the bits were lost too early, at the same pace to the end, and some more.
+            bits = before[0] * max(last, 1) // max(before[1], 1) + before[0] // 2
+        if last > 10_000:
+            sys.stderr.write(f"{last} steps are followed with {bits} bits\n")
+        found, one, t = {}, 1 << bits, 0
+        sides = (ROUND_FLOOR, ROUND_CEILING)
+        down, up = (Context(ENTRY_DIGITS, side, MIN_EMIN, MAX_EMAX) for side in sides)
+        for t, (M, R, _) in enumerate(made.enclosures(one)):
+            if t in steps:
+                found[t] = [
+                    [
+                        tuple(
+                            c.divide(Decimal(y.numerator), Decimal(y.denominator * one))
+                            for c, y in ((down, x - R), (up, x + R))
+                        )
+                        for x in row
+                    ]
+                    for row in M
+                ]
+        return bits, t, found
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """The letters that no step changes."""
+        i, j = self.i, self.j
+        found = {f"a_{k}": a for k, a in enumerate(self.signal, 1)}
+        found |= {"a_i": self.signal[i], "a_j": self.signal[j], "d": Fraction(len(self.signal))}
+        found |= {"i": Fraction(i + 1), "j": Fraction(j + 1), "eta": rational(self.run["eta"])}
+        return found | {"w_ij(0)": self.W0[i][j], "w_ii(0)": self.W0[i][i]}
+
+    def letters(self, W: Any, t: int, at: str) -> dict[str, Any]:
+        """The letters of one step, `at` being "t", "t_0" or "t+1"."""
+        i, j, d = self.i, self.j, len(self.signal)
+        found = {f"w_{x}({at})": W[p][q] for x, p, q in (("ij", i, j), ("ii", i, i), ("jj", j, j))}
+        if at == "t+1":
+            return found
+        if at == "t":
+            values = {f"w_{p}{q}": W[p][q] for p in range(d) for q in range(d)}
+            values |= {f"a_{k}": a for k, a in enumerate(self.signal)}
+            others = [k for k in range(d) if k not in (i, j)]
+            terms = [f"(a_{i} + a_{j} + 2*a_{k})*w_{k}{i}*w_{k}{j}/2" for k in others]
+            found["N_ij(t)"] = Formula(" + ".join(terms) or "0", values, DIGITS[0]).value()
+        return found | {at: Fraction(t)}
+
+    def judge(self, fails: Any, values: dict[str, Any], states: dict[int, Any]) -> str:
+        """Why the place is none at which the line speaks and fails; nothing if it is."""
+        if not {self.start, self.end} <= states.keys():
+            raise Open("the trajectory is not known that far")
+        if self.start and not self.run["when"]:
+            return "t_0 is 0 in this line"
+        values = values | self.letters(states[self.start], self.start, "t_0")
+        for relation in self.run["when"]:
+            if not holds(relation, values):
+                return f"not so at t_0: {relation}"
+        for t in range(self.start, self.end + 1) if self.run["during"] else ():
+            for relation in self.run["during"]:
+                if not holds(relation, values | self.letters(states[t], t, "t")):
+                    return f"not so at step {t}: {relation}"
+        values |= self.letters(states[self.end], self.end, "t")
+        if self.end + 1 in states:
+            values |= self.letters(states[self.end + 1], self.end + 1, "t+1")
+        for relation in self.run["until"]:
+            if not holds(relation, values):
+                return f"not so at t: {relation}"
+        return f"it holds: {fails}" if holds(fails, values) else ""
+
+
+def _replay() -> Any:
+    """The module of trajectories: beside this file, or in the package."""
+    beside = Path(__file__).with_name("replay.py")
+    if not beside.exists():
+        return importlib.import_module("swingby.verify.certification.replay")
+    if "replay" not in sys.modules:
+        # Not by its name: isolated, Python does not look into this folder.
+        loader = importlib.machinery.SourceFileLoader("replay", str(beside))
+        sys.modules["replay"] = loader.load_module()
+    return sys.modules["replay"]
+
+
+def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = None) -> str:
+    """Why a witness is rejected; nothing if it is accepted.
+
+    `steps` are those that other witnesses need of the same trajectory, and `known` keeps it.
+    """
     try:
-        if not isinstance(content, dict) or content.keys() != KEYS or content["format"] != FORMAT:
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise Wrong(f"no {FORMAT}")
+        if content.keys() - {"run"} != KEYS:
+            raise Wrong(f"the keys are not those of {FORMAT}")
         if not all(isinstance(content[key], list) for key in ("given", "assumed")):
             raise Wrong("the hypotheses are no list")
         if not isinstance(content["values"], dict):
             raise Wrong("the values are no object")
-        values = {name: rational(text) for name, text in content["values"].items()}
+        values = {name: number(text) for name, text in content["values"].items()}
+        along = Along(content["run"]) if "run" in content else None
+        if along is not None:
+            if along.fixed.keys() & values.keys():
+                raise Wrong("a letter of the trajectory has a value besides")
+            values |= along.fixed
         signal = [values[name] for name in sorted(values) if re.fullmatch(r"a_\d", name)]
         for relation in content["given"]:
             if not holds(relation, values):
                 return f"not given: {relation}"
+        ranges: dict[str, list[dict[str, Fraction]]] = {"": [{}]}
+        ranges["concept"] = [{"a_k": a} for a in signal]
+        ranges["pair"] = [{"a_i": i, "a_j": j} for i in signal for j in signal if i > j]
+        if along is not None:
+            ranges["entry"] = [{"w_ij(0)": entry} for row in along.W0 for entry in row]
         for over, relation in content["assumed"]:
-            ranges: dict[str, list[dict[str, Fraction]]] = {"": [{}]}
-            ranges["concept"] = [{"a_k": a} for a in signal]
-            ranges["pair"] = [{"a_i": i, "a_j": j} for i in signal for j in signal if i > j]
             for one in ranges[over]:
                 if not holds(relation, values | one):
                     return f"not assumed: {relation}"
         for name in ("a_i", "a_j", "a_k"):
             if signal and values.get(name, signal[0]) not in signal:
                 return f"{name} is none of the signals"
+        if along is not None:
+            known = {} if known is None else known
+            asked = along.steps | (steps or {}).get(along.key, set())
+            for left in reversed(range(MOST_TIMES)):
+                if along.key not in known:
+                    known[along.key] = along.follow(asked)
+                try:
+                    return along.judge(content["fails"], values, known[along.key][2])
+                except Open:
+                    if not left:
+                        raise
+                    known[along.key] = along.follow(asked, known[along.key])
         return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
     except (Wrong, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         return f"{type(error).__name__}: {error}"[:200]
@@ -289,17 +449,24 @@ def main(arguments: list[str]) -> int:
     """Judge the witnesses in a folder, a line each."""
     folder = Path(arguments[0] if arguments else ".")
     files = sorted(folder.glob("*.json")) if folder.is_dir() else []
-    rejected = 0
+    contents: dict[Path, Any] = {}
+    steps: dict[str, set[int]] = {}
+    rejected, known = 0, dict[str, Any]()
     for path in files:
         try:
             with path.open("rb") as file:
-                content = json.loads(file.read(1 << 20).decode())
-            reason = judge(content)
-        except (OSError, ValueError, RecursionError) as error:
-            reason = f"unreadable: {error}"
+                contents[path] = json.loads(file.read(1 << 20).decode())
+            along = Along(contents[path]["run"])
+            steps.setdefault(along.key, set()).update(along.steps)
+        except (Wrong, OSError, ValueError, RecursionError, KeyError, TypeError):
+            continue  # no trajectory; what is wrong is said below
+    for path in files:
+        content = contents.get(path, "unreadable")
+        reason = judge(content, steps, known)
         rejected += bool(reason)
         name = content["id"] if not reason else path.name
         sys.stdout.write(f"rejected  {name}: {reason}\n" if reason else f"accepted  {name}\n")
+        sys.stdout.flush()
     sys.stdout.write(f"{len(files) - rejected} of {len(files)} accepted\n")
     return 2 if not files else int(bool(rejected))
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import flint
+
 from swingby.errors import InvalidInput
-from swingby.theory import assumptions
+from swingby.theory import assumptions, numbers
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.derivations.conclusions import LossOrder
 from swingby.theory.verdict import Finding
+from swingby.verify.certification import replay
 from swingby.verify.output import writable
 from swingby.verify.prover import check_witness
+from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
 from swingby.verify.prover.scalar.dispatch import prepared
-from swingby.verify.prover.scalar.relation import relation_from
+from swingby.verify.prover.scalar.relation import plain, relation_from
+from swingby.verify.prover.scalar.rounding import compact
+from swingby.verify.prover.trajectories.valuation import parts
 
 #: What N_ij(t) is once a witness names the third concept, and that W(t) is U U^T.
 _NOISE = "N_ij(t) = (a_i + a_j + 2*a_k)*w_ki(t)*w_kj(t)/2"
@@ -28,53 +37,129 @@ _SEMIDEFINITE = (
 )
 
 
+#: What an entry (i, j) has to be for a line to speak of it.
+_ENTRIES = {
+    "all": (),
+    "diagonal": ("i = j",),
+    "off-diagonal": ("i != j",),
+    "larger first": ("i != j", "a_j < a_i"),
+}
+
+
 def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[str]]:
-    """Write the witnesses of refuted lines about numbers: see `Ledger.export`."""
+    """Write the witnesses of refuted lines: see `Ledger.export`."""
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = f"must be a folder that can be made ({error.strerror})"
         raise InvalidInput("export", folder, reason) from None
-    written, left = [], []
+    written: list[str] = []
+    left: list[str] = []
     for record in records:
         if record.verdict != Finding.REFUTED:
             continue
-        content = plain(record)
-        if content is None:
-            left.append(record.id)
-            continue
-        name = re.sub(r"[^A-Za-z0-9._]+", "_", record.id).strip("_")
-        with writable(place / f"{name}.json") as target:
-            text = json.dumps(content, indent=1, ensure_ascii=False)
-            target.write_text(text + "\n", encoding="utf-8")
-        written.append(record.id)
-    with writable(place / "check.py") as target:
-        shutil.copyfile(check_witness.__file__, target)
+        contents = dict(files(record))
+        for name, content in contents.items():
+            with writable(place / f"{name}.json") as target:
+                text = json.dumps(content, indent=1, ensure_ascii=False)
+                target.write_text(text + "\n", encoding="utf-8")
+        (written if contents else left).append(record.id)
+    for module, name in ((check_witness, "check.py"), (replay, "replay.py")):
+        with writable(place / name) as target:
+            shutil.copyfile(str(module.__file__), target)
     return written, left
 
 
-def plain(record: Any) -> dict[str, Any] | None:
-    """What is judged of a witness: its numbers, the hypotheses and the relation that fails."""
-    claim, witness = record.statement, record.witness
-    if witness is None or not is_scalar(claim) or claim.quantifier != "for all":
-        return None
+def files(record: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is judged of each witness of a record, by the name of its file."""
+    claim, name = record.statement, re.sub(r"[^A-Za-z0-9._]+", "_", record.id).strip("_")
+    if claim.quantifier != "for all":
+        return
+    if isinstance(claim.conclusion, AlongTrajectory):
+        for dynamics, part in record.parts.items():
+            if part.witness is not None:
+                shown = {"id": f"{record.id} ({dynamics})", "line": record.about}
+                yield f"{name}_{dynamics}", shown | _along(claim, part.witness)
+    elif record.witness is not None:
+        made = _about_numbers if is_scalar(claim) else _about_matrices
+        content = {"id": record.id, "line": record.about} | made(claim, record.witness)
+        # Of a formula that is no relation between two numbers there is no file.
+        if is_scalar(claim) or not check_witness.judge(content):
+            yield name, content
+
+
+def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
     search, _ = prepared(claim)
     given = list(dict.fromkeys(map(str, search.given)))
     if "w_kj(t)" in witness.values and "N_ij(t)" in witness.values:
         given += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]
-    assumed = [
+    assumed = _assumed(without=("entry",)) if search.in_force else []
+    return _content(given, assumed, witness.relation, witness.values)
+
+
+def _about_matrices(claim: Claim, witness: Witness) -> dict[str, Any]:
+    order = isinstance(claim.conclusion, LossOrder)
+    given = ["0 <= w_11", "w_12^2 <= w_11*w_22"] if order else []
+    values = {
+        name: text for name, text in witness.values.items() if re.fullmatch(r"-?\d+(/\d+)?", text)
+    }
+    return _content(given, [], witness.relation, values)
+
+
+def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
+    conclusion, shown = claim.conclusion, witness.values
+    exact = {name: numbers.exact(shown[name], name) for name in _EXACT if name in shown}
+    values = {name: _text(value) for name, value in exact.items() if name != "eta"}
+    signal = [Fraction(a) for a in shown["a"].split(", ")]
+    unit, omega = ("/omega", exact["omega"]) if "w_11(0)/omega" in shown else ("", Fraction(1))
+    W0 = [
+        [
+            _text(omega * numbers.exact(shown[f"w_{max(p, q)}{min(p, q)}(0){unit}"], "W(0)"))
+            for q in range(1, len(signal) + 1)
+        ]
+        for p in range(1, len(signal) + 1)
+    ]
+    (broken,) = (one for one in parts(conclusion.relation) if str(one) == witness.relation)
+    until = [] if conclusion.until is None else [f"t <= {plain(conclusion.until)}"]
+    run = {
+        "dynamics": shown["dynamics"],
+        "signal": [_text(a) for a in signal],
+        "eta": _text(exact["eta"]),
+        "W0": W0,
+        "i": int(shown["i"]),
+        "j": int(shown["j"]),
+        "t_0": int(shown.get("t_0", "0")),
+        "t": int(shown["t"]),
+        "when": [str(relation_from(one)) for one in conclusion.when],
+        "during": [str(relation_from(one)) for one in conclusion.during],
+        "until": until,
+    }
+    given = [*_ENTRIES[conclusion.entries], *(str(relation_from(x.relation)) for x in claim.given)]
+    power = shown["log10 P"]
+    values["P"] = f"10^({power})" if "/" in power else f"10^{power}"
+    return _content(given, _assumed(), str(relation_from(broken)), values) | {"run": run}
+
+
+#: Letters of an instance with an exact value.
+_EXACT = ("omega", "eta", "alpha", "gamma", "beta", "K", "kappa", "C", "lambda")
+
+
+def _text(value: Fraction) -> str:
+    return compact(flint.fmpq(value.numerator, value.denominator))
+
+
+def _assumed(without: tuple[str, ...] = ()) -> list[list[str]]:
+    return [
         [one.over, str(relation_from(one.relation))]
         for statement in assumptions.PRINTED
         for one in statement.conditions
-        if search.in_force and one.over != "entry"
+        if one.over not in without
     ]
-    return {
-        "format": check_witness.FORMAT,
-        "id": record.id,
-        "line": record.about,
-        "given": given,
-        "assumed": assumed,
-        "fails": witness.relation,
-        "values": witness.values,
-    }
+
+
+def _content(
+    given: list[str], assumed: list[list[str]], fails: str, values: dict[str, str]
+) -> dict[str, Any]:
+    shown = {"given": given, "assumed": assumed, "fails": fails, "values": values}
+    return {"format": check_witness.FORMAT} | shown

@@ -1,12 +1,15 @@
 """Exported counterexamples: judged by the standard library alone, against exact arithmetic."""
 
+import itertools
 import json
 import random
+import re
 import subprocess
 import sys
 from fractions import Fraction
 from types import SimpleNamespace
 
+import mpmath
 import pytest
 import sympy
 
@@ -19,19 +22,21 @@ from swingby.verify.prover.scalar.dispatch import prepared
 from swingby.verify.prover.scalar.feasible_constants import settings
 from swingby.verify.prover.scalar.relation import relation_from
 from swingby.verify.prover.scalar.rounding import compact
-from swingby.verify.prover.witness_files import export, plain
+from swingby.verify.prover.witness_files import export, files
 
 #: Lines whose witnesses are found in a moment: of fractions, logarithms, roots, sums over k.
 LINES = (
     *("D.61", "D.72", "D.48", "D.15", "D.46", "before D.12", "D.24", "T_1 (Lemma D.1)"),
     *("t* (Lemma D.8)", "before D.29", "Corollary D.1 (its sum)", "D.81 (with the right t_0)"),
 )
+#: Lines about matrices: sums over samples, roots of A, exponentials, entries, means, losses.
+MATRICES = ("2.1", "Theorem 4.1", "4.3", "B.2", "C.2", "C.5", "C.13", "D.1", "D.2")
 FACTORS = [Fraction(x) for x in ("-1", "0", "1/2", "2", "999/1000", "1001/1000", "1e9", "1e-60")]
 
 
 @pytest.fixture(scope="module")
 def records():
-    claims = {name: by_id(name) for name in LINES}
+    claims = {name: by_id(name) for name in (*LINES, *MATRICES)}
     judged = {name: vars(prover.judge(claim)) for name, claim in claims.items()}
     return [SimpleNamespace(id=n, about="", statement=c, **judged[n]) for n, c in claims.items()]
 
@@ -69,11 +74,11 @@ def expected(record, values):
 
 def test_every_witness_is_accepted_by_a_program_of_its_own(records, tmp_path):
     written, left = export(records, tmp_path / "made")
-    assert (written, left) == (list(LINES), [])
+    assert (written, left) == ([*LINES, *MATRICES], [])
     run = [sys.executable, "-I", str(tmp_path / "made" / "check.py"), str(tmp_path / "made")]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith(f"{len(LINES)} of {len(LINES)} accepted\n")
+    assert done.stdout.endswith(f"{len(records)} of {len(records)} accepted\n")
     path = tmp_path / "made" / "D.61.json"
     path.write_text(path.read_text().replace('"a_j": "1"', '"a_j": "1/8"'))
     done = subprocess.run(run, capture_output=True, text=True, check=False)
@@ -83,8 +88,8 @@ def test_every_witness_is_accepted_by_a_program_of_its_own(records, tmp_path):
 
 def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(records):
     rng, rejected = random.Random(1), 0
-    for record in records:
-        content = plain(record)
+    for record in records[: len(LINES)]:
+        ((_, content),) = files(record)
         for _ in range(45):
             values = {name: rational(text) for name, text in content["values"].items()}
             name = rng.choice(sorted(values))
@@ -100,11 +105,111 @@ def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(reco
 
 def test_the_constants_are_inside_the_assumptions_by_the_same_program(records):
     """Every set of constants that witnesses are built on."""
-    content = {**plain(records[0]), "given": [], "fails": "1 <= 0"}
+    content = {**dict(files(records[0]))["D.61"], "given": [], "fails": "1 <= 0"}
     for setting in settings():
         texts = {name: compact(value) for name, value in setting.values.items()}
         texts |= {f"a_{place}": compact(a) for place, a in enumerate(setting.signal, 1)}
         assert judge({**content, "values": texts}) == ""
+
+
+def test_edits_of_a_line_written_out_in_entries(records):
+    """The relation, read by sympy: the letters are what stands before "=", "^" and brackets."""
+    rng, rejected = random.Random(2), 0
+    for record in records[len(LINES) :]:
+        ((_, content),) = files(record)
+        names = sorted(content["values"], key=len, reverse=True)
+        text = content["fails"]
+        for place, name in enumerate(names):
+            text = text.replace(name, f"LETTER{place:02d}X") if len(name) > 1 else text
+        text = re.sub(r"\bt\b", str(content["values"].get("t")), text).replace("^", "**")
+        left, _, right = text.partition(" <= " if "<=" in text else " = ")
+        gap = sympy.sympify(right) - sympy.sympify(left)
+        for _ in range(30):
+            values = dict(content["values"])
+            name = rng.choice(sorted(set(values) - {"t"}))
+            values[name] = rng.choice(["-1", "0", "0", "1", "1/2"])
+            letters = {f"LETTER{k:02d}X": Fraction(values[name]) for k, name in enumerate(names)}
+            at = sympy.simplify(gap.subs(letters))
+            fails = at < 0 if "<=" in text else at != 0
+            w = [Fraction(values.get(f"w_{k}", 0)) for k in (11, 12, 22)]
+            semidefinite = record.id != "B.2" or (w[0] >= 0 and w[0] * w[2] >= w[1] ** 2)
+            reason = judge({**content, "values": values})
+            assert (reason == "") == bool(fails and semidefinite), (record.id, name, reason)
+            rejected += bool(reason)
+    assert rejected > 30
+
+
+#: Under (D.2) the concept without a pivot runs away below 0: seen in exact fractions.
+SIGNAL, ETA, START = (Fraction(3), Fraction(1)), Fraction(1, 20), Fraction(1, 50)
+RUN = {
+    "dynamics": "euler",
+    "signal": ["3", "1"],
+    "eta": "1/20",
+    "W0": [["1/50", "1/50"], ["1/50", "1/50"]],
+    "i": 2,
+    "j": 2,
+    "t_0": 18,
+    "t": 25,
+    "when": ["1/40 <= w_ii(t_0)"],
+    "during": ["w_ii(t) < 6/125"],
+    "until": ["t <= 30*(1 + w_ii(0))"],
+}
+
+
+def by_hand(steps):
+    """(D.2) entry by entry, in floats of 50 digits: all W(t)."""
+    with mpmath.workdps(50):
+        W = [[mpmath.mpf(1) / 50] * 2 for _ in range(2)]
+        found = [W]
+        for _ in range(steps):
+            found.append([[W[i][j] + slope(W, i, j) / 20 for j in (0, 1)] for i in (0, 1)])
+            W = found[-1]
+        return found
+
+
+def slope(W, i, j):
+    a = SIGNAL
+    drift = sum((a[i] + a[j] + 2 * a[k]) * W[k][i] * W[k][j] for k in (0, 1))
+    return (a[i] + a[j]) * W[i][j] - drift / 2
+
+
+def test_a_place_of_a_trajectory_is_found_again_and_every_edit_is_judged():
+    """Edits of the steps, the entry and W(0), against (D.2) by hand."""
+    content = {"format": check_witness.FORMAT, "id": "", "line": "", "assumed": [], "values": {}}
+    content |= {"given": ["i = j"], "fails": "w_ii(t_0) <= w_ii(t)"}
+    W, known, accepted = by_hand(60), {}, 0
+    steps = {check_witness.Along(RUN).key: set(range(61))}
+    assert judge({**content, "run": RUN}, steps, known) == ""
+    for t_0, t, i, j in itertools.product(range(0, 33, 3), range(0, 60, 4), (1, 2), (1, 2)):
+        run = {**RUN, "t_0": t_0, "t": t, "i": i, "j": j}
+        place = [w[i - 1][i - 1] for w in W]
+        true = i == j and t_0 <= t <= 30.6 and place[t_0] >= 1 / 40
+        true = true and all(w < 0.048 for w in place[t_0 : t + 1]) and place[t_0] > place[t]
+        assert (judge({**content, "run": run}, steps, known) == "") == true, (t_0, t, i, j)
+        accepted += true
+    assert accepted > 4
+    for key, value in [
+        ("W0", [["1/50", "1/50"], ["1/50", "1/5"]]),
+        ("W0", [["1/50", "1/40"], ["1/40", "1/50"]]),  # not semidefinite
+        ("W0", [["1/50", "1/50"], ["1/60", "1/50"]]),  # not symmetric
+        ("W0", [["1/50", "0"], ["0", "1/50"]]),  # never falls
+        ("dynamics", "flow"),
+        ("signal", ["1", "1"]),
+        ("eta", "0"),
+        ("eta", "1/2000"),
+        ("t", True),
+        ("t", "25"),
+        ("t", 10**8),
+        ("i", 3),
+        ("when", []),
+        ("when", ["w_ii(t_0) <= 1/40"]),
+        ("during", None),
+        ("until", ["t <= 24"]),
+    ]:
+        assert judge({**content, "run": {**RUN, key: value}}), (key, value)
+    assert judge({**content, "run": RUN, "values": {"w_ii(0)": "1"}})
+    assert judge({**content, "run": RUN, "assumed": [["entry", "w_ij(0) < 1/50"]]})
+    assert judge({**content, "run": {**RUN, "more": 1}})
 
 
 def test_what_is_no_witness_is_refused_in_a_line():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import flint
 import numpy as np
@@ -17,6 +18,7 @@ from swingby.theory.derivations.ledger import by_id
 from swingby.theory.initial import Scaled
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
+from swingby.verify.prover import check_witness
 from swingby.verify.prover.trajectories import instances, signed_logs
 from swingby.verify.prover.trajectories.confirmation import confirm, meets
 from swingby.verify.prover.trajectories.judge import judge_trajectories, judge_trajectory
@@ -24,6 +26,7 @@ from swingby.verify.prover.trajectories.random_instances import random_instance
 from swingby.verify.prover.trajectories.runs import Runs, ball_run, float_run
 from swingby.verify.prover.trajectories.signed_logs import from_floats
 from swingby.verify.prover.trajectories.violation import Recorded, Violation, scan
+from swingby.verify.prover.witness_files import files
 
 RANK_ONE, FULL_RANK, FAR_APART, ONE_SMALL, MANY_STEPS, DELAYED = instances.candidates()
 
@@ -167,8 +170,25 @@ def test_until_ends_the_promise():
 
 
 def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
-    judged = judge_trajectories([by_id("Lemma D.5")], runs=RankOne())["Lemma D.5"]
+    claims = {name: by_id(name) for name in ("Lemma D.5", "D.36", "Lemma D.7", "Corollary D.1")}
+    found = judge_trajectories(claims.values(), runs=RankOne())
+    judged = found["Lemma D.5"]
     assert judged.verdict == "refuted"
+    # As files, by the standard library: the trajectory is followed once more, in fixed point.
+    known, steps = {}, {}
+    made = [
+        content
+        for name, claim in claims.items()
+        for content in dict(
+            files(SimpleNamespace(id=name, about="", statement=claim, **vars(found[name])))
+        ).values()
+    ]
+    assert len(made) > 4
+    for content in made:
+        along = check_witness.Along(content["run"])
+        steps.setdefault(along.key, set()).update(along.steps)
+    assert [check_witness.judge(content, steps, known) for content in made] == [""] * len(made)
+    assert len(known) == 2
     assert judged.parts["gd"].verdict == "undecided"
     part = judged.parts["euler"]
     values = part.witness.values

@@ -40,7 +40,9 @@ from swingby.verify.prover.algebra.ring import (
     letter_names,
     nonzero_point,
     polynomials,
+    shown_name,
     value_at,
+    written,
 )
 from swingby.verify.prover.algebra.words import Misshapen, Unsupported
 from swingby.verify.prover.evidence import Judged, Witness
@@ -113,30 +115,43 @@ def _proof_sizes(conclusion: Any, where: Where) -> tuple[int, ...]:
     return PROOF_SIZES[:-1] if quartic else PROOF_SIZES
 
 
-def differences(conclusion: Any, where: Where, layout: Layout) -> Any:
-    """A computation of left minus right, entry by entry, for :func:`ring.polynomials`.
-
-    Returns
-    -------
-    callable
-        Of (number, constant), returning a list of ring elements.
-    """
+def _both_sides(conclusion: Any, where: Where, layout: Layout) -> Any:
+    """A computation for :func:`ring.polynomials`: left and right, entry by entry, in turn."""
     left, right = sides(conclusion, where)
 
     def write(number: Number, constant: Constant) -> list[Any]:
         entries = layout.entries(number, constant)
         if isinstance(conclusion, EntryIdentity):
-            return [_one(left, entries) - scalar(right, entries)]
+            return [_one(left, entries), scalar(right, entries)]
         one, two = matrix(left, entries), matrix(right, entries)
-        if isinstance(conclusion, MatrixIdentity) and conclusion.trace:
-            return [_trace(one, entries) - _trace(two, entries)]
+        if isinstance(conclusion, GradientIdentity):
+            return [_trace(one, entries), *(item for row in two for item in row)]
+        if conclusion.trace:
+            return [_trace(one, entries), _trace(two, entries)]
         return [
-            first - second
+            item
             for rows in zip(one, two, strict=True)
-            for first, second in zip(*rows, strict=True)
+            for pair in zip(*rows, strict=True)
+            for item in pair
         ]
 
     return write
+
+
+def written_out(
+    conclusion: Any, where: Where, layout: Layout
+) -> tuple[list[str], list[tuple[Any, Any]]]:
+    """The names of the letters, and both sides of every entry as polynomials in them."""
+    write = _both_sides(conclusion, where, layout)
+    names, found = letter_names(write), polynomials(write)
+    if not isinstance(conclusion, GradientIdentity):
+        return names, list(zip(found[::2], found[1::2], strict=True))
+    loss, *gradient = found
+    letter = LETTERS[conclusion.variable]
+    columns = layout.sizes[letter.columns]
+    at = [f"{letter.entries}_{k // columns + 1},{k % columns + 1}" for k in range(len(gradient))]
+    slopes = [loss.derivative(names.index(name)) for name in at]
+    return names, list(zip(slopes, gradient, strict=True))
 
 
 def _one(expression: Any, entries: Entries) -> Any:
@@ -155,68 +170,33 @@ def _trace(rows: Rows, entries: Entries) -> Any:
 
 
 def _first_failure(conclusion: Any, where: Where, sizes: tuple[int, ...]) -> Layout | None:
-    written = 0
+    written_sizes = 0
     for layout in layouts(conclusion, where, sizes):
-        if isinstance(conclusion, GradientIdentity):
-            found = gradient_differences(conclusion, where, layout)
-        else:
-            found = polynomials(differences(conclusion, where, layout))
-        written += 1
-        if any(item != 0 for item in found):
+        _, pairs = written_out(conclusion, where, layout)
+        written_sizes += 1
+        if any(left != right for left, right in pairs):
             return layout
-    if not written:
+    if not written_sizes:
         raise Unsupported("no size to write the line out")
     return None
 
 
-def gradient_differences(conclusion: GradientIdentity, where: Where, layout: Layout) -> list[Any]:
-    """Derivative of the loss minus the gradient, for every entry of the variable."""
-    write = gradient_parts(conclusion, where, layout)
-    names = letter_names(write)
-    loss, *gradient = polynomials(write)
-    base = LETTERS[conclusion.variable].entries
-    columns = layout.sizes[LETTERS[conclusion.variable].columns]
-    return [
-        loss.derivative(names.index(f"{base}_{place // columns + 1},{place % columns + 1}")) - value
-        for place, value in enumerate(gradient)
-    ]
-
-
-def gradient_parts(conclusion: GradientIdentity, where: Where, layout: Layout) -> Any:
-    """A computation of the loss and of every entry of the gradient."""
-    loss, gradient = sides(conclusion, where)
-
-    def write(number: Number, constant: Constant) -> list[Any]:
-        entries = layout.entries(number, constant)
-        value = _trace(matrix(loss, entries), entries)
-        return [value, *(item for row in matrix(gradient, entries) for item in row)]
-
-    return write
-
-
 def _witness(conclusion: Any, where: Where) -> Witness | None:
     for layout in layouts(conclusion, where, WITNESS_SIZES, witness=True):
-        if isinstance(conclusion, GradientIdentity):
-            write = gradient_parts(conclusion, where, layout)
-            found = gradient_differences(conclusion, where, layout)
-        else:
-            write = differences(conclusion, where, layout)
-            found = polynomials(write)
-        names = letter_names(write)
-        for place, polynomial in enumerate(found):
-            if polynomial == 0:
+        names, pairs = written_out(conclusion, where, layout)
+        for place, (one, two) in enumerate(pairs):
+            if one == two:
                 continue
-            values = nonzero_point(polynomial, names)
+            values = nonzero_point(one - two, names)
             if values is None:
                 continue
-            expected = value_at(polynomial, names, values)
             left, right = second_evaluation(conclusion, where, layout, values, place)
-            if left - right != expected or left == right:
+            expected = [value_at(side, names, values) for side in (one, two)]
+            if [left, right] != expected or left == right:
                 continue
-            shown = shown_values(values)
             return Witness(
-                layout.names | shown,
-                _where_in(conclusion, layout, place),
+                layout.names | shown_values(values) | _place(conclusion, layout, place),
+                f"{written(one, names)} = {written(two, names)}",
                 str(left),
                 str(right),
                 ("exact polynomials of flint", "exact rationals, matrices multiplied out"),
@@ -232,13 +212,12 @@ def shown_values(values: dict[str, Fraction]) -> dict[str, str]:
             # every exponential is 1: the witness is at the start
             shown["t"] = "0"
         else:
-            root = name.startswith("r_")
-            shown[f"A^(1/2)_{name[2:]}" if root else name] = str(value)
+            shown[shown_name(name)] = str(value)
     return shown
 
 
-def _where_in(conclusion: Any, layout: Layout, place: int) -> str:
+def _place(conclusion: Any, layout: Layout, place: int) -> dict[str, str]:
     if isinstance(conclusion, EntryIdentity) or getattr(conclusion, "trace", False):
-        return "left = right"
+        return {}
     size = layout.sizes["d"]
-    return f"entry ({place // size + 1}, {place % size + 1}) of left = right"
+    return {"entry": f"({place // size + 1}, {place % size + 1})"}

@@ -30,6 +30,7 @@ from swingby.verify.prover.algebra.ring import (
     nonzero_point,
     polynomials,
     value_at,
+    written,
 )
 from swingby.verify.prover.algebra.words import Unsupported
 from swingby.verify.prover.evidence import Judged, Witness
@@ -126,7 +127,7 @@ def _witness(
     shown = shown_values({name: value for name, value in values.items() if name not in law})
     return Witness(
         layout.names | shown,
-        "left = right",
+        " = ".join(written(side, names) for side in found),
         str(first[0]),
         str(first[1]),
         ("Isserlis' theorem over the rational numbers", "a three-point law with equal moments"),

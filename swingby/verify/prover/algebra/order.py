@@ -102,21 +102,27 @@ def _witness() -> Witness | None:
                 if again != [small, large]:
                     continue
                 return Witness(
-                    {
-                        "d": "2",
-                        "s": "2",
-                        "t": "0",
-                        "mu": f"({signals[0]}, {signals[1]})",
-                        "W(0)": f"(({first}, {cross}), ({cross}, {second}))",
-                        "u": str(lower),
-                        "v": str(upper),
-                    },
-                    "l(x^(u)) <= l(x^(v)), l(z) = |(W - I) z|^2 / 2",
+                    {"d": "2", "s": "2", "t": "0", "u": str(lower), "v": str(upper)}
+                    | {f"mu_{k}": str(value) for k, value in enumerate(signals, 1)}
+                    | {"w_11": str(first), "w_12": str(cross), "w_22": str(second)},
+                    " <= ".join(map(_written, (lower, upper))),
                     str(small),
                     str(large),
                     ("exact rationals", "rational matrices of flint"),
                 )
     return None
+
+
+def _written(index: Index) -> str:
+    """The loss |(W - I) x|^2 / 2 at one of the points, written out."""
+    on = [place for place, value in enumerate(index, 1) if value]
+    rows = [[f"{_entry(row, k)}*mu_{k}" for k in on] for row in (1, 2)]
+    return "(" + " + ".join(f"({' + '.join(row)})^2" for row in rows) + ")/2" if on else "0"
+
+
+def _entry(row: int, column: int) -> str:
+    name = f"w_{min(row, column)}{max(row, column)}"
+    return f"({name} - 1)" if row == column else name
 
 
 def _loss(

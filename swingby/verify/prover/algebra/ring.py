@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -66,6 +67,33 @@ def _cancelled(polynomial: Any, relations: list[Any]) -> Any:
     for relation in relations:
         polynomial = divmod(polynomial, relation)[1]
     return polynomial
+
+
+def written(polynomial: Any, names: list[str]) -> str:
+    """A polynomial as text, in the names that a witness shows.
+
+    Examples
+    --------
+    >>> context = flint.fmpq_mpoly_ctx.get(["v0", "v1"], "lex")
+    >>> x, y = context.gens()
+    >>> written(x**2 - 2 * x * y, ["1/eta", "exp(-a t)_2"])
+    '(1/eta)^2 - 2*(1/eta)*exp(-a_2*t)'
+    """
+    shown = {f"v{place}": _shown(name) for place, name in enumerate(names)}
+    return re.sub(r"v\d+", lambda match: shown[match[0]], str(polynomial))
+
+
+def _shown(name: str) -> str:
+    if name.startswith("1/"):
+        return f"({name})"
+    if name.startswith("exp("):
+        return f"exp(-a_{name.rpartition('_')[2]}*t)"
+    return shown_name(name)
+
+
+def shown_name(name: str) -> str:
+    """The name of a letter in the text."""
+    return f"A^(1/2)_{name[2:]}" if name.startswith("r_") else name
 
 
 def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | None:

@@ -52,15 +52,7 @@ class StepTest:
 
 
 def try_step(name: str, instances: int, rng: np.random.Generator) -> StepTest:
-    """Test one step on random instances.
-
-    Parameters
-    ----------
-    name : str
-        A key of :data:`TESTS`.
-    instances : int
-    rng : numpy Generator
-    """
+    """Test one step on random instances."""
     theorem, _, _ = name.partition(":")
     cases, smallest, witness = 0, math.inf, None
     while cases < instances:
