@@ -50,7 +50,7 @@ def diffusion(
     A preset is trained into a folder, at several contrasts between red and blue and with several
     seeds; the same command goes on where it was stopped. A study that was written, study.json, is
     only judged again; recorded and recorded-quiet are those in the documentation. Exit code 0:
-    every prediction is supported, 1: some are not, 3: none is refuted, but some are undecided. With
+    every prediction holds, 1: some fail, 3: none fails, but some are undecided. With
     --representation all, one table of what each kind of signals foretells, and exit code 0.
 
     \b

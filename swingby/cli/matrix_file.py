@@ -1,4 +1,4 @@
-"""W(0) from a file or from the command line itself; nothing is unpickled or evaluated."""
+"""W(0) from a file or the command line, and weights; nothing is unpickled or evaluated."""
 
 from __future__ import annotations
 
@@ -34,15 +34,13 @@ def read_matrix(text: str, *, exact: bool = False, name: str = "w0") -> Any:
     """
     import numpy as np
 
-    from swingby.theory import numbers
-
     path = Path(text)
     try:
         suffix = path.suffix.lower()
         if suffix == ".npy":
             return np.load(path, allow_pickle=False)
         if suffix == ".json":
-            return _from_json(json.loads(path.read_text(encoding="utf-8")))
+            return _from_json(path.read_text(encoding="utf-8"), exact, name)
         if suffix in (".csv", ".txt"):
             text = ";".join(path.read_text(encoding="utf-8").split("\n")).strip(";\r ")
     except InvalidInput:
@@ -50,19 +48,67 @@ def read_matrix(text: str, *, exact: bool = False, name: str = "w0") -> Any:
     except (OSError, ValueError, EOFError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or "it is not such a file"
         raise InvalidInput(name, path, f"must be a readable matrix file ({reason})") from None
-    rows = [[part for part in row.split(",") if part.strip()] for row in text.split(";")]
-    name = f"an entry of {name}"
-    entries = [[numbers.exact(entry, name) for entry in row] for row in rows if row]
+    return _entries([row.split(",") for row in text.split(";") if row.strip()], exact, name)
+
+
+def _entries(rows: Any, exact: bool, name: str) -> list[list[Any]]:
+    """Each entry digit by digit, from whatever file: a blank is no number, and none becomes 0."""
+    from swingby.theory import numbers
+
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise InvalidInput(name, rows, "must be rows of numbers")
+    entry = f"an entry of {name}"
+    found = [[numbers.exact(one, entry) for one in row] for row in rows]
     if exact:
-        return entries
-    return [[numbers.within_float(entry, name) for entry in row] for row in entries]
+        return found
+    return [[numbers.within_float(one, entry) for one in row] for row in found]
 
 
-def _from_json(content: Any) -> Any:
+def _from_json(text: str, exact: bool, name: str) -> Any:
     from swingby.theory.initial import Scaled
 
-    if isinstance(content, dict):
-        if set(content) != {"matrix", "omega"}:
-            raise ValueError
-        return Scaled(content["matrix"], content["omega"])
-    return content
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key twice")
+        return dict(pairs)
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    content = json.loads(text, parse_float=str, parse_constant=refuse, object_pairs_hook=once)
+    if not isinstance(content, dict):
+        return _entries(content, exact, name)
+    if set(content) != {"matrix", "omega"}:
+        raise ValueError
+    return Scaled(_entries(content["matrix"], exact=False, name=name), content["omega"])
+
+
+#: A file of weights may hold so many bytes once it is unpacked.
+MOST_BYTES = 1 << 30
+
+
+def read_weights(path: str) -> list[Any]:
+    """The arrays of an npz file in its order: weights and biases of a network, first layer first.
+
+    ``np.savez(path, *run.parameters(0))`` writes such a file. Nothing is unpickled.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be read, or would fill the memory.
+    """
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with zipfile.ZipFile(path) as packed:
+            if sum(one.file_size for one in packed.infolist()) > MOST_BYTES:
+                raise InvalidInput("start", path, f"must unpack to at most {MOST_BYTES} bytes")
+        with np.load(path, allow_pickle=False) as file:
+            return [file[name] for name in file.files]
+    except OSError as error:
+        reason = error.strerror or "it is no such file"
+        raise InvalidInput("start", path, f"must be a readable npz file ({reason})") from None
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise InvalidInput("start", path, "must be an npz file of plain arrays") from None

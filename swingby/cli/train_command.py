@@ -18,6 +18,7 @@ from swingby.cli.given import (
     whole,
     with_options,
 )
+from swingby.cli.matrix_file import read_weights
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ _OPTIONS = (
     click.option("--steps", metavar="N", help="Instead of epochs."),
     click.option("--seed", default="0", metavar="N", help="Of the first network."),
     click.option("--seeds", default="1", metavar="N", help="That many networks, trained at once."),
+    click.option("--start", metavar="FILE.npz", help="Initial weights and biases, in order."),
     click.option("--record", metavar="WHAT", help="Steps kept: every, log, or every N-th."),
     click.option("--precision", default="float32", metavar="NAME", help="Or float64."),
     click.option("--device", default="cpu", metavar="NAME", help="Or cuda."),
@@ -67,7 +69,7 @@ def train(**given: Any) -> int:
     """Train networks on the SIM task and see when they learn which concept.
 
     Exit code 0: every network learned every concept (its output at the test point reached half),
-    1: some did not, 2: wrong input.
+    1: some did not, or diverged, 2: wrong input.
 
     \b
     swingby train --mu 1,2 --sigma 0.05,0.05 --dim 64 --seeds 16
@@ -85,8 +87,12 @@ def train(**given: Any) -> int:
     record = given["record"]
     if record is not None and record not in ("every", "log"):
         record = whole(record, "record")
+    start = None
+    if given["start"] is not None:
+        start = [read_weights(given["start"])] * count
     run = run_training(
         [replace(setting, seed=setting.seed + k) for k in range(count)],
+        start=start,
         record=record,
         device=given["device"],
         checkpoint=given["checkpoint"],
@@ -148,8 +154,6 @@ def _setting(given: dict[str, Any]) -> Setting:
 
 
 def _tell(run: TrainingRun, *, as_json: bool) -> int:
-    import numpy as np
-
     if as_json:
         click.echo(json_text(run.to_dict()))
     else:
@@ -157,4 +161,4 @@ def _tell(run: TrainingRun, *, as_json: bool) -> int:
 
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         click.echo(as_text(run, width=terminal_width(80), color=color))
-    return 1 if np.isnan(run.half_times).any() else 0
+    return 0 if set(run.outcomes) == {"learned"} else 1

@@ -50,8 +50,8 @@ def vectors(**given: Any) -> int:
     """Train diffusion models of the points of a SIM task; print predicted against observed.
 
     The condition of a point is the point itself. Half-times are steps at which the diagonal
-    entries of the conditional map reach 1/2. Exit code 0: every prediction is supported, 1: some
-    are not, 3: none is refuted, but some are undecided, 2: wrong input.
+    entries of the conditional map reach 1/2. Exit code 0: every prediction holds, 1: some fail,
+    3: none fails, but some are undecided, 2: wrong input.
 
     \b
     swingby vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.03
@@ -67,12 +67,12 @@ def vectors(**given: Any) -> int:
         raise InvalidInput("seeds", count, f"must be at most {_MOST_SEEDS}")
     load_torch()
     from swingby.diffusion.vectors import compare_vectors
-    from swingby.diffusion.vectors.comparison import NOT_SUPPORTED, UNDECIDED
+    from swingby.theory.verdict import Verdict
 
     found = compare_vectors([replace(setting, seed=setting.seed + k) for k in range(count)])
     deliver(found.to_grid(), found.to_dict(), as_json=given["as_json"], out=given["out"])
     verdicts = found.verdicts()
-    return 1 if verdicts[NOT_SUPPORTED] else 3 if verdicts[UNDECIDED] else 0
+    return 1 if verdicts[Verdict.FAILS] else 3 if verdicts[Verdict.UNDECIDED] else 0
 
 
 def _setting(given: dict[str, Any]) -> VectorSetting:

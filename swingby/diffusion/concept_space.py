@@ -51,11 +51,6 @@ class HalfTimes:
 def checked_path(steps: ArrayLike, path: ArrayLike) -> tuple[Floats, Floats]:
     """Steps and a path in concept space that belong together.
 
-    Parameters
-    ----------
-    steps : array_like of shape (n,)
-    path : array_like of shape (n, 2)
-
     Raises
     ------
     InvalidInput
@@ -126,16 +121,7 @@ def smooth(path: ArrayLike, sigma: float = PUBLIC_SIGMA) -> Floats:
 
 
 def concept_error(path: ArrayLike) -> Floats:
-    r"""Mean squared distance to the target, :math:`\frac12 \sum_p (C_p - 1)^2`.
-
-    Parameters
-    ----------
-    path : array_like of shape (..., 2)
-
-    Returns
-    -------
-    ndarray of shape (...)
-    """
+    r"""Mean squared distance to the target, :math:`\frac12 \sum_p (C_p - 1)^2`."""
     values = numbers.real_array(path, "path")
     if values.ndim < 1 or values.shape[-1] != len(CONCEPTS):
         raise InvalidInput("path", f"shape {values.shape}", "must end in 2 concepts")
@@ -144,11 +130,6 @@ def concept_error(path: ArrayLike) -> Floats:
 
 def speed(steps: ArrayLike, path: ArrayLike) -> tuple[Floats, Floats]:
     """Distance covered in concept space per training step, between saves.
-
-    Parameters
-    ----------
-    steps : array_like of shape (n,)
-    path : array_like of shape (n, 2)
 
     Returns
     -------

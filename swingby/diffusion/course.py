@@ -148,10 +148,6 @@ class Course:
 def rising_steps(steps: object) -> Integers:
     """Whole numbers that rise, at least one of them, none negative.
 
-    Parameters
-    ----------
-    steps : array_like of shape (n,)
-
     Returns
     -------
     ndarray of shape (n,)

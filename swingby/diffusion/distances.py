@@ -26,11 +26,6 @@ BATCH = 200
 def told(circles: Circles, gain: Floats) -> tuple[Floats, Floats]:
     """Distances and spreads in the condition: box distributions around the middle of each class.
 
-    Parameters
-    ----------
-    circles : Circles
-    gain : ndarray of shape (4,)
-
     Returns
     -------
     distances, spreads : ndarray of shape (2,)
@@ -113,20 +108,7 @@ def registered(
 def unregistered(
     circles: Circles, count: int, generator: np.random.Generator
 ) -> tuple[Floats, Floats, float]:
-    """The same over batches of images; products of different batches alone, free of noise bias.
-
-    Parameters
-    ----------
-    circles : Circles
-    count : int
-        Batches.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    squares, spreads : ndarray of shape (count + 1, 2)
-    overlap : float
-    """
+    """The same over batches of images; products of different batches alone, free of noise bias."""
     seeds = generator.integers(2**63, size=count)
 
     def batch(place: int) -> Floats:

@@ -10,13 +10,14 @@ import numpy as np
 
 from swingby.diffusion.circles import CONCEPTS, HELD_OUT
 from swingby.diffusion.judging.judge import judge
-from swingby.diffusion.judging.judgement import Judgement, Support
+from swingby.diffusion.judging.judgement import Judgement
 from swingby.diffusion.judging.observed import Observed, observe
 from swingby.diffusion.judging.signal_flip import Flip, find_flip
 from swingby.diffusion.learning import learning_times
 from swingby.diffusion.signals import measure
 from swingby.diffusion.study import Study
 from swingby.errors import InvalidInput
+from swingby.theory.verdict import Verdict
 
 if TYPE_CHECKING:
     from swingby.verify.grid import Grid
@@ -43,11 +44,11 @@ class JudgedStudy:
 
     @property
     def exit_code(self) -> int:
-        """0 where every prediction is supported, 1 where some are not, 3 where some are open."""
+        """0 where every prediction holds, 1 where some fail, 3 where some are open."""
         counts = self.judgement.counts
-        if counts[Support.NOT_SUPPORTED]:
+        if counts[Verdict.FAILS]:
             return 1
-        return 3 if counts[Support.UNDECIDED] else 0
+        return 3 if counts[Verdict.UNDECIDED] else 0
 
     def to_courses_grid(self) -> Grid:
         """A row per contrast: when concepts were learned, how paths bent, how training ended.

@@ -48,17 +48,6 @@ def look(
 
     What differs between the classes of a save is then due to the condition alone, and what
     differs between saves, due to training.
-
-    Parameters
-    ----------
-    preset : Preset
-    contrast : float
-    network : callable
-        A denoiser.
-    schedule : LinearSchedule
-    classifier : ConceptClassifier
-    generator : torch.Generator
-        Set anew by the caller.
     """
     circles, n = preset.circles(contrast), preset.generated_images
     told = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])

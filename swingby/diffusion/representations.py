@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from swingby.diffusion.judged import JudgedStudy, judged_study
-from swingby.diffusion.judging.judgement import Support
 from swingby.diffusion.judging.report import interval_text
 from swingby.diffusion.signals import REPRESENTATIONS
 from swingby.diffusion.study import Study
 from swingby.errors import InvalidInput
+from swingby.theory.verdict import Verdict
 from swingby.training.fields import one_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Representations:
                     interval_text(flip),
                     flip.verdict.value,
                     interval_text(slope),
-                    "/".join(str(self._orders(one)[verdict]) for verdict in Support),
+                    "/".join(str(self._orders(one)[verdict]) for verdict in Verdict),
                 ]
             )
         below = (
@@ -94,9 +94,9 @@ class Representations:
         return Grid("Which signals foretell the order", columns, rows, below=below)
 
     @staticmethod
-    def _orders(one: JudgedStudy) -> dict[Support, int]:
+    def _orders(one: JudgedStudy) -> dict[Verdict, int]:
         found = [row.verdict for row in one.judgement.rows if row.prediction == "order"]
-        return {name: found.count(name) for name in Support}
+        return {name: found.count(name) for name in Verdict}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON.
@@ -123,10 +123,7 @@ class Representations:
                     f"{name}_high": _plain(seen.high),
                     f"{name}_verdict": seen.verdict.value,
                 }
-            row |= {
-                f"orders {name.value}".replace(" ", "_"): count
-                for name, count in self._orders(one).items()
-            }
+            row |= {f"orders_{name.value}": count for name, count in self._orders(one).items()}
             yield row
 
     def to_frame(self) -> pd.DataFrame:

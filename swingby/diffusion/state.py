@@ -15,15 +15,7 @@ from swingby.diffusion.unet import UNet
 
 
 class State:
-    """All that training changes.
-
-    Parameters
-    ----------
-    preset : Preset
-    seed : int
-        Of the initial weights.
-    device : torch.device
-    """
+    """All that training changes."""
 
     def __init__(self, preset: Preset, seed: int, device: torch.device) -> None:
         with torch.random.fork_rng(devices=[]):
@@ -51,12 +43,7 @@ class State:
         self.whole = True
 
     def tensors(self) -> dict[str, Any]:
-        """Everything by name, to be written.
-
-        Returns
-        -------
-        dict of str to Tensor
-        """
+        """Everything by name, to be written."""
         kept = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         for name, value in self.schedule.state_dict().items():
             kept[f"schedule.{name}"] = value
@@ -72,11 +59,6 @@ class State:
 
     def take(self, step: int, kept: dict[str, Any]) -> None:
         """Go on from what was written.
-
-        Parameters
-        ----------
-        step : int
-        kept : dict of str to Tensor
 
         Raises
         ------
@@ -121,12 +103,7 @@ class State:
             torch._foreach_lerp_(mean, now, 1 - kept)
 
     def count(self, losses: torch.Tensor) -> None:
-        """Add the losses of one step to those since the last save.
-
-        Parameters
-        ----------
-        losses : Tensor of shape (4,)
-        """
+        """Add the losses of one step to those since the last save."""
         self.sums = self.sums + losses.detach().double()
         self.summed += 1
 

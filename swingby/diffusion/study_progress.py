@@ -12,15 +12,7 @@ EVERY = 30.0
 
 
 class StudyProgress(Telling):
-    """What is said on stderr while a study runs; a context manager.
-
-    Parameters
-    ----------
-    preset : Preset
-    jobs : list of (contrast, seed)
-    shown : bool
-        Whether anything is said.
-    """
+    """What is said on stderr while a study runs; a context manager."""
 
     def __init__(self, preset: Preset, jobs: list[tuple[float, int]], *, shown: bool) -> None:
         self._jobs, self._steps = jobs, max(1, preset.steps * len(jobs))

@@ -141,19 +141,7 @@ def next_batch(
     conditions: torch.Tensor,
     generator: torch.Generator,
 ) -> Batch:
-    """Images, conditions, times and both noises of one step.
-
-    Parameters
-    ----------
-    preset : Preset
-    seed : int
-    step : int
-    pixels : Tensor of shape (images, 3, height, width)
-        From -1 to 1.
-    conditions : Tensor of shape (images, 4)
-    generator : torch.Generator
-        Set anew for the step.
-    """
+    """Images, conditions, times and both noises of one step."""
     seeded(generator, stream(seed, "training", step))
     device = pixels.device
     chosen = torch.randint(len(pixels), (preset.batch,), generator=generator, device=device)

@@ -89,10 +89,6 @@ def spread_times(n: int, generator: torch.Generator) -> Tensor:
     n : int
     generator : torch.Generator
         Of the device of the times.
-
-    Returns
-    -------
-    Tensor of shape (n,)
     """
     device = generator.device
     first = torch.rand((), generator=generator, device=device)

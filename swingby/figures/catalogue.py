@@ -7,6 +7,7 @@ import pkgutil
 import re
 from collections.abc import Iterable
 from string import ascii_lowercase
+from types import ModuleType
 
 from swingby.errors import InvalidInput
 from swingby.figures.figure import EDITIONS, Edition, Figure
@@ -39,9 +40,13 @@ def figure(number: str) -> Figure:
     """
     if number not in numbers():
         raise InvalidInput("only", number, f"must be among {', '.join(numbers())}")
-    module = importlib.import_module(f"swingby.figures.paper.figure_{number}")
-    found: Figure = module.FIGURE
+    found: Figure = module_of(number).FIGURE
     return found
+
+
+def module_of(number: str) -> ModuleType:
+    """The file of a figure."""
+    return importlib.import_module(f"swingby.figures.paper.figure_{number}")
 
 
 def all_figures() -> tuple[Figure, ...]:
@@ -59,11 +64,6 @@ def chosen(
     editions: str | Iterable[str] | None,
 ) -> tuple[tuple[Figure, Edition], ...]:
     """The figures and editions that a call asks for.
-
-    Parameters
-    ----------
-    only : text such as ``"5,8"``, number, or several; None for all
-    editions : ``"caption"``, ``"code"``, or several; None for all
 
     Raises
     ------

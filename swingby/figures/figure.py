@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import swingby
@@ -156,6 +158,7 @@ class Figure:
             "swingby": swingby.__version__,
             "figure": self.number,
             "version": self.version,
+            "code": _code_of(self.compute),
             "edition": edition.name,
             "parameters": edition.given(quick=quick),
         }
@@ -174,6 +177,13 @@ class Figure:
         tuple of (Criterion, Measured)
         """
         return tuple((criterion, criterion.judge(data)) for criterion in self.criteria)
+
+
+def _code_of(compute: Callable[..., Any]) -> str:
+    """What a computation is made by: kept data of other code is not taken for new."""
+    from swingby.verify.audit_cache import hash_of
+
+    return hash_of(Path(inspect.getfile(compute)), words=False)
 
 
 def under_every_reading(verdicts: Mapping[str, bool]) -> Verdict:

@@ -2,58 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swingby.figures.commands import code_edition, commands, several
 from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured
 from swingby.figures.shares import (
-    MOST,
+    THRESHOLD,
     bulge_changes_side,
     first_is_second,
     order_follows_signal,
+    share_of,
+    verdict_of,
     within,
 )
 from swingby.figures.trained import cell, edition_of, train_cells
-from swingby.theory.verdict import Verdict
+from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))
-#: Spread of the weaker first concept, as printed; 0.05 is that of Fig. 2 (a).
-SIGMAS = {"caption": ("0.05", "0.5", "1", "1.5", "2"), "code": ("0.05", "0.5", "1", "2", "4")}
+#: Spread of the weaker first concept; 0.05 is that of Fig. 2 (a).
+SIGMAS = ("0.05", "0.5", "1", "1.5", "2")
+#: Commands of the public code, by depth and activation.
+_MU_COMMANDS = {(1, "linear"): (17, 18, 19), (2, "linear"): (23, 24, 25), (2, "relu"): (20, 21, 22)}
+_SIGMA_COMMANDS = {
+    (1, "linear"): (2, 3, 4, 5, 6),
+    (2, "linear"): (7, 8, 9, 10, 11),
+    (2, "relu"): (12, 13, 14, 15, 16),
+}
 #: Signals are taken for equal below this difference of their logarithms: initial weights decide.
 TIE = 0.1
 
 
 def along_mu(depth: int, activation: str) -> tuple[Edition, ...]:
     """Editions of a figure with balanced sigma and varied mu."""
-    found = []
-    for name in ("caption", "code"):
-        cells = [
-            cell(name, f"\u03bc = ({a}, {b})", (a, b), ("0.05", "0.05"), depth=depth,
-                 activation=activation)
-            for a, b in MUS
-        ]  # fmt: skip
-        found.append(edition_of(name, cells, _note(name, depth, activation)))
-    return tuple(found)
+    label = "\u03bc = ({}, {})"
+    cells = [
+        cell("caption", label.format(*mu), mu, ("0.05",) * 2, depth=depth, activation=activation)
+        for mu in MUS
+    ]
+    numbers = _MU_COMMANDS[depth, activation]
+    labels = [label.format(*commands()[one]["mu"].split()) for one in numbers]
+    return (
+        edition_of("caption", cells, _note("caption", depth, activation)),
+        code_edition(numbers, labels, _note("code", depth, activation)),
+    )
 
 
 def along_sigma(depth: int, activation: str) -> tuple[Edition, ...]:
     """Editions of a figure with mu = (1, 2) and varied spread of concept 1."""
-    found = []
-    for name in ("caption", "code"):
-        sign = "\u03c3\u00b2" if name == "code" else "\u03c3"
-        cells = [
-            cell(name, f"{sign}\u2081 = {one}", ("1", "2"), (one, "0.05"), depth=depth,
-                 activation=activation)
-            for one in SIGMAS[name]
-        ]  # fmt: skip
-        found.append(edition_of(name, cells, _note(name, depth, activation)))
-    return tuple(found)
+    cells = [
+        cell(
+            "caption",
+            f"\u03c3\u2081 = {one}",
+            ("1", "2"),
+            (one, "0.05"),
+            depth=depth,
+            activation=activation,
+        )
+        for one in SIGMAS
+    ]
+    numbers = _SIGMA_COMMANDS[depth, activation]
+    first = [commands()[one]["variance"].split()[0] for one in numbers]
+    labels = [f"\u03c3\u00b2\u2081 = {one}" for one in first]
+    return (
+        edition_of("caption", cells, _note("caption", depth, activation)),
+        code_edition(numbers, labels, _note("code", depth, activation)),
+    )
 
 
 def _note(name: str, depth: int, activation: str) -> str:
@@ -67,23 +86,23 @@ def flips(source: str = "Sec. 3.1") -> Criterion:
     """The criterion that more diversity makes the weaker concept the first."""
 
     def judge(data: Data) -> Measured:
-        shares = first_is_second(data).mean(axis=1)
-        holds = shares[0] >= MOST and shares[-1] <= 1 - MOST
-        gone = shares[0] < 0.5 or shares[-1] > 0.5
-        listed = ", ".join(f"{a}: {b:.0%}" for a, b in zip(data["labels"], shares, strict=True))
+        second = first_is_second(data)
+        shares = [share_of(one) for one in second]
+        ends = {verdict_of(shares[0]), verdict_of(share_of(~second[-1]))}
+        listed = ", ".join(f"{a}: {b}" for a, b in zip(data["labels"], shares, strict=True))
         return Measured(
-            f"{shares[0]:.0%} to {shares[-1]:.0%}",
-            Verdict.HOLDS if holds else Verdict.FAILS if gone else Verdict.UNDECIDED,
-            f"Concept 2 is learned first in {listed} of the runs.",
-            {"shares": shares.tolist()},
+            f"{shares[0].value:.0%} to {shares[-1].value:.0%}",
+            all_hold(ends),
+            f"Shares of the runs that learn concept 2 first: {listed}.",
+            {"shares": [share.value for share in shares]},
         )
 
     return Criterion(
         "flip",
         "With more diversity of the weaker concept the order flips.",
         "flips",
-        f"concept 2 first in at least {MOST:.0%} of the runs at the smallest spread, and in at "
-        f"most {1 - MOST:.0%} at the largest ({source})",
+        f"concept 2 first at the smallest spread, and concept 1 at the largest ({source}), each "
+        f"{THRESHOLD}",
         judge,
     )
 
@@ -121,17 +140,8 @@ def flips_where_signals_cross() -> Criterion:
     )
 
 
-def several(parts: Sequence[tuple[Edition, ...]]) -> tuple[Edition, ...]:
-    """Editions whose cells are those of several, one after the other."""
-    found = []
-    for same in zip(*parts, strict=True):
-        cells = [one for edition in same for one in edition.parameters["cells"]]
-        found.append(edition_of(same[0].name, cells, same[0].note))
-    return tuple(found)
-
-
 #: Cells of the figures with both: sigma varied first, then mu.
-_SIGMA, _MU = slice(0, -len(MUS)), slice(-len(MUS), None)
+_SIGMA, _MU = slice(0, len(SIGMAS)), slice(len(SIGMAS), None)
 
 
 def two_layer_figure(number: str, activation: str, words: str) -> Figure:

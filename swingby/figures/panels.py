@@ -43,14 +43,7 @@ def shade_descents(ax: Axes, data: Data) -> None:
 
 
 def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
-    """The test loss in units of its start, with its turning points; the training loss.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    data : mapping
-    train : bool
-    """
+    """The test loss in units of its start, with its turning points; the training loss."""
     start = data["start_loss"]
     ax.plot(data["steps"], data["test_loss"] / start, color="black", label="test loss")
     if train:

@@ -78,15 +78,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Problem:
-    """An edition that could not be made.
-
-    Parameters
-    ----------
-    figure : str
-    edition : str
-    error : str
-        Kind and message.
-    """
+    """An edition that could not be made."""
 
     figure: str
     edition: str

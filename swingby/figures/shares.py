@@ -9,54 +9,46 @@ import numpy as np
 
 from swingby.figures.figure import Criterion, Data, Measured
 from swingby.theory.verdict import Verdict
+from swingby.training.shares import Share, reaches
 
-#: What most runs do counts as what the figure shows; what half of them do does not.
-MOST, HALF = 0.9, 0.5
-THRESHOLD = f"in at least {MOST:.0%} of the runs; fails below {HALF:.0%}"
+#: A statement about all runs asks for it in so many of them.
+MOST = 0.9
+THRESHOLD = f"in {MOST:.0%} of all runs: the 95 % interval of the share lies above; fails below"
 #: A picture of one run may have been chosen, so what it shows need not happen in most runs.
-SOME = 0.05
-HAPPENS = f"in at least {HALF:.0%} of the runs; undecided where rarer; fails below {SOME:.0%}"
+HALF, SOME = 0.5, 0.1
+HAPPENS = (
+    f"holds where the 95 % interval of the share of runs lies above {HALF:.0%}, fails where it "
+    f"lies below {SOME:.0%}"
+)
 
 
-def verdict_of(share: float) -> Verdict:
-    """The verdict on something that a share of the runs does.
+def share_of(runs: Any) -> Share:
+    """The share of the runs that do something."""
+    return Share(int(np.sum(runs)), int(np.size(runs)))
 
-    Returns
-    -------
-    Verdict
-        *undecided* between a half and nine tenths.
+
+def verdict_of(share: Share) -> Verdict:
+    """The verdict on something that all runs are said to do.
 
     Examples
     --------
-    >>> [str(verdict_of(share)) for share in (1.0, 0.7, 0.2)]
+    >>> [str(verdict_of(Share(count, 64))) for count in (64, 58, 50)]
     ['holds', 'undecided', 'fails']
     """
-    if share >= MOST:
-        return Verdict.HOLDS
-    return Verdict.FAILS if share < HALF else Verdict.UNDECIDED
+    return reaches(share, MOST)
 
 
-def happens(share: float) -> Verdict:
+def happens(share: Share) -> Verdict:
     """The verdict on something that a picture of one run shows.
 
-    Parameters
-    ----------
-    share : float
-        Of the runs with other seeds that show it too.
-
-    Returns
-    -------
-    Verdict
-        *undecided* where it is neither common nor very rare.
-
     Examples
     --------
-    >>> [str(happens(share)) for share in (0.6, 0.2, 0.0)]
+    >>> [str(happens(Share(count, 64))) for count in (40, 12, 1)]
     ['holds', 'undecided', 'fails']
     """
-    if share >= HALF:
-        return Verdict.HOLDS
-    return Verdict.FAILS if share < SOME else Verdict.UNDECIDED
+    often = reaches(share, HALF) == Verdict.HOLDS
+    rare = reaches(share, SOME) == Verdict.FAILS
+    return Verdict.HOLDS if often else Verdict.FAILS if rare else Verdict.UNDECIDED
 
 
 def first_is_second(data: Data) -> Any:
@@ -90,14 +82,14 @@ def order_follows_signal(what: str, paper: str) -> Criterion:
                 parts.append(f"{label}: concept 2 first in {second[place].mean():.0%}, a tie")
                 continue
             right = second[place] if gap[place] > 0 else ~second[place]
-            shares.append(float(right.mean()))
-            parts.append(f"{label}: {right.mean():.0%}")
-        share = min(shares)
+            shares.append(share_of(right))
+            parts.append(f"{label}: {shares[-1]}")
+        least = min(shares, key=lambda share: share.value)
         return Measured(
-            f"{share:.0%} at least",
-            verdict_of(share),
+            f"{least.value:.0%} at least",
+            verdict_of(least),
             f"Runs in which the larger signal comes first: {'; '.join(parts)}.",
-            {"shares": shares},
+            {"shares": [share.value for share in shares]},
         )
 
     return Criterion("order", what, paper, f"{THRESHOLD}, in every setting", judge)
@@ -135,13 +127,13 @@ def slows_down() -> Criterion:
 
     def judge(data: Data) -> Measured:
         slowing = data["slowing"]
-        share = float((slowing <= most).mean())
+        share = share_of(slowing <= most)
         return Measured(
             f"{np.median(slowing):.2g} of the mean speed",
             verdict_of(share),
-            f"In {share:.0%} of the runs the output moves at most at {most:g} of its mean speed "
-            f"in the last tenth of its time; the median is {np.median(slowing):.2g}.",
-            {"share": share, "median": float(np.median(slowing))},
+            f"In a share {share} of the runs the output moves at most at {most:g} of its mean "
+            f"speed in the last tenth of its time; the median is {np.median(slowing):.2g}.",
+            {"share": share.value, "median": float(np.median(slowing))},
         )
 
     return Criterion(

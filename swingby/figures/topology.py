@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.figures.commands import code_edition
 from swingby.figures.figure import Criterion, Data, Edition, Measured, Tell
-from swingby.figures.shares import THRESHOLD, verdict_of
+from swingby.figures.shares import THRESHOLD, share_of, verdict_of
 from swingby.figures.trained import cell, edition_of, setting_of
 from swingby.training import train
 
@@ -24,16 +25,13 @@ CUT, LEARNED = 1.0, 0.25
 
 def order_editions() -> tuple[Edition, ...]:
     """Editions of Fig. 7: two layers with ReLU as printed, one linear layer as coded."""
-    mu = ("1", "2", "3", "4")
-    found = []
-    for name, layers, shown in (
-        ("caption", {"depth": 2, "activation": "relu"}, "2 layers, ReLU, \u03c3 = 1/2, loss (2.1)"),
-        ("code", {"depth": 1}, "1 linear layer, \u03c3\u00b2 = 1/2, mean loss"),
-    ):
-        one = cell(name, shown, mu, ("1/2",) * 4, **layers)
-        # The command behind this figure is the only one without a cluster at the origin.
-        found.append(edition_of(name, [{**one, "center_cluster": False}], f"{shown}, d = 64"))
-    return tuple(found)
+    printed = "2 layers, ReLU, \u03c3 = 1/2, loss (2.1)"
+    coded = "1 linear layer, \u03c3\u00b2 = 1/2, mean loss"
+    one = cell("caption", printed, list("1234"), ("1/2",) * 4, depth=2, activation="relu")
+    return (
+        edition_of("caption", [one], f"{printed}, d = 64"),
+        code_edition((1,), [coded], f"{coded}, d = 64"),
+    )
 
 
 def comparable_pairs(index: Any) -> NDArray[np.int64]:
@@ -92,7 +90,7 @@ def follows_the_order() -> Criterion:
 
     def judge(data: Data) -> Measured:
         violated = data["violated"][:, SHOWN]
-        share = float((violated == 0).all(axis=1).mean())
+        share = share_of((violated == 0).all(axis=1))
         mean = ", ".join(
             f"{one:.1f} after {epoch} epochs"
             for one, epoch in zip(violated.mean(axis=0), SHOWN, strict=True)
@@ -106,7 +104,7 @@ def follows_the_order() -> Criterion:
             f"{violated.mean():.1f} of {data['pairs']}",
             verdict_of(share),
             f"Of {data['pairs']} ordered pairs are violated, in the mean over the runs, {mean}, "
-            f"and {end:.1f} at the end; none at the three epochs in {share:.0%} of the runs. "
+            f"and {end:.1f} at the end; none at the three epochs in a share {share} of the runs. "
             "The origin, to which only the biases answer, is in "
             f"{late.sum() / max(violated.sum(), 1):.0%} of the pairs violated there.",
             {"violated": violated.mean(axis=0).tolist(), "end": float(end)},
@@ -129,7 +127,7 @@ def learned_in_order() -> Criterion:
         pairs = comparable_pairs([tuple(one) for one in data["index"]])
         times = np.where(np.isnan(data["learned"]), np.inf, data["learned"])
         early = (times[:, pairs[:, 1]] < times[:, pairs[:, 0]]).mean(axis=1)
-        share = float((early <= most).mean())
+        share = share_of(early <= most)
         return Measured(
             f"{early.mean():.1%} too early",
             verdict_of(share),

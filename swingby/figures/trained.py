@@ -10,13 +10,13 @@ paper does not say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.figures.figure import Edition, Tell
-from swingby.simulate.events import turning_points
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
 
@@ -78,21 +78,20 @@ def cell(
     }
 
 
-def edition_of(name: str, cells: Sequence[Mapping[str, Any]], note: str) -> Edition:
-    """An edition that trains some cells.
-
-    Parameters
-    ----------
-    name : {"caption", "code"}
-    cells : sequence of mapping
-        From :func:`cell`.
-    note : str
-    """
+def edition_of(
+    name: str,
+    cells: Sequence[Mapping[str, Any]],
+    note: str,
+    n_per_class: int = 5000,
+    batch_size: int = 128,
+    epochs: int = 40,
+) -> Edition:
+    """An edition that trains some cells, from :func:`cell`; otherwise as App. F.1 says."""
     parameters = {
         "cells": [dict(one) for one in cells],
-        "n_per_class": 5000,
-        "batch_size": 128,
-        "epochs": 40,
+        "n_per_class": n_per_class,
+        "batch_size": batch_size,
+        "epochs": epochs,
         "seeds": SEEDS,
     }
     linear = all(one["activation"] == "linear" for one in cells)
@@ -134,10 +133,9 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     -------
     dict
         ``labels``; ``mu`` (c, s); ``signal`` (c, s), of the data; ``epochs`` (n,) of the curves
-        that are drawn; ``shown`` (c,), the seed that is drawn, whose turn is the median of all;
-        ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells
-        and r seeds: ``half_times`` (c, r, s) in epochs, ``area`` (c, r), ``dip`` (c, r),
-        ``rise`` (c, r), ``descents`` (c, r), ``final_loss`` (c, r), ``slowing`` (c, r).
+        that are drawn; ``shown`` (c,), the seed that is drawn, whose fall is the median of all;
+        ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells and r seeds
+        what :func:`measure` gives.
     """
     cells, seeds = parameters["cells"], parameters["seeds"]
     found: dict[str, list[Any]] = {name: [] for name in _MEASURES}
@@ -150,7 +148,7 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         run = train(settings)
         for name, value in measure(run).items():
             found[name].append(value)
-        typical = int(np.argsort(found["dip"][-1], kind="stable")[seeds // 2])
+        typical = int(np.argsort(found["fall"][-1], kind="stable")[seeds // 2])
         kept = _thinned(len(run.steps))
         shown.append(typical)
         epochs = run.epochs[kept]
@@ -183,7 +181,39 @@ def _thinned(count: int) -> NDArray[np.int64]:
     return np.unique(np.append(dense, rest[rest >= len(dense)]))
 
 
-_MEASURES = ("half_times", "area", "dip", "rise", "descents", "final_loss", "slowing")
+_MEASURES = ("half_times", "area", "fall", "dip", "rise", "hill", "final_loss", "slowing")
+
+
+def train_with_twins(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """The same, and ``quiet_hill`` (c, r) of twins that only follow the exact gradient.
+
+    A twin has the same initial weights, the moments of the distribution in place of points, and
+    a tenth of the rate for ten times the steps: what its loss does is no noise of batches, and no
+    effect of a large step. It needs a linear network.
+    """
+    data = train_cells(parameters, tell)
+    hills = []
+    for one in parameters["cells"]:
+        tell(1.0, f"{one['label']}, with the exact gradient")
+        twins = [twin(setting_of(parameters, one, seed)) for seed in range(parameters["seeds"])]
+        run = train(twins, record=SMALLER)
+        hills.append(_hill(run.test_loss / run.first_loss[:, None]))
+    return {**data, "quiet_hill": np.stack(hills)}
+
+
+#: A twin takes steps so much smaller.
+SMALLER = 10
+
+
+def twin(setting: Setting) -> Setting:
+    """The same network on the moments of its data, by small steps of gradient descent."""
+    return replace(
+        setting,
+        data=replace(setting.data, n_per_class=None),
+        optimizer=replace(setting.optimizer, kind="gd", lr=setting.optimizer.lr / SMALLER),
+        epochs=None,
+        steps=SMALLER * setting.total_steps,
+    )
 
 
 def measure(run: TrainingRun) -> dict[str, Any]:
@@ -199,10 +229,11 @@ def measure(run: TrainingRun) -> dict[str, Any]:
     dict
         Arrays over the runs. ``half_times`` (r, s) in epochs. ``area``: twice the signed area
         between the path of the output, in units of the test point, and its chord; positive where
-        concept 2 comes before concept 1. ``dip``: by how much of mu the smoothed output along
-        the concept that is learned last falls after it has risen. ``rise``: the largest rise of
-        the smoothed test loss in units of its start; ``descents``: how often it falls, by a
-        hundredth of its start. ``final_loss`` in units of the start. ``slowing``: speed of the
+        concept 2 comes before concept 1. ``fall``: by how much of mu the smoothed output along
+        the concept that is learned last falls after it has risen; ``dip``: by how much it falls
+        and comes back. ``rise``: the largest rise of the smoothed test loss in units of its
+        start; ``hill``: the largest above both what it fell to before, by a hundredth of its
+        start at least, and what it falls to later; ``final_loss``. ``slowing``: speed of the
         output in the last tenth of the time in which it covers all but a thousandth of its way,
         over its mean speed. Smoothing is a mean over an eighth of an epoch, because single
         steps carry the noise of their batch.
@@ -211,16 +242,16 @@ def measure(run: TrainingRun) -> dict[str, Any]:
     share = run.output[:, :, -1] / run.points[:, None, -1]
     smooth = _smoothed(share, window)
     loss = _smoothed(run.test_loss, window) / run.first_loss[:, None]
-    rise, descents = _turns(loss)
     signal = np.array([_signal(one) for one in run.settings])
     weak = signal.argmin(axis=1)
     along = np.take_along_axis(smooth, weak[:, None, None], axis=2)[:, :, 0]
     return {
         "half_times": run.half_times / run.settings[0].steps_per_epoch,
         "area": _area(smooth),
-        "dip": (np.maximum.accumulate(along, axis=1) - along).max(axis=1),
-        "rise": rise,
-        "descents": descents,
+        "fall": (np.maximum.accumulate(along, axis=1) - along).max(axis=1),
+        "dip": _made_up(along),
+        "rise": (loss - np.minimum.accumulate(loss, axis=1)).max(axis=1),
+        "hill": _hill(loss),
         "final_loss": run.test_loss[:, -1] / run.first_loss,
         "slowing": _slowing(smooth),
     }
@@ -243,15 +274,19 @@ def _area(share: Floats) -> Floats:
     return np.asarray(0.5 * within.sum(axis=1))
 
 
-def _turns(loss: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    rises, descents = [], []
-    for one in loss:
-        kept = turning_points(one.tolist(), SWING)
-        values = [turn.value for turn in kept]
-        changes = np.diff(values) if len(values) > 1 else np.zeros(1)
-        rises.append(max(0.0, float(changes.max())))
-        descents.append(int((changes < 0).sum()))
-    return np.array(rises), np.array(descents)
+def _made_up(values: Floats) -> Floats:
+    """How deep each row falls below what it was before and is again: what it holds of rain."""
+    before = np.maximum.accumulate(values, axis=1)
+    after = np.maximum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((np.minimum(before, after) - values).max(axis=1))
+
+
+def _hill(loss: Floats) -> Floats:
+    """How far each row, in units of its start, rises above what it fell to before and later."""
+    before = np.minimum.accumulate(loss, axis=1)
+    after = np.minimum.accumulate(loss[:, ::-1], axis=1)[:, ::-1]
+    height = np.where(before <= 1 - SWING, loss - np.maximum(before, after), 0.0)
+    return np.asarray(height.max(axis=1))
 
 
 def _slowing(share: Floats) -> Floats:

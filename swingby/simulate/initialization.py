@@ -47,10 +47,6 @@ def gaussian_factor(
         Number of columns d' (width of the hidden layer); default d.
     rng : numpy Generator, seed or None
 
-    Returns
-    -------
-    ndarray of shape (d, width)
-
     Raises
     ------
     InvalidInput
@@ -121,10 +117,6 @@ def uniform(dim: int | SIMTask, scale: Any, rng: Source = None) -> Floats:
     scale : number
         Positive; 0.1 in most of the authors' scripts.
     rng : numpy Generator, seed or None
-
-    Returns
-    -------
-    ndarray of shape (d, d)
 
     Raises
     ------

@@ -20,10 +20,6 @@ Arrays = dict[str, NDArray[Any]]
 def name_of(arrays: Arrays) -> str:
     """SHA-256 over names, types, shapes and numbers.
 
-    Parameters
-    ----------
-    arrays : dict from str to ndarray
-
     Returns
     -------
     str
@@ -76,10 +72,6 @@ def keep(folder: Path, arrays: Arrays) -> str:
 
 def load(folder: Path, name: str) -> Arrays:
     """Read arrays that :func:`keep` wrote; nothing is unpickled.
-
-    Returns
-    -------
-    dict from str to ndarray
 
     Raises
     ------

@@ -106,34 +106,19 @@ def _is_vector(value: Any) -> bool:
 
 
 def axis_values(axis: Any) -> tuple[Any, ...]:
-    """The values of an axis; of one that is not given None alone, of a range nothing.
-
-    Parameters
-    ----------
-    axis : tuple, Range or None
-    """
+    """The values of an axis; of one that is not given None alone, of a range nothing."""
     if axis is None:
         return (None,)
     return () if isinstance(axis, Range) else axis
 
 
 def ends(axis: tuple[str, ...] | Range) -> tuple[str, ...]:
-    """Numbers of an axis between which all others lie.
-
-    Parameters
-    ----------
-    axis : tuple of str, or Range
-    """
+    """Numbers of an axis between which all others lie."""
     return (axis.low, axis.high) if isinstance(axis, Range) else axis
 
 
 def vectors(axis: tuple[Vector, ...] | Range | None) -> tuple[Vector, ...]:
-    """The vectors of an axis; of a range the largest one, which stands for all.
-
-    Parameters
-    ----------
-    axis : tuple of tuples of str, Range or None
-    """
+    """The vectors of an axis; of a range the largest one, which stands for all."""
     if isinstance(axis, Range):
         return ((axis.high,) * (axis.dim or 1),)
     return axis or ()

@@ -16,13 +16,6 @@ Vectors = tuple[Vector, ...] | Range | None
 def check_design(design: str, ranges: list[str], points: int | None, rng: int | None) -> None:
     """Whether ranges, the number of draws and their seed go with the design.
 
-    Parameters
-    ----------
-    design : {"grid", "random"}
-    ranges : list of str
-        Axes that are ranges.
-    points, rng : int or None
-
     Raises
     ------
     InvalidInput

@@ -39,13 +39,6 @@ def written_number(value: Fraction, argument: str = "a number") -> str:
 def number_text(value: Any, argument: str, *, positive: bool = True) -> str:
     """Read one number of a grid.
 
-    Parameters
-    ----------
-    value : int, float, Fraction, Decimal or str
-    argument : str
-    positive : bool
-        Whether 0 is refused.
-
     Returns
     -------
     str
@@ -72,13 +65,6 @@ def number_text(value: Any, argument: str, *, positive: bool = True) -> str:
 def whole_number(value: Any, argument: str, least: int, most: int | None = None) -> int:
     """Read one whole number of a grid.
 
-    Parameters
-    ----------
-    value : int, or a number equal to one
-    argument : str
-    least : int
-    most : int, optional
-
     Raises
     ------
     InvalidInput
@@ -88,13 +74,6 @@ def whole_number(value: Any, argument: str, least: int, most: int | None = None)
 
 def optional_whole(value: Any, argument: str, least: int, most: int | None = None) -> int | None:
     """Read a whole number that may be left out.
-
-    Parameters
-    ----------
-    value : None, int, or a number equal to one
-    argument : str
-    least : int
-    most : int, optional
 
     Raises
     ------

@@ -77,12 +77,7 @@ class Point:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Point:
-        """The point that :meth:`to_plain` wrote.
-
-        Parameters
-        ----------
-        plain : dict
-        """
+        """The point that :meth:`to_plain` wrote."""
         values: dict[str, Any] = {"signal": None, "mu": None, "sigma": None}
         values |= {
             name: tuple(value) if isinstance(value, list) else value

@@ -56,11 +56,6 @@ def measure_to_shard(plain: dict[str, Any], folder: str) -> tuple[float, str]:
 def write(folder: Path, rows: list[Kept]) -> str:
     """Write rows to a new shard.
 
-    Parameters
-    ----------
-    folder : Path
-    rows : list of Kept
-
     Returns
     -------
     str

@@ -52,10 +52,6 @@ class Store:
 
         A row that is there already is replaced, but never a measured one by a failed one.
 
-        Parameters
-        ----------
-        rows : iterable of Kept
-
         Raises
         ------
         InvalidInput
@@ -109,12 +105,7 @@ class Store:
         return {key for key, state in self.states(keys).items() if state.settled}
 
     def states(self, keys: Sequence[bytes]) -> dict[bytes, State]:
-        """How those of the keys stand that are in the store.
-
-        Returns
-        -------
-        dict from bytes to State
-        """
+        """How those of the keys stand that are in the store."""
         columns = "key, reason, predicted, observed"
         return {key: State(*rest) for key, *rest in self._looked_up(columns, keys)}
 

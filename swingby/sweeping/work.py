@@ -61,12 +61,7 @@ class Chunk:
         }
 
     def rows(self, plain: list[PlainRow]) -> list[Kept]:
-        """What to keep of the chunk, from what a worker handed back.
-
-        Parameters
-        ----------
-        plain : list of PlainRow
-        """
+        """What to keep of the chunk, from what a worker handed back."""
         return list(_kept(self.keys, self.places, self.points, plain))
 
     def failed(self, reason: str) -> list[Kept]:

@@ -104,10 +104,6 @@ def any_form(
         See :func:`draws`.
     anchored : bool
         Whether the smallest entry has to be 1.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
     """
     d = len(order)
     drawn = draws(draw, d, most)
@@ -119,12 +115,7 @@ def any_form(
 
 
 def is_wide(beta: Fraction) -> bool:
-    """Whether beta leaves room for a small pivot inside [1, beta].
-
-    Parameters
-    ----------
-    beta : Fraction
-    """
+    """Whether beta leaves room for a small pivot inside [1, beta]."""
     return beta - 1 >= Fraction(1, 4 ** (SMALL_PIVOTS[1] - 1))
 
 
@@ -139,10 +130,6 @@ def spread(drawn: Draws, beta: Fraction, columns: int, *, anchored: bool = False
         Of V.
     anchored : bool
         Whether one row of V has to be 0.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
     """
     V = drawn.V[:, :columns].copy()
     if beta - 1 < _FINEST:

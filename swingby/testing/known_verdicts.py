@@ -15,10 +15,6 @@ def ledger_verdicts() -> dict[str, str]:
     They are those of a reading by hand, line by line; for claims about whole trajectories, those
     of the search on record.
 
-    Returns
-    -------
-    dict from str to str
-
     Examples
     --------
     >>> ledger_verdicts()["D.61"], ledger_verdicts()["D.62"]

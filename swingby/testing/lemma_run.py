@@ -37,12 +37,7 @@ def violations(run: Run, scale: Scale, edition: str) -> list[str]:
 
 
 def log_diagonal(initial: Initial) -> Floats:
-    """Log w_kk(0), not finite where the entry is not positive.
-
-    Returns
-    -------
-    ndarray of shape (d,)
-    """
+    """Log w_kk(0), not finite where the entry is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(np.diag(initial.matrix)) + initial.log_scale)
 

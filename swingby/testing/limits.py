@@ -81,11 +81,6 @@ def with_failing_D4(signal: Signal, beta: Fraction) -> Fraction:
 
     in the notation of :mod:`swingby.verify.feasibility`; for one concept, P = 2.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-    beta : Fraction
-
     Returns
     -------
     Fraction

@@ -59,10 +59,6 @@ def gram(draw: st.DrawFn, entries: st.SearchStrategy[float], rows: int, columns:
         Dyadic, with few bits.
     rows, columns : int
         Shape of U.
-
-    Returns
-    -------
-    ndarray of shape (rows, rows)
     """
     U = np.array(draw(many(entries, rows * columns))).reshape(rows, columns)
     return np.asarray(U @ U.T)
@@ -126,10 +122,6 @@ def in_blocks(matrix: Floats, pattern: int) -> Floats:
         At least two directions.
     pattern : int
         From 1 to 2^(d - 1) - 1; its bits tell which directions form one of the blocks.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
     """
     d = len(matrix)
     first = np.array([bool(pattern >> place & 1) for place in range(d)])
@@ -137,17 +129,7 @@ def in_blocks(matrix: Floats, pattern: int) -> Floats:
 
 
 def in_place(ordered: Floats, order: Sequence[int]) -> Floats:
-    """Put the rows and columns of a matrix in descending order of the signal where they belong.
-
-    Parameters
-    ----------
-    ordered : ndarray of shape (d, d)
-    order : sequence of int
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-    """
+    """Put the rows and columns of a matrix in descending order of the signal where they belong."""
     matrix = np.empty_like(ordered)
     matrix[np.ix_(order, order)] = ordered
     return matrix

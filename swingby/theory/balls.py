@@ -30,11 +30,6 @@ def ball(number: Fraction | int) -> flint.arb:
 def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
     """A ball that contains the value of a sympy expression.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-    values : mapping from sympy.Symbol to flint.arb
-
     Returns
     -------
     flint.arb
@@ -107,11 +102,6 @@ def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
 
 def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
     """The exact value of a rational expression.
-
-    Parameters
-    ----------
-    expression : sympy.Expr
-    values : mapping from sympy.Symbol to Fraction
 
     Returns
     -------

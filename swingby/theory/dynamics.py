@@ -17,13 +17,7 @@ from swingby.errors import InvalidInput
 
 
 def symbols(d: int) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Symbol]:
-    """A = diag(a_1, ..., a_d), a symmetric W of symbols w_ij, and eta.
-
-    Returns
-    -------
-    A, W : sympy.Matrix of shape (d, d)
-    eta : sympy.Symbol
-    """
+    """A = diag(a_1, ..., a_d), a symmetric W of symbols w_ij, and eta."""
     A = sympy.diag(*sympy.symbols(f"a_1:{d + 1}", nonnegative=True))
     W = sympy.Matrix(
         d, d, lambda i, j: sympy.Symbol(f"w_{min(i, j) + 1}{max(i, j) + 1}", real=True)
@@ -33,10 +27,6 @@ def symbols(d: int) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Symbol]:
 
 def right_side(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
     """The right side of (D.2) as printed.
-
-    Parameters
-    ----------
-    A, W : sympy.Matrix of shape (d, d)
 
     Returns
     -------
@@ -51,23 +41,12 @@ def right_side(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
 
 
 def drift(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
-    """B(W) = A - (AW + WA)/2.
-
-    Parameters
-    ----------
-    A, W : sympy.Matrix of shape (d, d)
-    """
+    """B(W) = A - (AW + WA)/2."""
     return A - (A * W + W * A) / 2
 
 
 def step(dynamics: str, A: sympy.Matrix, W: sympy.Matrix, eta: sympy.Symbol) -> sympy.Matrix:
     """One step of a discrete dynamics.
-
-    Parameters
-    ----------
-    dynamics : {"euler", "gd"}
-    A, W : sympy.Matrix of shape (d, d)
-    eta : sympy.Symbol
 
     Returns
     -------

@@ -127,12 +127,6 @@ def log_factors(
     is in S; by :math:`1 - \eta(a_i - a_j)/2` where only i is; by :math:`1 - \eta(a_i + a_j)` where
     both are (the flow: by the exponential of the same).
 
-    Parameters
-    ----------
-    signal : ndarray of shape (..., d)
-    eta : ndarray of shape (...)
-    dynamics : {"euler", "gd", "flow"}
-
     Returns
     -------
     ndarray of long double, shape (3, ..., d, d)

@@ -233,10 +233,6 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
 
     A is diagonal, so all dynamics keep the entries between two blocks at 0.
 
-    Parameters
-    ----------
-    W0 : sequence of sequences of numbers, d by d
-
     Returns
     -------
     tuple of tuples of int

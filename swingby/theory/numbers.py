@@ -205,15 +205,6 @@ def whole(
 ) -> int:
     """A whole number of at least `least`.
 
-    Parameters
-    ----------
-    value : int, or a number equal to one
-    argument : str
-    least : int
-    source : str, optional
-    most : int, optional
-        The largest that is accepted.
-
     Raises
     ------
     InvalidInput

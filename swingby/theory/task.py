@@ -362,12 +362,6 @@ class SIMTask:
 def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SIMTask:
     """`task` with its signal replaced; see :meth:`SIMTask.with_signal`.
 
-    Parameters
-    ----------
-    task : SIMTask
-    signal : tuple of Fraction, length d
-    note : str
-
     Raises
     ------
     InvalidInput
@@ -385,15 +379,6 @@ def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SI
 
 def orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
     """A rotation as an array.
-
-    Parameters
-    ----------
-    rotation : array of shape (dim, dim)
-    dim : int
-
-    Returns
-    -------
-    ndarray of shape (dim, dim)
 
     Raises
     ------

@@ -130,13 +130,6 @@ def find_witness(
 ) -> Witness | None:
     """Find the certified witness with the smallest peak at one omega.
 
-    Parameters
-    ----------
-    setting : Setting
-    log_omega : Fraction
-        Natural logarithm.
-    thetas : tuple of Fraction
-
     Returns
     -------
     Witness or None

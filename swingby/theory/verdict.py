@@ -112,3 +112,16 @@ def from_sign(sign: int | None) -> Verdict:
     if sign is None:
         return Verdict.UNDECIDED
     return Verdict.HOLDS if sign >= 0 else Verdict.FAILS
+
+
+def counted(verdicts: Iterable[Verdict]) -> str:
+    """How often each verdict was given.
+
+    Examples
+    --------
+    >>> counted([Verdict.HOLDS, Verdict.HOLDS, Verdict.UNDECIDED])
+    '2 hold, 0 fail, 1 undecided'
+    """
+    found = list(verdicts)
+    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail", Verdict.UNDECIDED: "undecided"}
+    return ", ".join(f"{found.count(one)} {word}" for one, word in words.items())

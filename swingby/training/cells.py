@@ -17,15 +17,7 @@ FIG8 = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3)
 
 @dataclass(frozen=True)
 class Cell:
-    """Networks that differ in their seed alone.
-
-    Parameters
-    ----------
-    name : str
-    setting : Setting
-        With the first seed.
-    runs : int
-    """
+    """Networks that differ in their seed alone."""
 
     name: str
     setting: Setting
@@ -87,11 +79,6 @@ def standard_cells(which: str = "all", seed: int = 0, runs: int = 200) -> list[C
 
     Linear networks have infinite data; activations have 20 points per cluster and 32 neurons a
     layer. "small" is Gaussian, "torch" the default of ``torch.nn.Linear``.
-
-    Parameters
-    ----------
-    which : {"linear", "activated", "all"}
-    seed, runs : int
 
     Raises
     ------

@@ -45,15 +45,6 @@ def identity(settings: tuple[Setting, ...], extra: dict[str, Any]) -> str:
 def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any) -> None:
     """Put a state on disk, in place of an older one.
 
-    Parameters
-    ----------
-    path : Path
-    name : str
-        From :func:`identity`.
-    step : int
-    tensors : dict of str to Tensor or ndarray
-    torch : module
-
     Raises
     ------
     InvalidInput

@@ -18,7 +18,7 @@ from swingby.training.points import directions
 from swingby.training.progress import Progress
 from swingby.training.reading import make_probe
 from swingby.training.recording import Recorder, loss_steps, make_recorder
-from swingby.training.result import TrainingRun
+from swingby.training.result import TrainingRun, diverged
 from swingby.training.setting import Setting
 from swingby.training.threads import multiplications
 from swingby.training.weights import given_weights, initial_weights, turned
@@ -182,6 +182,7 @@ class Course:
             if heading:
                 end = (run, int(following.at[run]), float(following.extreme[run]), heading)
                 turns.append(end)
+        lost = diverged(self._settings, kept.train_loss)[:, None]
         return TrainingRun(
             settings=self._settings,
             index=kept.probe.index,
@@ -190,8 +191,8 @@ class Course:
             output=kept.output,
             jacobian=kept.jacobian,
             point_loss=kept.loss,
-            half_times=following.half_times,
-            jacobian_half_times=following.jacobian_half_times,
+            half_times=np.where(lost, np.nan, following.half_times),
+            jacobian_half_times=np.where(lost, np.nan, following.jacobian_half_times),
             first_loss=following.first,
             turns=np.array(sorted(turns), dtype=np.float64).reshape(-1, 4),
             train_loss_steps=self._losses,

@@ -62,34 +62,12 @@ def start_differentiated(
 
 
 def evaluate(networks: Differentiated, x: Any) -> Any:
-    """Output at some points.
-
-    Parameters
-    ----------
-    networks : Differentiated
-    x : Tensor of shape (r, n, m)
-
-    Returns
-    -------
-    Tensor of shape (r, n, d)
-    """
+    """Output at some points."""
     return _layers(networks, x, None)[0]
 
 
 def tangents(networks: Differentiated, x: Any, along: Any) -> tuple[Any, Any]:
-    """Output at some points of each run, and its derivative at the last along some directions.
-
-    Parameters
-    ----------
-    networks : Differentiated
-    x : Tensor of shape (r, n, m)
-    along : Tensor of shape (r, k, m)
-
-    Returns
-    -------
-    output : Tensor of shape (r, n, d)
-    derivative : Tensor of shape (r, k, d)
-    """
+    """Output at some points of each run, and its derivative at the last along some directions."""
     return _layers(networks, x, along)
 
 
@@ -131,34 +109,14 @@ def _slope(torch: Any, activation: str, z: Any) -> Any:
 
 
 def loss_at(networks: Differentiated, x: Any) -> Any:
-    """The paper's loss on some points.
-
-    Parameters
-    ----------
-    networks : Differentiated
-    x : Tensor of shape (r, n, m)
-
-    Returns
-    -------
-    Tensor of shape (r,)
-    """
+    """The paper's loss on some points."""
     d, m = networks.target.shape
     away = evaluate(networks, x) - networks.torch.nn.functional.pad(x, (0, d - m))
     return 0.5 * away.square().sum(2).mean(1)
 
 
 def loss_of_moment(networks: Differentiated, moment: Any) -> Any:
-    """The paper's loss of linear networks, from the second moment of the points.
-
-    Parameters
-    ----------
-    networks : Differentiated
-    moment : Tensor of shape (r, m, m), or (r, m + 1, m + 1) with biases
-
-    Returns
-    -------
-    Tensor of shape (r,)
-    """
+    """The paper's loss of linear networks, from the second moment of the points."""
     P = linear_map(networks)
     target = networks.target
     away = P - networks.torch.nn.functional.pad(target, (0, P.shape[2] - target.shape[1]))
@@ -166,12 +124,7 @@ def loss_of_moment(networks: Differentiated, moment: Any) -> Any:
 
 
 def linear_map(networks: Differentiated) -> Any:
-    """Weight, and bias as a last column, of the affine function that linear networks are.
-
-    Returns
-    -------
-    Tensor of shape (r, d, m) or (r, d, m + 1)
-    """
+    """Weight, and bias as a last column, of the affine function that linear networks are."""
     torch, parameters = networks.torch, networks.parameters
     if networks.symmetric:
         return torch.bmm(parameters[0], parameters[0].mT)

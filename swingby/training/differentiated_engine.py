@@ -85,12 +85,7 @@ class DifferentiatedEngine:
         return read_points(away[:, None], slope[:, None], self._probe, self._coordinates)
 
     def train_loss(self) -> Any:
-        """The paper's loss on the whole training set.
-
-        Returns
-        -------
-        ndarray of shape (r,)
-        """
+        """The paper's loss on the whole training set."""
         with self._torch.no_grad():
             if isinstance(self._feed, Moments):
                 found = differentiated.loss_of_moment(self._networks, self._feed.whole)

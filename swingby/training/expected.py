@@ -171,10 +171,6 @@ def growing_mode(setting: Setting) -> Floats:
     setting : Setting
         With two layers that are not symmetric.
 
-    Returns
-    -------
-    ndarray of shape (d, d)
-
     Raises
     ------
     InvalidInput

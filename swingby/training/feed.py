@@ -138,12 +138,7 @@ class Moments:
         return self._kept[step % points.per_epoch]
 
     def scale(self, rates: Any) -> None:
-        """From now on, multiply the moments of every run by a rate of its own.
-
-        Parameters
-        ----------
-        rates : Tensor of shape (r, 1, 1)
-        """
+        """From now on, multiply the moments of every run by a rate of its own."""
         self._scale = rates
 
     def _scaled(self, moment: Any) -> Any:

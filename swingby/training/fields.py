@@ -7,26 +7,12 @@ from swingby.theory import numbers
 
 
 def put(to: object, name: str, value: object) -> None:
-    """Set a field of a frozen dataclass while it is made.
-
-    Parameters
-    ----------
-    to : object
-    name : str
-    value : object
-    """
+    """Set a field of a frozen dataclass while it is made."""
     object.__setattr__(to, name, value)
 
 
 def one_of(value: object, name: str, known: tuple[str, ...]) -> None:
     """Refuse what is not one of some words.
-
-    Parameters
-    ----------
-    value : object
-    name : str
-        Used in the error.
-    known : tuple of str
 
     Raises
     ------

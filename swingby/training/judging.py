@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.theory.verdict import Verdict
 from swingby.training.expected import Expected
 from swingby.training.result import TrainingRun
-from swingby.training.shares import Fate, Share, agrees, reaches
+from swingby.training.shares import Share, agrees, reaches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-#: A prediction survives where the interval of the share of runs as predicted reaches this.
+#: A prediction holds where the interval of the share of runs as predicted reaches this.
 THRESHOLD = 0.9
-#: What is only typical survives where shares differ by no more.
+#: What is only typical holds where shares differ by no more.
 TOLERANCE = 0.15
 #: Swings of the test loss count from this part of its start on.
 SWING = 0.01
@@ -46,7 +47,7 @@ class Outcome:
     control : float
         The share of runs that match the prediction for another run, or an order by chance; for
         what is typical, the share that the theory gives.
-    fate : Fate
+    verdict : Verdict
     note : str
     """
 
@@ -55,7 +56,7 @@ class Outcome:
     source: str
     share: Share
     control: float
-    fate: Fate
+    verdict: Verdict
     note: str = ""
 
     @property
@@ -76,7 +77,7 @@ class Outcome:
             "low": _plain(self.share.low),
             "high": _plain(self.share.high),
             "control": _plain(self.control),
-            "verdict": str(self.fate),
+            "verdict": str(self.verdict),
             "risky": self.risky,
             "note": self.note,
         }
@@ -225,12 +226,7 @@ def fitted(said: Floats, seen: Floats) -> tuple[float, Floats]:
 
 
 def largest_minor(run: TrainingRun) -> Floats:
-    """Largest minor entry of the Jacobian of each network, over all recorded steps.
-
-    Returns
-    -------
-    ndarray of shape (r,)
-    """
+    """Largest minor entry of the Jacobian of each network, over all recorded steps."""
     minor = np.abs(run.jacobian) * (1 - np.eye(run.jacobian.shape[2]))
     return np.asarray(minor.max(axis=(1, 2, 3)))
 

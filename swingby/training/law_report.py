@@ -36,12 +36,7 @@ def percent(values: Floats, levels: Sequence[float] = (0.5, 0.99, 1.0)) -> str:
 
 
 def law_grid(rows: Sequence[tuple[str, LawErrors]]) -> Grid:
-    """The stage law against trained U U^T.
-
-    Parameters
-    ----------
-    rows : sequence of (label, LawErrors)
-    """
+    """The stage law against trained U U^T."""
     cells = []
     for label, found in rows:
         right, wrong, open_ = found.descents
@@ -82,12 +77,7 @@ def law_grid(rows: Sequence[tuple[str, LawErrors]]) -> Grid:
 
 
 def output_grid(rows: Sequence[tuple[str, OutputErrors]]) -> Grid:
-    """Theorem 4.1 against one layer.
-
-    Parameters
-    ----------
-    rows : sequence of (label, OutputErrors)
-    """
+    """Theorem 4.1 against one layer."""
     cells = []
     for label, found in rows:
         halves = [np.abs(one)[np.isfinite(one)] for one in (found.half_times, found.own_half_times)]
@@ -118,12 +108,7 @@ def output_grid(rows: Sequence[tuple[str, OutputErrors]]) -> Grid:
 
 
 def forecast_grid(rows: Sequence[tuple[str, Forecast]]) -> Grid:
-    """Forecasts against what happened.
-
-    Parameters
-    ----------
-    rows : sequence of (label, Forecast)
-    """
+    """Forecasts against what happened."""
     cells = []
     for label, found in rows:
         judged = found.judged

@@ -139,11 +139,6 @@ def population_moments(setting: Setting) -> tuple[Floats, Floats]:
     moment is diagonal, :math:`\sigma_p^2 + \mu_p^2 / c`: the signal, where there is no cluster
     at the origin. A signal that the task overrides is the second moment as it stands.
 
-    Returns
-    -------
-    mean : ndarray of shape (d,)
-    second : ndarray of shape (d, d)
-
     References
     ----------
     (C.7)-(C.13).
@@ -175,10 +170,6 @@ def batch_order(setting: Setting, epoch: int) -> NDArray[np.int64]:
     setting : Setting
     epoch : int
         From 0.
-
-    Returns
-    -------
-    ndarray of shape (N,)
     """
     if setting.optimizer.kind == "gd":
         return np.arange(setting.points)

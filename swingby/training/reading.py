@@ -38,14 +38,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Seen:
-    """What n steps showed.
-
-    Parameters
-    ----------
-    output : ndarray of shape (r, n, p, s)
-    loss : ndarray of shape (r, n, p)
-    jacobian : ndarray of shape (r, n, s, s)
-    """
+    """What n steps showed."""
 
     output: Floats
     loss: Floats
@@ -67,12 +60,7 @@ def make_probe(settings: tuple[Setting, ...]) -> Probe:
 
 
 def inputs_of(probe: Probe, coordinates: Coordinates) -> Floats:
-    """The test points as the networks see them.
-
-    Returns
-    -------
-    ndarray of shape (r, p, m)
-    """
+    """The test points as the networks see them."""
     runs, count, s = probe.points.shape
     if coordinates.turned:
         found = np.zeros((runs, count, coordinates.inputs))

@@ -46,7 +46,8 @@ class TrainingRun:
         Half the squared distance of output and test point, in all d dimensions.
     half_times : ndarray of shape (r, s)
         First step at which the output at the last test point has reached half of it along a
-        concept; nan for never. Found at every step, whatever was kept.
+        concept; nan for never, and of a network that diverged. Found at every step, whatever was
+        kept.
     jacobian_half_times : ndarray of shape (r, s)
         The same for the diagonal of the Jacobian.
     first_loss : ndarray of shape (r,)
@@ -98,6 +99,21 @@ class TrainingRun:
     def test_loss(self) -> Floats:
         """Loss at the test point of Sec. 2.1, shape (r, n)."""
         return self.point_loss[:, :, -1]
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """What became of each network: ``"learned"``, ``"not learned"`` or ``"diverged"``.
+
+        A network diverged if the last loss on its training set is not finite, or above both its
+        first and that of the answer 0. It learned if its output at the test point reached half
+        along every concept.
+        """
+        lost = diverged(self.settings, self.train_loss)
+        late = np.asarray(np.isnan(self.half_times).any(axis=1))
+        return tuple(
+            "diverged" if one else "not learned" if other else "learned"
+            for one, other in zip(lost, late, strict=True)
+        )
 
     def extrema(self, run: int, least: float = 0.01) -> list[tuple[int, float, str]]:
         """Turns of the test loss of one network.
@@ -299,3 +315,10 @@ class TrainingRun:
         from swingby.training.archive import read_run
 
         return read_run(path)
+
+
+def diverged(settings: tuple[Setting, ...], train_loss: Floats) -> NDArray[np.bool_]:
+    """Which networks end with a training loss that is no number, or above all that is sensible."""
+    last = train_loss[:, -1]
+    zero = np.array([0.5 * one.second_moment for one in settings])
+    return np.asarray(~np.isfinite(last) | (last > np.maximum(train_loss[:, 0], zero)))

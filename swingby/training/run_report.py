@@ -22,7 +22,7 @@ def run_grid(run: TrainingRun) -> Grid:
     first = run.settings[0]
     networks = "1 network" if len(run) == 1 else f"{len(run)} networks"
     title = f"{networks}: {_shared(run, _shape)}; {_shared(run, _steps)}"
-    order, descents = run.order(), run.descents()
+    order, descents, outcomes = run.order(), run.descents(), run.outcomes
     rows = []
     for k in range(min(len(run), _MOST_ROWS)):
         times = run.half_times[k] / run.settings[k].steps_per_epoch
@@ -30,6 +30,7 @@ def run_grid(run: TrainingRun) -> Grid:
             [
                 str(k),
                 str(run.settings[k].seed),
+                outcomes[k],
                 " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
                 " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in times),
                 str(descents[k]),
@@ -42,20 +43,21 @@ def run_grid(run: TrainingRun) -> Grid:
         below.insert(0, f"... and {len(run) - _MOST_ROWS} more networks.")
     if len(run) > 1:
         below.append(_summary(run))
-    names = ("network", "seed", "order", "half-times (epochs)", "descents", "test loss")
+    names = ("network", "seed", "outcome", "order", "half-times (epochs)", "descents", "test loss")
     columns = [f">{name}" for name in (*names, "train loss")]
     return Grid(title=title, columns=columns, rows=rows, below=below)
 
 
 def run_rows(run: TrainingRun) -> Iterator[dict[str, Any]]:
     """One row of plain values per network and concept."""
-    descents = run.descents()
+    descents, outcomes = run.descents(), run.outcomes
     for place, setting in enumerate(run.settings):
         for concept in range(setting.task.s):
             half = float(run.half_times[place, concept])
             yield {
                 "network": place,
                 "seed": setting.seed,
+                "outcome": outcomes[place],
                 "concept": concept + 1,
                 "mu": float(setting.task.mu[concept]),
                 "sigma": float(setting.task.sigma[concept]),
@@ -73,9 +75,12 @@ def storable(row: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     row : dict
-        Of numbers.
+        Of numbers and words.
     """
-    return {key: value if math.isfinite(value) else None for key, value in row.items()}
+    return {
+        key: value if isinstance(value, str) or math.isfinite(value) else None
+        for key, value in row.items()
+    }
 
 
 def _shared(run: TrainingRun, words: Any) -> str:
@@ -112,13 +117,5 @@ def _summary(run: TrainingRun) -> str:
 
 
 def as_text(run: TrainingRun, *, width: int = 110, color: bool = False) -> str:
-    """The table of :func:`run_grid` for a terminal.
-
-    Parameters
-    ----------
-    run : TrainingRun
-    width : int
-        Characters per line.
-    color : bool
-    """
+    """The table of :func:`run_grid` for a terminal."""
     return run_grid(run).to_text(width=width, color=color)

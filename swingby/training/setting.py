@@ -96,6 +96,16 @@ class Setting:
             )
 
     @property
+    def second_moment(self) -> float:
+        """Mean of |x|^2 over the data (2.1): the sum of all a_k, those of no concept included."""
+        free = (self.task.dim - self.task.s) * self.data.free_sigma**2
+        spread = sum(float(one) ** 2 for one in self.task.sigma)
+        means = sum(float(one) ** 2 for one in self.task.mu) / self.clusters
+        if self.task.signal_override is not None:
+            return float(sum(map(float, self.task.signal)))
+        return spread + means + free
+
+    @property
     def clusters(self) -> int:
         """Number of clusters of the training set, with that at the origin."""
         return self.task.s + self.data.center_cluster

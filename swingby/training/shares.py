@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-
-#: Two-sided 95 % quantile of the normal distribution.
-QUANTILE = 1.959963984540054
-
-
-class Fate(StrEnum):
-    """What becomes of a prediction outside the model it was made for."""
-
-    SURVIVES = "survives"
-    FAILS = "fails"
-    UNDECIDED = "undecided"
+from swingby.theory.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -48,12 +37,11 @@ class Share:
         """Wilson's 95 % interval; nan of nothing."""
         if not self.total:
             return math.nan, math.nan
-        n, p, z = self.total, self.value, QUANTILE
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        reach = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        # At 0 and at n the exact bound is 0 or 1, which rounding may miss.
-        low = 0.0 if self.count == 0 else middle - reach
-        return low, 1.0 if self.count == n else middle + reach
+        from scipy.stats import binomtest
+
+        found = binomtest(self.count, self.total).proportion_ci(method="wilson")
+        # At n the exact bound is 1, which rounding may miss.
+        return float(found.low), 1.0 if self.count == self.total else float(found.high)
 
     @property
     def low(self) -> float:
@@ -71,7 +59,7 @@ class Share:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def reaches(share: Share, threshold: float) -> Fate:
+def reaches(share: Share, threshold: float) -> Verdict:
     """Whether a share of runs reaches a threshold.
 
     Parameters
@@ -82,9 +70,9 @@ def reaches(share: Share, threshold: float) -> Fate:
 
     Returns
     -------
-    Fate
-        "survives" where the whole interval lies at or above the threshold, "fails" where it lies
-        below, and else "undecided".
+    Verdict
+        *holds* where the whole interval lies at or above the threshold, *fails* where it lies
+        below, and else *undecided*.
 
     Raises
     ------
@@ -93,16 +81,34 @@ def reaches(share: Share, threshold: float) -> Fate:
     Examples
     --------
     >>> [str(reaches(one, 0.9)) for one in (Share(100, 100), Share(80, 100), Share(9, 10))]
-    ['survives', 'fails', 'undecided']
+    ['holds', 'fails', 'undecided']
     """
     if not 0 < threshold < 1:
         raise InvalidInput("threshold", threshold, "must lie between 0 and 1")
     if share.low >= threshold:
-        return Fate.SURVIVES
-    return Fate.FAILS if share.high < threshold else Fate.UNDECIDED
+        return Verdict.HOLDS
+    return Verdict.FAILS if share.high < threshold else Verdict.UNDECIDED
 
 
-def agrees(share: Share, expected: Share, tolerance: float) -> Fate:
+def needed(share: Share, threshold: float) -> int | None:
+    """Runs at which the same share is decided against a threshold; None where it equals it.
+
+    Wilson's interval leaves out t where n (p - t)^2 > z^2 t (1 - t).
+
+    Examples
+    --------
+    >>> needed(Share(58, 64), 0.9), needed(Share(40, 64), 0.9), needed(Share(9, 10), 0.9)
+    (8851, 5, None)
+    """
+    distance = share.value - threshold
+    if not share.total or abs(distance) < 1e-12:
+        return None
+    from scipy.special import ndtri
+
+    return math.ceil(float(ndtri(0.975)) ** 2 * threshold * (1 - threshold) / distance**2)
+
+
+def agrees(share: Share, expected: Share, tolerance: float) -> Verdict:
     """Whether two shares of independent runs are equal up to a tolerance.
 
     Parameters
@@ -113,9 +119,9 @@ def agrees(share: Share, expected: Share, tolerance: float) -> Fate:
 
     Returns
     -------
-    Fate
-        By Newcombe's interval of the difference: "survives" where it lies within the tolerance,
-        "fails" where it lies outside, and else "undecided".
+    Verdict
+        By Newcombe's interval of the difference: *holds* where it lies within the tolerance,
+        *fails* where it lies outside, and else *undecided*.
 
     Raises
     ------
@@ -125,7 +131,7 @@ def agrees(share: Share, expected: Share, tolerance: float) -> Fate:
     --------
     >>> theory = Share(400, 1000)
     >>> [str(agrees(Share(n, 200), theory, 0.15)) for n in (82, 150, 105)]
-    ['survives', 'fails', 'undecided']
+    ['holds', 'fails', 'undecided']
     """
     if not 0 < tolerance < 1:
         raise InvalidInput("tolerance", tolerance, "must lie between 0 and 1")
@@ -134,5 +140,5 @@ def agrees(share: Share, expected: Share, tolerance: float) -> Fate:
     above = math.hypot(share.high - share.value, expected.value - expected.low)
     low, high = difference - below, difference + above
     if -tolerance <= low and high <= tolerance:
-        return Fate.SURVIVES
-    return Fate.FAILS if low > tolerance or high < -tolerance else Fate.UNDECIDED
+        return Verdict.HOLDS
+    return Verdict.FAILS if low > tolerance or high < -tolerance else Verdict.UNDECIDED

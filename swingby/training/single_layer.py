@@ -131,10 +131,6 @@ def own_moment(setting: Setting) -> Floats:
     ----------
     setting : Setting
         With finite data.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
     """
     points, _ = training_points(setting)
     return np.asarray(points.T @ points / len(points))
@@ -144,16 +140,6 @@ def own_output(setting: Setting, W0: Floats, steps: NDArray[np.int64]) -> Floats
     r"""Output at the test point by gradient flow on the second moment of the sample.
 
     Theorem 4.1 in the eigenbasis of the moment: :math:`\hat x + (W(0) - I) e^{-S t} \hat x`.
-
-    Parameters
-    ----------
-    setting : Setting
-    W0 : ndarray of shape (d, d)
-    steps : ndarray of int, shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (n, d)
     """
     values, basis = np.linalg.eigh(own_moment(setting))
     point = setting.task.test_point
@@ -163,17 +149,7 @@ def own_output(setting: Setting, W0: Floats, steps: NDArray[np.int64]) -> Floats
 
 
 def first_half(steps: NDArray[np.int64], share: Floats) -> Floats:
-    """First step at which each column is at least 1/2; nan where it never is.
-
-    Parameters
-    ----------
-    steps : ndarray of int, shape (n,)
-    share : ndarray of shape (n, s)
-
-    Returns
-    -------
-    ndarray of shape (s,)
-    """
+    """First step at which each column is at least 1/2; nan where it never is."""
     reached = share >= 0.5
     return np.where(reached.any(axis=0), steps[reached.argmax(axis=0)], np.nan)
 

@@ -139,16 +139,7 @@ def _signal(d: int, rng: np.random.Generator) -> Floats:
 
 
 def gram(U: Floats) -> Floats:
-    """U U^T, symmetric to the last bit.
-
-    Parameters
-    ----------
-    U : ndarray of shape (..., d, d')
-
-    Returns
-    -------
-    ndarray of shape (..., d, d)
-    """
+    """U U^T, symmetric to the last bit."""
     W = U @ U.swapaxes(-1, -2)
     return np.asarray((W + W.swapaxes(-1, -2)) / 2)
 

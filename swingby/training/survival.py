@@ -90,8 +90,8 @@ def survival(cells: Sequence[Cell]) -> Survival:
     --------
     >>> from swingby.training.cells import standard_cells
     >>> found = survival(standard_cells("linear", runs=40)[:1])
-    >>> str(found["U U^T, small", "times"].fate)
-    'survives'
+    >>> str(found["U U^T, small", "times"].verdict)
+    'holds'
     """
     found: list[Outcome] = []
     for cell in cells:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from swingby.training.survival import Survival
 
 _DEFINITIONS = (
-    f"survives: the 95 % Wilson interval of the share of runs as predicted lies above"
+    f"holds: the 95 % Wilson interval of the share of runs as predicted lies above"
     f" {rules.THRESHOLD}; fails: below; else undecided",
     "order: all concepts in the predicted order; descents: number of falls of the test loss by"
     f" {100 * rules.SWING:.0f} % of its start",
@@ -61,7 +61,7 @@ def overview_grid(found: Survival) -> Grid:
 
 
 def _verdict(one: Outcome) -> str:
-    return str(one.fate) + ("" if one.risky else "*")
+    return str(one.verdict) + ("" if one.risky else "*")
 
 
 def _short(one: Outcome) -> str:

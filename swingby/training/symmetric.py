@@ -2,6 +2,7 @@ r"""The stage law against U U^T as torch trains it: half-times, peaks, turns of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -171,7 +172,9 @@ def _compare_curve(
         if name == "peak" and 0 < time < 0.98 * run.steps[-1]:
             height = said[entry, "peak height"]
             step, seen = peak_of(run.steps, np.abs(run.jacobian[place, :, entry[0], entry[1]]))
-            peaks.append((abs(time / step - 1), abs(height / seen - 1)))
+            # Seen at the start alone, there is no peak to be near.
+            late = abs(time / step - 1) if step else math.inf
+            peaks.append((late, abs(height / seen - 1)))
     wanted = [event for event in schedule.events if event.event.startswith("loss ")]
     # The law's list has the swings of a thousandth, and neither start nor end.
     found = run.extrema(place, 1e-3)[1:-1]
@@ -182,11 +185,6 @@ def _compare_curve(
 
 def peak_of(steps: NDArray[np.int64], values: Floats) -> tuple[float, float]:
     """Where a recorded curve is largest, by the parabola through three neighbours.
-
-    Parameters
-    ----------
-    steps : ndarray of int, shape (n,)
-    values : ndarray of shape (n,)
 
     Examples
     --------

@@ -73,12 +73,7 @@ class WrittenEngine:
         return read_maps(shown[:, :, None], self._probe, self._coordinates)
 
     def train_loss(self) -> Any:
-        """The paper's loss on the whole training set.
-
-        Returns
-        -------
-        ndarray of shape (r,)
-        """
+        """The paper's loss on the whole training set."""
         errors = written.forward(self._networks)[0]
         away = self._torch.bmm(self._moments.whole, errors)
         return plain(0.5 * (away * errors).sum((1, 2)))

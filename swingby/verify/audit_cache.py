@@ -7,6 +7,7 @@ cannot be written) means that the verdict is computed again.
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import importlib.metadata
@@ -81,22 +82,43 @@ def key(claim: Claim) -> str:
 @functools.cache
 def code_hash() -> str:
     """Hash of the sources that a verdict depends on: the provers and all they import."""
-    root = Path(__file__).parents[1]
-    waiting = sorted((root / "verify" / "prover").glob("*.py"))
-    waiting += [root / "theory" / f"{name}.py" for name in ("balls", "claim", "dynamics")]
-    waiting += [root / "theory" / "assumptions.py"]
+    waiting = sorted((_ROOT / "verify" / "prover").glob("*.py"))
+    waiting += [_ROOT / "theory" / f"{name}.py" for name in ("balls", "claim", "dynamics")]
+    return hash_of(*waiting, _ROOT / "theory" / "assumptions.py")
+
+
+_ROOT = Path(__file__).parents[1]
+
+
+def hash_of(*sources: Path, words: bool = True) -> str:
+    """Hash of some sources of the package and of all they import, with or without their words."""
+    waiting, root = list(sources), _ROOT
     seen: dict[str, bytes] = {}
     while waiting:
         path = waiting.pop()
+        if root not in path.parents or not path.is_file():
+            continue
         name = path.relative_to(root).as_posix()
-        if name in seen or not path.is_file():
+        if name in seen:
             continue
         seen[name] = path.read_bytes()
         waiting += [root / relative for relative in _imported(seen[name])]
     digest = hashlib.sha256()
     for name in sorted(seen):
-        digest.update(f"{name}\0{hashlib.sha256(seen[name]).hexdigest()}\n".encode())
+        content = seen[name] if words else _without_words(seen[name])
+        digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     return digest.hexdigest()
+
+
+@functools.cache
+def _without_words(source: bytes) -> bytes:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node, clean=False
+        ):
+            node.body = node.body[1:]
+    return ast.dump(tree).encode()
 
 
 def _imported(source: bytes) -> set[str]:
@@ -105,7 +127,8 @@ def _imported(source: bytes) -> set[str]:
     for module, listed, alone in _IMPORT.findall(source.decode()):
         names |= {alone or module, *(f"{module}.{name}" for name in re.findall(r"\w+", listed))}
     inside = (name.split(".")[1:] for name in names if name.startswith("swingby."))
-    return {f"{'/'.join(parts)}.py" for parts in inside}
+    places = {"/".join(parts) for parts in inside if parts}
+    return {f"{place}{end}" for place in places for end in (".py", "/__init__.py")}
 
 
 @functools.cache

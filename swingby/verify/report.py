@@ -53,12 +53,7 @@ def report_grid(report: Report, *, with_schedule: bool = True) -> Grid:
 
 
 def margin_text(margin: float) -> str:
-    """A log10 margin with its sign; ``any`` where no number of the user can break it.
-
-    Parameters
-    ----------
-    margin : float
-    """
+    """A log10 margin with its sign; ``any`` where no number of the user can break it."""
     if math.isinf(margin):
         return "any" if margin > 0 else "none"
     return f"{margin:+.3f}" if abs(margin) < 100 else f"{margin:+.1f}"

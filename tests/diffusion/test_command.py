@@ -8,11 +8,11 @@ import pytest
 
 from swingby import cli
 from swingby.diffusion.judged import judged_study
-from swingby.diffusion.judging.judgement import Support
 from swingby.diffusion.pictures import circles_figure, film_strip, study_figure
 from swingby.diffusion.presets import SMALL, TINY
 from swingby.diffusion.study import recorded_study
 from swingby.errors import InvalidInput
+from swingby.theory.verdict import Verdict
 
 NO_TORCH = importlib.util.find_spec("torch") is None
 
@@ -38,18 +38,18 @@ def test_the_order_turns_and_the_held_out_class_is_reached(recorded, judged):
     """What the preset was made for."""
     first, last = min(SMALL.contrasts), max(SMALL.contrasts)
     low, high = judged.judgement.of("order", first), judged.judgement.of("order", last)
-    assert (low.verdict, high.verdict) == (Support.SUPPORTED, Support.SUPPORTED)
+    assert (low.verdict, high.verdict) == (Verdict.HOLDS, Verdict.HOLDS)
     assert low.high < 1 < high.low
     assert min(recorded.held_out_accuracy.values()) >= 0.9
 
 
 def test_exit_code_and_output(judged, capsys):
-    """Codes as documented: 1 where a prediction is not supported, else 3 where one is open."""
+    """Codes as documented: 1 where a prediction fails, else 3 where one is open."""
     assert cli.run(["diffusion", "recorded", "--json"]) == judged.exit_code
     told = json.loads(capsys.readouterr().out)
     assert told["judgement"]["rows"] == judged.to_dict()["judgement"]["rows"]
     counts = judged.judgement.counts
-    expected = 1 if counts[Support.NOT_SUPPORTED] else 3 if counts[Support.UNDECIDED] else 0
+    expected = 1 if counts[Verdict.FAILS] else 3 if counts[Verdict.UNDECIDED] else 0
     assert judged.exit_code == expected
 
 

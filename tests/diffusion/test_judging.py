@@ -14,13 +14,13 @@ from swingby.diffusion.course import Course
 from swingby.diffusion.judging.flip_rule import judge_flip
 from swingby.diffusion.judging.intervals import Interval
 from swingby.diffusion.judging.judge import judge
-from swingby.diffusion.judging.judgement import Support
 from swingby.diffusion.judging.observed import observe
 from swingby.diffusion.judging.predictions import predict_courses
 from swingby.diffusion.judging.signal_flip import Flip
 from swingby.diffusion.judging.verdict_rules import sign_rule, value_rule
 from swingby.diffusion.signals import Signals
-from swingby.errors import InvalidInput, Undecided
+from swingby.errors import InvalidInput
+from swingby.theory.verdict import Verdict
 
 STEPS = np.unique((np.linspace(0, 141.5, 90) ** 2).astype(int))
 CONTRASTS = (0.2, 0.3, 0.45, 0.6, 0.8)
@@ -29,7 +29,7 @@ SIGNALS = tuple(
     Signals(s, 16, "registered", (s * math.sqrt(2), 0.4 * math.sqrt(2)), (0, 0), error=0.01)
     for s in CONTRASTS
 )
-YES, NO, OPEN = Support.SUPPORTED, Support.NOT_SUPPORTED, Support.UNDECIDED
+YES, NO, OPEN = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 
 
 def course(contrast, seed, a, rng, *, scatter=0.04, images=32, steps=STEPS, level=600.0):
@@ -65,7 +65,7 @@ def reversed_order(s):
     return 0.16, s**2
 
 
-def test_what_obeys_the_theory_is_supported():
+def test_what_obeys_the_theory_holds():
     found = judge(study(as_predicted), SIGNALS)
     for s in CONTRASTS:
         assert found.of("order", s).verdict is YES
@@ -86,7 +86,7 @@ def test_final_rates_follow_a_without_the_noise_of_images():
     assert found.of("rate").observed == pytest.approx(1, abs=0.1)
 
 
-def test_what_contradicts_the_theory_is_not_supported():
+def test_what_contradicts_the_theory_fails():
     found = judge(study(reversed_order), SIGNALS)
     for s in CONTRASTS:
         assert found.of("order", s).verdict is NO
@@ -108,7 +108,7 @@ def test_equal_order_but_other_ratios():
     assert found.of("flip").verdict is YES
 
 
-def test_a_flip_elsewhere_is_not_supported():
+def test_a_flip_elsewhere_fails():
     found = judge(study(lambda s: (s**2, 0.35)), SIGNALS).of("flip")
     assert found.verdict is NO
     assert found.observed == pytest.approx(math.sqrt(0.35), abs=0.03)
@@ -288,18 +288,17 @@ def test_outputs():
     assert len(found) == 5 * len(CONTRASTS) + 4
     assert "Judgement" in repr(found)
     for text in (str(found), found._repr_html_(), found.to_markdown(), found.to_latex()):
-        assert "supported" in text
+        assert "holds" in text
         assert "flip" in text
     assert sum(found.counts.values()) == len(found)
     kept = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert len(kept["rows"]) == len(found)
-    assert kept["rows"][0]["verdict"] == "supported"
+    assert kept["rows"][0]["verdict"] == "holds"
     frame = found.to_frame()
     assert len(frame) == len(found)
     assert frame["contrast"].isna().sum() == 4
     assert "overlap" in str(found.to_signals_grid().to_text())
-    with pytest.raises(Undecided):
-        bool(found.rows[0].verdict)
+    assert isinstance(found.rows[0].verdict, Verdict)
     with pytest.raises(InvalidInput, match="row"):
         found.of("order")
 

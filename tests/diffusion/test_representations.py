@@ -8,12 +8,12 @@ import pytest
 
 from swingby import cli
 from swingby.diffusion.judged import judged_study
-from swingby.diffusion.judging.judgement import Support
 from swingby.diffusion.judging.signal_flip import find_flip
 from swingby.diffusion.presets import QUIET, SMALL
 from swingby.diffusion.representations import Representations, compare_representations
 from swingby.diffusion.study import Study, recorded_study
 from swingby.errors import InvalidInput
+from swingby.theory.verdict import Verdict
 
 THREE = ("registered", "condition", "covariance")
 
@@ -47,8 +47,8 @@ def test_a_row_for_each(compared):
         assert row["flip_observed"] == alone.of("flip").observed
         assert row["slope_low"] == alone.of("ratio").low
         orders = [alone.of("order", one).verdict for one in preset.contrasts]
-        assert row["orders_not_supported"] == orders.count(Support.NOT_SUPPORTED)
-        assert row["orders_supported"] == orders.count(Support.SUPPORTED)
+        assert row["orders_fails"] == orders.count(Verdict.FAILS)
+        assert row["orders_holds"] == orders.count(Verdict.HOLDS)
     assert compared.to_frame().shape == (6, len(rows[0]))
     json.dumps(rows, allow_nan=False)
 

@@ -538,8 +538,8 @@ MUTANTS = (
     Mutant(
         "arrays are unpickled",
         "cli/matrix_file.py",
-        "allow_pickle=False",
-        "allow_pickle=True",
+        "return np.load(path, allow_pickle=False)",
+        "return np.load(path, allow_pickle=True)",
         (_CLI + "a_wrong_matrix_file_is_refused",),
     ),
     # runs
@@ -1290,8 +1290,8 @@ MUTANTS = (
     Mutant(
         "half of the runs count as most",
         "figures/shares.py",
-        "    if share >= MOST:",
-        "    if share >= HALF:",
+        "    return reaches(share, MOST)",
+        "    return reaches(share, HALF)",
         ("figures/test_network_figures.py::test_shares",),
     ),
     Mutant(
@@ -1458,7 +1458,7 @@ MUTANTS = (
     Mutant(
         "a concept that is never learned counts as learned",
         "cli/train_command.py",
-        "return 1 if np.isnan(run.half_times).any() else 0",
+        'return 0 if set(run.outcomes) == {"learned"} else 1',
         "return 0",
         (_TRAINING + "train_command.py::test_exit_code_1_where_something_is_not_learned",),
     ),
@@ -1581,8 +1581,8 @@ MUTANTS = (
     Mutant(
         "swingby vectors ends well where a prediction is refuted",
         "cli/vectors_command.py",
-        "return 1 if verdicts[NOT_SUPPORTED] else",
-        "return 0 if verdicts[NOT_SUPPORTED] else",
+        "return 1 if verdicts[Verdict.FAILS] else",
+        "return 0 if verdicts[Verdict.FAILS] else",
         ("diffusion/vectors/test_vectors_command.py::test_exit_codes",),
         slow=True,
     ),
@@ -1603,8 +1603,8 @@ MUTANTS = (
     Mutant(
         "a wide interval supports what it happens to contain",
         "diffusion/judging/verdict_rules.py",
-        "return Support.SUPPORTED if interval.reach <= reach else Support.UNDECIDED",
-        "return Support.SUPPORTED",
+        "return Verdict.HOLDS if interval.reach <= reach else Verdict.UNDECIDED",
+        "return Verdict.HOLDS",
         (_JUDGING + "the_rules_by_hand",),
     ),
     Mutant(

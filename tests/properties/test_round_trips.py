@@ -6,6 +6,7 @@ import json
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,12 +57,55 @@ def test_a_matrix_survives_the_command_line_and_its_files(tmp_path_factory, data
     np.save(folder / "W.npy", W0.matrix)
     for source in (text, *(str(folder / f"W.{ending}") for ending in ("csv", "json", "npy"))):
         assert np.array_equal(np.asarray(read_matrix(source)), W0.matrix)
-    exact = read_matrix(text, exact=True)
-    assert exact == [[Fraction(repr(entry)) for entry in row] for row in rows]
+    digits = [[Fraction(repr(entry)) for entry in row] for row in rows]
+    for source in (text, str(folder / "W.csv"), str(folder / "W.json")):
+        assert read_matrix(source, exact=True) == digits
     omega = numbers.scientific(W0.omega, 20)
     scaled = {"matrix": rows, "omega": omega}
     (folder / "S.json").write_text(json.dumps(scaled), encoding="utf-8")
     assert read_matrix(str(folder / "S.json")) == swingby.Scaled(rows, omega)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_no_digit_of_a_matrix_is_lost_on_the_way(ending, tmp_path):
+    """Below the float range an entry is exact or refused, and never 0; a blank is no entry."""
+    path = tmp_path / f"W.{ending}"
+
+    def written(*rows):
+        parts = [", ".join(row) for row in rows]
+        text = "\n".join(parts) if ending == "csv" else f"[{', '.join(f'[{x}]' for x in parts)}]"
+        path.write_text(text)
+        return str(path)
+
+    source = written(("1e-400", "0"), ("0", "0.1"))
+    tiny, tenth = Fraction(1, 10**400), Fraction(1, 10)
+    assert read_matrix(source, exact=True) == [[tiny, 0], [0, tenth]]
+    for rows in [
+        (("1e-400", "0"), ("0", "0.1")),
+        (("1e400", "0"), ("0", "1")),
+        (("1", "", "0"), ("0", "", "1")),
+        (("NaN", "0"), ("0", "1")),
+        (("true", "0"), ("0", "1")),
+    ]:
+        with pytest.raises(swingby.InvalidInput, match="w0"):
+            read_matrix(written(*rows))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"matrix": [[1]], "omega": "1e-5", "omega": "1e-4"}',
+        '{"matrix": 1, "omega": 1}',
+        '{"matrix": [1], "omega": 1}',
+        "[[[1]]]",
+        '[{"a": 1}]',
+        "1",
+    ],
+)
+def test_json_that_is_no_matrix(text, tmp_path):
+    (tmp_path / "W.json").write_text(text)
+    with pytest.raises(swingby.InvalidInput):
+        read_matrix(str(tmp_path / "W.json"))
 
 
 @given(st.data())

@@ -7,7 +7,8 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
-from swingby.training.shares import Fate, Share, agrees, reaches
+from swingby.theory.verdict import Verdict
+from swingby.training.shares import Share, agrees, reaches
 
 pytest.importorskip("torch")
 
@@ -36,13 +37,13 @@ def test_wilson_and_newcombe_are_those_of_the_literature():
     assert Share(0, 20).interval == pytest.approx((0.0, 0.1611), abs=5e-5)
     # 56 of 70 less 48 of 80: 0.0524 to 0.3339 (Newcombe 1998, Stat. Med. 17, 873, Table II).
     pair = Share(56, 70), Share(48, 80)
-    assert agrees(*pair, 0.0523) is Fate.FAILS
-    assert agrees(*pair, 0.0525) is Fate.UNDECIDED
-    assert agrees(*pair, 0.3338) is Fate.UNDECIDED
-    assert agrees(*pair, 0.3340) is Fate.SURVIVES
-    assert reaches(Share(81, 263), 0.2552) is Fate.SURVIVES
-    assert reaches(Share(81, 263), 0.2554) is Fate.UNDECIDED
-    assert reaches(Share(81, 263), 0.3663) is Fate.FAILS
+    assert agrees(*pair, 0.0523) is Verdict.FAILS
+    assert agrees(*pair, 0.0525) is Verdict.UNDECIDED
+    assert agrees(*pair, 0.3338) is Verdict.UNDECIDED
+    assert agrees(*pair, 0.3340) is Verdict.HOLDS
+    assert reaches(Share(81, 263), 0.2552) is Verdict.HOLDS
+    assert reaches(Share(81, 263), 0.2554) is Verdict.UNDECIDED
+    assert reaches(Share(81, 263), 0.3663) is Verdict.FAILS
 
 
 def test_two_layers_run_on_the_law_of_their_growing_mode():
@@ -102,7 +103,7 @@ def test_relu_half_times_are_near_those_of_the_rectified_mode():
     cell = make_cell("", network, steps=600, lr=0.05, n_per_class=10, runs=40)
     found = survival([cell])
     assert found["", "times"].share.value > 0.8
-    assert found["", "order"].fate is Fate.SURVIVES
+    assert found["", "order"].verdict is Verdict.HOLDS
     assert found["", "times"].note.startswith("scale 1.0")
 
 
@@ -111,16 +112,16 @@ def test_everything_survives_at_home_and_not_in_two_layers():
     assert [cell.name for cell in cells] == ["U U^T, small", "W2 W1, small"]
     found = survival(cells)
     home = [one for one in found.outcomes if one.cell == "U U^T, small"]
-    assert [str(one.fate) for one in home] == ["survives"] * 5
+    assert [str(one.verdict) for one in home] == ["holds"] * 5
     assert found["U U^T, small", "times"].risky
     # Its clock is that of the theory: the factor that is fitted is 1 to a percent.
     assert found["U U^T, small", "times"].note.startswith("scale 1.00")
     # The larger entry of a pair exceeds that of U U^T: tail() says why.
-    assert found["W2 W1, small", "size"].fate is Fate.FAILS
-    assert found["W2 W1, small", "times"].fate is Fate.SURVIVES
+    assert found["W2 W1, small", "size"].verdict is Verdict.FAILS
+    assert found["W2 W1, small", "times"].verdict is Verdict.HOLDS
     assert len(found.to_frame()) == len(found) == 10
     assert found.to_dict()["outcomes"][0]["count"] == 60
-    assert "survives" in str(found)
+    assert "holds" in str(found)
     assert "U U\\textasciicircum" in found.to_latex()
     assert found.to_markdown().count("\n| ") >= 11
     with pytest.raises(InvalidInput):
@@ -138,8 +139,8 @@ def test_wrong_predictions_are_told_from_right_ones():
         transient=expected.transient * 1.2,
         half_times=np.roll(expected.half_times, 1, axis=0),
     )
-    fates = {one.prediction: one.fate for one in judge("", wrong, run)}
-    assert fates["order"] is fates["descents"] is fates["size"] is fates["times"] is Fate.FAILS
+    fates = {one.prediction: one.verdict for one in judge("", wrong, run)}
+    assert fates["order"] is fates["descents"] is fates["size"] is fates["times"] is Verdict.FAILS
 
 
 def test_one_factor_is_fitted_and_no_more():

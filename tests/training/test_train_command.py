@@ -42,6 +42,44 @@ def test_exit_code_1_where_something_is_not_learned(capsys):
     assert "never" in capsys.readouterr().out
 
 
+def test_a_network_that_diverges_is_named_and_has_no_half_times(capsys):
+    """The exact gradient of a mean over d = 2 entries: stable up to lr = 2 over the top moment."""
+    exact = ("--mu", "1,2", "--sigma", "0.2,0.1", "--points-per-class", "inf", "--optimizer", "gd")
+    signal = 0.1**2 + 2**2 / 2
+    # Of (x, 1), as the layer has biases.
+    moments = np.array([[0.2**2 + 0.5, 0, 0.5], [0, signal, 1.0], [0.5, 1.0, 1.0]])
+    critical = 2 / np.linalg.eigvalsh(moments)[-1]
+    for share, code, outcome in ((0.99, 0, "learned"), (1.05, 1, "diverged")):
+        lr = repr(float(share * critical))
+        assert cli.run(["train", *exact, "--lr", lr, "--steps", "3000", "--json"]) == code
+        found = json.loads(capsys.readouterr().out)["concepts"]
+        assert {one["outcome"] for one in found} == {outcome}
+        assert all((one["half_time"] is None) == (code == 1) for one in found)
+    # Long before any number overflows.
+    assert run("--lr", "1.5", "--steps", "6") == 1
+    assert "diverged" in capsys.readouterr().out
+
+
+def test_initial_weights_from_a_file(workplace, capsys):
+    """A run from the weights of another one's end goes on; files of other things are refused."""
+    setting = Setting(SIMTask([1, 2], ["0.2", "0.1"]), Data(40), Network(2), epochs=2)
+    first = train(setting)
+    np.savez(workplace / "end.npz", *first.parameters(0))
+    options = ["--depth", "2", "--epochs", "2", "--out", "run.npz"]
+    assert run(*options, "--start", "end.npz") in (0, 1)
+    went_on = TrainingRun.load(workplace / "run.npz")
+    expected = train(setting, start=first.parameters(0))
+    assert np.array_equal(went_on.output, expected.output)
+    assert np.abs(went_on.output[0, 0] - first.output[0, -1]).max() < 1e-6
+    np.savez(workplace / "objects.npz", np.array([{}], dtype=object))
+    (workplace / "text.npz").write_text("no archive")
+    np.savez_compressed(workplace / "bomb.npz", np.zeros(1 << 28))
+    capsys.readouterr()
+    for name in ("objects", "text", "bomb", "missing", "run"):
+        assert run(*options, "--start", f"{name}.npz") == 2
+        assert capsys.readouterr().err.startswith("swingby: start must")
+
+
 def test_every_option_reaches_the_setting(workplace):
     text = (
         "--dim 4 --depth 3 --width 6 --activation gelu --no-bias --initialization gaussian "

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.diffusion.judging.intervals import Interval, student
-from swingby.diffusion.judging.judgement import Row, Support
+from swingby.diffusion.judging.judgement import Row
 from swingby.diffusion.judging.observed import Observed
 from swingby.diffusion.judging.predictions import QUANTILE
 from swingby.diffusion.judging.signal_flip import Flip
+from swingby.theory.verdict import Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,10 +34,10 @@ def judge_flip(seen: Sequence[Observed], flip: Flip) -> Row:
     neighbouring contrasts, along a line in the logarithm of the contrast; contrasts at which a
     seed has no order are left out for all. Where every seed turns once, Student's interval of the
     logarithm of those contrasts, widened by the error of the prediction, is compared with it:
-    not supported if it lies further than ``ACCURACY`` from the prediction, supported if it does
+    fails if it lies further than ``ACCURACY`` from the prediction, holds if it does
     not and reaches at most ``FLIP_REACH``, else undecided. Where no seed turns, and the interval
     of the order at the contrast next to the change excludes the other order, the flip is known to
-    lie on the far side of that contrast: not supported if the prediction lies on the near side by
+    lie on the far side of that contrast: fails if the prediction lies on the near side by
     more than its error, else undecided. Any mixture is undecided.
 
     Parameters
@@ -51,7 +52,7 @@ def judge_flip(seen: Sequence[Observed], flip: Flip) -> Row:
     nothing = Interval(math.nan, math.nan, math.nan, 0, len(seeds))
     if not whole:
         return _row(
-            flip, nothing, Support.UNDECIDED, "no contrast at which every seed has an order"
+            flip, nothing, Verdict.UNDECIDED, "no contrast at which every seed has an order"
         )
     left_out = len(seen) - len(whole)
     note = f"{left_out} contrasts left out" if left_out else ""
@@ -67,12 +68,12 @@ def judge_flip(seen: Sequence[Observed], flip: Flip) -> Row:
     )
     if not logs.known or math.isnan(error):
         why = "too few seeds" if len(seeds) < 3 else "not every seed turns once, towards colour"
-        return _row(flip, shown, Support.UNDECIDED, "; ".join(filter(None, (note, why))))
+        return _row(flip, shown, Verdict.UNDECIDED, "; ".join(filter(None, (note, why))))
     wide = logs.wider(error)
     if not wide.low - ACCURACY <= math.log(flip.contrast) <= wide.high + ACCURACY:
-        return _row(flip, shown, Support.NOT_SUPPORTED, note)
+        return _row(flip, shown, Verdict.FAILS, note)
     narrow = (math.exp(wide.high) - math.exp(wide.low)) / 2 <= FLIP_REACH
-    return _row(flip, shown, Support.SUPPORTED if narrow else Support.UNDECIDED, note)
+    return _row(flip, shown, Verdict.HOLDS if narrow else Verdict.UNDECIDED, note)
 
 
 def turn(places: Floats, order: Floats) -> float:
@@ -107,15 +108,15 @@ def _beyond(whole: Sequence[Observed], flip: Flip, note: str) -> Row:
     note = "; ".join(filter(None, (note, f"{concept} first at all contrasts")))
     if not sure or not math.isfinite(flip.contrast):
         unknown = Interval(math.nan, math.nan, math.nan, interval.seeds, interval.missing)
-        return _row(flip, unknown, Support.UNDECIDED, note)
+        return _row(flip, unknown, Verdict.UNDECIDED, note)
     low, high = (0.0, edge.contrast) if colour_first else (edge.contrast, 1.0)
     found = Interval(math.nan, low, high, interval.seeds, interval.missing)
     error = QUANTILE * flip.error
     apart = flip.contrast - error > high or flip.contrast + error < low
-    return _row(flip, found, Support.NOT_SUPPORTED if apart else Support.UNDECIDED, note)
+    return _row(flip, found, Verdict.FAILS if apart else Verdict.UNDECIDED, note)
 
 
-def _row(flip: Flip, interval: Interval, verdict: Support, note: str) -> Row:
+def _row(flip: Flip, interval: Interval, verdict: Verdict, note: str) -> Row:
     predicted = f"{flip.contrast:.3f}" if math.isfinite(flip.contrast) else "none"
     return Row(
         "flip", None, "contrast at which the order turns", predicted, interval.mean,

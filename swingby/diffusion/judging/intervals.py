@@ -70,10 +70,6 @@ def student(values: ArrayLike) -> Interval:
     Seeds without a finite value are counted, not averaged: leaving out runs that never learned
     would favour the fast ones, so an interval with any missing is not :attr:`Interval.known`.
 
-    Parameters
-    ----------
-    values : array_like of shape (seeds,)
-
     Returns
     -------
     Interval
@@ -117,10 +113,6 @@ def slopes(x: ArrayLike, y: ArrayLike, *, least_points: int, least_spread: float
         With fewer contrasts left the slope is nan.
     least_spread : float
         So is it where x spans less than this.
-
-    Returns
-    -------
-    ndarray of shape (seeds,)
     """
     values = np.asarray(y, dtype=np.float64)
     places = np.broadcast_to(np.asarray(x, dtype=np.float64), values.shape)

@@ -17,7 +17,7 @@ import numpy as np
 from swingby.diffusion.course import Course
 from swingby.diffusion.judging.flip_rule import judge_flip
 from swingby.diffusion.judging.intervals import FEWEST_SEEDS, Interval, slopes, student
-from swingby.diffusion.judging.judgement import Judgement, Row, Support
+from swingby.diffusion.judging.judgement import Judgement, Row
 from swingby.diffusion.judging.observed import Observed, observe
 from swingby.diffusion.judging.predictions import Predicted, predict_courses
 from swingby.diffusion.judging.signal_flip import Flip
@@ -26,6 +26,7 @@ from swingby.diffusion.judging.verdict_rules import sign_rule, value_rule
 from swingby.diffusion.learning import PAIRS
 from swingby.diffusion.signals import Signals
 from swingby.errors import InvalidInput
+from swingby.theory.verdict import Verdict
 from swingby.training.fields import one_of
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def judge(
 
 def _row(
     name: str, found: Observed | None, quantity: str, predicted: str, interval: Interval,
-    verdict: Support, *notes: str, scale: str = "",
+    verdict: Verdict, *notes: str, scale: str = "",
 ) -> Row:  # fmt: skip
     ends = [interval.mean, interval.low, interval.high]
     mean, low, high = [math.exp(one) for one in ends] if scale == "exp" else ends
@@ -136,7 +137,7 @@ def judge_order(found: Observed, said: Predicted) -> Row:
         f"{math.exp(said.log_ratio):.3g}, "
         + ("none", "colour", "size")[0 if first is None else first + 1]
     )
-    verdict = Support.UNDECIDED
+    verdict = Verdict.UNDECIDED
     if first is not None:
         verdict = sign_rule(interval, 1 if first == 0 else -1)
     note = "too close to the predicted flip" if first is None else ""
@@ -159,7 +160,7 @@ def judge_ratio(found: Observed, said: Predicted) -> Row:
 def judge_bend(found: Observed, said: Predicted) -> Row:
     """Bend: the path bends towards the concept with the larger a (:func:`sign_rule`)."""
     interval = student(found.bend)
-    first, verdict = said.first, Support.UNDECIDED
+    first, verdict = said.first, Verdict.UNDECIDED
     if first is not None:
         verdict = sign_rule(interval, 1 if first == 0 else -1)
     words = "none" if first is None else ("> 0", "< 0")[first]
@@ -170,18 +171,18 @@ def judge_bend(found: Observed, said: Predicted) -> Row:
 def judge_rise(found: Observed) -> Row:
     """Rise: where one concept is far ahead, the concept error rises for a while.
 
-    It is predicted where the 95 % interval of the lead lies above ``LARGE_LEAD``. Supported if the
+    It is predicted where the 95 % interval of the lead lies above ``LARGE_LEAD``. It holds if the
     interval of the rise, at places that other seeds have picked, lies above what noise adds to
-    the error; else not supported if it lies below ``LEAST_RISE``; else undecided.
+    the error; else fails if it lies below ``LEAST_RISE``; else undecided.
     """
     interval, lead = student(found.rise), student(found.lead)
-    verdict, note = Support.UNDECIDED, ""
+    verdict, note = Verdict.UNDECIDED, ""
     if not (lead.known and lead.low > LARGE_LEAD):
         note = f"no large lead ({lead.mean:.2f})"
     elif interval.known and interval.low > ERROR_OF_NOISE:
-        verdict = Support.SUPPORTED
+        verdict = Verdict.HOLDS
     elif interval.known and interval.high < LEAST_RISE:
-        verdict = Support.NOT_SUPPORTED
+        verdict = Verdict.FAILS
     words = "-" if note else f"> {ERROR_OF_NOISE:.2g}"
     return _row("rise", found, "rise of the concept error", words, interval, verdict, note)
 
@@ -189,11 +190,11 @@ def judge_rise(found: Observed) -> Row:
 def judge_slow_down(found: Observed) -> Row:
     """Slow-down: the rest of the later concept vanishes exponentially, not as a power.
 
-    Supported if the interval of the evidence (Akaike, power minus exponential) lies above 0 and
-    its mean is at least 2; not supported in the mirrored case; else undecided. Courses with too
+    It holds if the interval of the evidence (Akaike, power minus exponential) lies above 0 and
+    its mean is at least 2; fails in the mirrored case; else undecided. Courses with too
     few saves between the half-time and the noise floor have no evidence.
     """
-    interval, verdict = student(found.evidence), Support.UNDECIDED
+    interval, verdict = student(found.evidence), Verdict.UNDECIDED
     if interval.known and abs(interval.mean) >= LEAST_EVIDENCE:
         verdict = sign_rule(interval, 1)
     missing = int(np.isnan(found.evidence).sum())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from swingby.errors import Undecided
+from swingby.theory.verdict import Verdict, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,20 +19,6 @@ COLUMNS = (
     "prediction", "contrast", "quantity", "predicted", "observed", "low", "high", "seeds",
     "verdict", "note",
 )  # fmt: skip
-
-
-class Support(StrEnum):
-    """Whether courses bear out a prediction.
-
-    It is a word, not True or False.
-    """
-
-    SUPPORTED = "supported"
-    NOT_SUPPORTED = "not supported"
-    UNDECIDED = "undecided"
-
-    def __bool__(self) -> bool:
-        raise Undecided("support is a word, not True or False: compare it with 'supported'")
 
 
 @dataclass(frozen=True)
@@ -54,7 +39,7 @@ class Row:
         Mean over seeds with its 95 % interval, nan where there is none.
     seeds : int
         With a finite value.
-    verdict : Support
+    verdict : Verdict
     note : str
     """
 
@@ -66,7 +51,7 @@ class Row:
     low: float
     high: float
     seeds: int
-    verdict: Support
+    verdict: Verdict
     note: str = ""
 
 
@@ -91,15 +76,13 @@ class Judgement:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        counts = self.counts
-        shown = ", ".join(f"{counts[name]} {name.value}" for name in Support)
-        return f"<Judgement: {shown}>"
+        return f"<Judgement: {counted(one.verdict for one in self.rows)}>"
 
     @property
-    def counts(self) -> dict[Support, int]:
+    def counts(self) -> dict[Verdict, int]:
         """How often each verdict was given."""
         found = Counter(one.verdict for one in self.rows)
-        return {name: found[name] for name in Support}
+        return {name: found[name] for name in Verdict}
 
     def of(self, prediction: str, contrast: float | None = None) -> Row:
         """One row.
@@ -172,7 +155,7 @@ class Judgement:
         """
 
         def plain(value: Any) -> Any:
-            if isinstance(value, Support):
+            if isinstance(value, Verdict):
                 return value.value
             return None if isinstance(value, float) and not math.isfinite(value) else value
 

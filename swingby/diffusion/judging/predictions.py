@@ -68,15 +68,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What follows from the signals at several contrasts.
-
-    Parameters
-    ----------
-    contrasts : tuple of Predicted
-        Rising.
-    flip : Flip
-    representation : str
-    """
+    """What follows from the signals at several contrasts."""
 
     contrasts: tuple[Predicted, ...]
     flip: Flip

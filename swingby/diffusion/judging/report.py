@@ -11,6 +11,7 @@ from swingby.diffusion.judging.flip_rule import ACCURACY, FLIP_REACH
 from swingby.diffusion.judging.predictions import TOO_CLOSE
 from swingby.diffusion.judging.turning import ERROR_OF_NOISE
 from swingby.diffusion.judging.verdict_rules import ACCURACY as VALUE_ACCURACY
+from swingby.theory.verdict import counted
 from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def judgement_grid(judgement: Judgement) -> Grid:
         ]
         for one in judgement.rows
     ]
-    counts = ", ".join(f"{count} {name.value}" for name, count in judgement.counts.items())
+    counts = counted(one.verdict for one in judgement.rows)
     kinds = {(one.representation, one.pixels) for one in judgement.signals}
     signals = "; ".join(f"signals: {name}, {size} pixels" for name, size in sorted(kinds))
     above = (signals, f"learned: the response of the {judgement.corner} classes stays above 1/2")
@@ -59,7 +60,7 @@ def definitions() -> tuple[str, ...]:
         f" within a factor {factor:.1f} of its middle; slopes: within {VALUE_ACCURACY} of 1, reach"
         f" {rules.SLOPE_REACH}; flip: within {100 * ACCURACY:.0f} %, reach {FLIP_REACH}",
         f"rise: above {ERROR_OF_NOISE:.2g}, at saves picked by the other seeds; predicted for a"
-        f" lead above {rules.LARGE_LEAD}; not supported if surely below {rules.LEAST_RISE}",
+        f" lead above {rules.LARGE_LEAD}; fails if surely below {rules.LEAST_RISE}",
         f"slow-down: Akaike's criterion, power law minus exponential, at least"
         f" {rules.LEAST_EVIDENCE:.0f} on average",
     )

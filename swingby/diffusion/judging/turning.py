@@ -88,10 +88,6 @@ def leads(path: ArrayLike) -> tuple[float, float]:
 def largest_rise(values: ArrayLike) -> tuple[float, int, int]:
     r"""The largest :math:`v(t_2) - v(t_1)` over :math:`t_1 < t_2`, and where.
 
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-
     Returns
     -------
     tuple

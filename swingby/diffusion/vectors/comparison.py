@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from swingby.diffusion.vectors.prediction import VectorPrediction
 from swingby.diffusion.vectors.report import storable
 from swingby.diffusion.vectors.result import VectorRun
+from swingby.theory.verdict import Verdict, counted
 from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SUPPORTED, NOT_SUPPORTED, UNDECIDED = "supported", "not supported", "undecided"
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Row:
         Error bar of the prediction; nan where it has none.
     off : float
         Observed less predicted; nan where that is no number.
-    verdict : {"supported", "not supported", "undecided"}
+    verdict : Verdict
     """
 
     run: int
@@ -40,7 +39,7 @@ class Row:
     observed: str
     error: float
     off: float
-    verdict: str
+    verdict: Verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,7 +73,7 @@ class VectorComparison:
     def _repr_html_(self) -> str:
         return self.to_grid().to_html()
 
-    def verdicts(self) -> Counter[str]:
+    def verdicts(self) -> Counter[Verdict]:
         """How many rows have each verdict."""
         return Counter(row.verdict for row in self.rows)
 
@@ -83,8 +82,7 @@ class VectorComparison:
         return tuple(row for row in self.rows if row.quantity.startswith(quantity))
 
     def _summary(self) -> str:
-        found = self.verdicts()
-        return ", ".join(f"{found[one]} {one}" for one in (SUPPORTED, NOT_SUPPORTED, UNDECIDED))
+        return counted(row.verdict for row in self.rows)
 
     def to_grid(self) -> Grid:
         """A row per prediction."""

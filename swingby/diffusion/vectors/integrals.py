@@ -80,10 +80,6 @@ def sampler_shortfall(steps: int) -> float:
     \sigma \kappa f(c)` from 0, so samples have the mean :math:`(1 - \delta_T) f(c)`. For many
     steps delta tends to :math:`e^{-\int \sigma d\gamma} = 1.3 \cdot 10^{-5}`.
 
-    Parameters
-    ----------
-    steps : int
-
     Examples
     --------
     >>> [f"{sampler_shortfall(steps):.2g}" for steps in (10, 100, 100_000)]
@@ -94,12 +90,7 @@ def sampler_shortfall(steps: int) -> float:
 
 
 def sampler_variance(steps: int) -> float:
-    """The variance of samples where only the condition is read, in every direction.
-
-    Parameters
-    ----------
-    steps : int
-    """
+    """The variance of samples where only the condition is read, in every direction."""
     deviation, kappa, added = sampler_gains(steps)
     variance = 1 + math.exp(GAMMA_MAX)
     for d, k, extra in zip(deviation.tolist(), kappa.tolist(), added.tolist(), strict=True):
@@ -112,15 +103,6 @@ def sampled_map(W: Floats, P: Floats, steps: int) -> Floats:
 
     :math:`F \to (I - \kappa(\sigma I + (1 - \sigma) P)) F + \kappa W` from 0. For P = I it is
     W, but for a part :math:`\prod (1 - \kappa) = e^{\gamma_{min} - \gamma_{max}}`.
-
-    Parameters
-    ----------
-    W, P : ndarray of shape (..., s, s)
-    steps : int
-
-    Returns
-    -------
-    ndarray of shape (..., s, s)
 
     Examples
     --------

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 DEVIATIONS = reduced.DEVIATIONS
 #: Larger starts, steps or scatter, and signals in a smaller ratio, lie outside the range.
 LARGEST_OMEGA, LARGEST_STEP, SMALLEST_RATIO, LARGEST_SCATTER = 0.05, 0.25, 1.1, 0.25
+#: Of two layers, what decays of W_1^T - W_2 moves a small pivot of W(0). Chosen after a setting
+#: with 8e-5 of w_kk(0) had been found that was off by three error bars.
+SMALLEST_PIVOT = 1e-3
 #: Turns of so many deviations of the noise count, if that is not more than the last.
 NOISE_TURN, LARGEST_TURN = 8.0, 0.2
 #: Two layers take less of the law than U U^T: sizes of turns may be off by such a factor.
@@ -122,16 +125,7 @@ def _one_layer(setting: VectorSetting) -> Law:
 
 
 def relative(deviation: Floats, crossing: Floats) -> Floats:
-    """Four deviations in units of the half-time; what takes a few steps may be off by one.
-
-    Parameters
-    ----------
-    deviation, crossing : ndarray of shape (s,)
-
-    Returns
-    -------
-    ndarray of shape (s,)
-    """
+    """Four deviations in units of the half-time; what takes a few steps may be off by one."""
     return np.asarray(DEVIATIONS * deviation / np.maximum(crossing, 4.0))
 
 
@@ -151,6 +145,8 @@ def _stages(setting: VectorSetting) -> Law:
         doubt = "a concept is trapped, or may be"
     elif not np.isfinite(law.error).all():
         doubt = "the stage law is out of its range"
+    elif setting.denoiser == "two_layer" and (pivots < SMALLEST_PIVOT * np.diag(W0)[order]).any():
+        doubt = f"a pivot of W(0) is below {SMALLEST_PIVOT:g} of its diagonal entry"
     diagonal, beside = moments.signal_variances(setting)
     unit = (eta / SIGNAL) ** 2
     lasting = np.where(np.isfinite(crossing), crossing, 0.0)

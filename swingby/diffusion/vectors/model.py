@@ -12,19 +12,7 @@ from swingby.diffusion.vectors.setting import VectorSetting
 
 
 def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Tensor:
-    """The network of some settings at points of each.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-        Any of them.
-    weights : sequence of Tensor of shape (r, ...)
-    x : Tensor of shape (r, n, inputs)
-
-    Returns
-    -------
-    Tensor of shape (r, n, s)
-    """
+    """The network of some settings at points of each."""
     if setting.denoiser == "linear":
         return x @ weights[0].mT
     if setting.denoiser == "symmetric":

@@ -99,14 +99,6 @@ def quadratic_form(signal: Floats) -> Floats:
     .. math:: M = \int \begin{pmatrix} g_c^2 a & -g_c g_z \alpha a \\ \cdot & g_z^2 (\alpha^2 a +
         \sigma^2) \end{pmatrix} d\gamma .
 
-    Parameters
-    ----------
-    signal : ndarray of shape (s,)
-
-    Returns
-    -------
-    ndarray of shape (s, 2, 2)
-
     Examples
     --------
     >>> quadratic_form(np.array([1.0])).round(2).tolist()
@@ -133,12 +125,7 @@ def _entries(t: Floats) -> tuple[Floats, Floats]:
 
 
 def form_covariances(setting: VectorSetting) -> Floats:
-    """Covariance of M_WW, M_WP and M_PP of a batch, for each concept.
-
-    Returns
-    -------
-    ndarray of shape (s, 3, 3)
-    """
+    """Covariance of M_WW, M_WP and M_PP of a batch, for each concept."""
     s, m = setting.task.s, setting.batch
     mean, variance = cluster_moments(setting)
     data, noise = _entries(_middles())

@@ -193,14 +193,6 @@ class VectorRun:
 def first_half(share: Floats) -> Floats:
     """First step at which each share is at least 1/2; nan where it never is.
 
-    Parameters
-    ----------
-    share : ndarray of shape (r, n, s)
-
-    Returns
-    -------
-    ndarray of shape (r, s)
-
     Examples
     --------
     >>> first_half(np.array([[[0.1, 0], [0.6, 0], [0.4, 0]]])).tolist()
@@ -212,12 +204,6 @@ def first_half(share: Floats) -> Floats:
 
 
 def falls(loss: Floats, part: float = TURN) -> int:
-    """How often a curve fell by a part of its start.
-
-    Parameters
-    ----------
-    loss : ndarray of shape (n,)
-    part : float
-    """
+    """How often a curve fell by a part of its start."""
     swing = part * float(loss[0])
     return descents(turning_points(loss, swing), swing)

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Samples given every test point as condition.
-
-    Parameters
-    ----------
-    samples : ndarray of shape (r, 2^s, n, s)
-    """
+    """Samples given every test point as condition."""
 
     samples: Floats
 
@@ -45,14 +40,7 @@ class Sampled:
 
 
 def sampled(run: VectorRun, step: int, n: int, seed: int, steps: int | None) -> Sampled:
-    """Draw samples; see :meth:`VectorRun.sampled`.
-
-    Parameters
-    ----------
-    run : VectorRun
-    step, n, seed : int
-    steps : int or None
-    """
+    """Draw samples; see :meth:`VectorRun.sampled`."""
     first = run.settings[0]
     place = numbers.whole(step, "step", 0, most=first.steps)
     count = numbers.whole(n, "n", 2, most=1_000_000)

@@ -59,10 +59,6 @@ def pivot_scatter(
         the units of :math:`\delta S`.
     beside : ndarray of shape (s, s)
         Variance of the entries beside it.
-
-    Returns
-    -------
-    ndarray of shape (s,)
     """
     s = len(L)
     steps = max(1, int(np.ceil(times.max())))
@@ -98,10 +94,6 @@ def decay_scatter(
     times : ndarray of shape (s,)
     diagonal, beside : ndarray of shape (s, s)
         As in :func:`pivot_scatter`.
-
-    Returns
-    -------
-    ndarray of shape (s,)
     """
     s = len(decay)
     found = np.empty(s)

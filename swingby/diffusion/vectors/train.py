@@ -27,12 +27,7 @@ def schedule_of(setting: VectorSetting) -> vdm.LinearSchedule:
 
 
 def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
-    """Initial weights of settings of one kind.
-
-    Returns
-    -------
-    list of Tensor of shape (r, ...)
-    """
+    """Initial weights of settings of one kind."""
     dtype = getattr(torch, settings[0].precision)
     starts = zip(*(initial_weights(one) for one in settings), strict=True)
     return [torch.from_numpy(np.stack(layer)).to(dtype) for layer in starts]
@@ -46,21 +41,7 @@ def losses(
     noise: Tensor,
     t: Tensor,
 ) -> Tensor:
-    """Mean diffusion loss of each of some stacked settings.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-        Any of them.
-    weights : sequence of Tensor of shape (r, ...)
-    schedule : LinearSchedule
-    x, noise : Tensor of shape (r n, s)
-    t : Tensor of shape (r n,)
-
-    Returns
-    -------
-    Tensor of shape (r,)
-    """
+    """Mean diffusion loss of each of some stacked settings."""
     # The reconstruction does not depend on the denoiser, so its noise does not matter.
     found = vdm.loss(
         denoiser(setting, weights),

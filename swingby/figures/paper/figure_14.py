@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swingby.figures.figure import Data, Figure
-from swingby.figures.trained import train_cells
+from swingby.figures.trained import train_with_twins
 from swingby.figures.turning import loss_descends_twice, small_editions
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ FIGURE = Figure(
     claim="The test loss of these networks is not monotone.",
     source="App. F.2",
     editions=small_editions(),
-    compute=train_cells,
+    compute=train_with_twins,
     criteria=(loss_descends_twice(0), loss_descends_twice(1)),
     draw=draw,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swingby.figures.figure import Data, Figure
-from swingby.figures.trained import train_cells
+from swingby.figures.trained import train_with_twins
 from swingby.figures.turning import deep_editions, loss_descends_twice, loss_falls
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ FIGURE = Figure(
     claim="In low dimension the test loss has a double descent; in high dimension it slows down.",
     source="Sec. 3.3",
     editions=deep_editions(),
-    compute=train_cells,
+    compute=train_with_twins,
     criteria=(loss_descends_twice(0), loss_falls(1)),
     draw=draw,
 )

@@ -74,15 +74,6 @@ def known(name: Any, argument: str, varying: list[str]) -> Quantity:
 def selected(table: Table, where: Mapping[str, Any]) -> NDArray[np.bool_]:
     """The rows that have all the values asked for.
 
-    Parameters
-    ----------
-    table : Table
-    where : mapping from str to a value
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
     Raises
     ------
     InvalidInput
@@ -107,14 +98,7 @@ def selected(table: Table, where: Mapping[str, Any]) -> NDArray[np.bool_]:
 
 
 def column(table: Table, one: Quantity, chosen: NDArray[np.bool_]) -> Column:
-    """The values of a quantity.
-
-    Parameters
-    ----------
-    table : Table
-    one : Quantity
-    chosen : ndarray of shape (n,)
-    """
+    """The values of a quantity."""
     codes = table.codes[one.part]
     read = {code: one.read(table.values[one.part][code]) for code in np.unique(codes[chosen])}
     values = ordered(list({value for value in read.values() if value is not None}))
@@ -127,11 +111,6 @@ def column(table: Table, one: Quantity, chosen: NDArray[np.bool_]) -> Column:
 
 def varying(table: Table, chosen: NDArray[np.bool_]) -> dict[str, int]:
     """Names of quantities with more than one value, with the number of their family.
-
-    Parameters
-    ----------
-    table : Table
-    chosen : ndarray of shape (n,)
 
     Returns
     -------

@@ -101,16 +101,7 @@ def axis_of(
 def bins_of(
     quantity: Quantity, values: Sequence[Fraction], count: int, spacing: str | None
 ) -> Axis:
-    """An axis of bins of equal width that hold all values.
-
-    Parameters
-    ----------
-    quantity : Quantity
-    values : sequence of Fraction
-    count : int
-        How many bins.
-    spacing : {"linear", "log"}, optional
-    """
+    """An axis of bins of equal width that hold all values."""
     scale = spacing or _scale(values)
     ends = places_of([min(values), max(values)], scale)
     edges = np.linspace(ends[0], ends[1], count + 1)

@@ -96,12 +96,6 @@ def check_names(
 ) -> None:
     """Refuse names of quantities before a sweep rather than after it.
 
-    Parameters
-    ----------
-    grid : SweepGrid
-    x, y : str or None
-    where : mapping from str to a value, optional
-
     Raises
     ------
     InvalidInput

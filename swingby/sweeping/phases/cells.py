@@ -76,22 +76,12 @@ class Cells:
         return _over(self.decided - self.agreed, self.decided)
 
     def share(self, which: str, label: str) -> Floats:
-        """Share of a label among the points that are done; nan where none is.
-
-        Parameters
-        ----------
-        which : {"predicted", "observed"}
-        label : str
-        """
+        """Share of a label among the points that are done; nan where none is."""
         counts = self.predicted if which == "predicted" else self.observed
         return _over(counts[..., self.labels.index(label)], self.done)
 
     def majority(self, which: str) -> tuple[Whole, Floats]:
         """The most common label of every pixel, and its share.
-
-        Parameters
-        ----------
-        which : {"predicted", "observed"}
 
         Returns
         -------

@@ -19,14 +19,7 @@ BLUE = "#00699E"
 
 
 def stack_labels(diagram: PhaseDiagram, which: str, ax: Axes) -> None:
-    """Shares of the labels on top of each other; failed points grey, missing ones left open.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
-    which : {"predicted", "observed"}
-    ax : matplotlib Axes
-    """
+    """Shares of the labels on top of each other; failed points grey, missing ones left open."""
     cells = diagram.cells
     counts = cells.predicted if which == "predicted" else cells.observed
     total = np.maximum(cells.done + cells.failed + cells.missing, 1)
@@ -54,15 +47,7 @@ def stack_labels(diagram: PhaseDiagram, which: str, ax: Axes) -> None:
 
 
 def draw_points(diagram: PhaseDiagram, name: str, ax: Axes) -> None:
-    """A number per value of the quantity, a bar as wide as its pixel.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
-    name : str
-        Of :data:`MEASURES`.
-    ax : matplotlib Axes
-    """
+    """A number per value of the quantity, a bar as wide as its pixel."""
     from matplotlib.ticker import MaxNLocator
 
     measure = MEASURES[name]

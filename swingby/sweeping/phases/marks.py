@@ -24,15 +24,7 @@ MOST_NUMBERS = 144
 
 
 def pixels(diagram: PhaseDiagram, colors: Floats, ax: Axes) -> None:
-    """Colours on pixels: exact ends, nothing between neighbours.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
-        Over two quantities.
-    colors : ndarray of shape (y, x, 3)
-    ax : matplotlib Axes
-    """
+    """Colours on pixels: exact ends, nothing between neighbours."""
     if diagram.y is None or not colors.size:
         return
     ax.pcolormesh(
@@ -85,12 +77,7 @@ def hatch(diagram: PhaseDiagram, here: Booleans, style: Style, ink: str, ax: Axe
 
 
 def runs(here: Booleans) -> list[tuple[int, int, int]]:
-    """Pixels side by side.
-
-    Parameters
-    ----------
-    here : ndarray of shape (rows, columns)
-    """
+    """Pixels side by side."""
     padded = np.pad(here.astype(np.int8), ((0, 0), (1, 1)))
     turns = np.diff(padded, axis=1)
     starts, stops = np.argwhere(turns == 1), np.argwhere(turns == -1)
@@ -173,15 +160,7 @@ def signs(
 
 
 def failures(diagram: PhaseDiagram, colors: Floats, ax: Axes) -> None:
-    """How many points failed, where a whole pixel did; a cross where some of it did.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
-    colors : ndarray
-        Of all pixels.
-    ax : matplotlib Axes
-    """
+    """How many points failed, where a whole pixel did; a cross where some of it did."""
     cells = diagram.cells
     if diagram.y is None:
         return

@@ -73,14 +73,7 @@ LABELS = {"predicted": "predicted label", "observed": "observed label"}
 
 
 def draw_labels(diagram: PhaseDiagram, which: str, ax: Axes) -> None:
-    """The most common label of every pixel, paler the more its points differ.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
-    which : {"predicted", "observed"}
-    ax : matplotlib Axes
-    """
+    """The most common label of every pixel, paler the more its points differ."""
     cells = diagram.cells
     label, share = cells.majority(which)
     colors = np.ones((*diagram.shape, 3))
@@ -103,15 +96,7 @@ def draw_labels(diagram: PhaseDiagram, which: str, ax: Axes) -> None:
 
 
 def draw_measure(diagram: PhaseDiagram, name: str, ax: Axes) -> None:
-    """A number per pixel, with its colour bar.
-
-    Parameters
-    ----------
-    diagram : PhaseDiagram
-    name : str
-        Of :data:`MEASURES`.
-    ax : matplotlib Axes
-    """
+    """A number per pixel, with its colour bar."""
     import matplotlib as mpl
     from matplotlib.cm import ScalarMappable
 

@@ -48,10 +48,6 @@ def mixed(color: str, keep: Any) -> Any:
     color : str
     keep : float or ndarray of shape (n,)
         Share of the colour.
-
-    Returns
-    -------
-    ndarray of shape (3,) or (n, 3)
     """
     parts = np.array([int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)])
     kept = np.asarray(keep)[..., None]

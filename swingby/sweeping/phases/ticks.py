@@ -28,14 +28,7 @@ LONGEST = 24
 
 
 def dress_axis(ax: Axes, axis: Axis, side: str) -> None:
-    """Ticks, label and ends of one axis of a panel.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    axis : Axis
-    side : {"x", "y"}
-    """
+    """Ticks, label and ends of one axis of a panel."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     across = side == "x"

@@ -158,11 +158,6 @@ def transpose(expression: Any) -> Any:
 def substitute(expression: Any, where: tuple[tuple[Any, Any], ...]) -> Any:
     """An expression with definitions put in, in their order; a transpose follows its matrix.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-    where : tuple of (symbol, expression)
-
     Examples
     --------
     >>> substitute(W * A, ((W, U * Ut),))

@@ -407,10 +407,6 @@ def _matrices() -> dict[str, Any]:
 def load(path: str | Path) -> Proof:
     """A proof from its file.
 
-    Parameters
-    ----------
-    path : path
-
     Raises
     ------
     InvalidInput

@@ -324,10 +324,6 @@ class Writer:
 def proof_text(claims: Iterable[Claim]) -> str:
     """A proof file with some claims, letters declared at its top.
 
-    Parameters
-    ----------
-    claims : iterable of Claim
-
     Returns
     -------
     str

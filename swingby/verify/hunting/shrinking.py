@@ -17,16 +17,7 @@ from swingby.verify.prover.trajectories.violation import CLEAR, Violation, scan
 
 @dataclass(frozen=True)
 class Candidate:
-    """A setting on which a run in floats shows a violation.
-
-    Parameters
-    ----------
-    draft : Draft
-    instance : TrajectoryInstance
-    violation : Violation
-    steps : int
-        Recorded steps of the run.
-    """
+    """A setting on which a run in floats shows a violation."""
 
     draft: Draft
     instance: TrajectoryInstance

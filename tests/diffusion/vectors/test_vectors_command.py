@@ -35,8 +35,8 @@ def test_what_is_printed_is_what_is_compared(capsys):
 @pytest.mark.parametrize(
     ("typed", "code", "word"),
     [
-        (SHORT, 0, "4 supported"),
-        (BOTH, 1, "1 not supported"),
+        (SHORT, 0, "4 hold"),
+        (BOTH, 1, "1 fail"),
         # An MLP is outside the range: nothing is said.
         ([*SHORT, "--denoiser", "mlp"], 3, "outside"),
         # No rate is stable: a line says so, and no half-time is predicted.

@@ -14,15 +14,7 @@ from swingby.verify.prover.scalar.relation import Relation
 
 @dataclass(frozen=True)
 class Condition:
-    """A relation ready for evaluation.
-
-    Parameters
-    ----------
-    relation : Relation
-    margin : callable
-        Larger minus smaller side.
-    letters : frozenset of str
-    """
+    """A relation ready for evaluation."""
 
     relation: Relation
     margin: Evaluator

@@ -37,17 +37,7 @@ RANDOM = ((2, False, 110), (3, False, 85), (4, False, 15), (2, True, 25), (3, Tr
 
 @dataclass(frozen=True, eq=False)
 class BallRun:
-    """A trajectory in balls: what a scan needs of it, and the balls themselves.
-
-    Parameters
-    ----------
-    instance : TrajectoryInstance
-    dynamics : str
-    bits : int
-    recorded : Recorded
-    states : dict from int to BallState
-        At the recorded steps.
-    """
+    """A trajectory in balls: what a scan needs of it, and the balls themselves."""
 
     instance: TrajectoryInstance
     dynamics: str
