@@ -52,7 +52,7 @@ bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.descents
 	@$(PIP) install -c constraints.txt -e ".[torch]"
 	$(BIN)/python -m benchmarks.training
-	$(BIN)/python -m benchmarks.networks
+	$(BIN)/swingby studies
 	$(BIN)/python -m benchmarks.recorded_runs
 	$(BIN)/python -m benchmarks.vectors
 	$(BIN)/python -m benchmarks.diffusion

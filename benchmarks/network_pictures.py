@@ -1,4 +1,4 @@
-"""Pictures of :mod:`benchmarks.networks`: half-times as predicted, and what transients do."""
+"""Pictures of the studies of networks: half-times as predicted, and what transients do."""
 
 from __future__ import annotations
 

@@ -4,7 +4,9 @@ import contextlib
 import io
 import json
 import math
+import os
 import pickle
+import shlex
 import subprocess
 import sys
 import warnings
@@ -499,3 +501,33 @@ def test_u0_beside_what_it_stands_for_is_refused(arguments, named, capsys):
     given = ["--signal", "4,1", "--eta", "0.01", "--u0", "1,0;0,1"]
     assert run([*arguments, *given]) == 2
     assert f"swingby: {named} must" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("redirection", "environment", "words"),
+    [
+        (">/dev/full", {}, "No space left"),
+        (">&-", {}, "output is closed"),
+        (">/dev/null", {"PYTHONIOENCODING": "latin-1"}, "encode"),
+    ],
+)
+def test_what_breaks_is_one_line_and_never_a_verdict(redirection, environment, words):
+    """Exit code 5, where a traceback would end with 1: the assumptions fail."""
+    call = f"{shlex.join([sys.executable, '-m', 'swingby.cli', *TABLE])} {redirection}"
+    environment = os.environ | {"PYTHONUTF8": "0"} | environment
+    done = subprocess.run(
+        call, shell=True, capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 5
+    assert done.stderr.startswith("swingby: something broke: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+
+
+def test_a_fault_of_our_own_is_no_verdict(capsys, monkeypatch):
+    def broken(*arguments, **options):
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr("swingby.verify.check.check", broken)
+    assert run(CHECK) == 5
+    assert capsys.readouterr().err == "swingby: something broke: ZeroDivisionError: two lines\n"

@@ -1,15 +1,17 @@
 """The command line: parses, calls, prints. No mathematics.
 
 Exit codes: 0 done (and the assumptions hold), 1 done and they fail, 2 wrong input (one line on
-stderr), 3 undecided, 130 interrupted.
+stderr), 3 undecided, 5 something broke (one line, and never a verdict), 130 interrupted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 import click
 
@@ -17,19 +19,39 @@ from swingby.cli.audit_command import audit
 from swingby.cli.certify_command import certify
 from swingby.cli.commands import cli
 from swingby.cli.diffusion_command import diffusion
+from swingby.cli.evidence_command import evidence
 from swingby.cli.figures_command import figures
 from swingby.cli.hunt_command import hunt
+from swingby.cli.studies_command import studies
 from swingby.cli.sweep_command import sweep
 from swingby.cli.train_command import train
 from swingby.cli.vectors_command import vectors
 from swingby.errors import SwingbyError, SwingbyWarning
 
-for command in (audit, certify, diffusion, figures, hunt, sweep, train, vectors):
+for command in (audit, certify, diffusion, evidence, figures, hunt, studies, sweep, train, vectors):
     cli.add_command(command)
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _give_up(stream: TextIO) -> None:
+    """Let what waits in a stream go nowhere: Python would complain at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _broke(error: Exception) -> None:
+    """One line on stderr, if it can still be written."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(f"swingby: something broke: {_one_line(text)}", err=True)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        _give_up(sys.stdout)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,6 +73,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    if sys.stdout is None:  # closed before Python began
+        _broke(OSError("the standard output is closed"))
+        return 5
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
@@ -74,6 +99,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader went away (``swingby ... | head``); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up(sys.stdout)
         return 0
+    except Exception as error:  # whatever it is, it must not look like a verdict
+        _broke(error)
+        return 5
     return int(code) if isinstance(code, int) else 0

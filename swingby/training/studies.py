@@ -1,28 +1,27 @@
-"""Which predictions of the theory survive in trained networks, as tables.
+"""The studies of trained networks: which predictions of the theory come true, as tables.
 
-Run with ``python -m benchmarks.networks``; ``--out`` writes Markdown. Everything is drawn from the
-seed, and no figure depends on the machine but for rounding. Takes about six minutes on two cores.
+Everything is drawn from the seed; no figure depends on the machine but for rounding.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.cells import Cell, make_cell, standard_cells
+from swingby.training.cells import make_cell, standard_cells
 from swingby.training.dimension import dimension_grid, transient_by_dimension
 from swingby.training.expected import expect
 from swingby.training.forecast import Forecast, forecast
 from swingby.training.judging import SWING, largest_minor
 from swingby.training.law_report import forecast_grid, law_grid, output_grid, percent
+from swingby.training.parts import Data, Network, Optimizer
+from swingby.training.run import train
+from swingby.training.setting import Setting
 from swingby.training.single_layer import OutputErrors, output_errors, seeds
 from swingby.training.starts import draw_starts
 from swingby.training.survival import survival
@@ -34,7 +33,7 @@ SHAPES = ((2, 2), (2, 4), (4, 4), (2, 8), (4, 8), (8, 8), (16, 8), (2, 16), (16,
 SCALES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5, 1e-8)
 
 
-def law_table(runs: int, seed: int) -> Grid:
+def laws(runs: int, seed: int) -> list[Grid]:
     """U U^T by automatic differentiation, against the stage law."""
     rows: list[tuple[str, LawErrors]] = []
     rng = np.random.default_rng(seed)
@@ -45,14 +44,14 @@ def law_table(runs: int, seed: int) -> Grid:
     ):
         parts = []
         for d in (2, 3, 4, 5):
-            starts = draw_starts(runs // 4, d, rng, omega=omega, loss="both")
+            starts = draw_starts(max(1, runs // 4), d, rng, omega=omega, loss="both")
             parts.append(law_errors(starts, gradient=gradient))
             rows.append((f"omega {name}, d = {d}", parts[-1]))
         rows.append((f"omega {name}, all", join_errors(parts)))
-    return law_grid(rows)
+    return [law_grid(rows)]
 
 
-def one_layer_table(runs: int, seed: int) -> Grid:
+def one_layer(runs: int, seed: int) -> list[Grid]:
     """One layer with and without finite steps, samples and batches, against Theorem 4.1."""
     task = SIMTask([1, 2], ["1/20", "1/20"], dim=8)
     rows: list[tuple[str, OutputErrors]] = []
@@ -75,10 +74,10 @@ def one_layer_table(runs: int, seed: int) -> Grid:
                 precision="float64",
             )
             rows.append((f"lr {lr:g}, {words}", output_errors(seeds(base, runs, seed))))
-    return output_grid(rows)
+    return [output_grid(rows)]
 
 
-def scale_table(runs: int, seed: int) -> Grid:
+def scales(runs: int, seed: int) -> list[Grid]:
     """W2 W1 against the law of its growing mode, as a function of the scale of the weights."""
     rows = []
     for scale in SCALES:
@@ -120,57 +119,91 @@ def scale_table(runs: int, seed: int) -> Grid:
         "half-times: median / p99 / max of the error, nothing fitted; skew part: largest entry of"
         " (W - W^T)/2 over the largest minor entry",
     )
-    return Grid("W2 W1 on the law of its growing mode, d = 3, d' = 5", columns, rows, below=below)
+    title = "W2 W1 on the law of its growing mode, d = 3, d' = 5"
+    return [Grid(title, columns, rows, below=below)]
 
 
-def forecast_table(cells: list[Cell]) -> Grid:
-    """Forecasts from the first stage."""
+def survivals(runs: int, seed: int) -> list[Grid]:
+    """What holds where: a line a network, and a line a prediction."""
+    found = survival(standard_cells(seed=seed, runs=runs))
+    return [found.to_overview(), found.to_grid()]
+
+
+def forecasts(runs: int, seed: int) -> list[Grid]:
+    """Later half-times from the first stage of a run, with half as many runs."""
     rows: list[tuple[str, Forecast]] = []
-    for cell in cells:
-        run = train(cell.settings, record=max(1, cell.setting.total_steps // 1500))
-        rows.append((cell.name, forecast(run)))
-    return forecast_grid(rows)
+    for cell in standard_cells(seed=seed, runs=max(1, runs // 2)):
+        if cell.setting.task.dim < 64:
+            run = train(cell.settings, record=max(1, cell.setting.total_steps // 1500))
+            rows.append((cell.name, forecast(run)))
+    return [forecast_grid(rows)]
 
 
-def tables(runs: int, seed: int) -> Iterator[Grid]:
-    """All tables."""
-    yield law_table(runs, seed)
-    yield one_layer_table(runs, seed)
-    yield scale_table(runs, seed)
-    cells = standard_cells(seed=seed, runs=runs)
-    found = survival(cells)
-    yield found.to_overview()
-    yield found.to_grid()
-    fewer = standard_cells(seed=seed, runs=runs // 2)
-    yield forecast_table([cell for cell in fewer if cell.setting.task.dim < 64])
+def dimensions(runs: int, seed: int) -> list[Grid]:
+    """Transients against the dimension and the width, with five times as many runs."""
     few = list(transient_by_dimension(SHAPES, runs=5 * runs, seed=seed))
     few += transient_by_dimension([(32, 32)], runs=runs, seed=seed)
-    yield replace(dimension_grid(few), title="Transients against d and d', omega = 1e-3")
+    return [replace(dimension_grid(few), title="Transients against d and d', omega = 1e-3")]
 
 
-def main() -> None:
-    """Print the tables, and write them as Markdown where asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200, help="per table row")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--pictures", type=Path, help="folder to draw the pictures into")
-    arguments = parser.parse_args()
-    began = time.monotonic()
-    if arguments.pictures is not None:
-        from benchmarks.network_pictures import draw
-
-        draw(arguments.pictures, arguments.seed)
-        return
-    parts = []
-    print(f"seed {arguments.seed}, {arguments.runs} runs\n")
-    for grid in tables(arguments.runs, arguments.seed):
-        print(grid.to_text(width=170), "\n", flush=True)
-        parts.append(grid.to_markdown())
-        print(f"{time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
-    if arguments.out is not None:
-        arguments.out.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+#: What each study asks.
+STUDIES: dict[str, Callable[[int, int], list[Grid]]] = {
+    "laws": laws,
+    "one-layer": one_layer,
+    "scales": scales,
+    "survival": survivals,
+    "forecast": forecasts,
+    "dimension": dimensions,
+}
 
 
-if __name__ == "__main__":
-    main()
+def studies(
+    names: str | Sequence[str] | None = None,
+    *,
+    runs: int = 200,
+    seed: int = 7,
+    tell: Callable[[str], None] | None = None,
+) -> list[Grid]:
+    """Train networks and compare them with what the theory says of their initial weights.
+
+    Parameters
+    ----------
+    names : str or several, optional
+        ``laws`` (U U^T against the stage law), ``one-layer`` (against Theorem 4.1), ``scales`` (of
+        the weights), ``survival`` (which predictions hold in which networks), ``forecast`` (from
+        the first stage), ``dimension`` (of transients); all by default, six minutes on two cores.
+    runs : int
+        Networks a row.
+    seed : int
+    tell : callable, optional
+        Gets the name of each study before it is made.
+
+    Returns
+    -------
+    list of Grid
+
+    Raises
+    ------
+    InvalidInput
+
+    Examples
+    --------
+    >>> [table.title for table in studies("scales", runs=2)]
+    ["W2 W1 on the law of its growing mode, d = 3, d' = 5"]
+
+    References
+    ----------
+    docs/networks.md
+    """
+    asked = [names] if isinstance(names, str) else list(STUDIES if names is None else names)
+    for one in asked:
+        if one not in STUDIES:
+            raise InvalidInput("names", one, f"must be among {', '.join(STUDIES)}")
+    count = numbers.whole(runs, "runs", 1, most=10_000)
+    first = numbers.whole(seed, "seed", 0, most=2**32)
+    tables: list[Grid] = []
+    for one in asked:
+        if tell is not None:
+            tell(one)
+        tables += STUDIES[one](count, first)
+    return tables
