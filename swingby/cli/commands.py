@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby import __version__
-from swingby.cli.given import Given, json_text, shared_options, terminal_width, whole
+from swingby.cli.given import Given, exit_code, json_text, shared_options, terminal_width, whole
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
     from swingby.verify.judgement import Report
 
-_VERDICT_CODES = {"holds": 0, "fails": 1, "undecided": 3}
 
 _width = click.option("--width", metavar="D'", help="Columns of a Gaussian U(0). Default d.")
 _steps = click.option("--steps", metavar="N", help="Default: until W no longer changes.")
@@ -62,7 +61,7 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
         for result in report:
             click.echo(f"{result.statement}\n")
     given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
-    return _VERDICT_CODES[str(report.verdict)]
+    return exit_code([report.verdict])
 
 
 def _schedule_of(report: Report) -> dict[str, Any] | None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import deliver
-from swingby.theory.verdict import Verdict
+from swingby.cli.given import deliver, exit_code
 
 
 @click.command()
@@ -58,5 +57,4 @@ def evidence(
     found = collect(names, record=own if own.exists() else None, verdict=verdict)
     shown = found.to_grid() if rows or verdict is not None else found.to_overview()
     deliver(shown, found.to_dict(), as_json=as_json, out=out)
-    verdicts = {row.verdict for row in found.rows}
-    return 1 if Verdict.FAILS in verdicts else 3 if Verdict.UNDECIDED in verdicts else 0
+    return exit_code(row.verdict for row in found.rows)

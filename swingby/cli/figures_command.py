@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import json_text, terminal_width
+from swingby.cli.given import exit_code, json_text, terminal_width
 
 if TYPE_CHECKING:
     from swingby.verify.grid import Grid
-
-#: Exit code of each verdict.
-_CODES = {"holds": 0, "fails": 1, "undecided": 3}
 
 
 @click.command()
@@ -57,7 +54,7 @@ def figures(
         out, only=only, quick=quick, editions=edition, resume=not no_resume, progress=True
     )
     click.echo(json_text(result.to_dict()) if as_json else _text(result.to_grid()))
-    return _CODES[str(result.verdict)]
+    return exit_code([result.verdict])
 
 
 def _text(table: Grid) -> str:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import click
 
 from swingby.cli.matrix_file import read_matrix
 from swingby.errors import MISSING, InvalidInput
+from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from swingby.theory.task import SIMTask
@@ -125,6 +126,11 @@ class Given:
     def deliver(self, grids: Grid | Sequence[Grid], content: dict[str, Any]) -> None:
         """Print a result, or write it in the format that the ending of --out names."""
         deliver(grids, content, as_json=self.as_json, out=self.out)
+
+
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """0 where all verdicts hold, 1 where one fails, otherwise 3."""
+    return {Verdict.HOLDS: 0, Verdict.FAILS: 1, Verdict.UNDECIDED: 3}[all_hold(verdicts)]
 
 
 def deliver(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import TABLES, check_target, deliver, task_of, whole, with_options
+from swingby.cli.given import TABLES, check_target, deliver, exit_code, task_of, whole, with_options
 from swingby.errors import MISSING, InvalidInput
 
 if TYPE_CHECKING:
@@ -67,12 +67,10 @@ def vectors(**given: Any) -> int:
         raise InvalidInput("seeds", count, f"must be at most {_MOST_SEEDS}")
     load_torch()
     from swingby.diffusion.vectors import compare_vectors
-    from swingby.theory.verdict import Verdict
 
     found = compare_vectors([replace(setting, seed=setting.seed + k) for k in range(count)])
     deliver(found.to_grid(), found.to_dict(), as_json=given["as_json"], out=given["out"])
-    verdicts = found.verdicts()
-    return 1 if verdicts[Verdict.FAILS] else 3 if verdicts[Verdict.UNDECIDED] else 0
+    return exit_code(row.verdict for row in found.rows)
 
 
 def _setting(given: dict[str, Any]) -> VectorSetting:

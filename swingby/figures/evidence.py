@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.figures import evidence_sources as sources
-from swingby.figures.evidence_sources import Row, Tell
+from swingby.figures.evidence_sources import Row
+from swingby.figures.figure import Tell
 from swingby.theory.verdict import Verdict, counted
 from swingby.verify.audit_cache import hash_of
 from swingby.verify.grid import Grid
@@ -26,7 +27,7 @@ from swingby.verify.output import writable
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What each study is, and what makes its rows; the record of images is that of their own studies.
+#: What each study is, and what makes its rows.
 STUDIES: dict[str, tuple[str, Callable[[Tell], list[Row]]]] = {
     "map": ("the iterated map, in the settings of the paper's figures", sources.map_rows),
     "autograd": ("U U^T trained by automatic differentiation", sources.autograd_rows),
@@ -155,14 +156,10 @@ def evidence(
     rows: list[Row] = []
     current = {}
     for name in names:
-        if name == "images":
-            found, current[name] = sources.image_rows(_silent), True
-        elif name in known:
-            found = [_row(one) for one in known[name]["rows"]]
+        if name in known:
+            found = map(_row, known[name]["rows"])
+            rows += [row for row in found if verdict is None or row.verdict == verdict]
             current[name] = known[name]["code"] == code_of(name)
-        else:
-            continue
-        rows += [row for row in found if verdict is None or row.verdict == verdict]
     return Evidence(tuple(rows), current)
 
 
@@ -192,17 +189,18 @@ def update(
     """
     path = Path(record)
     own = _read(path) if path.exists() else {}
+    known = _shipped() | own
     moved: list[str] = []
     for name in _names(source):
-        before = (_shipped() | own).get(name)
+        before = known.get(name)
         code = code_of(name)
-        if name == "images" or (before is not None and before["code"] == code and not force):
+        if before is not None and before["code"] == code and not force:
             continue
         rows = STUDIES[name][1](_within(name, tell or _silent))
         own[name] = {"code": code, "rows": [asdict(row) for row in rows]}
         with writable(path) as target:
             target.write_text(json.dumps({"format": FORMAT, "studies": own}, indent=1) + "\n")
-        old = {_key(_row(one)): _row(one).verdict for one in before["rows"]} if before else {}
+        old = {_key(row): row.verdict for row in map(_row, before["rows"] if before else ())}
         moved += [
             f"{name}: {', '.join(filter(None, _key(row)))}: {old[_key(row)]} -> {row.verdict}"
             for row in rows
@@ -213,7 +211,8 @@ def update(
 
 def code_of(name: str) -> str:
     """A hash of the code that makes a study."""
-    parts = [Path(inspect.getfile(part)) for part in sources.PARTS[name]()]
+    package = Path(__file__).parents[1]
+    parts = [path for part in sources.PARTS[name] for path in package.glob(part)]
     text = inspect.getsource(STUDIES[name][1]) + hash_of(*parts, words=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from swingby.figures.figure import Tell
 from swingby.theory.verdict import Verdict, all_hold
 from swingby.training.shares import Share, needed, reaches
-
-#: Says how far a study is: a share from 0 to 1 and a few words.
-Tell: TypeAlias = Callable[[float, str], None]
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
 RUNS, SETTINGS = 200, 100
@@ -53,22 +50,20 @@ class Row:
     needed: int | None
 
 
-def row_of_share(
-    source: str, setting: str, statement: str, share: Share, edition: str = "", most: float = MOST
-) -> Row:
-    """A row about a share of runs that has to reach a threshold."""
+def row_of_share(source: str, setting: str, statement: str, share: Share) -> Row:
+    """A row about a share of runs that has to reach the threshold."""
     known = bool(share.total)
     return Row(
         source,
         setting,
-        edition,
+        "",
         statement,
-        f"in {most:.0%} of the runs",
+        f"in {MOST:.0%} of the runs",
         f"{share.value:.1%}" if known else "-",
         f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
-        reaches(share, most) if known else Verdict.UNDECIDED,
+        reaches(share, MOST) if known else Verdict.UNDECIDED,
         share.total,
-        needed(share, most),
+        needed(share, MOST),
     )
 
 
@@ -266,37 +261,13 @@ def _share(seen: Iterable[Any]) -> Share:
     return Share(sum(values), len(values))
 
 
-def _map_parts() -> tuple[ModuleType, ...]:
-    from swingby.verify import paper_settings
-
-    return (paper_settings,)
-
-
-def _training_parts() -> tuple[ModuleType, ...]:
-    from swingby.training import starts, survival, symmetric
-
-    return starts, survival, symmetric
-
-
-def _figure_parts() -> tuple[ModuleType, ...]:
-    from swingby.figures import make
-    from swingby.figures.catalogue import module_of, numbers
-
-    return (make, *map(module_of, numbers()))
-
-
-def _vector_parts() -> tuple[ModuleType, ...]:
-    from swingby.diffusion.vectors import trials
-
-    return (trials,)
-
-
-#: Modules that a study is made by, with all that they import.
-PARTS: dict[str, Callable[[], tuple[ModuleType, ...]]] = {
-    "map": _map_parts,
-    "autograd": _training_parts,
-    "networks": _training_parts,
-    "figures": _figure_parts,
-    "vectors": _vector_parts,
-    "images": tuple,
+_TRAINING = tuple(f"training/{name}.py" for name in ("starts", "survival", "symmetric"))
+#: Sources in the package that a study is made by, with all that they import.
+PARTS: dict[str, tuple[str, ...]] = {
+    "map": ("verify/paper_settings.py",),
+    "autograd": _TRAINING,
+    "networks": _TRAINING,
+    "figures": ("figures/make.py", "figures/paper/figure_*.py"),
+    "vectors": ("diffusion/vectors/trials.py",),
+    "images": ("diffusion/judged.py",),
 }

@@ -10,7 +10,7 @@ from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.figures import evidence as module
 from swingby.figures.evidence import evidence, update
-from swingby.figures.evidence_sources import Row, map_rows, row_of_share
+from swingby.figures.evidence_sources import Row, image_rows, map_rows, row_of_share
 from swingby.theory.verdict import Verdict
 from swingby.training.shares import Share, needed, reaches
 from swingby.verify import audit_cache
@@ -46,8 +46,9 @@ def test_what_the_package_ships():
     assert 0 < len(fails) < len(found)
 
 
-def test_the_rows_of_the_map_are_made_again_as_recorded():
-    assert list(evidence("map").rows) == map_rows(lambda share, words: None)
+@pytest.mark.parametrize(("name", "make"), [("map", map_rows), ("images", image_rows)])
+def test_rows_are_made_again_as_recorded(name, make):
+    assert list(evidence(name).rows) == make(lambda share, words: None)
 
 
 def test_a_share_of_runs_as_a_row():

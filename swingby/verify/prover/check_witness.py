@@ -9,8 +9,9 @@ is followed from the printed W(0) by ``replay.py``, which lies beside this file.
 
 from __future__ import annotations
 
+import functools
 import importlib
-import importlib.machinery
+import importlib.util
 import json
 import re
 import sys
@@ -380,16 +381,17 @@ class Along:
         return f"it holds: {fails}" if holds(fails, values) else ""
 
 
+@functools.cache
 def _replay() -> Any:
     """The module of trajectories: beside this file, or in the package."""
     beside = Path(__file__).with_name("replay.py")
     if not beside.exists():
         return importlib.import_module("swingby.verify.certification.replay")
-    if "replay" not in sys.modules:
-        # Not by its name: isolated, Python does not look into this folder.
-        loader = importlib.machinery.SourceFileLoader("replay", str(beside))
-        sys.modules["replay"] = loader.load_module()
-    return sys.modules["replay"]
+    # Not by its name: isolated, Python does not look into this folder.
+    place: Any = importlib.util.spec_from_file_location("replay", beside)
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
 
 
 def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = None) -> str:

@@ -36,7 +36,6 @@ _SEMIDEFINITE = (
     " - w_jj(t)*w_ki(t)^2 - w_kk(t)*w_ij(t)^2",
 )
 
-
 #: What an entry (i, j) has to be for a line to speak of it.
 _ENTRIES = {
     "all": (),
@@ -54,8 +53,7 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
     except OSError as error:
         reason = f"must be a folder that can be made ({error.strerror})"
         raise InvalidInput("export", folder, reason) from None
-    written: list[str] = []
-    left: list[str] = []
+    written, left = list[str](), list[str]()
     for record in records:
         if record.verdict != Finding.REFUTED:
             continue
