@@ -57,10 +57,7 @@ def _broke(error: Exception) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: runs a command and exits with its code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Default: the process's own.
+    `arguments`: default: the process's own.
     """
     sys.exit(run(arguments))
 
@@ -68,10 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; errors become one line on stderr.
 
-    Returns
-    -------
-    int
-        The exit code.
+    Returns the exit code.
     """
     if sys.stdout is None:  # closed before Python began
         _broke(OSError("the standard output is closed"))

@@ -47,17 +47,8 @@ TABLES = (".json", ".md", ".tex", ".html", ".txt")
 def check_target(name: str, path: str, endings: tuple[str, ...]) -> None:
     """Refuse a file to write before long work rather than after it.
 
-    Parameters
-    ----------
-    name : str
-        Of the option, used in the error.
-    path : str
-    endings : tuple of str
-
-    Raises
-    ------
-    InvalidInput
-        If it has another ending, or lies where nothing can be written.
+    `name`: of the option, used in the error. Raises InvalidInput if it has another ending, or lies
+    where nothing can be written.
     """
     if Path(path).suffix not in endings:
         raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
@@ -138,20 +129,8 @@ def deliver(
 ) -> None:
     """Print a result, or write it in the format that the ending of a path names.
 
-    Parameters
-    ----------
-    grids : Grid or sequence of them
-    content : dict
-        The result as JSON.
-    as_json : bool
-        Print that rather than tables.
-    out : str or None
-        Ending in .json, .md, .tex, .html or .txt.
-
-    Raises
-    ------
-    InvalidInput
-        For another ending.
+    `content`: the result as JSON. `as_json`: print that rather than tables. `out`: ending in .json,
+    .md, .tex, .html or .txt. Raises InvalidInput for another ending.
     """
     from swingby.verify.output import writable
 
@@ -202,15 +181,7 @@ def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
 def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask:
     """The task that mu, sigma and dim describe.
 
-    Parameters
-    ----------
-    mu, sigma : sequence of str
-        As typed; without sigma the clusters are points.
-    dim : str or None
-
-    Raises
-    ------
-    InvalidInput
+    `mu`, `sigma`: as typed; without sigma the clusters are points.
     """
     from swingby.theory.task import SIMTask
 
@@ -222,12 +193,7 @@ def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask
 
 
 def whole(text: str | None, name: str, least: int = 1) -> int | None:
-    """A whole number, or None for an option that was not given.
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """A whole number, or None for an option that was not given."""
     from swingby.theory import numbers
 
     return None if text is None else numbers.whole(text, name, least)

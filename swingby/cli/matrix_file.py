@@ -12,25 +12,12 @@ from swingby.errors import InvalidInput
 def read_matrix(text: str, *, exact: bool = False, name: str = "w0") -> Any:
     """Read a matrix.
 
-    Parameters
-    ----------
-    text : str
-        The path of a .json, .csv, .txt or .npy file, or rows such as ``"2,1;1,2"``. A JSON
-        object ``{"matrix": ..., "omega": "1e-400"}`` is a matrix below the float range.
-    exact : bool
-        Keep entries that are text as the exact numbers they denote.
-    name : str
-        Of the option, used in errors.
-
-    Returns
-    -------
-    list of lists, ndarray or Scaled
-        Not yet checked to be square, symmetric or finite.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be read or an entry is not a number.
+    `text`: the path of a .json, .csv, .txt or .npy file, or rows such as ``"2,1;1,2"``. A JSON
+    object ``{"matrix": ..., "omega": "1e-400"}`` is a matrix below the float range.
+    `exact`: keep entries that are text as the exact numbers they denote.
+    `name`: of the option, used in errors.
+    Returns not yet checked to be square, symmetric or finite.
+    Raises InvalidInput if the file cannot be read or an entry is not a number.
     """
     import numpy as np
 
@@ -92,10 +79,7 @@ def read_weights(path: str) -> list[Any]:
 
     ``np.savez(path, *run.parameters(0))`` writes such a file. Nothing is unpickled.
 
-    Raises
-    ------
-    InvalidInput
-        If it cannot be read, or would fill the memory.
+    Raises InvalidInput if it cannot be read, or would fill the memory.
     """
     import zipfile
 

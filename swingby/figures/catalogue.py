@@ -33,10 +33,7 @@ def numbers() -> tuple[str, ...]:
 def figure(number: str) -> Figure:
     """The figure of a number.
 
-    Raises
-    ------
-    InvalidInput
-        If there is none.
+    Raises InvalidInput if there is none.
     """
     if number not in numbers():
         raise InvalidInput("only", number, f"must be among {', '.join(numbers())}")
@@ -65,10 +62,7 @@ def chosen(
 ) -> tuple[tuple[Figure, Edition], ...]:
     """The figures and editions that a call asks for.
 
-    Raises
-    ------
-    InvalidInput
-        For a figure or an edition that does not exist, and where nothing is left.
+    Raises InvalidInput for a figure or an edition that does not exist, and where nothing is left.
     """
     asked = None if only is None else _parts(only, "only")
     names = EDITIONS if editions is None else _parts(editions, "editions")

@@ -19,19 +19,11 @@ _DRAWN = 1500
 def with_points(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """The data of a figure with its training points.
 
-    Parameters
-    ----------
-    parameters : mapping
-        Of an edition.
-    data : mapping
-        From :func:`swingby.figures.trained.train_cells`.
-
-    Returns
-    -------
-    dict
-        With ``points`` (c, n, 2) of seed 0, and of all runs ``nearest`` (c, r), the distance of
-        the nearest training point to the test point in units of the smaller mu, and
-        ``discarded`` (c, r), the points within half of it that truncation had to draw again.
+    `parameters`: of an edition.
+    `data`: from :func:`swingby.figures.trained.train_cells`.
+    Returns with ``points`` (c, n, 2) of seed 0, and of all runs ``nearest`` (c, r), the distance of
+    the nearest training point to the test point in units of the smaller mu, and ``discarded`` (c,
+    r), the points within half of it that truncation had to draw again.
     """
     shown, near, gone = [], [], []
     for one in parameters["cells"]:

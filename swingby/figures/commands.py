@@ -38,15 +38,8 @@ def code_edition(
 ) -> Edition:
     """The edition that trains what some commands train, a cell each.
 
-    Parameters
-    ----------
-    numbers : sequence of int
-        Of the commands.
-    labels : sequence of str
-    note : str
-    truncation : float, optional
-        Radius about the test point without training points, in units of the smaller mu; no command
-        sets one.
+    `numbers`: of the commands. `truncation`: radius about the test point without training points,
+    in units of the smaller mu; no command sets one.
     """
     rows = [commands()[number] for number in numbers]
     cells = [_cell(row, label, truncation) for row, label in zip(rows, labels, strict=True)]

@@ -29,11 +29,7 @@ class Leg(NamedTuple):
 def legs(data: Data, swing: float = _FINE) -> tuple[Leg, ...]:
     """The descents and ascents of the test loss, in order.
 
-    Parameters
-    ----------
-    data : mapping
-    swing : float
-        Least change that counts, in units of the loss at the start.
+    `swing`: least change that counts, in units of the loss at the start.
     """
     turns = [Extremum(*turn) for turn in data["turns"]]
     if not turns:
@@ -87,10 +83,7 @@ def _pair(counts: Any) -> str:
 def ends_at_zero(most: float = 1e-3) -> Criterion:
     """The criterion that the test loss ends at zero.
 
-    Parameters
-    ----------
-    most : float
-        In units of the loss at the start.
+    `most`: in units of the loss at the start.
     """
 
     def judge(data: Data) -> Measured:

@@ -43,11 +43,7 @@ FORMAT = "swingby evidence 1"
 class Evidence:
     """Rows of every study. Made by :func:`evidence`.
 
-    Parameters
-    ----------
-    rows : tuple of Row
-    current : dict from str to bool
-        Whether the rows of a study were made by the code that is here.
+    `current`: whether the rows of a study were made by the code that is here.
     """
 
     rows: tuple[Row, ...]
@@ -128,20 +124,12 @@ def evidence(
 ) -> Evidence:
     """Every prediction against what was observed, as it is recorded.
 
-    Parameters
-    ----------
-    source : str or several, optional
-        Of ``map``, ``autograd``, ``networks``, ``figures``, ``vectors``, ``images``; all by
-        default.
-    record : path, optional
-        A file that :func:`update` wrote: its studies go before those of the package.
-    verdict : {"holds", "fails", "undecided"}, optional
-        These rows alone.
-
-    Raises
-    ------
-    InvalidInput
-        For a source or a verdict that does not exist, and a file that cannot be read.
+    `source`: of ``map``, ``autograd``, ``networks``, ``figures``, ``vectors``, ``images``; all by
+    default.
+    `record`: a file that :func:`update` wrote: its studies go before those of the package.
+    `verdict`: these rows alone.
+    Raises InvalidInput for a source or a verdict that does not exist, and a file that cannot be
+    read.
 
     Examples
     --------
@@ -172,20 +160,10 @@ def update(
 ) -> tuple[str, ...]:
     """Make the studies again whose code has changed, keep them, and say which verdicts moved.
 
-    Parameters
-    ----------
-    source : str or several, optional
-    record : path
-        A JSON file; a study is in it as soon as it is finished.
-    force : bool
-        Also those whose code is the same.
-    tell : callable, optional
-        Gets a share from 0 to 1 and a few words.
-
-    Returns
-    -------
-    tuple of str
-        A line for each verdict that moved.
+    `record`: A JSON file; a study is in it as soon as it is finished.
+    `force`: also those whose code is the same.
+    `tell`: gets a share from 0 to 1 and a few words.
+    Returns a line for each verdict that moved.
     """
     path = Path(record)
     own = _read(path) if path.exists() else {}

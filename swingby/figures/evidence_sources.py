@@ -24,18 +24,13 @@ SEED = 7
 class Row:
     """One prediction, and what was observed.
 
-    Parameters
-    ----------
-    source, setting, edition, statement : str
-        The study, what was run, whose reading of the paper (empty for our own), what is said.
-    predicted, observed, interval : str
-        In words or digits; the interval of 95 %, empty where nothing is random.
-    verdict : Verdict
-    seeds : int
-        Independent runs.
-    needed : int or None
-        Runs at which the same observation decides the row; None where nothing is random, or where
-        no number does.
+    `source`, `setting`, `edition`, `statement`: the study, what was run, whose reading of the paper
+    (empty for our own), what is said.
+    `predicted`, `observed`, `interval`: in words or digits; the interval of 95 %, empty where
+    nothing is random.
+    `seeds`: independent runs.
+    `needed`: runs at which the same observation decides the row; None where nothing is random, or
+    where no number does.
     """
 
     source: str

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 def graph_picture(data: Data, title: str) -> Picture:
     """Graphs of the test points after some epochs, and violated pairs against epochs.
 
-    Parameters
-    ----------
-    data : mapping
-        From :func:`swingby.figures.topology.train_points`.
-    title : str
+    `data`: from :func:`swingby.figures.topology.train_points`.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize

@@ -147,12 +147,7 @@ _SIGMA, _MU = slice(0, len(SIGMAS)), slice(len(SIGMAS), None)
 def two_layer_figure(number: str, activation: str, words: str) -> Figure:
     """A figure of two layers with varied sigma on the left and varied mu on the right.
 
-    Parameters
-    ----------
-    number : str
-    activation : {"linear", "relu"}
-    words : str
-        What its title calls the activation.
+    `activation` in {"linear", "relu"}. `words`: what its title calls the activation.
     """
     return Figure(
         number=number,

@@ -27,15 +27,8 @@ def outputs_picture(
 ) -> Picture:
     """Outputs at the test point in the plane of the two concepts, one panel per part.
 
-    Parameters
-    ----------
-    data : mapping
-        From :func:`swingby.figures.trained.train_cells`.
-    title : str
-    parts : sequence of (slice, str)
-        Cells of each panel, and what is written above it.
-    points : bool
-        Draw training points too.
+    `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel, and what
+    is written above it. `points`: draw training points too.
     """
     picture = titled(title, PAGE if len(parts) > 1 else 0.78 * PAGE, 3.7)
     panels = np.atleast_1d(picture.subplots(1, len(parts)))

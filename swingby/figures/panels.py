@@ -63,12 +63,7 @@ def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
 def draw_turns(ax: Axes, data: Data, across: Any, up: Any) -> None:
     """Signs on a curve where the test loss turns: down for a minimum, up for a maximum.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    data : mapping
-    across, up : ndarray of shape (n,)
-        The curve, one point per step.
+    `across`, `up` (n,): the curve, one point per step.
     """
     for leg in legs(data)[:-1]:
         ax.plot(
@@ -140,14 +135,8 @@ def draw_outputs(
 ) -> None:
     """The output at the test point, and at the centres of training clusters, in a plane.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    data : mapping
-    across, up : int
-        Concepts of the axes, from 1.
-    clusters : sequence of int
-        Concepts at whose cluster centres the output is drawn too.
+    `across`, `up`: concepts of the axes, from 1. `clusters`: concepts at whose cluster centres the
+    output is drawn too.
     """
     x, y = across - 1, up - 1
     point, output = data["test_point"], data["output"]

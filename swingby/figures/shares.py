@@ -54,10 +54,7 @@ def happens(share: Share) -> Verdict:
 def first_is_second(data: Data) -> Any:
     """Whether concept 2 crosses one half before concept 1, for every cell and run.
 
-    Returns
-    -------
-    ndarray of bool, shape (c, r)
-        A concept that is never learned comes last.
+    Returns (c, r): a concept that is never learned comes last.
     """
     times = np.where(np.isnan(data["half_times"]), np.inf, data["half_times"])
     return times[:, :, 1] < times[:, :, 0]
@@ -66,11 +63,7 @@ def first_is_second(data: Data) -> Any:
 def order_follows_signal(what: str, paper: str) -> Criterion:
     """The criterion that the concept with the larger signal is learned first.
 
-    Parameters
-    ----------
-    what : str
-        The statement.
-    paper : str
+    `what`: the statement.
     """
 
     def judge(data: Data) -> Measured:
@@ -148,12 +141,7 @@ def slows_down() -> Criterion:
 def within(criterion: Criterion, cells: slice, name: str) -> Criterion:
     """A criterion on some of the cells only.
 
-    Parameters
-    ----------
-    criterion : Criterion
-    cells : slice
-    name : str
-        Joined to its id, since ids are unique.
+    `name`: joined to its id, since ids are unique.
     """
     return replace(
         criterion,

@@ -18,11 +18,8 @@ def contributions(data: Data, leg: Leg) -> dict[tuple[int, int], float]:
     The loss is quadratic in W, so the change over a step is exactly the sum over entries of
     ``r_i x_j dw_ij``, with r the mean of ``W x - x`` before and after the step.
 
-    Returns
-    -------
-    dict
-        From (i, j), i <= j counted from 1, to the contribution of the entry and its mirror
-        image; the sum is ``leg.change``.
+    Returns from (i, j), i <= j counted from 1, to the contribution of the entry and its mirror
+    image; the sum is ``leg.change``.
     """
     W, x = data["W"][leg.start : leg.end + 1], data["test_point"]
     residual = W @ x - x
@@ -116,16 +113,7 @@ ALIGNMENT = Criterion(
 def growth_start(values: Any, half: int) -> float:
     """Where the tangent at the half-time meets zero: the lag time of a growth curve.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        A major entry at steps 0, 1, 2, ...
-    half : int
-
-    Returns
-    -------
-    float
-        In steps.
+    `values` (n,): a major entry at steps 0, 1, 2, . Returns in steps.
     """
     before, after = max(half - 1, 0), min(half + 1, len(values) - 1)
     slope = (values[after] - values[before]) / (after - before)

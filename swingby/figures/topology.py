@@ -37,10 +37,7 @@ def order_editions() -> tuple[Edition, ...]:
 def comparable_pairs(index: Any) -> NDArray[np.int64]:
     """Pairs u < v of test points in the componentwise order.
 
-    Returns
-    -------
-    ndarray of int, shape (k, 2)
-        Places of u and v; k = 3^s - 2^s.
+    Returns (k, 2): places of u and v; k = 3^s - 2^s.
 
     Examples
     --------
@@ -58,12 +55,9 @@ def comparable_pairs(index: Any) -> NDArray[np.int64]:
 def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Train with every seed and keep the loss at every test point after every epoch.
 
-    Returns
-    -------
-    dict
-        ``index`` of the p test points; ``loss`` (r, e, p) after e - 1 epochs; ``violated``
-        (r, e), the pairs u <= v with the larger loss at u; ``learned`` (r, p), the epoch from
-        which on the loss stays below :data:`LEARNED`, nan for never.
+    Returns ``index`` of the p test points; ``loss`` (r, e, p) after e - 1 epochs; ``violated`` (r,
+    e), the pairs u <= v with the larger loss at u; ``learned`` (r, p), the epoch from which on the
+    loss stays below :data:`LEARNED`, nan for never.
     """
     one = parameters["cells"][0]
     tell(0.0, f"{one['label']}, {parameters['seeds']} seeds")

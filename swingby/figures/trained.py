@@ -51,15 +51,8 @@ def cell(
 ) -> dict[str, Any]:
     """One setting of a figure, as plain values.
 
-    Parameters
-    ----------
-    edition : {"caption", "code"}
-        Whose reading of sigma, clusters and loss.
-    label : str
-    mu, sigma : sequence of str
-        As printed.
-    dim, depth, width, activation, rotation, truncation, lr
-        See :class:`swingby.training.Setting`.
+    `edition`: whose reading of sigma, clusters and loss. `mu`, `sigma`: as printed. `dim`, `depth`,
+    `width`, `activation`, `rotation`, `truncation`, `lr`: see :class:`swingby.training.Setting`.
     """
     return {
         "label": label,
@@ -101,13 +94,7 @@ def edition_of(
 def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int) -> Setting:
     """The training run of a cell and a seed.
 
-    Parameters
-    ----------
-    parameters : mapping
-        Of an edition.
-    one : mapping
-        A cell of it.
-    seed : int
+    `parameters`: of an edition. `one`: a cell of it.
     """
     sigma = [Fraction(value) for value in one["sigma"]]
     spread = [float(value) ** 0.5 for value in sigma] if one["sigma_is"] == "variance" else sigma
@@ -129,13 +116,10 @@ def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int)
 def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Train every cell with every seed, and keep what the figures show and judge.
 
-    Returns
-    -------
-    dict
-        ``labels``; ``mu`` (c, s); ``signal`` (c, s), of the data; ``epochs`` (n,) of the curves
-        that are drawn; ``shown`` (c,), the seed that is drawn, whose fall is the median of all;
-        ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells and r seeds
-        what :func:`measure` gives.
+    Returns ``labels``; ``mu`` (c, s); ``signal`` (c, s), of the data; ``epochs`` (n,) of the curves
+    that are drawn; ``shown`` (c,), the seed that is drawn, whose fall is the median of all;
+    ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells and r seeds what
+    :func:`measure` gives.
     """
     cells, seeds = parameters["cells"], parameters["seeds"]
     found: dict[str, list[Any]] = {name: [] for name in _MEASURES}
@@ -219,24 +203,16 @@ def twin(setting: Setting) -> Setting:
 def measure(run: TrainingRun) -> dict[str, Any]:
     """What the criteria of the network figures rest on.
 
-    Parameters
-    ----------
-    run : TrainingRun
-        Recorded at every step.
-
-    Returns
-    -------
-    dict
-        Arrays over the runs. ``half_times`` (r, s) in epochs. ``area``: twice the signed area
-        between the path of the output, in units of the test point, and its chord; positive where
-        concept 2 comes before concept 1. ``fall``: by how much of mu the smoothed output along
-        the concept that is learned last falls after it has risen; ``dip``: by how much it falls
-        and comes back. ``rise``: the largest rise of the smoothed test loss in units of its
-        start; ``hill``: the largest above both what it fell to before, by a hundredth of its
-        start at least, and what it falls to later; ``final_loss``. ``slowing``: speed of the
-        output in the last tenth of the time in which it covers all but a thousandth of its way,
-        over its mean speed. Smoothing is a mean over an eighth of an epoch, because single
-        steps carry the noise of their batch.
+    `run`: recorded at every step.
+    Returns arrays over the runs. ``half_times`` (r, s) in epochs. ``area``: twice the signed area
+    between the path of the output, in units of the test point, and its chord; positive where
+    concept 2 comes before concept 1. ``fall``: by how much of mu the smoothed output along the
+    concept that is learned last falls after it has risen; ``dip``: by how much it falls and comes
+    back. ``rise``: the largest rise of the smoothed test loss in units of its start; ``hill``: the
+    largest above both what it fell to before, by a hundredth of its start at least, and what it
+    falls to later; ``final_loss``. ``slowing``: speed of the output in the last tenth of the time
+    in which it covers all but a thousandth of its way, over its mean speed. Smoothing is a mean
+    over an eighth of an epoch, because single steps carry the noise of their batch.
     """
     window = max(1, run.settings[0].steps_per_epoch // 8)
     share = run.output[:, :, -1] / run.points[:, None, -1]

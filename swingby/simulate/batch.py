@@ -70,19 +70,14 @@ class Interrupted(KeyboardInterrupt):
 class BatchRun:
     r"""The ends of many runs. Made by :func:`simulate_batch`.
 
-    Attributes
-    ----------
-    half_times : ndarray of shape (..., d)
-        Step at which w_kk first is at least 1/2; nan where it never was.
-    outcome : ndarray of str, shape (...)
-        Values of :class:`swingby.simulate.outcome.Outcome`.
-    W : ndarray of shape (..., d, d)
-        At the last step.
-    last_step, executed_steps : ndarray of int, shape (...)
-    descents : ndarray of int, shape (...), or None
-        How often the test loss fell by `swing` times its initial value; None without a test point.
-    transient : ndarray of shape (...), or None
-        The largest \|w_ij\|, i and j different, over all steps: the size of the swing.
+    `half_times` (..., d): step at which w_kk first is at least 1/2; nan where it never was.
+    `outcome` (...): values of :class:`swingby.simulate.outcome.Outcome`.
+    `W` (..., d, d): at the last step.
+    `last_step`, `executed_steps` (...).
+    `descents` (...): how often the test loss fell by `swing` times its initial value; None without
+    a test point.
+    `transient` (...): the largest \|w_ij\|, i and j different, over all steps: the size of the
+    swing.
     """
 
     half_times: Floats

@@ -51,23 +51,11 @@ def turning_points(
     extremum, which nothing confirms, is included; so is the first value, where the series
     moves away from it.
 
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-    swing : float
-        Smallest move that counts, in the unit of `values`; with 0 every change counts.
-    steps : array_like of shape (n,), optional
-        Step of each value; default 0, 1, 2, ...
-
-    Returns
-    -------
-    tuple of Extremum
-        Kinds alternate. Empty when the series never moves by `swing`.
-
-    Raises
-    ------
-    InvalidInput
-        If the series has not one axis, is not finite, or the swing is negative.
+    `values` (n,).
+    `swing`: smallest move that counts, in the unit of `values`; with 0 every change counts.
+    `steps` (n,): step of each value; default 0, 1, 2, .
+    Returns kinds alternate. Empty when the series never moves by `swing`.
+    Raises InvalidInput if the series has not one axis, is not finite, or the swing is negative.
 
     Examples
     --------
@@ -105,17 +93,8 @@ def turning_points(
 def descents(extrema: Iterable[Extremum], swing: float) -> int:
     """Number of legs from a maximum down to a minimum that fall by at least `swing`.
 
-    Parameters
-    ----------
-    extrema : iterable of Extremum
-        Turning points found with a smaller swing; they are filtered again.
-    swing : float
-        In the unit of the values.
-
-    Raises
-    ------
-    InvalidInput
-        If the swing is negative.
+    `extrema`: turning points found with a smaller swing; they are filtered again. `swing`: in the
+    unit of the values. Raises InvalidInput if the swing is negative.
 
     Examples
     --------
@@ -132,17 +111,8 @@ def descents(extrema: Iterable[Extremum], swing: float) -> int:
 def first_reach(values: ArrayLike, level: float, steps: ArrayLike | None = None) -> float:
     """The first step at which a series is at least `level`.
 
-    Parameters
-    ----------
-    values : array_like of shape (n,)
-    level : float
-    steps : array_like of shape (n,), optional
-        Step of each value; default 0, 1, 2, ...
-
-    Returns
-    -------
-    float
-        A whole number, or nan when the level is not reached.
+    `values` (n,). `steps` (n,): step of each value; default 0, 1, 2, . Returns a whole number, or
+    nan when the level is not reached.
 
     Examples
     --------

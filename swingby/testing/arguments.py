@@ -16,10 +16,7 @@ from swingby.theory.task import SIMTask
 def fractions(text: str) -> tuple[Fraction, ...]:
     """Read a table of exact numbers.
 
-    Parameters
-    ----------
-    text : str
-        Numbers with blanks between them.
+    `text`: numbers with blanks between them.
     """
     return tuple(map(Fraction, text.split()))
 
@@ -34,11 +31,7 @@ USUAL_DIRECTIONS = 4
 class Dimensions:
     """Dimensions to draw from.
 
-    Parameters
-    ----------
-    strategy : strategy of int
-    most : int
-        The largest drawn, as far as it is known.
+    `most`: the largest drawn, as far as it is known.
     """
 
     strategy: st.SearchStrategy[int]
@@ -55,22 +48,11 @@ def dimensions(
 ) -> Dimensions:
     """Read a dimension: none, a whole number, or a strategy of whole numbers.
 
-    Parameters
-    ----------
-    dim : int, strategy or None
-    least : int
-        The smallest that makes sense.
-    argument : str
-        Name used in errors.
-    most : int
-        The largest that is accepted.
-    requirement : str
-        What is said where it is not met, in place of the plain bounds.
-
-    Raises
-    ------
-    InvalidInput
-        At once for a number; when it is drawn for a strategy.
+    `least`: the smallest that makes sense.
+    `argument`: name used in errors.
+    `most`: the largest that is accepted.
+    `requirement`: what is said where it is not met, in place of the plain bounds.
+    Raises InvalidInput: at once for a number; when it is drawn for a strategy.
     """
     if dim is None:
         usual = min(USUAL_DIRECTIONS, most)
@@ -89,12 +71,7 @@ def dimensions(
 
 
 def choice(value: Any, argument: str, known: tuple[str, ...]) -> str:
-    """Read a word that has to be one of a few.
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """Read a word that has to be one of a few."""
     if not isinstance(value, str) or value not in known:
         raise InvalidInput(argument, value, f"must be one of {', '.join(known)}")
     return value
@@ -103,10 +80,7 @@ def choice(value: Any, argument: str, known: tuple[str, ...]) -> str:
 def readable(task: Any) -> SIMTask:
     """Read a task for which matrices can be drawn.
 
-    Raises
-    ------
-    InvalidInput
-        If it is none, or has more than 32 directions.
+    Raises InvalidInput if it is none, or has more than 32 directions.
     """
     if not isinstance(task, SIMTask):
         raise InvalidInput("task", task, "must be a SIMTask")

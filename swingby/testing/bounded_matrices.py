@@ -39,19 +39,12 @@ class Draws:
 
     A fixed number of choices keeps Hypothesis from discarding draws when it varies one of them.
 
-    Parameters
-    ----------
-    form : str
-        One of :data:`FORMS`.
-    V : ndarray of shape (d, d)
-        Digits from 0 to 3.
-    place, anchor : int
-        A direction from 1 to d - 1 (0 if d = 1), and one from 0 to d - 1.
-    columns, shift, size : int
-        How many columns of V are used; by which power of two its rows may grow; k of the small
-        pivot 4^-k.
-    signs : int
-        A bit per pair of directions.
+    `form`: one of :data:`FORMS`.
+    `V` (d, d): digits from 0 to 3.
+    `place`, `anchor`: a direction from 1 to d - 1 (0 if d = 1), and one from 0 to d - 1.
+    `columns`, `shift`, `size`: how many columns of V are used; by which power of two its rows may
+    grow; k of the small pivot 4^-k.
+    `signs`: a bit per pair of directions.
     """
 
     form: str
@@ -67,11 +60,7 @@ class Draws:
 def draws(draw: st.DrawFn, d: int, most: int) -> Draws:
     """Draw what a matrix is made of.
 
-    Parameters
-    ----------
-    draw : callable
-    d, most : int
-        The dimension, and the number of rows to draw so that it does not show.
+    `d`, `most`: the dimension, and the number of rows to draw so that it does not show.
     """
     form = draw(_FORMS)
     columns = draw(between(0, d))
@@ -93,17 +82,8 @@ def any_form(
 ) -> Floats:
     """A matrix of the form drawn where beta leaves room for it, else a spread one.
 
-    Parameters
-    ----------
-    draw : callable
-    order : sequence of int
-        Directions in the order of the pivots.
-    beta : Fraction
-        At least 1.
-    most : int
-        See :func:`draws`.
-    anchored : bool
-        Whether the smallest entry has to be 1.
+    `order`: directions in the order of the pivots. `beta`: at least 1. `most`: see :func:`draws`.
+    `anchored`: whether the smallest entry has to be 1.
     """
     d = len(order)
     drawn = draws(draw, d, most)
@@ -122,14 +102,7 @@ def is_wide(beta: Fraction) -> bool:
 def spread(drawn: Draws, beta: Fraction, columns: int, *, anchored: bool = False) -> Floats:
     """1 1^T + V V^T with signs, of rank at most columns + 1.
 
-    Parameters
-    ----------
-    drawn : Draws
-    beta : Fraction
-    columns : int
-        Of V.
-    anchored : bool
-        Whether one row of V has to be 0.
+    `columns`: of V. `anchored`: whether one row of V has to be 0.
     """
     V = drawn.V[:, :columns].copy()
     if beta - 1 < _FINEST:
@@ -147,18 +120,8 @@ def nearly_degenerate(drawn: Draws, order: Sequence[int], beta: Fraction) -> Flo
 
     As the first row is made of ones, the other pivots are the squares of the diagonal of V.
 
-    Parameters
-    ----------
-    drawn : Draws
-    order : sequence of int
-        At least two directions.
-    beta : Fraction
-        One that :func:`is_wide`.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-        Its smallest pivot is from 1e-12 to 1e-3 of its diagonal entry.
+    `order`: at least two directions. `beta`: one that :func:`is_wide`. Returns (d, d): its smallest
+    pivot is from 1e-12 to 1e-3 of its diagonal entry.
     """
     room = beta - 1
     V = np.tril(drawn.V, -1) + np.eye(len(order))

@@ -19,10 +19,7 @@ _WIDTH = 100
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     """A claim, the verdict expected, the one found, and what it rests on.
 
-    Returns
-    -------
-    str
-        The first line names the claim and both verdicts.
+    Returns the first line names the claim and both verdicts.
 
     Examples
     --------

@@ -136,10 +136,7 @@ def _root_between(low: Fraction, high: Fraction, part: int) -> Fraction:
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:
     """The rational of smallest denominator in a closed interval.
 
-    Parameters
-    ----------
-    low, high : Fraction
-        0 < low <= high.
+    `low`, `high`: 0 < low <= high.
 
     Examples
     --------

@@ -28,15 +28,8 @@ def ledger_verdicts() -> dict[str, str]:
 def finding(word: object) -> Finding:
     """A verdict by its word.
 
-    Parameters
-    ----------
-    word : object
-        ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
-
-    Raises
-    ------
-    InvalidInput
-        For anything else.
+    `word`: ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``. Raises InvalidInput for
+    anything else.
     """
     words = [str(finding) for finding in Finding]
     if not isinstance(word, str) or word not in words:

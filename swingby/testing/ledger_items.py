@@ -34,10 +34,8 @@ _NOT_SEARCHED = "a search over whole trajectories takes minutes: --ledger-trajec
 def ledger_items(session: pytest.Session) -> Iterator[pytest.Item]:
     """The claims that the command line asks for, as tests.
 
-    Raises
-    ------
-    pytest.UsageError
-        If ``--ledger-item`` names no claim, or the hook returns anything but claims and verdicts.
+    Raises pytest.UsageError if ``--ledger-item`` names no claim, or the hook returns anything but
+    claims and verdicts.
     """
     lines, own = _lines(), _own_claims(session.config)
     named = _named(session.config, [claim.id for claim, _ in (*lines, *own)])
@@ -147,10 +145,7 @@ class ClaimItem(pytest.Item):
     def runtest(self) -> None:
         """Judge the claim.
 
-        Raises
-        ------
-        AssertionError
-            If the verdict is another one.
+        Raises AssertionError if the verdict is another one.
         """
         from swingby.verify.prover.judge import judge
 

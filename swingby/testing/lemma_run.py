@@ -28,10 +28,7 @@ LOG_SMALLEST = math.log(1e-290)
 def violations(run: Run, scale: Scale, edition: str) -> list[str]:
     """What a run does that the lemmas exclude.
 
-    Returns
-    -------
-    list of str
-        Lines that begin with the name of the lemma, in the order of the lemmas.
+    Returns lines that begin with the name of the lemma, in the order of the lemmas.
     """
     return sorted(_violations(run, scale, edition), key=lambda line: line.partition(":")[0][:9])
 

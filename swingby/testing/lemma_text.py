@@ -21,19 +21,8 @@ _LEVELS = (0.5, 0.8)
 def differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
     """Where a window is not what the text of its lemma says, for one diagonal entry.
 
-    Parameters
-    ----------
-    scale : Scale
-    signal : float
-        a_i, per unit of eta times steps.
-    log_start : float
-        log w_ii(0).
-    rtol : float
-
-    Yields
-    ------
-    str
-        A line that begins with the name of the lemma.
+    `signal`: a_i, per unit of eta times steps. `log_start`: log w_ii(0). Yields a line that begins
+    with the name of the lemma.
     """
     letters = _letters(scale, signal, log_start)
     for name, window, said in _pairs(scale, signal, log_start, letters):

@@ -34,18 +34,8 @@ _LN10 = math.log(10)
 def largest(signal: Signal, beta: Fraction, power: int = 1) -> tuple[Fraction, Fraction]:
     """Enclose the supremum of omega in the printed or, for one concept, the corrected edition.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        Positive, neighbours apart by more than 3.
-    beta : Fraction
-    power : int
-        2 for the corrected edition.
-
-    Returns
-    -------
-    below, above : Fraction
-        Off by less than 1e-40 of their size.
+    `signal`: positive, neighbours apart by more than 3. `power`: 2 for the corrected edition.
+    Returns `below, above` off by less than 1e-40 of their size.
     """
     problem = Problem(signal, Fraction(1), Fraction(1), beta, power)
 
@@ -60,11 +50,7 @@ def largest(signal: Signal, beta: Fraction, power: int = 1) -> tuple[Fraction, F
 def with_failing_D1(signal: Signal, beta: Fraction) -> Fraction:
     """Find an omega up to which D.1 fails alone, through a zero signal or a zero in W(0).
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        At least two; the last may be 0. Neighbours apart by more than 3.
-    beta : Fraction
+    `signal`: at least two; the last may be 0. Neighbours apart by more than 3.
     """
     problem = Problem(signal, Fraction(1), Fraction(1), max(beta, 1 + _STEP))
     with flint.ctx.workprec(256):
@@ -81,10 +67,7 @@ def with_failing_D4(signal: Signal, beta: Fraction) -> Fraction:
 
     in the notation of :mod:`swingby.verify.feasibility`; for one concept, P = 2.
 
-    Returns
-    -------
-    Fraction
-        A power of ten, or for one concept a number near 0.2/beta.
+    Returns a power of ten, or for one concept a number near 0.2/beta.
     """
     if len(signal) == 1:
         return _OFF / (5 * beta)
@@ -98,13 +81,7 @@ def with_failing_D4(signal: Signal, beta: Fraction) -> Fraction:
 def with_failing_D5(signal: Signal, beta: Fraction, power: int) -> Fraction:
     """Find an omega up to which D.5 fails alone, where signals are too close: P = 2 in D.4.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        Positive, some neighbours within a factor of 3.
-    beta : Fraction
-    power : int
-        1 as printed, 2 as corrected.
+    `signal`: positive, some neighbours within a factor of 3. `power`: 1 as printed, 2 as corrected.
     """
     room = Fraction(465, 10**4)  # below 1 - kappa^(-1/2) at kappa = 1.1
     d, gamma = len(signal), signal[0] / signal[-1]
@@ -118,17 +95,8 @@ def with_failing_D5(signal: Signal, beta: Fraction, power: int) -> Fraction:
 def repaired(signal: Signal, beta: Fraction, rho: Fraction) -> Fraction:
     """Find an omega that the repaired edition covers, in closed form but for two concepts.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        Positive and distinct.
-    beta, rho : Fraction
-        0 < rho <= beta.
-
-    Returns
-    -------
-    Fraction
-        Covered for every W(0) with w_ii(0) <= beta omega and pivots of at least rho omega.
+    `signal`: positive and distinct. `beta`, `rho`: 0 < rho <= beta. Returns covered for every W(0)
+    with w_ii(0) <= beta omega and pivots of at least rho omega.
     """
     # W(0) has beta omega and rho omega only: omega goes like 1/beta at a fixed rho/beta.
     return _times_beta(signal, rho / beta) / beta
@@ -154,15 +122,8 @@ def repaired_by_search(signal: Signal, beta: Fraction, rho: Fraction) -> tuple[F
     The search is decided by floats at its edge, so a check with W(0), which has beta = 1, may find
     another value than one with omega and beta. Both lie in the interval given.
 
-    Parameters
-    ----------
-    signal, beta, rho
-        As in :func:`repaired`.
-
-    Returns
-    -------
-    below, above : Fraction
-        About 1e-3 apart, relative.
+    `signal`, `beta`, `rho`: as in :func:`repaired`. Returns `below, above` about 1e-3 apart,
+    relative.
     """
     one = Fraction(1)
     scaled = largest_repaired_omega(signal, one, rho / beta)

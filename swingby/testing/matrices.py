@@ -52,13 +52,7 @@ UNIFORM = st.sampled_from(
 def gram(draw: st.DrawFn, entries: st.SearchStrategy[float], rows: int, columns: int) -> Floats:
     """U U^T with the entries of U drawn one by one.
 
-    Parameters
-    ----------
-    draw : callable
-    entries : strategy of float
-        Dyadic, with few bits.
-    rows, columns : int
-        Shape of U.
+    `entries`: dyadic, with few bits. `rows`, `columns`: shape of U.
     """
     U = np.array(draw(many(entries, rows * columns))).reshape(rows, columns)
     return np.asarray(U @ U.T)
@@ -67,16 +61,8 @@ def gram(draw: st.DrawFn, entries: st.SearchStrategy[float], rows: int, columns:
 def nearly_degenerate(draw: st.DrawFn, order: Sequence[int]) -> Floats:
     """L D L^T with small whole numbers in L, and D = 1 but for one pivot 4^-k.
 
-    Parameters
-    ----------
-    draw : callable
-    order : sequence of int
-        Directions in the order of the pivots, at least two.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-        Its smallest pivot is from 1e-12 to 1e-3 of its diagonal entry.
+    `order`: directions in the order of the pivots, at least two. Returns (d, d): its smallest pivot
+    is from 1e-12 to 1e-3 of its diagonal entry.
     """
     d = len(order)
     L = np.tril(np.array(draw(many(rows(d, _SIGNED), d)), dtype=float), -1) + np.eye(d)
@@ -91,18 +77,8 @@ def nearly_degenerate(draw: st.DrawFn, order: Sequence[int]) -> Floats:
 def definite(draw: st.DrawFn, order: Sequence[int], most: int = 0) -> tuple[Floats, Floats]:
     """L D L^T with small whole numbers in L and powers of two in D, its largest entry at least 1.
 
-    Parameters
-    ----------
-    draw : callable
-    order : sequence of int
-    most : int
-        How many rows to draw, so that the dimension does not show in the number of choices.
-
-    Returns
-    -------
-    matrix : ndarray of shape (d, d)
-    pivots : ndarray of shape (d,)
-        D, in that order.
+    `most`: how many rows to draw, so that the dimension does not show in the number of choices.
+    Returns `matrix` (d, d); `pivots` (d,): D, in that order.
     """
     d = len(order)
     L = np.tril(np.array(draw(many(rows(d, _SIGNED), max(d, most)))[:d], dtype=float), -1)
@@ -116,12 +92,8 @@ def definite(draw: st.DrawFn, order: Sequence[int], most: int = 0) -> tuple[Floa
 def in_blocks(matrix: Floats, pattern: int) -> Floats:
     """Keep two diagonal blocks, in any order of the directions, and put zeros between them.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (d, d)
-        At least two directions.
-    pattern : int
-        From 1 to 2^(d - 1) - 1; its bits tell which directions form one of the blocks.
+    `matrix` (d, d): at least two directions. `pattern`: from 1 to 2^(d - 1) - 1; its bits tell
+    which directions form one of the blocks.
     """
     d = len(matrix)
     first = np.array([bool(pattern >> place & 1) for place in range(d)])
@@ -139,11 +111,7 @@ def in_place(ordered: Floats, order: Sequence[int]) -> Floats:
 def rows(length: int, digits: tuple[int, ...]) -> st.SearchStrategy[tuple[int, ...]]:
     """Draw a row of small whole numbers by a single choice; few and small numbers are simplest.
 
-    Parameters
-    ----------
-    length : int
-    digits : tuple of int
-        What the entries are drawn from, simplest first.
+    `digits`: what the entries are drawn from, simplest first.
     """
     base = len(digits)
     if length > USUAL_DIRECTIONS:

@@ -18,10 +18,7 @@ def power_of_ten(exponent: int) -> Fraction:
 def decade(number: Fraction) -> int:
     """The largest k with 10^k <= number.
 
-    Parameters
-    ----------
-    number : Fraction
-        Positive, of any size.
+    `number`: positive, of any size.
 
     Examples
     --------
@@ -37,11 +34,7 @@ def decade(number: Fraction) -> int:
 def down(number: Fraction, digits: int) -> Fraction:
     """The largest number of at most `digits` digits that is not above; with 0 digits 10^k.
 
-    Parameters
-    ----------
-    number : Fraction
-        Positive.
-    digits : int
+    `number`: positive.
 
     Examples
     --------
@@ -57,11 +50,7 @@ def down(number: Fraction, digits: int) -> Fraction:
 def up(number: Fraction, digits: int) -> Fraction:
     """The smallest number of at most `digits` digits that is not below; with 0 digits 10^k.
 
-    Parameters
-    ----------
-    number : Fraction
-        Positive.
-    digits : int
+    `number`: positive.
 
     Examples
     --------

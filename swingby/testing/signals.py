@@ -28,11 +28,7 @@ _UNITS = st.sampled_from(UNITS)
 def apart(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     """Draw a task whose signals satisfy D.5: each above three times the next smaller one.
 
-    Parameters
-    ----------
-    draw : callable
-    d, most : int
-        Choices are drawn for `most` concepts, so that d does not show in their number.
+    `d`, `most`: choices are drawn for `most` concepts, so that d does not show in their number.
     """
     return _task(draw, draw(orders(d)), _ratios(draw, _APART, d - 1, most))
 
@@ -40,11 +36,8 @@ def apart(draw: st.DrawFn, d: int, most: int) -> SIMTask:
 def apart_and_zero(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     """Draw a task whose signals satisfy D.5, with one free direction.
 
-    Parameters
-    ----------
-    draw : callable
-    d, most : int
-        At least 2. Choices are drawn for `most` concepts, so that d does not show in their number.
+    `d`, `most`: at least 2. Choices are drawn for `most` concepts, so that d does not show in their
+    number.
     """
     return _task(draw, draw(orders(d - 1)), _ratios(draw, _APART, d - 2, most), zeros=1)
 
@@ -52,11 +45,8 @@ def apart_and_zero(draw: st.DrawFn, d: int, most: int) -> SIMTask:
 def too_close(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     """Draw a task with at least one signal of at most three times the next smaller one.
 
-    Parameters
-    ----------
-    draw : callable
-    d, most : int
-        At least 2. Choices are drawn for `most` concepts, so that d does not show in their number.
+    `d`, `most`: at least 2. Choices are drawn for `most` concepts, so that d does not show in their
+    number.
     """
     order, place = draw(orders(d)), draw(between(0, d - 2))
     ratios = _ratios(draw, _ANY, d - 1, most)
@@ -67,11 +57,7 @@ def too_close(draw: st.DrawFn, d: int, most: int) -> SIMTask:
 def distinct(draw: st.DrawFn, d: int, most: int) -> SIMTask:
     """Draw a task whose signals satisfy D.1': positive and distinct.
 
-    Parameters
-    ----------
-    draw : callable
-    d, most : int
-        Choices are drawn for `most` concepts, so that d does not show in their number.
+    `d`, `most`: choices are drawn for `most` concepts, so that d does not show in their number.
     """
     return _task(draw, draw(orders(d)), _ratios(draw, _DISTINCT, d - 1, most))
 
@@ -79,11 +65,7 @@ def distinct(draw: st.DrawFn, d: int, most: int) -> SIMTask:
 def with_ratio(task: SIMTask, ratio: int) -> SIMTask:
     """The task in which all ratios of neighbouring signals are the same.
 
-    Parameters
-    ----------
-    task : SIMTask
-        Its smallest signal and the order of its concepts are kept.
-    ratio : int
+    `task`: its smallest signal and the order of its concepts are kept.
     """
     smallest = min(task.exact_signal)
     signal = [Fraction(0)] * task.dim

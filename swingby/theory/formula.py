@@ -44,11 +44,8 @@ _SUM, _PRODUCT, _POWER = range(3)
 def formula(expression: Any, *, latex: bool = False) -> str:
     """An expression or a relation on one line.
 
-    Parameters
-    ----------
-    expression : sympy.Basic
-        In scalar letters, or in the letters of :mod:`swingby.theory.derivations.matrices`.
-    latex : bool
+    `expression`: in scalar letters, or in the letters of
+    :mod:`swingby.theory.derivations.matrices`.
 
     Examples
     --------

@@ -18,14 +18,7 @@ from dataclasses import dataclass
 class Scale:
     """The constants that the windows need, as logarithms.
 
-    Parameters
-    ----------
-    log_P, log_beta, log_omega : float
-        Natural logarithms.
-    kappa, K : float
-    alpha, gamma : float
-    eta : float
-        Step size.
+    `log_P`, `log_beta`, `log_omega`: natural logarithms. `eta`: step size.
     """
 
     log_P: float
@@ -48,10 +41,7 @@ def initial_phase_end(scale: Scale) -> float:
 
     .. math:: T_1 = \frac{\log P}{2\eta\gamma\alpha\kappa}
 
-    Returns
-    -------
-    float
-        Steps.
+    Returns steps.
 
     References
     ----------
@@ -65,18 +55,8 @@ def reach_not_before(scale: Scale, a_i: float, log_start: float, log_level: floa
 
     From :math:`w_{ii}(t) \le w_{ii}(0) e^{2\eta t a_i \kappa}`.
 
-    Parameters
-    ----------
-    scale : Scale
-    a_i : float
-        Signal, per unit of eta times steps.
-    log_start, log_level : float
-        Natural logarithms of w_ii(0) and of the level.
-
-    Returns
-    -------
-    float
-        Steps.
+    `a_i`: signal, per unit of eta times steps. `log_start`, `log_level`: natural logarithms of
+    w_ii(0) and of the level. Returns steps.
 
     References
     ----------
@@ -93,19 +73,8 @@ def leave_initial_phase_by(
     Printed: :math:`\log(P\beta\omega/w_{ii}(0))/(2\eta a_i\kappa)`; corrected: kappa times the
     logarithm over :math:`2\eta a_i`.
 
-    Parameters
-    ----------
-    scale : Scale
-    a_i : float
-        Signal, per unit of eta times steps.
-    log_start : float
-        log w_ii(0).
-    edition : {"printed", "corrected"}
-
-    Returns
-    -------
-    float
-        Steps.
+    `a_i`: signal, per unit of eta times steps. `log_start`: log w_ii(0). `edition` in {"printed",
+    "corrected"}. Returns steps.
 
     References
     ----------
@@ -123,21 +92,11 @@ def reach_by(
     Lemma D.3 until the initial phase is left, then Lemma D.4 with lambda equal to the level:
     :math:`w_{ii}(t_0 + t) \ge P\beta\omega\, e^{2\eta t a_i (1 - \lambda)/\kappa}`.
 
-    Parameters
-    ----------
-    scale : Scale
-    a_i : float
-        Signal, per unit of eta times steps.
-    log_start : float
-        log w_ii(0).
-    level : float
-        Between P beta omega and 1 - 1/K.
-    edition : {"printed", "corrected"}
-
-    Returns
-    -------
-    float
-        Steps; nan for a level at which Lemma D.4 says nothing.
+    `a_i`: signal, per unit of eta times steps.
+    `log_start`: log w_ii(0).
+    `level`: between P beta omega and 1 - 1/K.
+    `edition` in {"printed", "corrected"}.
+    Returns steps; nan for a level at which Lemma D.4 says nothing.
 
     References
     ----------
@@ -163,10 +122,7 @@ def final_band(scale: Scale) -> tuple[float, float]:
 def log_minor_bound(scale: Scale) -> float:
     """Log of P beta omega, which no off-diagonal entry ever exceeds.
 
-    Returns
-    -------
-    float
-        Natural logarithm.
+    Returns natural logarithm.
 
     References
     ----------

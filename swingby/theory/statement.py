@@ -13,16 +13,11 @@ import sympy
 class Condition:
     """One inequality of a statement.
 
-    Parameters
-    ----------
-    relation : sympy relational
-        In the symbols of :mod:`swingby.theory.assumptions`.
-    over : {"", "entry", "pair", "concept"}
-        What the free indices range over: nothing, entries (i, j) of W(0), pairs of different
-        concepts with a_i >= a_j, or concepts k.
-    about : {"numbers", "constants"}
-        Whether it limits what the user gives, or only the range of a constant that the
-        statement says must exist.
+    `relation`: in the symbols of :mod:`swingby.theory.assumptions`.
+    `over`: what the free indices range over: nothing, entries (i, j) of W(0), pairs of different
+    concepts with a_i >= a_j, or concepts k.
+    `about`: whether it limits what the user gives, or only the range of a constant that the
+    statement says must exist.
     """
 
     relation: Any
@@ -50,19 +45,11 @@ class Condition:
 class Statement:
     """An assumption, lemma or theorem.
 
-    Parameters
-    ----------
-    id : str
-        The paper's number, such as ``"D.4"``; a prime marks our own repair.
-    edition : {"printed", "corrected", "repaired"}
-    title : str
-    exists : tuple of str
-        Constants that must exist.
-    conditions : tuple of Condition
-    reference : str
-        Equation numbers.
-    note : str
-        What differs from the printed text, or how an ambiguity was read.
+    `id`: the paper's number, such as ``"D.4"``; a prime marks our own repair.
+    `edition` in {"printed", "corrected", "repaired"}.
+    `exists`: constants that must exist.
+    `reference`: Equation numbers.
+    `note`: what differs from the printed text, or how an ambiguity was read.
     """
 
     id: str

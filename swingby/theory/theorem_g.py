@@ -33,14 +33,8 @@ from swingby.theory.statement import Condition
 class Theorem:
     """A theorem as an object: what it supposes, and what follows.
 
-    Parameters
-    ----------
-    id, title : str
-    hypotheses : tuple of Condition
-    conclusions : tuple of str
-        One sentence each; t is eta times steps.
-    proof : str
-        The module whose docstring proves it.
+    `conclusions`: one sentence each; t is eta times steps. `proof`: the module whose docstring
+    proves it.
     """
 
     id: str
@@ -73,26 +67,12 @@ THEOREM_G = Theorem(
 def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -> float:
     """Bound the time by which a diagonal entry first reaches a level, by [G.6].
 
-    Parameters
-    ----------
-    a_i : float
-        Signal, per unit of eta times steps.
-    log_start : float
-        log w_ii(0), natural, below log level.
-    log_det : float
-        log det C(0), natural, at most 0.
-    level : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-        Eta times steps.
-
-    Raises
-    ------
-    InvalidInput
-        If the entry does not start below the level, or log_det is positive.
+    `a_i`: signal, per unit of eta times steps.
+    `log_start`: log w_ii(0), natural, below log level.
+    `log_det`: log det C(0), natural, at most 0.
+    `level`: in (0, 1).
+    Returns eta times steps.
+    Raises InvalidInput if the entry does not start below the level, or log_det is positive.
 
     Examples
     --------

@@ -89,16 +89,8 @@ from swingby.theory.theorem_two import LEVEL, float_above
 class Setting:
     """What the theorem is about.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps.
-    beta, rho : Fraction
-        0 < rho <= beta.
-
-    Raises
-    ------
-    InvalidInput
+    `signal`: a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps. `beta`, `rho`: 0 < rho <=
+    beta.
     """
 
     signal: tuple[Fraction, ...]
@@ -128,14 +120,8 @@ class Setting:
 class Witness:
     """Constants of the statement, exact.
 
-    Parameters
-    ----------
-    theta : Fraction
-        In (0, 1).
-    log_peaks : tuple of tuple of Fraction, shape (d, d)
-        Natural logarithms of E_ij, symmetric; the diagonal means nothing.
-    N, M : tuple of Fraction, length d
-        At least 0.
+    `theta`: in (0, 1). `log_peaks` (d, d): natural logarithms of E_ij, symmetric; the diagonal
+    means nothing. `N`, `M`: at least 0.
     """
 
     theta: Fraction
@@ -149,12 +135,8 @@ def conditions(
 ) -> Iterator[tuple[str, flint.arb]]:
     """Evaluate C0 to C6 at the current working precision.
 
-    Yields
-    ------
-    name : str
-        ``"C0"`` to ``"C6"``; ``"range"`` stands for theta in (0, 1), E symmetric, N, M >= 0.
-    slack : flint.arb
-        The condition holds exactly when this is positive.
+    Yields `name` ``"C0"`` to ``"C6"``; ``"range"`` stands for theta in (0, 1), E symmetric, N, M >=
+    0; `slack` the condition holds exactly when this is positive.
     """
     indices = range(setting.d)
     fits = 0 < witness.theta < 1 and min(*witness.N, *witness.M) >= 0
@@ -208,10 +190,7 @@ def conditions(
 def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness) -> tuple[str, ...]:
     """Name the conditions that do not certainly hold at the highest working precision tried.
 
-    Parameters
-    ----------
-    setting, log_omega, witness
-        As in :func:`conditions`.
+    `setting`, `log_omega`, `witness`: as in :func:`conditions`.
     """
 
     def signs() -> dict[str, list[int | None]]:
@@ -239,22 +218,12 @@ def time_bounds(
 ) -> tuple[float, ...]:
     """Bound the times by which w_11, ..., w_dd have reached a level for good, by (c).
 
-    Parameters
-    ----------
-    setting, log_omega, witness
-        As in :func:`conditions`; the witness must be certified at this omega or a larger one.
-    level : Fraction
-        In (0, 1).
-
-    Returns
-    -------
-    tuple of float
-        Eta times steps, rounded up.
-
-    Raises
-    ------
-    InvalidInput
-        If the level is not certainly kept, that is H_i < 2 a_i level (1 - level) fails.
+    `setting`, `log_omega`, `witness`: as in :func:`conditions`; the witness must be certified at
+    this omega or a larger one.
+    `level`: in (0, 1).
+    Returns eta times steps, rounded up.
+    Raises InvalidInput if the level is not certainly kept, that is H_i < 2 a_i level (1 - level)
+    fails.
     """
     bounds = []
     with flint.ctx.workprec(256):

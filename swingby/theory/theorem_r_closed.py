@@ -35,11 +35,7 @@ from swingby.theory.theorem_two import round_down
 class Certified:
     """An omega with a certified witness: the theorem holds there and below.
 
-    Parameters
-    ----------
-    log_omega_0 : Fraction
-        Natural logarithm.
-    witness : Witness
+    `log_omega_0`: natural logarithm.
     """
 
     log_omega_0: Fraction
@@ -49,10 +45,7 @@ class Certified:
 def closed_form(setting: Setting) -> Certified:
     """Evaluate Corollary R1 and certify it.
 
-    Raises
-    ------
-    InvalidInput
-        If 2048 bits are not enough to certify it: signals that agree to 500 digits.
+    Raises InvalidInput if 2048 bits are not enough to certify it: signals that agree to 500 digits.
     """
 
     def attempt() -> Certified | None:

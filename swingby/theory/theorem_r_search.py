@@ -56,22 +56,10 @@ class _State:
 def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Fraction:
     """Find a certified lower value of log omega_0.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        Distinct and positive, in any order, at least two, per unit of eta times steps.
-    beta, rho : Fraction
-        0 < rho <= beta.
-
-    Returns
-    -------
-    Fraction
-        Natural logarithm.
-
-    Raises
-    ------
-    InvalidInput
-        If an argument is out of range.
+    `signal`: distinct and positive, in any order, at least two, per unit of eta times steps.
+    `beta`, `rho`: 0 < rho <= beta.
+    Returns natural logarithm.
+    Raises InvalidInput if an argument is out of range.
 
     Examples
     --------
@@ -85,16 +73,7 @@ def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> 
 def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
     """Find the largest omega with a certified witness, to about :data:`TOLERANCE`.
 
-    Parameters
-    ----------
-    setting : Setting
-    thetas : tuple of Fraction
-        Values of theta to try.
-
-    Returns
-    -------
-    Certified
-        At least as large as :func:`closed_form`.
+    `thetas`: values of theta to try. Returns at least as large as :func:`closed_form`.
     """
     fallback = closed_form(setting)
     low = float(fallback.log_omega_0)
@@ -130,10 +109,7 @@ def find_witness(
 ) -> Witness | None:
     """Find the certified witness with the smallest peak at one omega.
 
-    Returns
-    -------
-    Witness or None
-        None when the search finds none, which does not mean that there is none.
+    Returns None when the search finds none, which does not mean that there is none.
     """
     L = float(log_omega)
     if not _in_float_range(setting) or math.isinf(L):
@@ -156,17 +132,8 @@ def find_witness(
 def scaled(setting: Setting, log_omega: Fraction, certified: Certified) -> Witness:
     """Scale a certified witness down to a smaller omega by [R.17].
 
-    Parameters
-    ----------
-    setting : Setting
-    log_omega : Fraction
-        Natural logarithm, at most that of the certified omega.
-    certified : Certified
-
-    Returns
-    -------
-    Witness
-        Its entries are those of the certified one times (omega/omega_0)^((1-q)/2).
+    `log_omega`: natural logarithm, at most that of the certified omega. Returns its entries are
+    those of the certified one times (omega/omega_0)^((1-q)/2).
     """
     neighbours = zip(setting.signal, setting.signal[1:], strict=False)
     q = max(small / large for large, small in neighbours)

@@ -78,16 +78,8 @@ LARGEST_E1 = Fraction(9, 10)
 class Constants:
     """The constants of the statement at one omega and theta, as balls.
 
-    Parameters
-    ----------
-    r, x_star, K : flint.arb
-        Free of omega.
-    log_k : flint.arb
-        Natural logarithm; minus infinity when beta = rho, where W(0) is diagonal.
-    E1 : flint.arb
-        E_1(theta).
-    extra : flint.arb
-        e of (c), in units of 1/(2 a_1).
+    `r`, `x_star`, `K`: free of omega. `log_k`: natural logarithm; minus infinity when beta = rho,
+    where W(0) is diagonal. `E1`: E_1(theta). `extra`: e of (c), in units of 1/(2 a_1).
     """
 
     r: flint.arb
@@ -108,21 +100,11 @@ def constants(
 ) -> Constants:
     """Evaluate the constants at the current working precision of python-flint.
 
-    Parameters
-    ----------
-    a1, a2 : Fraction
-        Signals, a1 > a2 > 0, per unit of eta times steps.
-    beta, rho : Fraction
-        0 < rho <= beta.
-    log_omega : Fraction or flint.arb
-        Natural logarithm.
-    theta : Fraction
-        A level in (0, 1).
-
-    Raises
-    ------
-    InvalidInput
-        If the arguments are out of range, or beta omega is not certainly below 1.
+    `a1`, `a2`: signals, a1 > a2 > 0, per unit of eta times steps.
+    `beta`, `rho`: 0 < rho <= beta.
+    `log_omega`: natural logarithm.
+    `theta`: a level in (0, 1).
+    Raises InvalidInput if the arguments are out of range, or beta omega is not certainly below 1.
     """
     _require(a1, a2, beta, rho)
     L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
@@ -150,15 +132,8 @@ def constants(
 def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction) -> bool:
     """Decide whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold.
 
-    Parameters
-    ----------
-    a1, a2, beta, rho, log_omega
-        As in :func:`constants`.
-
-    Returns
-    -------
-    bool
-        False also where the working precision does not decide.
+    `a1`, `a2`, `beta`, `rho`, `log_omega`: as in :func:`constants`. Returns False also where the
+    working precision does not decide.
     """
     if not balls.ball(2 * beta).log() + balls.ball(log_omega) <= 0:
         return False
@@ -169,20 +144,9 @@ def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega
 def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fraction:
     """Find a certified lower value of log omega_0, within 1e-18 of it.
 
-    Parameters
-    ----------
-    a1, a2, beta, rho : Fraction
-        As in :func:`constants`.
-
-    Returns
-    -------
-    Fraction
-        Natural logarithm, a dyadic number; :func:`certify` accepts it.
-
-    Raises
-    ------
-    InvalidInput
-        If the arguments are out of range, or signals agree to more than 500 digits.
+    `a1`, `a2`, `beta`, `rho`: as in :func:`constants`.
+    Returns natural logarithm, a dyadic number; :func:`certify` accepts it.
+    Raises InvalidInput if the arguments are out of range, or signals agree to more than 500 digits.
 
     Examples
     --------
@@ -231,15 +195,8 @@ def log_peak(
 ) -> float:
     """Bound log |w_12(t)| from above for all t, by (a).
 
-    Parameters
-    ----------
-    a1, a2, beta, rho, log_omega
-        As in :func:`constants`; beta omega < 1 is enough.
-
-    Returns
-    -------
-    float
-        Natural logarithm, rounded up; minus infinity when beta = rho.
+    `a1`, `a2`, `beta`, `rho`, `log_omega`: as in :func:`constants`; beta omega < 1 is enough.
+    Returns natural logarithm, rounded up; minus infinity when beta = rho.
     """
     with flint.ctx.workprec(256):
         found = constants(a1, a2, beta, rho, log_omega)
@@ -256,15 +213,8 @@ def time_bounds(
 ) -> tuple[float, float]:
     """Bound the times by which w_11 and w_22 have reached theta, by (c) and (b).
 
-    Parameters
-    ----------
-    a1, a2, beta, rho, log_omega, theta
-        As in :func:`constants`, with beta omega < theta.
-
-    Returns
-    -------
-    tuple of float
-        Eta times steps, rounded up.
+    `a1`, `a2`, `beta`, `rho`, `log_omega`, `theta`: as in :func:`constants`, with beta omega <
+    theta. Returns eta times steps, rounded up.
     """
     with flint.ctx.workprec(256):
         L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)

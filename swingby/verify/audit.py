@@ -121,14 +121,8 @@ def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, s
 class Judgements:
     """Verdicts of one audit, each computed once.
 
-    Parameters
-    ----------
-    claims : mapping from str to Claim
-        Every claim by id, in the order of the text.
-    trajectories, cache : bool
-        As in :func:`audit`.
-    audited : str
-        The text.
+    `claims`: every claim by id, in the order of the text. `trajectories`, `cache`: as in
+    :func:`audit`. `audited`: the text.
     """
 
     def __init__(

@@ -148,18 +148,10 @@ def pair_turning_points(
     Minima and maxima alternate on both sides, so the pairing is a shift by an even number of
     places; the shift with the smallest total distance in log time is taken.
 
-    Parameters
-    ----------
-    predicted : list of Event
-        ``loss min`` and ``loss max``, by time.
-    observed : list of (step, kind)
-        By step.
-
-    Returns
-    -------
-    list of (Event, float)
-        The observed step is nan where only a prediction exists; the predicted time is nan
-        where only an observation does.
+    `predicted`: ``loss min`` and ``loss max``, by time.
+    `observed`: by step.
+    Returns the observed step is nan where only a prediction exists; the predicted time is nan where
+    only an observation does.
     """
     if not predicted and not observed:
         return []

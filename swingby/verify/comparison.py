@@ -35,15 +35,10 @@ COLUMNS = (
 class Row:
     """One event, predicted and observed.
 
-    Parameters
-    ----------
-    entry, event : str
-    predicted, observed : float
-        Steps (for ``peak height`` the size of the entry); inf for never, nan for no statement.
-    lower, upper : float
-        Lemma window, same unit, or nan.
-    error_bar : float
-        Half-width that the law gives its own prediction; inf where it is out of its range.
+    `predicted`, `observed`: steps (for ``peak height`` the size of the entry); inf for never, nan
+    for no statement.
+    `lower`, `upper`: Lemma window, same unit, or nan.
+    `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
     """
 
     entry: str

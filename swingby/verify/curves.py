@@ -37,16 +37,10 @@ _BETWEEN = 16
 class MinorPeak:
     """The largest size of a minor entry.
 
-    Parameters
-    ----------
-    entry : tuple of two int
-        User indices from 0, ascending.
-    time : float
-        Step.
-    height : float
-        |w_ij| there; 0 when it lies below the float range.
-    suppressed : float
-        Step at which it has fallen back to half of that; inf if it never does.
+    `entry`: user indices from 0, ascending.
+    `time`: step.
+    `height`: |w_ij| there; 0 when it lies below the float range.
+    `suppressed`: step at which it has fallen back to half of that; inf if it never does.
     """
 
     entry: tuple[int, int]
@@ -59,15 +53,10 @@ class MinorPeak:
 class CurveEvents:
     """What the composite does besides its stage times.
 
-    Parameters
-    ----------
-    peaks : tuple of MinorPeak
-    turning : tuple of (step, kind)
-        Turning points of the test loss.
-    end : float
-        Step from which ``max |W - I| <= 0.01`` on the concepts; nan if some are not learned.
-    high : ndarray of shape (d,)
-        Step at which each w_kk reaches 0.8, the level of Lemma D.7; inf and nan as half-times.
+    `turning`: turning points of the test loss.
+    `end`: step from which ``max |W - I| <= 0.01`` on the concepts; nan if some are not learned.
+    `high` (d,): step at which each w_kk reaches 0.8, the level of Lemma D.7; inf and nan as
+    half-times.
     """
 
     peaks: tuple[MinorPeak, ...]

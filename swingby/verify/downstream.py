@@ -34,17 +34,8 @@ class Judges(Protocol):
 def downstream(refuted: Claim, judges: Judges) -> tuple[tuple[str, str], ...]:
     """What becomes of the lines that cite a refuted one once it is repaired.
 
-    Parameters
-    ----------
-    refuted : Claim
-        With a repair.
-    judges : Judges
-
-    Returns
-    -------
-    tuple of (str, str)
-        Id and sentence, in the order of the text; only claims about numbers, and only where the
-        repair speaks of the same letters.
+    `refuted`: with a repair. Returns id and sentence, in the order of the text; only claims about
+    numbers, and only where the repair speaks of the same letters.
     """
     names = list(judges.claims)
     here = names.index(refuted.id) if refuted.id in judges.claims else -1
@@ -135,10 +126,7 @@ def _corrected(claim: Claim, refuted: Claim, judges: Judges) -> str:
 def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
     """A claim with what it takes from a refuted line replaced by what the repair says.
 
-    Returns
-    -------
-    Claim or None
-        None if the repair speaks of letters that the claim does not know.
+    Returns None if the repair speaks of letters that the claim does not know.
 
     Examples
     --------

@@ -23,14 +23,8 @@ EDITIONS = ("printed", "corrected", "repaired")
 class Admitted:
     """The largest omega for one signal.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        a, per unit of eta times steps.
-    beta, rho : Fraction
-        w_ii(0) <= beta omega; for the repaired edition also pivots >= rho omega.
-    largest : dict from str to mpmath.mpf or None
-        By edition; None where no omega is admitted.
+    `signal`: a, per unit of eta times steps. `beta`, `rho`: w_ii(0) <= beta omega; for the repaired
+    edition also pivots >= rho omega. `largest`: by edition; None where no omega is admitted.
     """
 
     signal: tuple[Fraction, ...]
@@ -44,14 +38,8 @@ def admitted(
 ) -> Admitted:
     """Find the largest omega that each edition admits for a signal.
 
-    Parameters
-    ----------
-    signal : sequence of numbers
-        a, distinct and positive, per unit of eta times steps.
-    beta : number
-        w_ii(0) <= beta omega; printed and corrected: all entries.
-    rho : number
-        Repaired: pivots of W(0) at least rho omega.
+    `signal`: a, distinct and positive, per unit of eta times steps. `beta`: w_ii(0) <= beta omega;
+    printed and corrected: all entries. `rho`: repaired: pivots of W(0) at least rho omega.
 
     Examples
     --------

@@ -25,15 +25,8 @@ from swingby.verify.feasibility import Constants, Problem
 class Instance:
     """One inequality of a statement, at one choice of its free indices.
 
-    Parameters
-    ----------
-    statement : Statement
-    condition : Condition
-    place : str
-        ``"i = 2, j = 1"`` in the user's concept numbers, or empty.
-    values : dict
-        From sympy symbols to Fractions: all numbers but P.
-    log10_P : Fraction
+    `place`: ``"i = 2, j = 1"`` in the user's concept numbers, or empty. `values`: from sympy
+    symbols to Fractions: all numbers but P.
     """
 
     statement: Statement
@@ -97,15 +90,8 @@ def instances(
 ) -> Iterator[Instance]:
     """Every inequality of some statements, over all choices of its indices.
 
-    Parameters
-    ----------
-    statements : iterable of Statement
-    problem : Problem
-    constants : Constants
-    initial : Initial, optional
-        W(0), for the conditions on its entries; without it they are a promise and left out.
-    neighbours : bool
-        Pairs of neighbouring signals only, where both inequalities of D.5 are tightest.
+    `initial`: W(0), for the conditions on its entries; without it they are a promise and left out.
+    `neighbours`: pairs of neighbouring signals only, where both inequalities of D.5 are tightest.
     """
     shared = {
         getattr(text, name): getattr(constants, name)
@@ -146,15 +132,8 @@ def about_numbers(statement: Statement, problem: Problem, constants: Constants) 
     Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract, so that
     only their own inequality is left.
 
-    Parameters
-    ----------
-    statement, problem, constants
-        As in :func:`instances`.
-
-    Returns
-    -------
-    list of Instance
-        Over neighbouring signals, where both inequalities of D.5 are tightest.
+    `statement`, `problem`, `constants`: as in :func:`instances`. Returns over neighbouring signals,
+    where both inequalities of D.5 are tightest.
     """
     found = [
         instance
@@ -173,15 +152,8 @@ def confirms(
 ) -> bool:
     """Whether plain evaluation certainly confirms every inequality.
 
-    Parameters
-    ----------
-    statements, problem, constants, initial
-        As in :func:`instances`.
-
-    Returns
-    -------
-    bool
-        False also where the highest precision does not decide an inequality.
+    `statements`, `problem`, `constants`, `initial`: as in :func:`instances`. Returns False also
+    where the highest precision does not decide an inequality.
     """
     # All pairs where that is quick; many dimensions have half a million of them.
     neighbours = problem.d > 64

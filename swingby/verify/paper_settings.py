@@ -41,17 +41,8 @@ SQUARED = "a^2, as in the authors' public code"
 class Setting:
     """One setting of the paper's theory figures.
 
-    Parameters
-    ----------
-    figure : str
-    parameters : str
-        Whose mu and sigma: ``caption``, ``code`` or both.
-    rates : {"a", "a^2"}
-    dynamics : {"euler", "gd"}
-    task : SIMTask
-    W0 : array of shape (d, d) or Scaled
-    eta : str
-    steps : int or None
+    `parameters`: whose mu and sigma: ``caption``, ``code`` or both. `rates` in {"a", "a^2"}.
+    `dynamics` in {"euler", "gd"}. `W0` (d, d).
     """
 
     figure: str

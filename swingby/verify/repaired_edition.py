@@ -31,15 +31,8 @@ def judge_repaired(
 ) -> Report:
     """Judge the repaired edition.
 
-    Parameters
-    ----------
-    task : SIMTask
-    problem : Problem
-        With omega and beta as promised; replaced by what W(0) has, when it is given.
-    initial : Initial or None
-    rho : Fraction
-        Pivots of W(0) are at least rho omega; read from W(0) when it is given.
-    dynamics : str
+    `problem`: with omega and beta as promised; replaced by what W(0) has, when it is given. `rho`:
+    pivots of W(0) are at least rho omega; read from W(0) when it is given.
     """
     omega, beta, smallest = problem.omega, problem.beta, rho * problem.omega
     if initial is not None:

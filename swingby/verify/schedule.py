@@ -26,23 +26,15 @@ if TYPE_CHECKING:
 class Event:
     """One predicted event.
 
-    Parameters
-    ----------
-    entry : tuple of two int
-        Index of the entry of W, counted from 0; (-1, -1) for the test loss and the end.
-    event : str
-        ``half``, ``0.8``, ``peak``, ``peak height``, ``suppressed``, ``loss min``,
-        ``loss max`` or ``end``.
-    time : float
-        Step; the size |w_ij| for ``peak height``. inf for never, nan where nothing is predicted.
-    lower, upper : float
-        Lemma window in the same unit, or nan.
-    error : float
-        Error bar of `time`, same unit; inf where the law is out of its range.
-    reason : str
-        Why the window is empty, or what it rests on.
-    spread : tuple of two float
-        5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
+    `entry`: index of the entry of W, counted from 0; (-1, -1) for the test loss and the end.
+    `event`: ``half``, ``0.8``, ``peak``, ``peak height``, ``suppressed``, ``loss min``, ``loss
+    max`` or ``end``.
+    `time`: step; the size |w_ij| for ``peak height``. inf for never, nan where nothing is
+    predicted.
+    `lower`, `upper`: Lemma window in the same unit, or nan.
+    `error`: error bar of `time`, same unit; inf where the law is out of its range.
+    `reason`: why the window is empty, or what it rests on.
+    `spread`: 5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
     """
 
     entry: tuple[int, int]

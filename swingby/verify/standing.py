@@ -55,16 +55,10 @@ class _Line(Protocol):
 class Standing:
     """Whether a line stands.
 
-    Parameters
-    ----------
-    id : str
-    state : {"stands", "tested", "open", "falls"}
-        *tested*: it stands if what was only tested holds.
-    because : tuple of str
-        The lines that decide it: refuted, undecided or only tested; empty where it stands.
-    assumes : tuple of str
-        What it rests on in the end and no line proves: assumptions, promises, cases, names of
-        lines that were not judged.
+    `state`: *tested*: it stands if what was only tested holds.
+    `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
+    `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
+    of lines that were not judged.
     """
 
     id: str
@@ -78,13 +72,8 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Of every record, in their order.
 
-    Parameters
-    ----------
-    records : sequence of Record
-    promised : sequence of str
-        Ids of lines that are taken for granted as printed.
-    corrected : bool
-        Every refuted line reads as its repair says, and those that need it as theirs say.
+    `promised`: ids of lines that are taken for granted as printed. `corrected`: every refuted line
+    reads as its repair says, and those that need it as theirs say.
     """
     known = {record.id: record for record in records}
     found: dict[str, Standing] = {}
@@ -151,18 +140,10 @@ def _standing(
 def promises(texts: str | Sequence[str], names: Sequence[str]) -> tuple[list[str], list[Given]]:
     """What is promised: ids of lines, and hypotheses on W(0) and eta.
 
-    Parameters
-    ----------
-    texts : str or sequence of str
-        Separated by commas: ``"PSD"`` (every W(t) is positive semidefinite), ``"pivots >= 1/2"``
-        (in units of w_kk(0)), ``"few steps"`` (eta gamma alpha log(1/omega) <= 1/2), and ids.
-    names : sequence of str
-        Ids of the lines that there are.
-
-    Raises
-    ------
-    InvalidInput
-        If a part is none of these.
+    `texts`: separated by commas: ``"PSD"`` (every W(t) is positive semidefinite), ``"pivots >=
+    1/2"`` (in units of w_kk(0)), ``"few steps"`` (eta gamma alpha log(1/omega) <= 1/2), and ids.
+    `names`: ids of the lines that there are.
+    Raises InvalidInput if a part is none of these.
     """
     parts = texts.split(",") if isinstance(texts, str) else texts
     ids: list[str] = []

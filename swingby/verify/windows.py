@@ -23,16 +23,11 @@ if TYPE_CHECKING:
 class Windows:
     """Lemma windows, or the reason why there are none.
 
-    Parameters
-    ----------
-    scale : lemmas.Scale or None
-        The constants in use.
-    log_start : tuple of pairs of float
-        Smallest and largest log w_kk(0) per concept.
-    signal : ndarray of shape (d,)
-    edition : {"printed", "corrected"}
-    reason : str
-        Which constants, or which assumption fails.
+    `scale`: the constants in use.
+    `log_start`: smallest and largest log w_kk(0) per concept.
+    `signal` (d,).
+    `edition` in {"printed", "corrected"}.
+    `reason`: which constants, or which assumption fails.
     """
 
     scale: lemmas.Scale | None

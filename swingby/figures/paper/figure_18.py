@@ -39,11 +39,7 @@ class Bend(NamedTuple):
 def bend(data: Data, concept: int) -> Bend:
     """The bend of the output at one cluster centre, in the plane of the two concepts.
 
-    Parameters
-    ----------
-    data : mapping
-    concept : int
-        From 1.
+    `concept`: from 1.
     """
     plane = sorted(k - 1 for k in data["order"][:2])
     size = float(data["test_point"][concept - 1])

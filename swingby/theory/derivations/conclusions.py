@@ -39,13 +39,8 @@ class Algebra:
 class EntryIdentity(Algebra):
     """An identity for every entry (i, j) of a matrix, or for a number, with sums over indices.
 
-    Parameters
-    ----------
-    left : sympy.Expr
-        A polynomial in matrices, of which entry (i, j) is meant (or the only one, where it is a
-        number), or a formula in entries.
-    right : sympy.Expr
-        A formula in entries.
+    `left`: a polynomial in matrices, of which entry (i, j) is meant (or the only one, where it is a
+    number), or a formula in entries. `right`: a formula in entries.
     """
 
     left: Any
@@ -63,13 +58,8 @@ class EntryIdentity(Algebra):
 class GradientIdentity(Algebra):
     """The gradient of a loss: the derivative in every direction E is Tr[gradient^T E].
 
-    Parameters
-    ----------
-    loss : sympy.Expr
-        The loss is the trace of this polynomial.
-    variable : sympy.Symbol
-        The letter with respect to which it is differentiated.
-    gradient : sympy.Expr
+    `loss`: the loss is the trace of this polynomial. `variable`: the letter with respect to which
+    it is differentiated.
     """
 
     loss: Any
@@ -90,16 +80,8 @@ class GradientIdentity(Algebra):
 class FlowSolution(Algebra):
     """The solution of a scalar linear differential equation with given start.
 
-    Parameters
-    ----------
-    solution : sympy.Expr
-        A function of `time` with value `start` at time 0.
-    rate : tuple of two sympy.Expr
-        The equation is dw/dt = rate[0] * w + rate[1].
-    start : sympy.Expr
-    time : sympy.Symbol
-    cases : tuple of (str, tuple of (symbol, value))
-        The statement is claimed in each of these cases.
+    `solution`: a function of `time` with value `start` at time 0. `rate`: the equation is dw/dt =
+    rate[0] * w + rate[1]. `cases`: the statement is claimed in each of these cases.
     """
 
     solution: Any
@@ -125,12 +107,8 @@ class FlowSolution(Algebra):
 class SameDistribution(Algebra):
     """A representation in standard Gaussians has the law of the mixture, cluster by cluster.
 
-    Parameters
-    ----------
-    representation : sympy.Expr
-        Entry p, affine in ``xi`` and given the cluster.
-    location, covariance : sympy.Expr
-        Entry p of the mean, and entry (p, q) of the covariance, of that cluster.
+    `representation`: entry p, affine in ``xi`` and given the cluster. `location`, `covariance`:
+    entry p of the mean, and entry (p, q) of the covariance, of that cluster.
     """
 
     representation: Any
@@ -155,11 +133,7 @@ class EmpiricalLimit(Algebra):
     Its mean is `limit` for every n and its variance is `constant` / n, so that Chebyshev's
     inequality gives the convergence.
 
-    Parameters
-    ----------
-    sample : sympy.Expr
-        What is averaged, in the entries ``x``.
-    limit, constant : sympy.Expr
+    `sample`: what is averaged, in the entries ``x``.
     """
 
     sample: Any
@@ -187,10 +161,7 @@ class LossOrder(Algebra):
 
     For the linear model f(x) = W x, with l(z) = |(W - I) z|^2 / 2 and x^(v) of (B.1).
 
-    Parameters
-    ----------
-    jacobian : {"positive semidefinite", "diagonal"}
-        Which W are meant.
+    `jacobian`: which W are meant.
     """
 
     jacobian: str

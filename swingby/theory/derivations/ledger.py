@@ -94,10 +94,7 @@ class Place(NamedTuple):
 def order_key(id: str) -> Place | None:
     """Place of an id in the text.
 
-    Returns
-    -------
-    Place or None
-        None for an id that names no place, such as ``"T_1 (Lemma D.1)"``.
+    Returns None for an id that names no place, such as ``"T_1 (Lemma D.1)"``.
 
     Examples
     --------
@@ -129,10 +126,7 @@ def _end_of_proof(name: str) -> Place:
 def part_of(place: Place) -> str:
     """Part of the text that a place belongs to: a section, or a lemma with its proof.
 
-    Returns
-    -------
-    str
-        One of the names in :data:`PARTS`.
+    Returns one of the names in :data:`PARTS`.
     """
     if place.section == "own":
         return OWN[place.number]
@@ -150,10 +144,7 @@ def part_of(place: Place) -> str:
 def in_order(files: Sequence[Sequence[str]]) -> tuple[tuple[Place, str], ...]:
     """Ids of several files in the order of the text, with their places.
 
-    Raises
-    ------
-    ValueError
-        If two lines share an id, or no line of a file has a place.
+    Raises ValueError if two lines share an id, or no line of a file has a place.
     """
     placed: list[tuple[Place, str]] = []
     for group in files:
@@ -227,16 +218,9 @@ def hypotheses() -> dict[str, tuple[Given, ...]]:
 def by_id(text: str) -> Claim:
     """The claim with an id, however it is written.
 
-    Parameters
-    ----------
-    text : str
-        ``"D.61"``, ``"(d.61)"``, ``"Lemma D.3"``, ``"before D.29"``. ``"D.4"`` is the display,
-        ``"Assumption D.4"`` the assumption.
-
-    Raises
-    ------
-    InvalidInput
-        If no claim has that id; the closest ids are named.
+    `text`: ``"D.61"``, ``"(d.61)"``, ``"Lemma D.3"``, ``"before D.29"``. ``"D.4"`` is the display,
+    ``"Assumption D.4"`` the assumption.
+    Raises InvalidInput if no claim has that id; the closest ids are named.
     """
     known = Claims()
     return known[find(text, list(known))]
@@ -248,15 +232,7 @@ _SHORT = {"cor": "corollary ", "ass": "assumption ", "def": "definition "}
 def find(text: str, ids: Sequence[str]) -> str:
     """The id that is meant, among some.
 
-    Returns
-    -------
-    str
-        One of `ids`.
-
-    Raises
-    ------
-    InvalidInput
-        If none is meant; the closest are named.
+    Returns one of `ids`. Raises InvalidInput if none is meant; the closest are named.
     """
     known = {_plain(name): name for name in ids}
     wanted = _plain(text)

@@ -21,15 +21,8 @@ from swingby.theory.claim import Claim, Given
 def corrected_chain(claims: Iterable[Claim]) -> tuple[Claim, ...]:
     """Every line in its corrected form, resting on corrected lines, with P^2.
 
-    Parameters
-    ----------
-    claims : iterable of Claim
-        With relations of numbers as conclusions, in the order of the text.
-
-    Returns
-    -------
-    tuple of Claim
-        One for each; a line without repair keeps its conclusion.
+    `claims`: with relations of numbers as conclusions, in the order of the text. Returns one for
+    each; a line without repair keeps its conclusion.
     """
     listed = tuple(claims)
     repaired = {claim.id: claim for claim in listed if claim.repair is not None}
@@ -55,10 +48,7 @@ def with_squared_P(claim: Claim) -> Claim:
     These are the products in which P stands beside the dimension d; in P beta omega, the boundary
     of the initial phase, it stands alone and stays.
 
-    Parameters
-    ----------
-    claim : Claim
-        With relations of numbers as hypotheses and conclusion.
+    `claim`: with relations of numbers as hypotheses and conclusion.
     """
     return replace(
         claim,

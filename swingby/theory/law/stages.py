@@ -130,14 +130,8 @@ class Stages:
 def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> Stages:
     """The stage law for a given W(0).
 
-    Parameters
-    ----------
-    task : SIMTask
-    initial : Initial
-        W(0), at any scale.
-    eta : Fraction
-        Step size in the clock of (D.2).
-    dynamics : {"euler", "gd", "flow"}
+    `initial`: W(0), at any scale. `eta`: step size in the clock of (D.2). `dynamics` in {"euler",
+    "gd", "flow"}.
     """
     # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
     with np.errstate(all="ignore"):
@@ -251,15 +245,8 @@ def _warnings(start: Start, verdict: Verdict) -> tuple[str, ...]:
 class Curve:
     """The states of one lane after each accepted step; times are in eta times steps.
 
-    Parameters
-    ----------
-    dynamics : str
-    times : ndarray of shape (n,)
-    y, speed, free, flow : ndarrays that end in an axis of n
-    concept : ndarray of int, shape (d, n)
-        Which concept stands at which place.
-    runs_away : bool
-        Whether nothing is known after the last of the times.
+    `times` (n,). `concept` (d, n): which concept stands at which place. `runs_away`: whether
+    nothing is known after the last of the times.
     """
 
     dynamics: str

@@ -95,13 +95,8 @@ _SHOWN = {
 class Piece:
     """Some text of a proof file and where it stands.
 
-    Parameters
-    ----------
-    file : str
-    line, column : int
-        Of its first sign, from 1.
-    text : str
-        May go on over several lines, with their indentation.
+    `line`, `column`: of its first sign, from 1. `text`: may go on over several lines, with their
+    indentation.
     """
 
     file: str
@@ -194,10 +189,8 @@ class _Builder:
     def built(self, tree: Any) -> Any:
         """The expression of a whole formula.
 
-        Raises
-        ------
-        InvalidInput
-            If it cannot be one: a wrong number of arguments, a division by 0, brackets without end.
+        Raises InvalidInput if it cannot be one: a wrong number of arguments, a division by 0,
+        brackets without end.
         """
         try:
             found = self.value(tree)

@@ -93,10 +93,7 @@ def blocks(text: str, file: str) -> list[Block]:
 def fields(block: Block) -> Fields:
     """The fields below a line by keyword.
 
-    Raises
-    ------
-    InvalidInput
-        For a keyword that is none, or that stands twice.
+    Raises InvalidInput for a keyword that is none, or that stands twice.
     """
     found: Fields = {}
     for inner in block.inner:

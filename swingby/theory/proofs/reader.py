@@ -65,19 +65,10 @@ class _Entry:
 class Proof(Mapping[str, Claim]):
     """The claims of a proof file by their ids, in its order.
 
-    Parameters
-    ----------
-    text : str
-    file : str
-        Named in errors.
-    folder : path, optional
-        Where ``use`` looks first; the proofs of the package come after it.
-
-    Raises
-    ------
-    InvalidInput
-        If the text is no proof; the message names file, line and column and what was expected.
-        Formulas are read when their line is asked for.
+    `file`: named in errors.
+    `folder`: where ``use`` looks first; the proofs of the package come after it.
+    Raises InvalidInput if the text is no proof; the message names file, line and column and what
+    was expected. Formulas are read when their line is asked for.
 
     Examples
     --------
@@ -407,10 +398,7 @@ def _matrices() -> dict[str, Any]:
 def load(path: str | Path) -> Proof:
     """A proof from its file.
 
-    Raises
-    ------
-    InvalidInput
-        If it cannot be read, or is no proof.
+    Raises InvalidInput if it cannot be read, or is no proof.
     """
     place = Path(path)
     try:

@@ -29,16 +29,8 @@ _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
 class Writer:
     """How letters, hypotheses and earlier lines are written.
 
-    Parameters
-    ----------
-    names : dict from sympy object to str
-        How each letter is written.
-    groups : dict from str to tuple of Given
-        Hypotheses with a name.
-    cited : callable
-        The earlier line with an id, or None.
-    defaults : dict
-        What the file says of every line.
+    `names`: how each letter is written. `groups`: hypotheses with a name. `cited`: the earlier line
+    with an id, or None. `defaults`: what the file says of every line.
     """
 
     names: Mapping[Any, str]
@@ -324,10 +316,7 @@ class Writer:
 def proof_text(claims: Iterable[Claim]) -> str:
     """A proof file with some claims, letters declared at its top.
 
-    Returns
-    -------
-    str
-        :class:`swingby.theory.proofs.reader.Proof` reads the same claims from it.
+    Returns :class:`swingby.theory.proofs.reader.Proof` reads the same claims from it.
     """
     listed = list(claims)
     names, declared = names_for(listed)

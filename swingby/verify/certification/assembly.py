@@ -23,17 +23,8 @@ from swingby.verify.certification.given import Given
 def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
     """Write everything down, at the working precision of the run.
 
-    Parameters
-    ----------
-    given : Given
-    followed : Followed
-        Its watch says what happens with an entry whose ball is too wide.
-    bits : int or None
-
-    Raises
-    ------
-    Doubt
-        If the watch is strict and a ball is too wide for its enclosure.
+    `followed`: its watch says what happens with an entry whose ball is too wide. Raises Doubt if
+    the watch is strict and a ball is too wide for its enclosure.
     """
     from swingby import __version__
 

@@ -31,13 +31,8 @@ LARGEST = 10.0**100
 class BallState:
     """W at one step, as balls. Changed in place by :func:`follow`.
 
-    Parameters
-    ----------
-    step : int
-    W : list of list of flint.arb
-        Both halves are stored and hold the same objects.
-    rest : list of flint.arb
-        1 - w_ii, as exact as w_ii itself near both 0 and 1.
+    `W`: both halves are stored and hold the same objects. `rest`: 1 - w_ii, as exact as w_ii itself
+    near both 0 and 1.
     """
 
     step: int
@@ -67,30 +62,15 @@ def follow(
 ) -> Iterator[BallState]:
     """W(0), W(1), ... in balls at the current working precision.
 
-    Parameters
-    ----------
-    signal : sequence of Fraction
-        a, length d.
-    W0 : sequence of sequences of Fraction, d by d
-        Symmetric.
-    eta : Fraction
-        Step size.
-    dynamics : {"euler", "gd"}
-    steps : int
-        The last step. A run that leaves the range of :data:`LARGEST` ends earlier.
-    moving : sequence of sequences of int, optional
-        Blocks of concepts that are followed. Entries of W0 between two blocks must be 0, and
-        the entries of concepts in no block stay as they are. Default: one block of all.
-
-    Yields
-    ------
-    BallState
-        The same object at every step: copy it to keep it.
-
-    Raises
-    ------
-    InvalidInput
-        If W0 is not symmetric of the signal's size, or dynamics is another word.
+    `signal`: a, length d.
+    `W0`: symmetric.
+    `eta`: step size.
+    `dynamics` in {"euler", "gd"}.
+    `steps`: the last step. A run that leaves the range of :data:`LARGEST` ends earlier.
+    `moving`: blocks of concepts that are followed. Entries of W0 between two blocks must be 0, and
+    the entries of concepts in no block stay as they are. Default: one block of all.
+    Yields the same object at every step: copy it to keep it.
+    Raises InvalidInput if W0 is not symmetric of the signal's size, or dynamics is another word.
 
     Notes
     -----

@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 class Passage:
     """First passage of a level by w_kk.
 
-    Parameters
-    ----------
-    step : int or None
-        First step with w_kk at least the level; None where there is none up to the last step.
-    before, at : Enclosure or None
-        w_kk one step earlier, and at the step.
-    never : bool
-        The level is not reached at any later step either.
+    `step`: first step with w_kk at least the level; None where there is none up to the last step.
+    `before`, `at`: w_kk one step earlier, and at the step.
+    `never`: the level is not reached at any later step either.
     """
 
     step: int | None
@@ -67,13 +62,8 @@ class RunsAway:
 class Convergence:
     """The first step at which W is provably on its way to I.
 
-    Parameters
-    ----------
-    step : int
-    distance : Enclosure
-        The norm of W - I there, in the sense of Frobenius.
-    radius, rate : Fraction
-        From `step` on, which is within `radius`, the norm shrinks at least by `rate` per step.
+    `distance`: the norm of W - I there, in the sense of Frobenius. `radius`, `rate`: from `step`
+    on, which is within `radius`, the norm shrinks at least by `rate` per step.
     """
 
     step: int

@@ -28,10 +28,7 @@ def rational_text(number: Fraction) -> str:
 def digest(plain: dict[str, Any]) -> str:
     """SHA-256 of the values without their digest.
 
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    Returns 64 hexadecimal digits.
     """
     rest = {key: value for key, value in plain.items() if key != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -41,15 +41,8 @@ def parse(text: str) -> Any:
 def from_plain(plain: Any) -> Certificate:
     """The certificate that plain values stand for.
 
-    Parameters
-    ----------
-    plain : object
-        As :func:`parse` returns it.
-
-    Raises
-    ------
-    InvalidInput
-        If a key or a type is wrong, or the digest is not that of the rest.
+    `plain`: as :func:`parse` returns it. Raises InvalidInput if a key or a type is wrong, or the
+    digest is not that of the rest.
     """
     _need(isinstance(plain, dict) and set(plain) == _KEYS, "certificate", "have exactly its keys")
     _need(plain["format"] == FORMAT, "format", f"be {FORMAT!r}")

@@ -55,10 +55,7 @@ class Neighbourhood(NamedTuple):
 def neighbourhood(signal: Sequence[Fraction], eta: Fraction, dynamics: str) -> Neighbourhood | None:
     """Radius R and rate (1 + rho)/2 of the lemma.
 
-    Returns
-    -------
-    Neighbourhood or None
-        None where some a_k is 0 or rho is at least 1.
+    Returns None where some a_k is 0 or rho is at least 1.
 
     Examples
     --------
@@ -80,11 +77,7 @@ def neighbourhood(signal: Sequence[Fraction], eta: Fraction, dynamics: str) -> N
 def squared_distance(W: Sequence[Sequence[Any]], rest: Sequence[Any]) -> Any:
     r"""The square of :math:`\|W - I\|_F`.
 
-    Parameters
-    ----------
-    W : rows of flint.arb or flint.fmpq, d by d
-    rest : sequence of d numbers
-        1 - w_ii.
+    `rest`: 1 - w_ii.
     """
     total = rest[0] * rest[0]
     for i in range(1, len(rest)):

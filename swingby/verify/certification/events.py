@@ -54,20 +54,12 @@ class Largest:
 class Watch:
     """What has been seen of a run so far. Changed in place by :meth:`observe`.
 
-    Parameters
-    ----------
-    blocks : tuple of tuples of int
-        Connected components of W(0).
-    target : Neighbourhood or None
-        From :func:`swingby.verify.certification.convergence.neighbourhood`.
-    runaways : tuple of int
-        Concepts that are watched for w_kk < 0, after which w_kk tends to minus infinity.
-    hopeless : frozenset of int
-        Concepts not waited for by a run without a number of steps.
-    watches_psd : bool
-        Whether semidefiniteness can be lost at all.
-    strict : bool
-        Raise :class:`Doubt` rather than note an entry as undecided.
+    `blocks`: connected components of W(0).
+    `target`: from :func:`swingby.verify.certification.convergence.neighbourhood`.
+    `runaways`: concepts that are watched for w_kk < 0, after which w_kk tends to minus infinity.
+    `hopeless`: concepts not waited for by a run without a number of steps.
+    `watches_psd`: whether semidefiniteness can be lost at all.
+    `strict`: raise :class:`Doubt` rather than note an entry as undecided.
     """
 
     blocks: Blocks
@@ -115,15 +107,7 @@ class Watch:
     def doubt(self, path: str) -> None:
         """Raise, or note an entry as undecided.
 
-        Parameters
-        ----------
-        path : str
-            Path of the entry in the certificate.
-
-        Raises
-        ------
-        Doubt
-            If the watch is strict.
+        `path`: path of the entry in the certificate. Raises Doubt if the watch is strict.
         """
         if self.strict:
             raise Doubt(path)
@@ -134,14 +118,8 @@ class Watch:
     ) -> None:
         """Look at W at one step; every step is looked at once, in order.
 
-        Parameters
-        ----------
-        step : int
-        W : rows of flint.fmpq or flint.arb, d by d
-        rest : sequence of d numbers
-            1 - w_ii.
-        semidefinite : callable
-            Whether W is positive semidefinite; None for open. Called only where it matters.
+        `rest`: 1 - w_ii. `semidefinite`: whether W is positive semidefinite; None for open. Called
+        only where it matters.
         """
         if self.converged is None:
             self._look_for_convergence(step, W, rest)

@@ -46,20 +46,11 @@ def follow_exactly(
 ) -> Iterator[ExactStep]:
     """W(0), W(1), ... as rationals.
 
-    Parameters
-    ----------
-    signal : sequence of Fraction
-        a, length d.
-    W0 : sequence of sequences of Fraction, d by d
-        Symmetric.
-    eta : Fraction
-    dynamics : {"euler", "gd"}
-
-    Yields
-    ------
-    ExactStep
-        W(0) at least. The last one is at rest, ``moving`` being empty, or the last one before
-        an entry has more than :data:`MOST_BITS` bits. The rows are fresh at every step.
+    `signal`: a, length d.
+    `W0`: symmetric.
+    `dynamics` in {"euler", "gd"}.
+    Yields W(0) at least. The last one is at rest, ``moving`` being empty, or the last one before an
+    entry has more than :data:`MOST_BITS` bits. The rows are fresh at every step.
 
     References
     ----------

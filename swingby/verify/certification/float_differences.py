@@ -49,16 +49,11 @@ HELD_AS_ZERO = Fraction(1, 10**299)
 class Difference:
     """One entry on which a run and a certificate do not agree.
 
-    Parameters
-    ----------
-    what : str
-        For example ``"w_22 reaches 1/2"``.
-    certified, found : int, str or None
-        The step, or the value, in the certificate and in the run; None for not at all.
-    explained : bool
-        Whether rounding explains it.
-    explanation : str
-        From certified numbers, or ``"unexplained"``.
+    `what`: for example ``"w_22 reaches 1/2"``.
+    `certified`, `found`: the step, or the value, in the certificate and in the run; None for not at
+    all.
+    `explained`: whether rounding explains it.
+    `explanation`: from certified numbers, or ``"unexplained"``.
     """
 
     what: str
@@ -76,16 +71,8 @@ def differences(certificate: Certificate, run: Run) -> tuple[Difference, ...]:
 
     Only steps that both speak of are compared.
 
-    Parameters
-    ----------
-    certificate : Certificate
-    run : Run
-        Of the same task, W(0), eta and dynamics.
-
-    Raises
-    ------
-    InvalidInput
-        If the run has another task, W(0), eta or dynamics, beyond the rounding of float64.
+    `run`: of the same task, W(0), eta and dynamics. Raises InvalidInput if the run has another
+    task, W(0), eta or dynamics, beyond the rounding of float64.
     """
     _require_same(certificate, run)
     found = suspects(certificate, run)

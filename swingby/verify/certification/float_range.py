@@ -28,11 +28,7 @@ PIVOT_BAR = 8 * 2.0**-52
 def states(certificate: Certificate, last: int) -> Iterator[BallState]:
     """The run of a certificate in balls, at the current working precision.
 
-    Parameters
-    ----------
-    certificate : Certificate
-    last : int
-        The last step.
+    `last`: the last step.
     """
     given = certificate
     return follow(given.signal, given.W0, given.eta, given.dynamics, last)
@@ -41,16 +37,7 @@ def states(certificate: Certificate, last: int) -> Iterator[BallState]:
 def float_states(certificate: Certificate, last: int) -> Iterator[BallState]:
     """The run in balls that contain the run in float64; at a working precision of FLOAT_BITS.
 
-    Parameters
-    ----------
-    certificate : Certificate
-    last : int
-        The last step.
-
-    Yields
-    ------
-    BallState
-        The same object at every step.
+    `last`: the last step. Yields the same object at every step.
     """
     error = flint.arb(0, 2.0**-FLOAT_BITS)
     for state in states(certificate, last):
@@ -66,17 +53,8 @@ def float_states(certificate: Certificate, last: int) -> Iterator[BallState]:
 def negative_pivot(signal: Sequence[Fraction], state: BallState) -> bool | None:
     """Whether the kernels see a negative pivot in LDL^T, in descending order of a.
 
-    Parameters
-    ----------
-    signal : sequence of Fraction
-        a, length d.
-    state : BallState
-        From :func:`float_states`.
-
-    Returns
-    -------
-    bool or None
-        None where a pivot is about the bar of the kernels, 8 d 2^-52 w_kk below 0 and above.
+    `signal`: a, length d. `state`: from :func:`float_states`. Returns None where a pivot is about
+    the bar of the kernels, 8 d 2^-52 w_kk below 0 and above.
     """
     order = sorted(range(len(signal)), key=lambda k: -signal[k])
     rest = [[state.W[i][j] for j in order] for i in order]
@@ -97,10 +75,7 @@ def negative_pivot(signal: Sequence[Fraction], state: BallState) -> bool | None:
 def resolution(number: flint.arb | None) -> str:
     """What float64 resolves of an entry, as an explanation.
 
-    Parameters
-    ----------
-    number : flint.arb or None
-        From :func:`float_states`; None where the balls ended before.
+    `number`: from :func:`float_states`; None where the balls ended before.
     """
     if number is None or not number.is_finite() or float(number.rad()) > 0.01:
         return "float64 resolves nothing there: rounding has grown to the size of W"

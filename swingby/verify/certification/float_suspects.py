@@ -91,10 +91,7 @@ def _loss(certificate: Certificate, run: Run) -> Iterator[Suspect]:
 def differing_end(certificate: Certificate, run: Run) -> Any:
     """W of the run at the last certified step, if some entry of it is not plainly the same.
 
-    Returns
-    -------
-    ndarray of shape (d, d), or None
-        None also where the run did not record that step.
+    Returns (d, d): None also where the run did not record that step.
     """
     places = [place for place, step in enumerate(run.steps) if step == certificate.steps]
     if not places:

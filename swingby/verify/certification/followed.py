@@ -33,17 +33,8 @@ LOOK = 256
 class Followed:
     """A run at its last step.
 
-    Parameters
-    ----------
-    watch : Watch
-        What was seen on the way.
-    step : int
-        The last step.
-    W : rows of flint.fmpq or flint.arb, d by d
-    rest : list
-        1 - w_ii.
-    moving : tuple of tuples of int
-        Blocks that still move; empty where the run is finished and at rest for ever.
+    `watch`: what was seen on the way. `step`: the last step. `rest`: 1 - w_ii. `moving`: blocks
+    that still move; empty where the run is finished and at rest for ever.
     """
 
     watch: Watch
@@ -56,10 +47,7 @@ class Followed:
 class Telling:
     """Lines on how far a run is, at most one per second.
 
-    Parameters
-    ----------
-    progress : callable or None
-        Gets each line.
+    `progress`: gets each line.
     """
 
     def __init__(self, progress: Callable[[str], object] | None) -> None:
@@ -76,11 +64,7 @@ class Telling:
 def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
     """The run as far as exact rationals go.
 
-    Returns
-    -------
-    followed : Followed
-    finished : bool
-        Whether nothing is left for balls.
+    Returns `followed`; `finished` whether nothing is left for balls.
     """
     watch = Watch(
         blocks=given.blocks,
@@ -117,21 +101,10 @@ def follow_in_balls(
 ) -> Followed:
     """The rest of the run, at the current working precision.
 
-    Parameters
-    ----------
-    given : Given
-    start : Followed
-        The last exact step.
-    bits : int
-        The working precision, for the lines that are told.
-    strict : bool
-        Raise :class:`~swingby.verify.certification.events.Doubt` at the first open entry.
-    tell : Telling
-
-    Raises
-    ------
-    Doubt
-        If `strict` and the precision leaves an entry open.
+    `start`: the last exact step.
+    `bits`: the working precision, for the lines that are told.
+    `strict`: raise :class:`~swingby.verify.certification.events.Doubt` at the first open entry.
+    Raises Doubt if `strict` and the precision leaves an entry open.
     """
     watch = start.watch.copy(strict=strict)
     W0 = [[Fraction(int(w.p), int(w.q)) for w in row] for row in start.W]

@@ -38,12 +38,7 @@ from swingby.verify.certification.exact_run import Rows
 def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
     """Whether a principal submatrix is positive semidefinite, by exact LDL^T.
 
-    Parameters
-    ----------
-    W : rows of flint.fmpq, d by d
-        Symmetric.
-    concepts : sequence of int
-        Rows and columns of the submatrix.
+    `W`: symmetric. `concepts`: rows and columns of the submatrix.
 
     Examples
     --------
@@ -57,10 +52,7 @@ def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
 def exact_pivots(W: Rows, concepts: Sequence[int]) -> list[Any]:
     """Pivots of LDL^T in the given order; a pivot of 0 with a nonzero row counts as -1.
 
-    Returns
-    -------
-    list of flint.fmpq
-        Ends with the first negative one.
+    Returns ends with the first negative one.
     """
     rest = [[W[i][j] for j in concepts] for i in concepts]
     pivots = []
@@ -84,18 +76,10 @@ def exact_pivots(W: Rows, concepts: Sequence[int]) -> list[Any]:
 def semidefinite_in_balls(W: list[list[flint.arb]], concepts: Sequence[int]) -> bool | None:
     """Whether a principal submatrix is positive definite or indefinite, by LDL^T in balls.
 
-    Parameters
-    ----------
-    W : list of list of flint.arb
-        Symmetric.
-    concepts : sequence of int
-        The order in which concepts are eliminated.
-
-    Returns
-    -------
-    bool or None
-        True: every matrix in the balls is positive definite. False: none is semidefinite.
-        None: the balls do not decide it.
+    `W`: symmetric.
+    `concepts`: the order in which concepts are eliminated.
+    Returns True: every matrix in the balls is positive definite. False: none is semidefinite. None:
+    the balls do not decide it.
     """
     left = list(concepts)
     rest = [[W[i][j] for j in left[: place + 1]] for place, i in enumerate(left)]
@@ -118,18 +102,8 @@ def semidefinite_in_balls(W: list[list[flint.arb]], concepts: Sequence[int]) -> 
 def independent_concepts(signal: Sequence[Fraction], W: Rows, concepts: Sequence[int]) -> list[int]:
     """The concepts J that decide semidefiniteness, at this step and at every later one.
 
-    Parameters
-    ----------
-    signal : sequence of Fraction
-        a, length d.
-    W : rows of flint.fmpq, d by d
-    concepts : sequence of int
-        The concepts to choose from: a union of blocks.
-
-    Returns
-    -------
-    list of int
-        In descending order of a, which is the order in which W's entries are largest.
+    `signal`: a, length d. `concepts`: the concepts to choose from: a union of blocks. Returns in
+    descending order of a, which is the order in which W's entries are largest.
 
     Examples
     --------

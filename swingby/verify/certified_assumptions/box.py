@@ -41,10 +41,7 @@ _BOTH = _HOLDS | _FAILS
 def enclose(box: Box) -> dict[str, tuple[Verdict, Ends]]:
     """Decide D.1 to D.5 over a box at the current working precision.
 
-    Returns
-    -------
-    dict from str to (Verdict, ends of the margin)
-        The verdict is *holds* or *fails* only if it is the same at every point.
+    Returns the verdict is *holds* or *fails* only if it is the same at every point.
     """
     order, d = box.descending, len(box.signal)
     positive = order[-1][0] > 0 and not box.has_zero

@@ -26,16 +26,10 @@ Ends = tuple[End, End]
 class Box:
     """Intervals for the numbers of one question about D.1 to D.5.
 
-    Parameters
-    ----------
-    signal : tuple of pairs of Fraction
-        a, length d, any order; at least 0.
-    omega, eta, beta : pair of Fraction
-        omega and eta positive, beta at least 1.
-    power : int
-        Power of P in D.4: 1 as printed, 2 as corrected.
-    has_zero : bool
-        W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
+    `signal`: a, length d, any order; at least 0.
+    `omega`, `eta`, `beta`: omega and eta positive, beta at least 1.
+    `power`: power of P in D.4: 1 as printed, 2 as corrected.
+    `has_zero`: W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
     """
 
     signal: tuple[Interval, ...]
@@ -125,17 +119,8 @@ def ends(ball: flint.arb) -> Ends:
 def decimal_text(end: End, *, up: bool) -> str:
     """An end as a decimal of 17 significant digits, rounded outwards.
 
-    Parameters
-    ----------
-    end : Fraction or float
-        Infinite if it is a float.
-    up : bool
-        Round up rather than down.
-
-    Returns
-    -------
-    str
-        ``"inf"`` or ``"-inf"`` where infinite.
+    `end`: infinite if it is a float. `up`: round up rather than down. Returns ``"inf"`` or
+    ``"-inf"`` where infinite.
 
     Examples
     --------
@@ -152,16 +137,8 @@ def decimal_text(end: End, *, up: bool) -> str:
 def interval(value: Any, argument: str, source: str = "") -> Interval:
     """An exact number, a pair (lower, upper) or a ball as an interval.
 
-    Parameters
-    ----------
-    value : number, text, pair of such, or flint.arb
-    argument, source : str
-        Used in errors.
-
-    Raises
-    ------
-    InvalidInput
-        For what is not a number, ends in the wrong order, or a ball that is not finite.
+    `argument`, `source`: used in errors. Raises InvalidInput for what is not a number, ends in the
+    wrong order, or a ball that is not finite.
 
     Examples
     --------
@@ -187,12 +164,7 @@ def interval(value: Any, argument: str, source: str = "") -> Interval:
 def at_least(
     value: Interval, least: int, argument: str, source: str, *, strict: bool = False
 ) -> Interval:
-    """An interval none of whose points lies below a bound.
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """An interval none of whose points lies below a bound."""
     if value[0] < least or (strict and value[0] == least):
         word = f"must be {'above' if strict else 'at least'} {least}"
         word = "must be positive" if strict and not least else word

@@ -15,15 +15,9 @@ from swingby.verify.feasibility import KAPPA, K
 class Letters:
     """The letters of the reduction as balls over a box.
 
-    Parameters
-    ----------
-    box : Box
-    kappa : pair of Fraction
-        Ends of kappa, off its corner by a step; beta is at least 1 and the same step.
-    step : Fraction
-        The largest step.
-    apart : bool
-        Look at signals where all a_i > 3 a_j: there alpha may depend on the gap.
+    `kappa`: ends of kappa, off its corner by a step; beta is at least 1 and the same step.
+    `step`: the largest step.
+    `apart`: look at signals where all a_i > 3 a_j: there alpha may depend on the gap.
     """
 
     def __init__(
@@ -78,20 +72,14 @@ class Letters:
     def above(self, p: flint.arb) -> flint.arb:
         """Return n (p_+ - p).
 
-        Parameters
-        ----------
-        p : flint.arb
-            log P.
+        `p`: log P.
         """
         return self.u - self.D - 2 * self.b - self.n * p
 
     def size(self, slack: flint.arb) -> Ends:
         """The margin of D.4, where the first bound of (D.9) leaves a slack.
 
-        Parameters
-        ----------
-        slack : flint.arb
-            n (p_+ - p).
+        `slack`: n (p_+ - p).
         """
         root = self.u - (flint.arb(2).log() + self.b) / 2
         first, second = ends(log10(slack - self.cost)), ends(log10(root))
@@ -103,11 +91,7 @@ def kappa_off_corner(
 ) -> tuple[tuple[Fraction, Fraction], Fraction]:
     """Kappa between two distances from its corner, and the larger distance.
 
-    Parameters
-    ----------
-    d : int
-        With one concept the corner is 11, else 11/10.
-    low, high : Fraction
+    `d`: with one concept the corner is 11, else 11/10.
     """
     if d > 1:
         return (KAPPA + low, KAPPA + high), Fraction(high)

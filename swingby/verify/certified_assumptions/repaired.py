@@ -34,22 +34,10 @@ def rows(
 ) -> tuple[tuple[CertifiedAssumption, ...], Box]:
     """D.1', D.3' and D.4' over a box.
 
-    Parameters
-    ----------
-    task : SIMTask
-    box : Box
-        With omega and beta as promised; replaced by what W(0) has, when it is given.
-    initial : Initial or None
-    rho : Fraction
-        Pivots of W(0) are at least rho omega; read from W(0) when it is given.
-    bits : int or None
-        Working precision of the margins.
-
-    Returns
-    -------
-    rows : tuple of CertifiedAssumption
-    box : Box
-        The intervals judged.
+    `box`: with omega and beta as promised; replaced by what W(0) has, when it is given.
+    `rho`: pivots of W(0) are at least rho omega; read from W(0) when it is given.
+    `bits`: working precision of the margins.
+    Returns `rows`; `box` the intervals judged.
     """
     if initial is not None:
         if any(low != high for low, high in box.signal):

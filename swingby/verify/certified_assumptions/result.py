@@ -27,14 +27,8 @@ _EDITION_LINE = {
 class CertifiedAssumption:
     """One assumption with its proved verdict.
 
-    Parameters
-    ----------
-    id, title : str
-    verdict : Verdict
-    margin : pair of Fraction or infinite float
-        Ends between which the log10 slack lies, positive inside.
-    lower, upper : str
-        The same ends as decimals, rounded outwards.
+    `margin`: ends between which the log10 slack lies, positive inside. `lower`, `upper`: the same
+    ends as decimals, rounded outwards.
     """
 
     id: str
@@ -56,15 +50,8 @@ class CertifiedAssumption:
 class CertifiedAssumptions:
     """What :func:`swingby.verify.certify_assumptions.certify_assumptions` found.
 
-    Parameters
-    ----------
-    edition : str
-    rows : tuple of CertifiedAssumption
-        In the order of the paper.
-    box : Box
-        The intervals judged; omega and beta come from W(0) when one was given.
-    bits : int
-        Working precision that decided.
+    `rows`: in the order of the paper. `box`: the intervals judged; omega and beta come from W(0)
+    when one was given. `bits`: working precision that decided.
     """
 
     edition: str
@@ -145,10 +132,7 @@ class CertifiedAssumptions:
     def to_frame(self) -> Any:
         """One row per assumption: id, title, verdict, lower, upper.
 
-        Returns
-        -------
-        pandas.DataFrame
-            lower and upper are decimal text, rounded outwards.
+        Returns lower and upper are decimal text, rounded outwards.
         """
         import pandas
 
@@ -160,10 +144,7 @@ class CertifiedAssumptions:
     def to_dict(self) -> dict[str, Any]:
         """Plain text and numbers, ready for JSON.
 
-        Returns
-        -------
-        dict
-            Intervals are pairs of exact quotients, margins pairs of decimals rounded outwards.
+        Returns intervals are pairs of exact quotients, margins pairs of decimals rounded outwards.
         """
 
         def pair(given: Interval) -> list[str]:

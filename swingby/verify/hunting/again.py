@@ -20,11 +20,7 @@ from swingby.verify.prover.trajectories.violation import Violation
 def place_of(claim: Claim, witness: Witness) -> Violation:
     """Where a witness breaks a claim, read back from its values.
 
-    Parameters
-    ----------
-    claim : Claim
-        With an AlongTrajectory as conclusion.
-    witness : Witness
+    `claim`: with an AlongTrajectory as conclusion.
     """
     values = witness.values
     relations = parts(claim.conclusion.relation)
@@ -37,10 +33,7 @@ def place_of(claim: Claim, witness: Witness) -> Violation:
 def third_precision(bits: int) -> int:
     """Bits above those of both runs that confirmed a violation.
 
-    Parameters
-    ----------
-    bits : int
-        Of the first run.
+    `bits`: of the first run.
     """
     return bits + 2 * max(256, bits // 8) + 64
 

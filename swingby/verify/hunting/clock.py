@@ -9,12 +9,7 @@ from collections.abc import Callable
 class Clock:
     """Seconds that run from its creation.
 
-    Parameters
-    ----------
-    seconds : float
-        How long a search may take.
-    progress : callable, optional
-        Called with one line of text.
+    `seconds`: how long a search may take. `progress`: called with one line of text.
     """
 
     def __init__(self, seconds: float, progress: Callable[[str], object] | None = None) -> None:
@@ -34,10 +29,7 @@ class Clock:
     def part(self, share: float) -> Clock:
         """A clock that is up after a share of the time that is left, at the latest with this one.
 
-        Parameters
-        ----------
-        share : float
-            From 0 to 1.
+        `share`: from 0 to 1.
         """
         return Clock(share * max(self._seconds - self.used, 0.0), self._progress)
 

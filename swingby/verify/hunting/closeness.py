@@ -29,17 +29,11 @@ if TYPE_CHECKING:
 class Closest:
     """The smallest slack that a hunt saw where nothing was broken.
 
-    Parameters
-    ----------
-    slack : float
-        See the module; for the repaired theorems as in
-        :class:`swingby.verify.prover.repaired.theorems.Tally`.
-    instance : str
-        The setting, in one line.
-    where : str
-        What is nearly broken, and at which step.
-    values : dict from str to str
-        Every number of the setting, exact.
+    `slack`: see the module; for the repaired theorems as in
+    :class:`swingby.verify.prover.repaired.theorems.Tally`.
+    `instance`: the setting, in one line.
+    `where`: what is nearly broken, and at which step.
+    `values`: every number of the setting, exact.
     """
 
     slack: float
@@ -53,18 +47,8 @@ def closest_call(
 ) -> Violation | None:
     """The place of the smallest slack along a trajectory.
 
-    Parameters
-    ----------
-    claim : Claim
-        With an AlongTrajectory as conclusion.
-    instance : TrajectoryInstance
-    recorded : Recorded
-
-    Returns
-    -------
-    Violation or None
-        Its excess is minus the slack. None where no slack turns, as with two sides that only move
-        apart.
+    `claim`: with an AlongTrajectory as conclusion. Returns its excess is minus the slack. None
+    where no slack turns, as with two sides that only move apart.
     """
     found = []
     for measured in measure(claim, instance, recorded, earlier=True):

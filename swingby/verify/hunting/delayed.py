@@ -35,14 +35,7 @@ BETWEEN = 2000
 class Delay:
     """The numbers of the construction.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-    share : int
-        m, the third entry of v.
-    decades : int
-        omega is 10 to minus this.
-    inverse_eta : int
+    `share`: m, the third entry of v. `decades`: omega is 10 to minus this.
     """
 
     signal: tuple[Fraction, ...]
@@ -97,16 +90,8 @@ def draw_delay(rng: np.random.Generator) -> Delay:
 def solve(delay: Delay, stop: Callable[[], bool]) -> Fraction | None:
     """The epsilon that cancels what concept 1 leaves in the row of concept 2.
 
-    Parameters
-    ----------
-    delay : Delay
-    stop : callable
-        Asked now and then.
-
-    Returns
-    -------
-    Fraction or None
-        A multiple of 10^-digits; None where time ran out or no digit is left.
+    `stop`: asked now and then. Returns a multiple of 10^-digits; None where time ran out or no
+    digit is left.
     """
     a_1, a_2, a_3 = map(float, delay.signal)
     decay = float(delay.eta) * (2 * a_1 - a_2 - a_3)

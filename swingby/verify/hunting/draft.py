@@ -23,20 +23,12 @@ MOST_DECADES = 285
 class Draft:
     """Numbers of a trajectory, with constants of D.1 to D.5 described by two of them.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        Descending, the last one 1.
-    matrix : tuple of tuple of Fraction
-        W(0)/omega.
-    decades : int
-        omega is 10 to minus this.
-    inverse_eta : int
-        eta is one over this.
-    kappa : Fraction or None
-        None for round constants in the middle of what is left to them.
-    place : float
-        Where log P lies in its window, from 0 to 1, if kappa is given.
+    `signal`: descending, the last one 1.
+    `matrix`: W(0)/omega.
+    `decades`: omega is 10 to minus this.
+    `inverse_eta`: eta is one over this.
+    `kappa`: None for round constants in the middle of what is left to them.
+    `place`: where log P lies in its window, from 0 to 1, if kappa is given.
     """
 
     signal: tuple[Fraction, ...]
@@ -91,10 +83,7 @@ class Draft:
     def feasible(self) -> Draft | None:
         """The same with omega and eta just small enough for D.1 to D.5, if they are too large.
 
-        Returns
-        -------
-        Draft or None
-            None where no omega within the range of floats is small enough.
+        Returns None where no omega within the range of floats is small enough.
         """
         if not all(entry for row in self.matrix for entry in row) or min(self.signal) <= 0:
             return None
@@ -120,10 +109,7 @@ def least_decades(problem: Problem, matrix: Matrix, kappa: Fraction | None) -> i
 def bits_for(decades: int) -> int:
     """Working precision at which a ball run of a degenerate W(0) stays narrow.
 
-    Parameters
-    ----------
-    decades : int
-        Of omega.
+    `decades`: of omega.
     """
     return 64 * math.ceil((256 + 4 * decades) / 64)
 
@@ -131,10 +117,7 @@ def bits_for(decades: int) -> int:
 def constants_at(problem: Problem, kappa: Fraction, place: float) -> Constants | None:
     """Constants with a given kappa, and log P at some place inside its window.
 
-    Returns
-    -------
-    Constants or None
-        None where the window is empty.
+    Returns None where the window is empty.
     """
     beta = max(problem.beta, Fraction(101, 100))
     beta = Fraction(math.ceil(beta * 100), 100)

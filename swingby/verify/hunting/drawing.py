@@ -29,12 +29,8 @@ DIMENSIONS = (2, 2, 2, 2, 3, 3, 3, 3, 4)
 class Asked:
     """What the hypotheses that a claim adds to D.1 to D.5 ask of a drawn setting.
 
-    Parameters
-    ----------
-    full_rank : bool
-        Pivots of at least half the diagonal entries.
-    few_steps : bool
-        eta below 1/(2 max a log(1/omega)).
+    `full_rank`: pivots of at least half the diagonal entries. `few_steps`: eta below 1/(2 max a
+    log(1/omega)).
     """
 
     full_rank: bool
@@ -53,17 +49,7 @@ def asked_by(claim: Claim) -> Asked:
 def draw(rng: np.random.Generator, dim: int | None, asked: Asked) -> Draft | None:
     """A setting with signals more than a factor of 3 apart, inside D.1 to D.5.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    dim : int or None
-        Dimension; None for 2, 3 or 4.
-    asked : Asked
-
-    Returns
-    -------
-    Draft or None
-        None where the numbers do not fit; draw again.
+    `dim`: dimension; None for 2, 3 or 4. Returns None where the numbers do not fit; draw again.
     """
     d = int(rng.choice(DIMENSIONS)) if dim is None else dim
     family = "full rank" if asked.full_rank else str(rng.choice(list(FAMILIES)))
@@ -80,10 +66,7 @@ def draw(rng: np.random.Generator, dim: int | None, asked: Asked) -> Draft | Non
 def mutate(draft: Draft, rng: np.random.Generator, asked: Asked) -> Draft | None:
     """A setting near another one.
 
-    Returns
-    -------
-    Draft or None
-        None where the numbers do not fit.
+    Returns None where the numbers do not fit.
     """
     changed = draft
     for change in rng.choice(4, size=int(rng.integers(1, 3)), replace=False):

@@ -26,10 +26,7 @@ THIRD = (4096,)
 def searches(claim: Claim) -> list[Search]:
     """One search per relation of a claim.
 
-    Parameters
-    ----------
-    claim : Claim
-        Between real expressions, "for all".
+    `claim`: between real expressions, "for all".
     """
     try:
         search, questions = prepared(claim)
@@ -41,21 +38,9 @@ def searches(claim: Claim) -> list[Search]:
 def search_numbers(claim: Claim, seed: int, clock: Clock) -> tuple[Judged | None, int, Any]:
     """Look for numbers that break a line.
 
-    Parameters
-    ----------
-    claim : Claim
-    seed : int
-    clock : Clock
-        Asked between two rounds; one round takes seconds.
-
-    Returns
-    -------
-    Judged or None
-        *refuted* with a witness, *proved* where the prover proves the line, or None.
-    int
-        Rounds of search, each of hundreds or thousands of points.
-    callable or None
-        Looks at the witness once more.
+    `clock`: asked between two rounds; one round takes seconds.
+    Returns *refuted* with a witness, *proved* where the prover proves the line, or None; rounds of
+    search, each of hundreds or thousands of points; looks at the witness once more.
     """
     asked, rounds = searches(claim), 0
     for number in range(MOST_ROUNDS):

@@ -32,18 +32,8 @@ BITS = (192, 320, 512)
 class Promises:
     """A trajectory, and what is promised of it.
 
-    Parameters
-    ----------
-    dynamics : {"euler", "gd"}
-    signal : tuple of Fraction
-    eta : Fraction
-    W0 : tuple of tuple of Fraction
-    log_peaks : dict from (int, int) to Fraction
-        Natural logarithm of the bound on w_ij.
-    times : tuple of Fraction
-        Eta times steps by which w_ii reaches 0.8.
-    keeps : bool
-        Whether it is promised to stay above.
+    `dynamics` in {"euler", "gd"}. `log_peaks`: natural logarithm of the bound on w_ij. `times`: eta
+    times steps by which w_ii reaches 0.8. `keeps`: whether it is promised to stay above.
     """
 
     dynamics: str
@@ -59,13 +49,7 @@ class Promises:
 class Breach:
     """A broken promise.
 
-    Parameters
-    ----------
-    relation : str
-    i, j, step : int
-        The entry, from 0, and the step.
-    left, right : str
-        Both sides, with 30 digits.
+    `i`, `j`, `step`: the entry, from 0, and the step. `left`, `right`: both sides, with 30 digits.
     """
 
     relation: str
@@ -79,10 +63,7 @@ class Breach:
 def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
     """One of some trials with exact numbers, certainly inside the hypotheses.
 
-    Returns
-    -------
-    Promises or None
-        None where the hypotheses are not certain.
+    Returns None where the hypotheses are not certain.
     """
     start = trials.starts[place]
     d = len(start)
@@ -106,11 +87,7 @@ def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
 def find_breach(promises: Promises, bits: int) -> Breach | None:
     """The first promise that a ball run breaks for certain.
 
-    Parameters
-    ----------
-    promises : Promises
-    bits : int
-        Working precision.
+    `bits`: working precision.
     """
     last = _last_step(promises)
     if last > MOST_STEPS:
@@ -186,11 +163,7 @@ def mixed(starts: Floats, other: Floats, share: Floats) -> Floats:
 
     A pivot is a concave function of the matrix.
 
-    Parameters
-    ----------
-    starts, other : ndarray of shape (n, d, d)
-    share : ndarray of shape (n,)
-        Of `other`.
+    `starts`, `other` (n, d, d). `share` (n,): of `other`.
     """
     weights = share[:, None, None]
     return np.asarray((1 - weights) * starts + weights * other)

@@ -49,18 +49,11 @@ MOST_BALL_STEPS = 500_000
 class Hunted:
     """What a search brings back.
 
-    Parameters
-    ----------
-    instances, steps : int
-        Instances looked at, and the recorded steps on which the claim was evaluated.
-    closest : Closest or None
-    unconfirmed : int
-        Violations in floats that balls do not confirm.
-    shrinks : int
-    judged : Judged or None
-        *refuted*, or None.
-    again : callable or None
-        Follows the counterexample once more.
+    `instances`, `steps`: instances looked at, and the recorded steps on which the claim was
+    evaluated.
+    `unconfirmed`: violations in floats that balls do not confirm.
+    `judged`: *refuted*, or None.
+    `again`: follows the counterexample once more.
     """
 
     instances: int = 0
@@ -77,19 +70,8 @@ def search(
 ) -> Hunted:
     """Look for a trajectory that breaks a claim.
 
-    Parameters
-    ----------
-    claim : Claim
-        With an AlongTrajectory as conclusion.
-    dynamics : {"euler", "gd"}
-    rng : numpy.random.Generator
-    clock : Clock
-    dim : int, optional
-
-    Raises
-    ------
-    InvalidInput
-        If the relation is none that a scan can evaluate.
+    `claim`: with an AlongTrajectory as conclusion. `dynamics` in {"euler", "gd"}. Raises
+    InvalidInput if the relation is none that a scan can evaluate.
     """
     asked, found = asked_by(claim), Hunted()
     kept: list[tuple[float, Draft]] = []

@@ -42,10 +42,7 @@ def length(draft: Draft) -> float:
 def show(draft: Draft, claim: Claim, dynamics: str) -> Candidate | None:
     """Follow a setting in floats and look for a violation.
 
-    Returns
-    -------
-    Candidate or None
-        None outside D.1 to D.5, outside the claim's own hypotheses, and without a violation.
+    Returns None outside D.1 to D.5, outside the claim's own hypotheses, and without a violation.
     """
     instance = draft.instance()
     if instance is None or not meets(claim, instance):
@@ -62,21 +59,10 @@ def shrink(
 ) -> tuple[Candidate, int]:
     """Make the numbers of a counterexample simpler, one change after the other.
 
-    Parameters
-    ----------
-    found : Candidate
-    look : callable
-        Says what a changed draft shows, as :func:`show` does.
-    stop : callable
-        Asked before every change.
-
-    Returns
-    -------
-    Candidate
-        At least as simple as `found`; its violation is clear (a factor of 2) if that of `found`
-        was.
-    int
-        How many changes were made.
+    `look`: says what a changed draft shows, as :func:`show` does.
+    `stop`: asked before every change.
+    Returns at least as simple as `found`; its violation is clear (a factor of 2) if that of `found`
+    was; how many changes were made.
     """
     clear = min(CLEAR[1], found.violation.excess)
     best, changes, tried = found, 0, {found.draft}
@@ -98,10 +84,7 @@ def shrink(
 def moves(draft: Draft) -> Iterator[Draft]:
     """Simpler settings near a setting, the boldest first.
 
-    Yields
-    ------
-    Draft
-        Inside the largest omega and eta of D.1 to D.5.
+    Yields inside the largest omega and eta of D.1 to D.5.
     """
     for changed in _moves(draft):
         fitted = changed.feasible()

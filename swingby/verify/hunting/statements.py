@@ -30,16 +30,9 @@ class Target:
 def targets(statement: str | Claim | None, edition: str) -> tuple[Target, ...]:
     """What a statement and an edition stand for.
 
-    Parameters
-    ----------
-    statement : str, Claim or None
-        None and ``"theorem"`` are all repaired theorems.
-    edition : {"printed", "corrected", "repaired"}
-
-    Raises
-    ------
-    InvalidInput
-        If there is no such statement in that edition; what there is, is named.
+    `statement`: None and ``"theorem"`` are all repaired theorems.
+    `edition` in {"printed", "corrected", "repaired"}.
+    Raises InvalidInput if there is no such statement in that edition; what there is, is named.
     """
     if edition not in EDITIONS:
         raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")

@@ -56,20 +56,10 @@ def search_theorem(
 ) -> Hunted:
     """Look for a trajectory that breaks a promise of a repaired theorem.
 
-    Parameters
-    ----------
-    name : {"Theorem two", "Theorem R", "Theorem G"}
-    dynamics : {"flow", "euler", "gd"}
-        The theorems speak of the flow.
-    rng : numpy.random.Generator
-    clock : Clock
-    dim : int, optional
-        2, 3 or 4; the theorem on two concepts knows 2 alone.
-
-    Returns
-    -------
-    Hunted
-        Under the flow nothing is confirmed: its runs are in floats.
+    `name` in {"Theorem two", "Theorem R", "Theorem G"}.
+    `dynamics`: the theorems speak of the flow.
+    `dim`: 2, 3 or 4; the theorem on two concepts knows 2 alone.
+    Returns under the flow nothing is confirmed: its runs are in floats.
     """
     if dim not in (None, 2, 3, 4) or (name == "Theorem two" and dim not in (None, 2)):
         raise InvalidInput("dim", dim, "must be 2, 3 or 4 (2 for Theorem two)", name)

@@ -24,11 +24,8 @@ _LATEX_SIGNS = {"_": r"\_", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", 
 class FlowIdentity(Algebra):
     """The derivative of a quantity along the flow.
 
-    Parameters
-    ----------
-    cases : tuple of (int, sympy.Expr, sympy.Expr)
-        Dimension, quantity and its derivative, in the letters of
-        :func:`swingby.theory.dynamics.symbols`; all of them are claimed.
+    `cases`: dimension, quantity and its derivative, in the letters of
+    :func:`swingby.theory.dynamics.symbols`; all of them are claimed.
     """
 
     cases: tuple[tuple[int, Any, Any], ...]
@@ -45,10 +42,7 @@ class FlowIdentity(Algebra):
 class EntryFormula(Algebra):
     """An identity between rational functions of the entries of A and W.
 
-    Parameters
-    ----------
-    cases : tuple of (int, sympy.Expr, sympy.Expr)
-        Dimension (1 where neither occurs) and both sides; all of them are claimed.
+    `cases`: dimension (1 where neither occurs) and both sides; all of them are claimed.
     """
 
     cases: tuple[tuple[int, Any, Any], ...]
@@ -64,11 +58,8 @@ class EntryFormula(Algebra):
 class BlockTrace(Algebra):
     """Tr[left] = Tr[right] for blocks of every size.
 
-    Parameters
-    ----------
-    left, right : sympy.Expr
-        Polynomials in :data:`A_1`, :data:`A_2`, :data:`X`, :data:`X_inverse`, :data:`Y` and
-        :data:`Y_transposed`.
+    `left`, `right`: polynomials in :data:`A_1`, :data:`A_2`, :data:`X`, :data:`X_inverse`,
+    :data:`Y` and :data:`Y_transposed`.
     """
 
     left: Any
@@ -84,12 +75,7 @@ class BlockTrace(Algebra):
 class OnInterval(Algebra):
     """An inequality in one letter on a closed interval.
 
-    Parameters
-    ----------
-    relation : sympy Lt or Le
-        Between expressions in `letter` alone.
-    letter : sympy.Symbol
-    low, high : sympy.Rational
+    `relation`: between expressions in `letter` alone.
     """
 
     relation: Any
@@ -112,15 +98,10 @@ class OnInterval(Algebra):
 class ByHand(Algebra):
     """A conclusion that a person has to read: no machine proves it here.
 
-    Parameters
-    ----------
-    text : str
-        What follows.
-    why : str
-        From what, and by which rule of calculus or linear algebra.
-    test : str
-        Name of a numerical test of exactly this, in
-        :mod:`swingby.verify.prover.repaired.by_hand`; empty where there is none.
+    `text`: what follows.
+    `why`: from what, and by which rule of calculus or linear algebra.
+    `test`: name of a numerical test of exactly this, in
+    :mod:`swingby.verify.prover.repaired.by_hand`; empty where there is none.
     """
 
     text: str

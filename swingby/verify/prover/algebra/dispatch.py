@@ -26,10 +26,7 @@ from swingby.verify.prover.evidence import Judged
 def judge_algebra(claim: Claim) -> Judged | None:
     """The verdict on a claim whose conclusion is algebraic.
 
-    Returns
-    -------
-    Judged or None
-        None where the conclusion is of another kind, such as an inequality.
+    Returns None where the conclusion is of another kind, such as an inequality.
 
     Examples
     --------

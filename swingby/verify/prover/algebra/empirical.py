@@ -37,10 +37,7 @@ LARGEST, SAMPLES = 3, 2
 def judge_limit(conclusion: EmpiricalLimit) -> Judged:
     """The verdict on the convergence of an empirical mean in probability.
 
-    Returns
-    -------
-    Judged
-        Never *refuted*: a wrong variance would not speak against the convergence.
+    Returns never *refuted*: a wrong variance would not speak against the convergence.
     """
     try:
         closes = indices.agree(mean(conclusion.sample), conclusion.limit) and all(

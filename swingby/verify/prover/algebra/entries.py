@@ -41,28 +41,17 @@ SIZES = {d: "d", d_prime: "d'", s: "s", n: "n"}
 class Entries:
     """What the letters are at one choice of sizes.
 
-    Parameters
-    ----------
-    sizes : dict from str to int
-        ``"d"``, ``"d'"``, ``"s"``, ``"n"``.
-    number : callable of str
-        The value of a letter's entry, by its name such as ``"w_1,2"``; ``"1/"`` in front of a
-        name asks for the inverse.
-    constant : callable of (int, int)
-        The fraction with this numerator and denominator.
-    symmetric : bool
-        W is symmetric.
-    factored : bool
-        W is U U^T, also where its entries are meant.
-    root : {"none", "diagonal", "full"}
-        A is a letter, or the square of a diagonal or full symmetric matrix. Where it is full, the
-        samples are the columns of sqrt(s n) A^(1/2), so that A is their mean of x x^T.
-    zero : frozenset of int
-        Directions with a_p = 0, where a_p^-1 = 0 by the text's convention.
-    sample : tuple of (int, int)
-        Cluster and number of the sample that stands outside of a sum.
-    indices : dict
-        Values of the indices that are bound.
+    `sizes`: ``"d"``, ``"d'"``, ``"s"``, ``"n"``.
+    `number`: the value of a letter's entry, by its name such as ``"w_1,2"``; ``"1/"`` in front of a
+    name asks for the inverse.
+    `constant`: the fraction with this numerator and denominator.
+    `symmetric`: W is symmetric.
+    `factored`: W is U U^T, also where its entries are meant.
+    `root`: a is a letter, or the square of a diagonal or full symmetric matrix. Where it is full,
+    the samples are the columns of sqrt(s n) A^(1/2), so that A is their mean of x x^T.
+    `zero`: directions with a_p = 0, where a_p^-1 = 0 by the text's convention.
+    `sample`: cluster and number of the sample that stands outside of a sum.
+    `indices`: values of the indices that are bound.
     """
 
     sizes: dict[str, int]

@@ -15,16 +15,8 @@ from swingby.verify.prover.algebra.words import Unsupported
 def matrix(expression: Any, entries: Entries) -> Rows:
     """A polynomial in matrices, written out.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-        In the letters of :mod:`swingby.theory.derivations.matrices`, without definitions left.
-    entries : Entries
-
-    Raises
-    ------
-    Unsupported
-        Where the expression is outside that language.
+    `expression`: in the letters of :mod:`swingby.theory.derivations.matrices`, without definitions
+    left. Raises Unsupported where the expression is outside that language.
     """
     if expression == I or expression in LETTERS:
         return entries.letter(expression)
@@ -71,16 +63,9 @@ def matrix(expression: Any, entries: Entries) -> Rows:
 def scalar(expression: Any, entries: Entries) -> Any:
     """A formula in entries, sums and indices, written out.
 
-    Returns
-    -------
-    ring element
-        A mean is taken over the cluster only: its Gaussian letters stay in the result, for
-        :func:`swingby.verify.prover.algebra.ring.without_gaussians`.
-
-    Raises
-    ------
-    Unsupported
-        Where the expression is outside that language.
+    Returns a mean is taken over the cluster only: its Gaussian letters stay in the result, for
+    :func:`swingby.verify.prover.algebra.ring.without_gaussians`.
+    Raises Unsupported where the expression is outside that language.
     """
     if expression.is_Rational:
         return entries.constant(int(expression.p), int(expression.q))

@@ -39,15 +39,8 @@ basis, inner = sympy.symbols("m r", integer=True, positive=True)
 def agree(left: Any, right: Any, *, symmetric: bool = False, square: bool = False) -> bool:
     """Whether two formulas in entries are equal for all sizes and indices.
 
-    Returns
-    -------
-    bool
-        False where some case does not come out as zero.
-
-    Raises
-    ------
-    Unsupported
-        Where a formula is outside the language of this module.
+    Returns False where some case does not come out as zero. Raises Unsupported where a formula is
+    outside the language of this module.
     """
     if (
         len({_degree(side) for side in (left, right) if not side.has(basis)} | _basis_degree(left))
@@ -81,10 +74,7 @@ def patterns(expression: Any, symmetric: bool, square: bool) -> Iterator[Pattern
 def from_words(words: Polynomial) -> Any:
     """Entry (i, j) of a polynomial in matrices, or its value where it is a number.
 
-    Returns
-    -------
-    sympy.Expr
-        A formula in entries.
+    Returns a formula in entries.
     """
     total = sympy.Integer(0)
     with_z = int(any(letter in (z, zt) for _, word in words for letter in word))

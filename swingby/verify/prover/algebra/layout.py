@@ -40,13 +40,8 @@ WITNESS_SIZES = (1, 2)
 class Layout:
     """One way to write a claim out.
 
-    Parameters
-    ----------
-    sizes : dict from str to int
-    options : dict
-        Fields of :class:`~swingby.verify.prover.algebra.entries.Entries`.
-    indices : dict from str to int
-        Values of the free indices.
+    `options`: fields of :class:`~swingby.verify.prover.algebra.entries.Entries`. `indices`: values
+    of the free indices.
     """
 
     sizes: dict[str, int]

@@ -91,12 +91,7 @@ def mean_layouts(conclusion: MeanIdentity) -> Iterator[Layout]:
 def expectations(conclusion: MeanIdentity, layout: Layout) -> tuple[list[str], list[Any]]:
     """Both sides as polynomials in mu, sigma and tau, after the mean.
 
-    Returns
-    -------
-    names : list of str
-        The letters of the ring.
-    values : list of flint.fmpq_mpoly
-        Left and right side.
+    Returns `names` the letters of the ring; `values` left and right side.
     """
     size = layout.sizes["d"]
 

@@ -24,16 +24,10 @@ OTHER = "other"
 class Pattern:
     """One case: which indices are equal, and where they lie.
 
-    Parameters
-    ----------
-    labels : dict
-        A label for every index that is bound; equal indices share it.
-    states : dict
-        One of :data:`STATES` for every label; empty where no line speaks of [s].
-    symmetric : bool
-        w_ij = w_ji.
-    normal : dict
-        Mean and variance of the Gaussian letters met so far.
+    `labels`: a label for every index that is bound; equal indices share it.
+    `states`: one of :data:`STATES` for every label; empty where no line speaks of [s].
+    `symmetric`: w_ij = w_ji.
+    `normal`: mean and variance of the Gaussian letters met so far.
     """
 
     labels: dict[Any, str]

@@ -119,10 +119,7 @@ def sympy_value(
 ) -> Any:
     """A formula in entries at a point, by the summation of sympy.
 
-    Returns
-    -------
-    sympy.Expr
-        A number.
+    Returns a number.
     """
     letters = letters or {}
     for operator in expression.atoms(sympy.Function):

@@ -24,11 +24,8 @@ SMALL = (0, 1, 2, -1)
 def judge_solution(claim: Claim) -> Judged:
     """The verdict on a solution: it satisfies the equation and starts where it should.
 
-    Returns
-    -------
-    Judged
-        *proved* rests on the uniqueness of solutions of a linear equation. What divides by a letter
-        that may be zero in one of the cases is *refuted*: it is not defined there.
+    Returns *proved* rests on the uniqueness of solutions of a linear equation. What divides by a
+    letter that may be zero in one of the cases is *refuted*: it is not defined there.
     """
     conclusion: FlowSolution = claim.conclusion
     evidence = []

@@ -45,22 +45,10 @@ class Misshapen(Unsupported):
 def polynomial(expression: Any, where: tuple[tuple[Any, Any], ...] = ()) -> Polynomial:
     """The words of a polynomial in matrices.
 
-    Parameters
-    ----------
-    expression : sympy.Expr
-        In the letters of :mod:`swingby.theory.derivations.matrices`.
-    where : tuple of (symbol, expression)
-        Definitions, put in one after the other; the rule for A^(1/2) is applied in between.
-
-    Returns
-    -------
-    dict from word to sympy.Expr
-        Without words of coefficient zero.
-
-    Raises
-    ------
-    Unsupported
-        Where the expression is no such polynomial.
+    `expression`: in the letters of :mod:`swingby.theory.derivations.matrices`.
+    `where`: definitions, put in one after the other; the rule for A^(1/2) is applied in between.
+    Returns without words of coefficient zero.
+    Raises Unsupported where the expression is no such polynomial.
 
     Examples
     --------
@@ -76,10 +64,7 @@ def normal_form(
 ) -> Polynomial:
     """The words of a polynomial up to the rules that hold of every matrix.
 
-    Raises
-    ------
-    Unsupported
-        Where the expression is no polynomial in matrices.
+    Raises Unsupported where the expression is no polynomial in matrices.
 
     Examples
     --------
@@ -101,10 +86,7 @@ def same(
 ) -> bool:
     """Whether two polynomials agree word by word.
 
-    Raises
-    ------
-    Unsupported
-        Where a side is no polynomial in matrices.
+    Raises Unsupported where a side is no polynomial in matrices.
     """
     for side in (left, right):
         # in the difference, terms whose shapes do not fit could cancel

@@ -37,13 +37,7 @@ BOUNDS = {
 class StepTest:
     """What the test of a step found.
 
-    Parameters
-    ----------
-    cases : int
-    slack : float
-        The smallest.
-    witness : Witness or None
-        The first instance with a negative slack.
+    `slack`: the smallest. `witness`: the first instance with a negative slack.
     """
 
     cases: int

@@ -48,17 +48,8 @@ _TRANSPOSED = {Y: Y_transposed, Y_transposed: Y}
 def judge_flow(claim: Claim, *, instances: int = 200, seed: int = 0) -> Judged | None:
     """The verdict on a claim of the repaired edition that is no plain inequality.
 
-    Parameters
-    ----------
-    claim : Claim
-    instances : int
-        Random instances for what only a person can read.
-    seed : int
-
-    Returns
-    -------
-    Judged or None
-        None where the conclusion is none of this module's.
+    `instances`: random instances for what only a person can read. Returns None where the conclusion
+    is none of this module's.
 
     Examples
     --------

@@ -33,16 +33,11 @@ _LOGIT = math.log(LEVEL / (1 - LEVEL))
 class Runs:
     """What n runs did.
 
-    Parameters
-    ----------
-    steps : ndarray of shape (m,)
-        Steps at which W is recorded.
-    paths : ndarray of shape (n, m, d, d)
-    passages : ndarray of int, shape (n, d)
-        First step at which w_ii is at least 0.8; -1 where it never was.
-    log_peaks : ndarray of shape (n, d, d)
-        Natural logarithm of the largest |w_ij| over all steps.
-    ends : ndarray of shape (n, d, d)
+    `steps` (m,): steps at which W is recorded.
+    `paths` (n, m, d, d).
+    `passages` (n, d): first step at which w_ii is at least 0.8; -1 where it never was.
+    `log_peaks` (n, d, d): natural logarithm of the largest |w_ij| over all steps.
+    `ends` (n, d, d).
     """
 
     steps: Integers
@@ -81,16 +76,8 @@ def passage_times(trials: Trials, runs: Runs) -> Floats:
     On the cubic that has the values and slopes of logit w_ii at both steps; it is off by about
     (eta a_1)^4/400.
 
-    Parameters
-    ----------
-    trials : Trials
-    runs : Runs
-        Under the flow.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        Eta times steps; of no meaning where w_ii starts above the level or never passes.
+    `runs`: under the flow. Returns (n, d): eta times steps; of no meaning where w_ii starts above
+    the level or never passes.
     """
     n, d = runs.passages.shape
     a, eta = trials.signal, trials.eta

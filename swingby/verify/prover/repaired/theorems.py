@@ -34,21 +34,14 @@ PER_SETTING = 50
 class Tally:
     """What was found over many instances.
 
-    Parameters
-    ----------
-    instances, violations : int
-        A violation is an instance that breaks at least one promise.
-    slack : dict from str to float
-        The smallest slack of each bound: *peak*, log of bound over peak; *reach*, what is left of
-        the time allowed, in units of 1/(2 a_i); *keep*, smallest w_ii - 0.8 after the passage;
-        *end*, the largest distance from I at the end, subtracted from 1e-3; *det*, the smallest
-        change of log det of the correlation matrix (Theorem G).
-    relative : dict from str to float
-        The smallest slack divided by eta a_1, the size of what gd changes.
-    broken : dict from str to int
-        Violations by bound.
-    example : Witness or None
-        The first violation.
+    `instances`, `violations`: a violation is an instance that breaks at least one promise.
+    `slack`: the smallest slack of each bound: *peak*, log of bound over peak; *reach*, what is left
+    of the time allowed, in units of 1/(2 a_i); *keep*, smallest w_ii - 0.8 after the passage;
+    *end*, the largest distance from I at the end, subtracted from 1e-3; *det*, the smallest change
+    of log det of the correlation matrix (Theorem G).
+    `relative`: the smallest slack divided by eta a_1, the size of what gd changes.
+    `broken`: violations by bound.
+    `example`: the first violation.
     """
 
     instances: int = 0
@@ -62,11 +55,8 @@ class Tally:
 def slacks(trials: Trials, dynamics: str) -> dict[str, Floats]:
     """Run the trials and compare with what is promised.
 
-    Returns
-    -------
-    dict from str to ndarray of shape (n,)
-        One slack per instance and bound, as described at :class:`Tally`, each raised by
-        :data:`ROUNDING`; negative where the bound is broken.
+    Returns (n,): one slack per instance and bound, as described at :class:`Tally`, each raised by
+    :data:`ROUNDING`; negative where the bound is broken.
     """
     runs = run_trials(trials, dynamics)
     d = trials.starts.shape[1]
@@ -120,19 +110,12 @@ def measure(
 ) -> Tally:
     """Count violations and record the smallest slacks.
 
-    Parameters
-    ----------
-    name : {"Theorem two", "Theorem R", "Theorem G"}
-    dynamics : {"flow", "gd"}
-    instances : int
-    rng : numpy Generator
-    progress : callable, optional
-        Called with the instances done and to do.
-    effective : bool
-        The form tested for gd: the promises at the signal log(1 + eta a)/eta, at which an entry
-        grows while everything is small, in place of a, and peaks up to a factor 1 + eta a_1.
-    per_setting : int
-        Initial matrices per drawn (a, beta, rho, omega).
+    `name` in {"Theorem two", "Theorem R", "Theorem G"}.
+    `dynamics` in {"flow", "gd"}.
+    `progress`: called with the instances done and to do.
+    `effective`: the form tested for gd: the promises at the signal log(1 + eta a)/eta, at which an
+    entry grows while everything is small, in place of a, and peaks up to a factor 1 + eta a_1.
+    `per_setting`: initial matrices per drawn (a, beta, rho, omega).
     """
     if name not in DRAWS:
         raise InvalidInput("name", name, f"must be one of {', '.join(DRAWS)}")
@@ -172,17 +155,10 @@ def test_theorem(
 ) -> Judged:
     """Test a theorem's conclusions on random instances.
 
-    Parameters
-    ----------
-    name, dynamics, instances, rng, progress, effective
-        As in :func:`measure`.
-
-    Returns
-    -------
-    Judged
-        *tested* with the number of cases, or *refuted* with the first instance that breaks a
-        promise. The theorems speak of the flow; under gd a refutation says that their bounds do
-        not carry over as they stand.
+    `name`, `dynamics`, `instances`, `rng`, `progress`, `effective`: as in :func:`measure`.
+    Returns *tested* with the number of cases, or *refuted* with the first instance that breaks a
+    promise. The theorems speak of the flow; under gd a refutation says that their bounds do not
+    carry over as they stand.
 
     Examples
     --------

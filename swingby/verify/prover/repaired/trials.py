@@ -27,26 +27,15 @@ LEVEL = float(theorem_two.LEVEL)
 class Trials:
     """Initial matrices under one signal, and a theorem's promises for each of them.
 
-    Parameters
-    ----------
-    signal : ndarray of shape (d,)
-        Descending, per unit of eta times steps.
-    eta : float
-    starts : ndarray of shape (n, d, d)
-        W(0).
-    log_peaks : ndarray of shape (n, d, d)
-        Natural logarithm of the bounds on w_ij(t); inf where nothing is promised.
-    reach : ndarray of shape (n, d)
-        Eta times steps by which each w_ii has reached the level.
-    keeps : bool
-        Whether w_ii is promised to stay above the level from then on.
-    text : str
-        The numbers, for a witness.
-    beta, rho, log_omega : float
-        nan where the theorem does not name them.
-    setting : Setting or None
-    witness : theorem_r.Witness or None
-        Of Theorem R, certified at omega.
+    `signal` (d,): descending, per unit of eta times steps.
+    `starts` (n, d, d): W(0).
+    `log_peaks` (n, d, d): natural logarithm of the bounds on w_ij(t); inf where nothing is
+    promised.
+    `reach` (n, d): eta times steps by which each w_ii has reached the level.
+    `keeps`: whether w_ii is promised to stay above the level from then on.
+    `text`: the numbers, for a witness.
+    `beta`, `rho`, `log_omega`: nan where the theorem does not name them.
+    `witness`: of Theorem R, certified at omega.
     """
 
     signal: Floats
@@ -93,14 +82,9 @@ def initial_matrices(
 def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
     """Draw trials of the theorem on two concepts, omega <= omega_0 (40% at omega_0).
 
-    Parameters
-    ----------
-    count : int
-    rng : numpy Generator
-    dynamics : {"flow", "gd"}
-    effective : bool
-        The form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta, and
-        peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
+    `dynamics` in {"flow", "gd"}.
+    `effective`: the form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta,
+    and peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
     """
     beta, rho = _spread(rng)
     signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
@@ -120,10 +104,7 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
 def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
     """Draw trials of the theorem on distinct concepts, d = 2 to 4.
 
-    Parameters
-    ----------
-    count, rng, dynamics, effective
-        As in :func:`draw_two`.
+    `count`, `rng`, `dynamics`, `effective`: as in :func:`draw_two`.
     """
     beta, rho = _spread(rng)
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
@@ -152,10 +133,7 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
 def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
     """Draw trials of the theorem on convergence: W(0) of any size, close signals included.
 
-    Parameters
-    ----------
-    count, rng, dynamics, effective
-        As in :func:`draw_two`.
+    `count`, `rng`, `dynamics`, `effective`: as in :func:`draw_two`.
     """
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
     signal = np.sort(rng.uniform(0.2, 1.0, d))[::-1]

@@ -37,15 +37,7 @@ FEW = 3
 class Attempt:
     """What a strategy came back with.
 
-    Parameters
-    ----------
-    proved : bool
-    method : str
-    evidence : tuple of str
-    tried : tuple of str
-        What did not work.
-    candidates : tuple of dict
-        Points at which the goal may fail.
+    `tried`: what did not work. `candidates`: points at which the goal may fail.
     """
 
     proved: bool

@@ -37,13 +37,7 @@ Interval = tuple[Any, Any]
 class Report:
     """What a run over boxes did.
 
-    Parameters
-    ----------
-    boxes : int
-    steps : list of str
-        Reductions, for a reader.
-    corner : str
-        The first box that was left undecided.
+    `steps`: reductions, for a reader. `corner`: the first box that was left undecided.
     """
 
     boxes: int = 0
@@ -59,10 +53,7 @@ class Report:
 def interval(expression: Any, box: Mapping[Any, Interval]) -> Interval:
     """Bounds of an expression over a box.
 
-    Returns
-    -------
-    tuple of flint.arb
-        Lower and upper bound; not finite, or NaN, where nothing is known.
+    Returns lower and upper bound; not finite, or NaN, where nothing is known.
 
     Examples
     --------
@@ -128,10 +119,7 @@ def _power(base: Interval, exponent: Any) -> Interval:
 def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
     """Whether boxes prove a sequent in one or two letters.
 
-    Returns
-    -------
-    tuple of (bool, Report)
-        False says nothing about the sequent.
+    Returns False says nothing about the sequent.
     """
     report = Report()
     goal = sequent.goal

@@ -73,10 +73,7 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
     takes its place, of which no more is known than that it is at least X and -X; likewise
     for Max and Min.
 
-    Returns
-    -------
-    tuple of (Sequent, bool)
-        Whether it is exactly as hard.
+    Returns whether it is exactly as hard.
     """
     exact = True
     while (piece := _innermost(sequent)) is not None:
@@ -114,10 +111,7 @@ def _sides(relation: Relation) -> tuple[Any, Any]:
 def split(sequent: Sequent) -> list[Sequent] | None:
     """The sequents, one for each pattern of signs, in which no Abs, Max or Min is left.
 
-    Returns
-    -------
-    list of Sequent or None
-        None if there are more than :data:`MOST_CASES`.
+    Returns None if there are more than :data:`MOST_CASES`.
     """
     done: list[Sequent] = []
     open_cases = [sequent]

@@ -79,20 +79,11 @@ class Certificate:
 def find(problem: PolynomialProblem, *, effort: int = 2, least: int = 0) -> Certificate | None:
     """A verified certificate for a polynomial problem.
 
-    Parameters
-    ----------
-    problem : PolynomialProblem
-        Its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
-        constraints.
-    effort : int
-        How far the search goes: 0 to 3.
-    least : int
-        Where it starts.
-
-    Returns
-    -------
-    Certificate or None
-        None if none was found, which says nothing about the problem.
+    `problem`: its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
+    constraints.
+    `effort`: how far the search goes: 0 to 3.
+    `least`: where it starts.
+    Returns None if none was found, which says nothing about the problem.
     """
     for level in range(least, min(effort, len(EFFORTS) - 1) + 1):
         if level == CHAINS_BEFORE and problem.goal.polynomial:

@@ -30,12 +30,7 @@ MOST_STEPS = 2_000
 class Step:
     """A hypothesis of two terms: the monomial `above` is at least a multiple of `below`.
 
-    Parameters
-    ----------
-    place : int
-        Of the constraint.
-    above, below : int
-        Codes of the monomials.
+    `place`: of the constraint. `above`, `below`: codes of the monomials.
     """
 
     place: int
@@ -46,10 +41,7 @@ class Step:
 def chain_columns(problem: PolynomialProblem) -> list[Column]:
     """Columns that connect monomials around the goal by chains.
 
-    Returns
-    -------
-    list of Column
-        Those of the extension first, then the steps of the chains.
+    Returns those of the extension first, then the steps of the chains.
     """
     steps = _steps(problem)
     extension = _Extension(problem, {step.place for step in steps})

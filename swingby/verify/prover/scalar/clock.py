@@ -27,10 +27,7 @@ def budget(seconds: float) -> Iterator[None]:
 def left(most: float = float("inf")) -> float:
     """Seconds left, at most `most`.
 
-    Raises
-    ------
-    OutOfTime
-        If there are none.
+    Raises OutOfTime if there are none.
     """
     seconds = _END.get() - time.monotonic()
     if seconds <= 0:

@@ -42,18 +42,8 @@ EFFORTS = ((2, 1, 1.0), (3, 2, 0.75), (3, 2, 0.5), (3, 3, 0.6))
 class Column:
     """A certainly nonnegative polynomial: a product of constraints times a monomial.
 
-    Parameters
-    ----------
-    factors : tuple of int
-        Places of the constraints.
-    monomial : Monomial
-    polynomial : Polynomial
-    strict : bool
-        It is certainly positive.
-    free : bool
-        It is zero, so that it may have any coefficient.
-    square : Polynomial
-        Its square is a factor too.
+    `factors`: places of the constraints. `strict`: it is certainly positive. `free`: it is zero, so
+    that it may have any coefficient. `square`: its square is a factor too.
     """
 
     factors: tuple[int, ...]
@@ -73,10 +63,7 @@ def column(
 ) -> Column | None:
     """One column, computed from its parts.
 
-    Returns
-    -------
-    Column or None
-        None if the monomial may be negative or undefined.
+    Returns None if the monomial may be negative or undefined.
     """
     constraints = [problem.constraints[place] for place in factors]
     free = any(constraint.kind == "==" for constraint in constraints)
@@ -114,14 +101,8 @@ class Workshop:
     def grow(self, wanted: set[Monomial], largest: int, share: float) -> None:
         """Add the columns that meet wanted monomials.
 
-        Parameters
-        ----------
-        wanted : set of Monomial
-        largest : int
-            Products of up to this many constraints; 0 for monomials alone.
-        share : float
-            Products of two or more are taken only if at least this share of their terms is
-            wanted.
+        `largest`: products of up to this many constraints; 0 for monomials alone. `share`: products
+        of two or more are taken only if at least this share of their terms is wanted.
         """
         targets = sorted(map(code_of, wanted))
         for factors in self._shapes(largest):

@@ -42,13 +42,8 @@ PRECISIONS = (128, 512, 2048)
 class Search:
     """Where a counterexample is looked for.
 
-    Parameters
-    ----------
-    sequent : Sequent
-    in_force : bool
-        Points have to satisfy Assumptions D.1 to D.5.
-    indices : str
-        Which entries the line speaks of.
+    `in_force`: points have to satisfy Assumptions D.1 to D.5. `indices`: which entries the line
+    speaks of.
     """
 
     sequent: Sequent
@@ -90,10 +85,7 @@ def counterexample(
 ) -> Witness | None:
     """A point at which a sequent fails.
 
-    Returns
-    -------
-    Witness or None
-        None if the search found none, which proves nothing.
+    Returns None if the search found none, which proves nothing.
     """
     letters = {letter.name: letter for letter in search.sequent.symbols}
     given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)

@@ -81,10 +81,7 @@ def as_fact(needed: Relation) -> Relation:
 def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
     """Definitions free of each other: each with all the others put in.
 
-    Raises
-    ------
-    InvalidInput
-        If a letter is defined twice, or by way of itself.
+    Raises InvalidInput if a letter is defined twice, or by way of itself.
     """
     given = dict(where)
     if len(given) < len(where):
@@ -110,10 +107,7 @@ def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
 def unknown_part(relations: tuple[Relation, ...]) -> str:
     """The first thing in some relations that no prover here knows, or nothing.
 
-    Raises
-    ------
-    InvalidInput
-        If something is no exact real number, or two letters share a name.
+    Raises InvalidInput if something is no exact real number, or two letters share a name.
     """
     named: dict[str, Any] = {}
     for relation in relations:

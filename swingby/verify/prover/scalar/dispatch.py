@@ -56,16 +56,10 @@ class Unknown(Exception):
 class Question:
     """One relation of a conclusion.
 
-    Parameters
-    ----------
-    goal : Relation
-        With the definitions put in.
-    needed : tuple of Relation
-        What it needs to be defined.
-    empty : bool
-        As written it says that something is itself, or what a definition says.
-    assumed : bool
-        As written it stands among the hypotheses.
+    `goal`: with the definitions put in.
+    `needed`: what it needs to be defined.
+    `empty`: as written it says that something is itself, or what a definition says.
+    `assumed`: as written it stands among the hypotheses.
     """
 
     goal: Relation
@@ -77,30 +71,16 @@ class Question:
 def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judged:
     """The verdict on a claim between real expressions.
 
-    Parameters
-    ----------
-    claim : Claim
-        Its conclusion is one of <=, <, >=, >, =, !=, or an And of them. A chain is proved if every
-        relation is, and refuted if one is. "exists" is judged through its negation.
-    rng : int
-        Seed of the search for counterexamples.
-    seconds : float
-        Budget for each relation; where it runs out, the verdict is *undecided* and says so.
-
-    Returns
-    -------
-    Judged
-        A conclusion that is not defined wherever the hypotheses hold is not proved. One that says
-        nothing is proved by :data:`TAUTOLOGY`, and one whose hypotheses contradict each other is
-        *undecided*, with the method "vacuous".
-
-    Raises
-    ------
-    InvalidInput
-        If the conclusion or a hypothesis is no such relation, has a number that is not exact, or a
-        definition is circular.
-    RuntimeError
-        If a proof and a counterexample are both found, which only a bug can do.
+    `claim`: its conclusion is one of <=, <, >=, >, =, !=, or an And of them. A chain is proved if
+    every relation is, and refuted if one is. "exists" is judged through its negation.
+    `rng`: seed of the search for counterexamples.
+    `seconds`: budget for each relation; where it runs out, the verdict is *undecided* and says so.
+    Returns a conclusion that is not defined wherever the hypotheses hold is not proved. One that
+    says nothing is proved by :data:`TAUTOLOGY`, and one whose hypotheses contradict each other is
+    *undecided*, with the method "vacuous".
+    Raises InvalidInput if the conclusion or a hypothesis is no such relation, has a number that is
+    not exact, or a definition is circular; RuntimeError if a proof and a counterexample are both
+    found, which only a bug can do.
 
     Examples
     --------
@@ -136,12 +116,8 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
 def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     """The hypotheses of a claim with all that they imply by being defined, and its relations.
 
-    Raises
-    ------
-    InvalidInput
-        As in :func:`judge_scalar`.
-    Unknown
-        If something stands in it that no prover here knows.
+    Raises InvalidInput as in :func:`judge_scalar`; Unknown if something stands in it that no prover
+    here knows.
     """
     if claim.quantifier not in ("for all", "exists"):
         raise InvalidInput(

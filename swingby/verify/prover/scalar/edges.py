@@ -35,11 +35,8 @@ def edge_of(
 ) -> tuple[Any, int] | None:
     """Where the margin of a relation vanishes, as a function of one letter.
 
-    Returns
-    -------
-    tuple or None
-        The edge, and 1 if the relation holds above it, -1 below. None if the margin is neither
-        linear in the letter nor in its inverse or square root.
+    Returns the edge, and 1 if the relation holds above it, -1 below. None if the margin is neither
+    linear in the letter nor in its inverse or square root.
     """
 
     def at(value: Any) -> Any:

@@ -16,15 +16,7 @@ DIGITS = 12
 def enclose(expression: Any) -> tuple[Fraction, Fraction]:
     """Two rationals with a number of sympy strictly between them.
 
-    Returns
-    -------
-    tuple of Fraction
-        Lower and upper bound.
-
-    Raises
-    ------
-    ValueError
-        If the number is not finite.
+    Returns lower and upper bound. Raises ValueError if the number is not finite.
 
     Examples
     --------
@@ -50,10 +42,7 @@ def enclose(expression: Any) -> tuple[Fraction, Fraction]:
 def lower_root(number: Fraction, order: int) -> Fraction:
     """A rational just below a root of a positive rational.
 
-    Returns
-    -------
-    Fraction
-        Its power `order` is at most `number`, checked exactly.
+    Returns its power `order` is at most `number`, checked exactly.
     """
     return _root(number, order, below=True)
 
@@ -61,10 +50,7 @@ def lower_root(number: Fraction, order: int) -> Fraction:
 def upper_root(number: Fraction, order: int) -> Fraction:
     """A rational just above a root of a positive rational.
 
-    Returns
-    -------
-    Fraction
-        Its power `order` is at least `number`, checked exactly.
+    Returns its power `order` is at least `number`, checked exactly.
     """
     return _root(number, order, below=False)
 

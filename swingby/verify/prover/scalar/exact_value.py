@@ -38,15 +38,8 @@ def sign_of(value: Value) -> int | None:
 def compiled(expression: Any) -> Evaluator:
     """A function that evaluates an expression at a point.
 
-    Returns
-    -------
-    callable
-        From values by letter to a flint.fmpq, or a flint.arb that contains the value.
-
-    Raises
-    ------
-    TypeError
-        If it has a function that no claim uses.
+    Returns from values by letter to a flint.fmpq, or a flint.arb that contains the value. Raises
+    TypeError if it has a function that no claim uses.
 
     Examples
     --------
@@ -104,10 +97,7 @@ def decide(
 ) -> bool | None:
     """Whether a relation holds at a point, at rising precision.
 
-    Returns
-    -------
-    bool or None
-        None where it is undefined or undecided.
+    Returns None where it is undefined or undecided.
     """
     for precision in bits:
         with flint.ctx.workprec(precision):

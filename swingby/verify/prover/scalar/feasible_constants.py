@@ -25,12 +25,7 @@ from swingby.verify.prover.scalar.relation import Relation, relation_from
 class Setting:
     """Numbers and constants inside D.1 to D.5.
 
-    Parameters
-    ----------
-    signal : tuple of flint.fmpq
-        a, length d.
-    values : dict from str to flint.fmpq
-        alpha, gamma, beta, P, K, kappa, C, omega, eta, d.
+    `signal`: a, length d. `values`: alpha, gamma, beta, P, K, kappa, C, omega, eta, d.
     """
 
     signal: tuple[Any, ...]
@@ -126,11 +121,8 @@ _SHAPES: tuple[tuple[tuple[str, ...], str, str, str | None, str, str, int], ...]
 def settings() -> Iterator[Setting]:
     """Sets that satisfy all of D.1 to D.5, simple ones first.
 
-    Yields
-    ------
-    Setting
-        With P at the upper end of D.4 and eta at the upper end of D.2; then with a round P and
-        a small eta.
+    Yields with P at the upper end of D.4 and eta at the upper end of D.2; then with a round P and a
+    small eta.
     """
     conditions = _conditions()
     for loose in (False, True):

@@ -21,12 +21,8 @@ ONE: Polynomial = {(): Fraction(1)}
 class Atom:
     """An unknown of a polynomial problem.
 
-    Parameters
-    ----------
-    name : str
-    sign : {"positive", "nonnegative", "real"}
-    meaning : sympy.Expr
-        What it stands for, in the letters of the claim.
+    `sign` in {"positive", "nonnegative", "real"}. `meaning`: what it stands for, in the letters of
+    the claim.
     """
 
     name: str

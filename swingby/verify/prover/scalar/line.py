@@ -53,10 +53,7 @@ class Stretch:
 def prove_on_line(sequent: Sequent) -> list[str] | None:
     """The steps of a proof of an inequality in one letter, or None.
 
-    Parameters
-    ----------
-    sequent : Sequent
-        Without Abs, Max and Min. Hypotheses that are no bounds on the letter are dropped.
+    `sequent`: without Abs, Max and Min. Hypotheses that are no bounds on the letter are dropped.
     """
     goal = sequent.goal
     if goal.kind not in ("<=", "<") or len(goal.symbols) != 1:

@@ -24,10 +24,7 @@ MOST_LOGARITHMS = 4
 def name_factors(sequent: Sequent) -> Sequent:
     """A sequent in which differences that stand as factors are letters.
 
-    Returns
-    -------
-    Sequent
-        The same one if no factor is certainly positive.
+    Returns the same one if no factor is certainly positive.
     """
     for factor in _differences(sequent):
         positive = Relation(sympy.Integer(0), factor, "<", "factor")
@@ -66,10 +63,7 @@ def name_logarithms(sequent: Sequent) -> Sequent:
     log(Q) with Q >= 1 becomes a nonnegative letter, with Q <= 1 the negative of one. The letter is
     tied to the logarithms of the factors of Q by an equation.
 
-    Returns
-    -------
-    Sequent
-        The same one if there is no such logarithm.
+    Returns the same one if there is no such logarithm.
     """
     goal, one = sequent.goal, sympy.Integer(1)
     flat = tuple(r for r in sequent.given if not r.difference.has(sympy.log, sympy.exp))

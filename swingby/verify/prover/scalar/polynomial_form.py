@@ -34,18 +34,10 @@ KINDS = {"<=": ">=", "<": ">", "==": "=="}
 def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> PolynomialProblem:
     """The polynomial form of a sequent.
 
-    Parameters
-    ----------
-    sequent : Sequent
-        Without Abs, Max and Min.
-    logarithmic : bool
-        Compare the logarithms of the sides of the goal, which have to be positive monomials
-        times exponentials.
-
-    Raises
-    ------
-    Untranslatable
-        If the goal has no such form, or a denominator of it has no certain sign.
+    `sequent`: without Abs, Max and Min.
+    `logarithmic`: compare the logarithms of the sides of the goal, which have to be positive
+    monomials times exponentials.
+    Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
     sides = [side for relation in sequent.relations for side in (relation.small, relation.large)]
     translator = Translator(sides)

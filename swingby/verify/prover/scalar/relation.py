@@ -18,12 +18,7 @@ from swingby.errors import InvalidInput
 class Relation:
     """``small <= large``, ``small < large``, ``small == large`` or ``small != large``.
 
-    Parameters
-    ----------
-    small, large : sympy.Expr
-    kind : {"<=", "<", "==", "!="}
-    label : str
-        Where it comes from; not part of what it says.
+    `kind` in {"<=", "<", "==", "!="}. `label`: where it comes from; not part of what it says.
     """
 
     small: Any
@@ -93,10 +88,7 @@ FALSUM = Relation(sympy.Integer(0), sympy.Integer(0), "<", "contradiction")
 def relation_from(relational: Any, label: str = "") -> Relation:
     """A relational of sympy, turned so that the smaller side comes first.
 
-    Raises
-    ------
-    InvalidInput
-        If it is anything else, such as a relation that sympy has already decided.
+    Raises InvalidInput if it is anything else, such as a relation that sympy has already decided.
 
     Examples
     --------

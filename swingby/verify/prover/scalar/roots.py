@@ -24,10 +24,7 @@ X = sympy.Symbol("x")
 def by_roots(problem: PolynomialProblem) -> tuple[bool, str, Any]:
     """Whether a problem whose goal has one unknown follows from the constraints on it.
 
-    Returns
-    -------
-    tuple of (bool, str, sympy.Rational or None)
-        Whether it is proved, by what, and a value of the unknown at which the goal fails.
+    Returns whether it is proved, by what, and a value of the unknown at which the goal fails.
     """
     unknowns = {atom for term in problem.goal.polynomial for atom, _ in term}
     if not unknowns:

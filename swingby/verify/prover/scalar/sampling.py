@@ -134,10 +134,7 @@ def _edges(
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     """The :data:`LEVELS` sizes that an entry of W takes in the proofs.
 
-    Returns
-    -------
-    list of flint.fmpq
-        omega, omega/1000, P beta omega, beta omega, 1/2 and 1; none for other letters.
+    Returns omega, omega/1000, P beta omega, beta omega, 1/2 and 1; none for other letters.
     """
     if not name.startswith("w_") or not {"omega", "beta", "P"} <= point.keys():
         return []

@@ -23,11 +23,8 @@ def opinion(
 ) -> tuple[str, dict[str, Any]]:
     """Whether z3 finds a point that meets all constraints and not the goal.
 
-    Returns
-    -------
-    tuple
-        ``"unsat"``, ``"sat"``, ``"unknown"`` or ``"absent"``, and for ``"sat"`` the letters'
-        values as flint.fmpq, rounded where they are irrational.
+    Returns ``"unsat"``, ``"sat"``, ``"unknown"`` or ``"absent"``, and for ``"sat"`` the letters'
+    values as flint.fmpq, rounded where they are irrational.
     """
     try:
         import z3

@@ -46,17 +46,10 @@ MOST_FACES = 5
 class Block:
     """A multiplier and the polynomials whose products stand in its Gram matrix.
 
-    Parameters
-    ----------
-    factors : tuple of int
-        Places of constraints.
-    monomial : Monomial
-        Never negative; with the powers that clear the constraints.
-    multiplier : Polynomial
-        The product of both.
-    basis : tuple of Polynomial
-    free : bool
-        An equation: instead of a Gram matrix each product has any coefficient.
+    `factors`: places of constraints.
+    `monomial`: never negative; with the powers that clear the constraints.
+    `multiplier`: the product of both.
+    `free`: an equation: instead of a Gram matrix each product has any coefficient.
     """
 
     factors: tuple[int, ...]

@@ -45,10 +45,7 @@ def fraction(number: Any) -> Fraction:
 def exponent_terms(exponent: Any) -> tuple[list[tuple[Fraction, Any]], Any]:
     """An exponent as a sum of rational multiples of monomials, and a power free of exp.
 
-    Returns
-    -------
-    tuple
-        Pairs (c, M), and the product of x^c over the terms c log(x).
+    Returns pairs (c, M), and the product of x^c over the terms c log(x).
     """
     terms, power = [], sympy.Integer(1)
     for term in sympy.Add.make_args(sympy.expand(sympy.expand_log(exponent))):
@@ -67,10 +64,8 @@ def exponent_terms(exponent: Any) -> tuple[list[tuple[Fraction, Any]], Any]:
 class Translator:
     """Turns the expressions of one sequent into quotients over a common list of atoms.
 
-    Parameters
-    ----------
-    expressions : iterable of sympy.Expr
-        All that will be translated: roots and exponents are made commensurable over them.
+    `expressions`: all that will be translated: roots and exponents are made commensurable over
+    them.
     """
 
     def __init__(self, expressions: Iterable[Any]) -> None:
@@ -106,12 +101,7 @@ class Translator:
         return any(isinstance(atom.meaning, sympy.log) for atom in self.atoms)
 
     def quotient(self, expression: Any) -> Quotient:
-        """The polynomial form of an expression.
-
-        Raises
-        ------
-        Untranslatable
-        """
+        """The polynomial form of an expression."""
         if expression.is_Rational:
             return Quotient(constant(fraction(expression)))
         if expression.is_NumberSymbol:
@@ -139,10 +129,7 @@ class Translator:
     def logarithm(self, expression: Any) -> Polynomial:
         """The logarithm of a product of positive things, as a polynomial.
 
-        Raises
-        ------
-        Untranslatable
-            If it is no positive monomial.
+        Raises Untranslatable if it is no positive monomial.
         """
         found = self.quotient(expression)
         if found.denominators or len(found.numerator) != 1:

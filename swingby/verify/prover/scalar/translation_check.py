@@ -23,15 +23,8 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
 
     Where all hypotheses hold, every constraint has to hold, and the goals have to agree.
 
-    Returns
-    -------
-    int
-        How many points were compared.
-
-    Raises
-    ------
-    RuntimeError
-        If they contradict each other anywhere.
+    Returns how many points were compared. Raises RuntimeError if they contradict each other
+    anywhere.
     """
     generator = np.random.default_rng(rng)
     letters = {letter.name: letter for letter in sequent.symbols}
@@ -76,10 +69,7 @@ def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
 def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
     """How many random rational points an equation was evaluated at without contradiction.
 
-    Raises
-    ------
-    RuntimeError
-        If the two sides certainly differ somewhere.
+    Raises RuntimeError if the two sides certainly differ somewhere.
     """
     generator = np.random.default_rng(rng)
     goal = condition(sequent.goal)

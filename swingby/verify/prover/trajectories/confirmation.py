@@ -52,10 +52,7 @@ def confirm(
 ) -> Sides | None:
     """Decide a violation in balls, at the current working precision.
 
-    Returns
-    -------
-    Sides or None
-        None where the balls do not decide, or decide otherwise.
+    Returns None where the balls do not decide, or decide otherwise.
     """
     conclusion, start, step = claim.conclusion, violation.anchor, violation.step
     if start not in states or step not in states:

@@ -25,25 +25,14 @@ Matrix = tuple[tuple[Fraction, ...], ...]
 class TrajectoryInstance:
     """Everything that fixes a trajectory, and the constants of D.1 to D.5 that go with it.
 
-    Parameters
-    ----------
-    name : str
-        What is special about it, in a few words.
-    signal : tuple of Fraction
-        Descending.
-    omega, eta : Fraction
-    matrix : tuple of tuple of Fraction
-        W(0) is ``omega * matrix``; symmetric and positive semidefinite, the smallest size of an
-        entry is 1: D.1 asks omega <= w_ij(0) of every one.
-    constants : Constants
-    steps : int
-        How far it is followed in balls.
-    bits : int
-        Working precision at which its balls stay narrow.
-    dynamics : tuple of str
-        Where it is worth following.
-    shape : str
-        W(0) as a formula, where its entries are too long to read.
+    `name`: what is special about it, in a few words.
+    `signal`: descending.
+    `matrix`: W(0) is ``omega * matrix``; symmetric and positive semidefinite, the smallest size of
+    an entry is 1: D.1 asks omega <= w_ij(0) of every one.
+    `steps`: how far it is followed in balls.
+    `bits`: working precision at which its balls stay narrow.
+    `dynamics`: where it is worth following.
+    `shape`: W(0) as a formula, where its entries are too long to read.
     """
 
     name: str
@@ -130,10 +119,7 @@ class TrajectoryInstance:
 def eliminate(matrix: Matrix) -> Iterator[tuple[Fraction, ...]]:
     """The rows that elimination without exchange pivots on, exactly.
 
-    Yields
-    ------
-    tuple of Fraction
-        Row k of what the earlier rows leave; a row with a zero pivot eliminates nothing.
+    Yields row k of what the earlier rows leave; a row with a zero pivot eliminates nothing.
     """
     rows = [list(row) for row in matrix]
     for k in range(len(rows)):
@@ -167,21 +153,11 @@ def instance(
 ) -> TrajectoryInstance:
     """An instance with round constants that witness D.1 to D.5, or with these, not yet looked at.
 
-    Parameters
-    ----------
-    name : str
-    signal : sequence of numbers
-    matrix : sequence of sequences of numbers
-        Without a zero.
-    omega, eta : number or text
-        W(0) is omega times the matrix; the omega of the instance is the smallest of its entries.
-    **others
-        steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
-
-    Raises
-    ------
-    ArithmeticError
-        If omega or eta is too large for D.1 to D.5.
+    `matrix`: without a zero.
+    `omega`, `eta`: W(0) is omega times the matrix; the omega of the instance is the smallest of its
+    entries.
+    `**others`: steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
+    Raises ArithmeticError if omega or eta is too large for D.1 to D.5.
     """
     entries = [[Fraction(entry) for entry in row] for row in matrix]
     # omega is the smallest entry of W(0), whatever unit the matrix is given in.

@@ -51,16 +51,9 @@ def judge_trajectories(
 ) -> dict[str, Judged]:
     """The verdicts on some claims about trajectories, with each trajectory followed once.
 
-    Returns
-    -------
-    dict from str to Judged
-        By id. The parts are ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so
-        under euler, the map of the paper, and otherwise the weaker of the two.
-
-    Raises
-    ------
-    InvalidInput
-        If two claims have one id, or a claim is of another kind.
+    Returns by id. The parts are ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so
+    under euler, the map of the paper, and otherwise the weaker of the two.
+    Raises InvalidInput if two claims have one id, or a claim is of another kind.
     """
     asked = list(claims)
     if len({claim.id for claim in asked}) < len(asked):
@@ -131,10 +124,7 @@ def confirm_all(
 ) -> dict[str, Judged]:
     """Verdicts for what two ball runs decide; the second run is shared by all claims.
 
-    Returns
-    -------
-    dict from str to Judged
-        *refuted*, with a witness; the ids that balls do not decide are left out.
+    Returns *refuted*, with a witness; the ids that balls do not decide are left out.
     """
     first: dict[str, Sides] = {}
     with flint.ctx.workprec(run.bits):
@@ -208,10 +198,7 @@ def confirm_violation(
 ) -> Judged | None:
     """Decide what a run in floats showed, by two ball runs and exact constants.
 
-    Returns
-    -------
-    Judged or None
-        *refuted*; None where balls see no violation, or do not decide it.
+    Returns *refuted*; None where balls see no violation, or do not decide it.
     """
     exact = replace(instance, steps=violation.step + 2)
     report(f"{dynamics}, a violation of {claim.id} is looked at in balls: {instance}")

@@ -26,15 +26,10 @@ def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> Tr
     a Gram matrix with entries of 6 digits and size from 1 to about 6, omega lies up to 12 decades
     below its largest value and P anywhere inside its window.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    d : int
-        2, 3 or 4.
-    degenerate : bool
-        Whether the smallest pivot is below a tenth of its diagonal entry, down to 1e-6 of it, and
-        eta just below the limit of D.2. Otherwise every pivot is at least half its diagonal entry
-        and eta is from 1/4 to 1/2 in units of 1/(max a log(1/omega)).
+    `d`: 2, 3 or 4.
+    `degenerate`: whether the smallest pivot is below a tenth of its diagonal entry, down to 1e-6 of
+    it, and eta just below the limit of D.2. Otherwise every pivot is at least half its diagonal
+    entry and eta is from 1/4 to 1/2 in units of 1/(max a log(1/omega)).
     """
     while True:
         matrix = _gram(rng, d, degenerate=degenerate)

@@ -50,12 +50,7 @@ class BallRun:
 class Runs:
     """Trajectories that were followed, by instance and dynamics: each is followed once.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Called with one line per stage.
-    seed : int
-        Of the random instances.
+    `progress`: called with one line per stage. `seed`: of the random instances.
     """
 
     progress: Callable[[str], None] | None = None
@@ -111,10 +106,7 @@ def ball_run(
 ) -> BallRun:
     """Follow an instance in balls and keep the steps that a scan looks at.
 
-    Returns
-    -------
-    BallRun
-        Ends early where a ball is no longer narrow.
+    Returns ends early where a ball is no longer narrow.
     """
     kept: list[BallState] = []
     with flint.ctx.workprec(instance.bits):

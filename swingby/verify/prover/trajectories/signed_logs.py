@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 class SignedLog:
     """The numbers ``sign * exp(log)``, entry by entry.
 
-    Parameters
-    ----------
-    sign : ndarray
-        -1, 0 or 1.
-    log : ndarray
-        Natural logarithm of the size; -inf where the sign is 0.
+    `sign`: -1, 0 or 1. `log`: natural logarithm of the size; -inf where the sign is 0.
     """
 
     sign: Floats
@@ -86,12 +81,8 @@ def from_fraction(value: Fraction | int) -> SignedLog:
 def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
     """A sympy expression, at all entries of its letters at once.
 
-    Raises
-    ------
-    KeyError
-        If a letter has no value.
-    TypeError
-        If the expression has a function that no statement uses.
+    Raises KeyError if a letter has no value; TypeError if the expression has a function that no
+    statement uses.
 
     Examples
     --------
@@ -128,11 +119,8 @@ def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
 def excess(small: SignedLog, large: SignedLog) -> Floats:
     """How far ``small <= large`` is from being true: above 0 where it is violated.
 
-    Returns
-    -------
-    ndarray
-        The logarithm of the ratio of the two sides where both have one sign, else plus or minus
-        infinity; nan where a side is not a number.
+    Returns the logarithm of the ratio of the two sides where both have one sign, else plus or minus
+    infinity; nan where a side is not a number.
     """
     small_sign, large_sign = np.broadcast_arrays(small.sign, large.sign)
     small_log, large_log = np.broadcast_arrays(small.log, large.log)

@@ -30,11 +30,7 @@ LAMBDAS = (Fraction(1, 2), Fraction(9, 10))
 class Recorded:
     """W at some steps of a trajectory.
 
-    Parameters
-    ----------
-    steps : ndarray of int, shape (n,)
-        Ascending, from 0.
-    W : SignedLog of shape (n, d, d)
+    `steps` (n,): ascending, from 0. `W` (n, d, d).
     """
 
     steps: Integers
@@ -91,10 +87,7 @@ def letters_along(
 ) -> dict[str, SignedLog]:
     """Every letter of a claim about entry (i, j), at all recorded steps.
 
-    Returns
-    -------
-    dict from str to SignedLog
-        Letters of t_0 are the same arrays as those of t, to be read at the anchors.
+    Returns letters of t_0 are the same arrays as those of t, to be read at the anchors.
     """
     W, steps = recorded.W, recorded.steps
     found = {name: from_fraction(value) for name, value in constant_letters(instance, lam).items()}

@@ -54,18 +54,11 @@ PRESENT = frozenset({"w_ij(t)", "w_ii(t)", "w_jj(t)", "w_ij(t+1)", "w_ii(t+1)", 
 class Violation:
     """A place at which a scan saw a relation broken.
 
-    Parameters
-    ----------
-    relation : sympy relational
-        The part of the claim's conclusion that is broken.
-    i, j : int
-        The entry, from 0.
-    anchor, step : int
-        t_0 and t.
-    excess : float
-        Logarithm of the ratio of the two sides; infinite where their signs differ.
-    lam : Fraction or None
-        The lambda.
+    `relation`: the part of the claim's conclusion that is broken.
+    `i`, `j`: the entry, from 0.
+    `anchor`, `step`: t_0 and t.
+    `excess`: logarithm of the ratio of the two sides; infinite where their signs differ.
+    `lam`: the lambda.
     """
 
     relation: Any
@@ -99,18 +92,11 @@ def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Viol
 class Measured:
     """How far one relation of a claim is from being true along a trajectory.
 
-    Parameters
-    ----------
-    relation : sympy relational
-    i, j : int
-        The entry, from 0.
-    lam : Fraction or None
-    steps : ndarray of int, shape (n,)
-    anchors : ndarray of int, shape (n,)
-        Index of the tightest t_0 of every step; -1 where the claim says nothing.
-    excess : ndarray of shape (n,)
-        Logarithm of the ratio of the two sides, above 0 where the relation is broken; minus
-        infinity where the claim says nothing.
+    `i`, `j`: the entry, from 0.
+    `steps` (n,).
+    `anchors` (n,): index of the tightest t_0 of every step; -1 where the claim says nothing.
+    `excess` (n,): logarithm of the ratio of the two sides, above 0 where the relation is broken;
+    minus infinity where the claim says nothing.
     """
 
     relation: Any
@@ -133,10 +119,7 @@ def measure(
 ) -> Iterator[Measured]:
     """How far each relation of a claim is from being true at every recorded step.
 
-    Yields
-    ------
-    Measured
-        One per lambda, entry and relation.
+    Yields one per lambda, entry and relation.
     """
     for lam in lambdas(claim):
         for i, j in entries(claim.conclusion.entries, instance.d):
