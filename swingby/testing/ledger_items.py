@@ -22,7 +22,7 @@ from swingby.theory.derivations import ledger
 from swingby.theory.derivations.ledger import find
 
 if TYPE_CHECKING:
-    from swingby.verify.prover.trajectories.runs import Runs
+    from swingby.verify.prover.trajectories.judge import Runs
 
 #: (claim, the verdict expected of it)
 Expected = tuple[Claim, str]
@@ -157,7 +157,7 @@ class ClaimItem(pytest.Item):
         """Trajectories already followed in this session."""
         if not isinstance(self.claim.conclusion, AlongTrajectory):
             return None
-        from swingby.verify.prover.trajectories.runs import Runs
+        from swingby.verify.prover.trajectories.judge import Runs
 
         return self.config.stash.setdefault(_RUNS, Runs())
 

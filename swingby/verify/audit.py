@@ -23,7 +23,7 @@ from swingby.verify.prover.judge import judge
 from swingby.verify.standing import below, granted, promises
 
 if TYPE_CHECKING:
-    from swingby.verify.prover.trajectories.runs import Runs
+    from swingby.verify.prover.trajectories.judge import Runs
 
 #: Called with the id just judged, how many are done, and how many there are.
 Progress = Callable[[str, int, int], Any]
@@ -165,7 +165,7 @@ class Judgements:
     def _runs_for(self, claim: Claim) -> Runs | None:
         """Trajectories already followed: claims about them share them."""
         if self._runs is None and isinstance(claim.conclusion, AlongTrajectory):
-            from swingby.verify.prover.trajectories.runs import Runs
+            from swingby.verify.prover.trajectories.judge import Runs
 
             self._runs = Runs()
         return self._runs

@@ -9,8 +9,8 @@ from swingby.theory import theorem_g, theorem_r, theorem_two
 from swingby.theory.claim import Claim
 from swingby.theory.derivations.repaired.conclusions import ByHand, OnInterval
 from swingby.theory.proofs.reader import packaged
-from swingby.verify.prover.repaired.by_hand import TESTS
 from swingby.verify.prover.repaired.flow import judge_flow
+from swingby.verify.prover.repaired.theorems import TESTS
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 PROOFS = {

@@ -23,8 +23,7 @@ from swingby.theory.initial import (
     initial_matrix,
 )
 from swingby.theory.task import SIMTask
-from swingby.verify.certification.exact_run import Rows, rational
-from swingby.verify.certification.semidefinite import exact_pivots, exactly_semidefinite
+from swingby.verify.certification.ball_run import Rows, exact_pivots, exactly_semidefinite, rational
 
 #: Concepts of a certificate: a step costs about d^3.
 MOST_CONCEPTS = 6

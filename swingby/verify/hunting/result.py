@@ -8,7 +8,7 @@ from typing import Any
 
 from swingby.errors import InvalidInput
 from swingby.theory.verdict import Finding
-from swingby.verify.hunting.closeness import Closest
+from swingby.verify.hunting.search import Closest
 from swingby.verify.prover.evidence import Witness
 
 

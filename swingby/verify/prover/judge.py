@@ -12,7 +12,7 @@ from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import NOT_RUN, Judged
 
 if TYPE_CHECKING:
-    from swingby.verify.prover.trajectories.runs import Runs
+    from swingby.verify.prover.trajectories.judge import Runs
 
 
 def judge(

@@ -31,7 +31,7 @@ from swingby.theory.derivations.matrices import (
 )
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra.mean import judge_mean
-from swingby.verify.prover.algebra.pattern import raw_moment
+from swingby.verify.prover.algebra.words import raw_moment
 
 
 def verdict(conclusion):

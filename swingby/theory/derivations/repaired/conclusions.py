@@ -101,7 +101,7 @@ class ByHand(Algebra):
     `text`: what follows.
     `why`: from what, and by which rule of calculus or linear algebra.
     `test`: name of a numerical test of exactly this, in
-    :mod:`swingby.verify.prover.repaired.by_hand`; empty where there is none.
+    :mod:`swingby.verify.prover.repaired.theorems`; empty where there is none.
     """
 
     text: str

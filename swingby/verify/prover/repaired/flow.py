@@ -35,7 +35,7 @@ from swingby.theory.derivations.repaired.conclusions import (
 )
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
-from swingby.verify.prover.repaired.by_hand import TESTS, try_step
+from swingby.verify.prover.repaired.theorems import TESTS, try_step
 
 #: Random points or matrices of the second method.
 POINTS = 20

@@ -17,9 +17,14 @@ from typing import Any
 
 import flint
 
-from swingby.verify.prover.scalar.chains import chain_columns
-from swingby.verify.prover.scalar.clock import left
-from swingby.verify.prover.scalar.columns import EFFORTS, Column, column, columns_of, useful
+from swingby.verify.prover.scalar.columns import (
+    EFFORTS,
+    Column,
+    chain_columns,
+    column,
+    columns_of,
+    useful,
+)
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Constraint,
@@ -29,6 +34,7 @@ from swingby.verify.prover.scalar.laurent import (
     add,
     text_of,
 )
+from swingby.verify.prover.scalar.relation import left
 
 #: Seconds for one linear program.
 MOST_SECONDS = 8.0

@@ -20,7 +20,6 @@ import flint
 import numpy as np
 
 from swingby.verify.prover.scalar.certificate import Certificate, verify
-from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.columns import Column, column
 from swingby.verify.prover.scalar.laurent import (
     ONE,
@@ -33,6 +32,7 @@ from swingby.verify.prover.scalar.laurent import (
     shift,
     times,
 )
+from swingby.verify.prover.scalar.relation import left
 
 #: Unknowns, degree and Gram entries that are still looked at.
 MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
