@@ -19,8 +19,7 @@ from swingby.cli.audit_command import audit
 from swingby.cli.certify_command import certify
 from swingby.cli.commands import cli
 from swingby.cli.diffusion_command import diffusion
-from swingby.cli.evidence_command import evidence
-from swingby.cli.figures_command import figures
+from swingby.cli.figures_command import evidence, figures
 from swingby.cli.hunt_command import hunt
 from swingby.cli.studies_command import studies
 from swingby.cli.sweep_command import sweep

@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.figures.figure import Edition
 from swingby.theory import numbers
-from swingby.verify.paper_settings import Setting, figure_settings
+from swingby.verify.compare import Setting, figure_settings
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from swingby.figures.commands import code_edition, several
+from swingby.figures.criteria import HAPPENS, THRESHOLD, happens, share_of, verdict_of
 from swingby.figures.figure import Criterion, Data, Edition, Measured
-from swingby.figures.shares import HAPPENS, THRESHOLD, happens, share_of, verdict_of
-from swingby.figures.trained import SWING, cell, edition_of
+from swingby.figures.trained import SWING, cell, code_edition, edition_of, several
 from swingby.theory.verdict import Verdict
 
 #: Fewer runs that a truncation touches tell nothing about it.

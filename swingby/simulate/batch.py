@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate import events
-from swingby.simulate.device import pieces_on, usable_device
+from swingby.simulate import outcome
 from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
 from swingby.simulate.lanes import Stopped, arrange, run_lanes
+from swingby.simulate.on_torch import pieces_on, usable_device
 from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
 from swingby.simulate.run import GOES_ON, advance
 from swingby.simulate.state import (
@@ -585,4 +585,4 @@ def _descents(state: State, swing: float) -> int:
     smallest = float(state.turning[2])
     if not smallest > 0:
         return 0
-    return events.descents(extrema(state), smallest / SMALLEST_SWING * swing)
+    return outcome.descents(extrema(state), smallest / SMALLEST_SWING * swing)

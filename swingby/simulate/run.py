@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, SwingbyWarning
-from swingby.simulate.compiled import block_of_steps
 from swingby.simulate.initialization import (
     clearly_positive,
     displaceable,
@@ -60,7 +59,7 @@ from swingby.simulate.state import (
     places,
     renormalise,
 )
-from swingby.simulate.steps import parts_of_a_step
+from swingby.simulate.steps import block_of_steps, parts_of_a_step
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.testing.claim_message import claim_message
-from swingby.testing.known_verdicts import finding, ledger_verdicts
+from swingby.testing.assertions import claim_message, finding, ledger_verdicts
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations import ledger
 from swingby.theory.derivations.ledger import find

@@ -46,7 +46,7 @@ class Given:
 class MatrixIdentity:
     """An identity between polynomials in matrices, valid in every dimension.
 
-    `left`, `right`: noncommutative, in the letters of :mod:`swingby.theory.derivations.matrices`.
+    `left`, `right`: noncommutative, in the letters of :mod:`swingby.theory.derivations.letters`.
     `trace`: both sides stand inside a trace, where factors may be rotated and transposed.
     """
 
@@ -59,7 +59,7 @@ class MatrixIdentity:
 class MeanIdentity:
     """An identity between expectations over the data or over a Gaussian U(0), entry by entry.
 
-    `left`, `right`: entry (p, q) in the letters of :mod:`swingby.theory.derivations.matrices`.
+    `left`, `right`: entry (p, q) in the letters of :mod:`swingby.theory.derivations.letters`.
     """
 
     left: Any

@@ -66,7 +66,7 @@ def formula(expression: Any, *, latex: bool = False) -> str:
         joint = rf"\ \text{{{word}}}\ " if latex else f" {word} "
         return joint.join(sorted(formula(part, latex=latex) for part in expression.args))
     if _is_algebraic(expression):
-        from swingby.theory.derivations.printing import show
+        from swingby.theory.derivations.conclusions import show
 
         return show(expression, latex) if latex else greek(show(expression))
     return _show(expression, latex, _SUM)

@@ -1,7 +1,7 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.theorem_g` on convergence, :mod:`swingby.theory.theorem_two` for two
+W(0): :mod:`swingby.theory.theorem_two` on convergence, :mod:`swingby.theory.theorem_two` for two
 concepts and :mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
@@ -21,11 +21,9 @@ import mpmath
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory import balls, numbers, theorem_r, theorem_r_search, theorem_two
-from swingby.theory.assumptions import a_k, beta, omega
-from swingby.theory.statement import Condition, Statement
-from swingby.theory.theorem_r import Setting
-from swingby.theory.theorem_r_closed import Certified
+from swingby.theory import balls, numbers, theorem_r, theorem_two
+from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
+from swingby.theory.theorem_r import Certified, Setting
 from swingby.theory.verdict import Verdict
 
 rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
@@ -254,7 +252,7 @@ class _Limits:
 def _limits(setting: Setting) -> _Limits:
     a = setting.signal
     two = theorem_two.log_omega_0(*a, setting.beta, setting.rho) if len(a) == 2 else None
-    return _Limits(two, theorem_r_search.search(setting))
+    return _Limits(two, theorem_r.search(setting))
 
 
 def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
@@ -340,9 +338,9 @@ def _many_concepts(
     with flint.ctx.workprec(256):
         L = balls.ball(omega).log()
         above = min(Fraction(theorem_two.float_above(L)), limits.r.log_omega_0)
-        witness = theorem_r_search.find_witness(setting, above)
+        witness = theorem_r.find_witness(setting, above)
         if witness is None:
-            witness = theorem_r_search.scaled(setting, above, limits.r)
+            witness = theorem_r.scaled(setting, above, limits.r)
         times = theorem_r.time_bounds(setting, L, witness)
         constants = {"theta": balls.midpoint(balls.ball(witness.theta))}
         for i, rank in enumerate(ranks, 1):

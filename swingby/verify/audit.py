@@ -16,11 +16,10 @@ from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.ledger import find
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
-from swingby.verify.downstream import downstream
 from swingby.verify.ledger import AUDITED, Ledger, Record
 from swingby.verify.prover.evidence import NOT_RUN, Judged
 from swingby.verify.prover.judge import judge
-from swingby.verify.standing import below, granted, promises
+from swingby.verify.standing import below, downstream, granted, promises
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.judge import Runs

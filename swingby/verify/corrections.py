@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from swingby.theory.assumptions import Condition
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text
 from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_document import latex_words, plain_markdown
 from swingby.verify.audit_report import header

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 
 from swingby.theory import numbers
+from swingby.theory.assumptions import Statement
 from swingby.theory.initial import Initial
-from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.feasibility import Constants

@@ -21,8 +21,7 @@ import numpy as np
 
 from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.initial import Initial, exact_pivots
-from swingby.theory.law.coordinates import slope
-from swingby.theory.law.modified import make_flow
+from swingby.theory.law.coordinates import make_flow, slope
 from swingby.theory.law.walk import (
     ACTIVE,
     ALLOWED,

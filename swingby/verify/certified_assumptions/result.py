@@ -23,8 +23,8 @@ import mpmath
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers, repaired
+from swingby.theory.assumptions import Statement
 from swingby.theory.initial import Initial, exact_pivots
-from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.certified_assumptions.box import Box, End, Ends, Interval, decimal_text, ends

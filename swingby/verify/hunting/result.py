@@ -42,7 +42,7 @@ class Hunt:
     checked : tuple of str
         How the counterexample was confirmed.
     text : str
-        The statement, as :func:`swingby.theory.claim_text.to_text` writes it.
+        The statement, as :func:`swingby.theory.formula.to_text` writes it.
     note : str
         What else a reader has to know.
     parts : tuple of Hunt

@@ -203,7 +203,7 @@ def read(text: str) -> Any:
 NAMES = tuple(DRAWS)
 #: Initial matrices per setting.
 PER_SETTING = 20
-MOST_ROUNDS_THEOREMS = 20_000
+MOST_TRIALS = 20_000
 #: Bounds whose slack is a distance; the others start or end at 0 by their nature.
 TELLING = ("peak", "reach")
 MOST_CONFIRMED = 5
@@ -231,7 +231,7 @@ def search_theorem(
     if dim not in (None, 2, 3, 4) or (name == "Theorem two" and dim not in (None, 2)):
         raise InvalidInput("dim", dim, "must be 2, 3 or 4 (2 for Theorem two)", name)
     found, near = Hunted(), dict[str, Near]()
-    for number in range(MOST_ROUNDS_THEOREMS):
+    for number in range(MOST_TRIALS):
         if clock.over():
             break
         trials = _next_trials(name, dynamics, rng, near, number)

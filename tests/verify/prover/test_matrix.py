@@ -8,6 +8,7 @@ import sympy
 
 from swingby.theory.claim import Claim, MatrixIdentity
 from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
+from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     A,
     I,
@@ -16,7 +17,6 @@ from swingby.theory.derivations.matrices import (
     W,
     Wt,
     a,
-    d,
     delta,
     direction,
     directiont,

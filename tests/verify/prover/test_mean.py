@@ -9,9 +9,9 @@ import sympy
 from swingby.theory.claim import Claim, MeanIdentity
 from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
 from swingby.theory.derivations.ledger import by_id
+from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     cluster,
-    d,
     d_prime,
     delta,
     i,

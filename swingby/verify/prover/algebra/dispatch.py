@@ -29,7 +29,8 @@ from swingby.theory.derivations.conclusions import (
     SameDistribution,
     to_text,
 )
-from swingby.theory.derivations.matrices import d, i, mu, v, w
+from swingby.theory.derivations.letters import d
+from swingby.theory.derivations.matrices import i, mu, v, w
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.algebra.matrix import judge_matrix

@@ -19,6 +19,7 @@ from typing import Any
 import sympy
 
 from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
+from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     LAST_CLUSTER,
     LETTERS,
@@ -29,7 +30,6 @@ from swingby.theory.derivations.matrices import (
     W,
     Wt,
     cluster,
-    d,
     d_prime,
     decay,
     inverse,
@@ -200,7 +200,7 @@ def flip(rows: Rows) -> Rows:
 def matrix(expression: Any, entries: Entries) -> Rows:
     """A polynomial in matrices, written out.
 
-    `expression`: in the letters of :mod:`swingby.theory.derivations.matrices`, without definitions
+    `expression`: in the letters of :mod:`swingby.theory.derivations.letters`, without definitions
     left. Raises Unsupported where the expression is outside that language.
     """
     if expression == I or expression in LETTERS:

@@ -1,4 +1,4 @@
-"""The prover of what :mod:`swingby.theory.derivations.repaired.conclusions` can say.
+"""The prover of what :mod:`swingby.theory.derivations.conclusions` can say.
 
 Identities are decided twice: symbolically, as rational functions of the entries, and at random
 rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
@@ -19,7 +19,7 @@ import sympy
 
 from swingby.theory import balls
 from swingby.theory.claim import Claim
-from swingby.theory.derivations.repaired.conclusions import (
+from swingby.theory.derivations.conclusions import (
     A_1,
     A_2,
     BlockTrace,

@@ -23,8 +23,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.simulate.state import Floats
-from swingby.theory import theorem_r, theorem_r_search
-from swingby.theory.theorem_r_closed import Certified
+from swingby.theory import theorem_r
+from swingby.theory.theorem_r import Certified
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.trials import (
@@ -366,7 +366,7 @@ def _scaled(trials: Trials, rng: np.random.Generator) -> Floats:
     # The initial matrices play no part: one smaller omega in the place of each.
     for fall in rng.uniform(0, 50, len(trials.starts)):
         below = certified.log_omega_0 - Fraction(float(fall))
-        smaller = theorem_r_search.scaled(trials.setting, below, certified)
+        smaller = theorem_r.scaled(trials.setting, below, certified)
         values.append(1.0 if theorem_r.certify(trials.setting, below, smaller) else -1.0)
     return np.array(values)
 

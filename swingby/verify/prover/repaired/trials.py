@@ -27,7 +27,7 @@ from swingby.simulate.state import (
     make_record,
     make_state,
 )
-from swingby.theory import theorem_r, theorem_r_search, theorem_two
+from swingby.theory import theorem_r, theorem_two
 from swingby.theory.initial import Initial
 from swingby.theory.theorem_r import Setting, Witness
 
@@ -126,15 +126,15 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     eta = _eta(rng, dynamics)
     stated, promised = _signals(signal, eta, effective)
     setting = Setting(promised, Fraction(beta), Fraction(rho))
-    certified = theorem_r_search.search(setting)
+    certified = theorem_r.search(setting)
     limit = certified.log_omega_0
     if effective:
         plain = Setting(stated, setting.beta, setting.rho)
-        limit = min(limit, theorem_r_search.search(plain).log_omega_0)
+        limit = min(limit, theorem_r.search(plain).log_omega_0)
     L = limit - _depth(rng)
-    witness = theorem_r_search.find_witness(setting, L)
+    witness = theorem_r.find_witness(setting, L)
     if witness is None:
-        witness = theorem_r_search.scaled(setting, L, certified)
+        witness = theorem_r.scaled(setting, L, certified)
     peaks = np.array([[float(value) for value in row] for row in witness.log_peaks])
     times = np.array(theorem_r.time_bounds(setting, L, witness))
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)

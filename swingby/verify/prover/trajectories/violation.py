@@ -404,9 +404,9 @@ def _measure_entry(
         at = np.where(inside, anchor, 0)
         anchored = {name: letters[name][at] for name in ANCHORS}
         small, large = (evaluate(side, letters | anchored) for side in small_and_large(relation))
-        excess = np.broadcast_to(excess(small, large), steps.shape)
-        excess = np.where(inside & ~np.isnan(excess), excess, -np.inf)
-        yield Measured(relation, i, j, lam, steps, anchor, excess)
+        over = np.broadcast_to(excess(small, large), steps.shape)
+        over = np.where(inside & ~np.isnan(over), over, -np.inf)
+        yield Measured(relation, i, j, lam, steps, anchor, over)
 
 
 def _easiest(excess: Floats) -> int:
