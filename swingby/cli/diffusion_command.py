@@ -97,7 +97,7 @@ _MOST_SEEDS = 1000
 
 
 def _trained(preset: Preset, folder: Path, workers: str | None, device: str) -> Study:
-    from swingby.simulate.on_torch import load_torch
+    from swingby.simulate.device import load_torch
 
     load_torch()
     from swingby.diffusion.studying import run_study

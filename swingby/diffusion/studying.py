@@ -26,7 +26,7 @@ from swingby.diffusion.study import Study
 from swingby.diffusion.study_progress import StudyProgress
 from swingby.diffusion.train import train_course
 from swingby.errors import InvalidInput, SwingbyError
-from swingby.simulate.on_torch import usable_device
+from swingby.simulate.device import usable_device
 from swingby.theory import numbers
 from swingby.training.checkpoint import usable_folder
 

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate import outcome
+from swingby.simulate.device import pieces_on, usable_device
 from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
 from swingby.simulate.lanes import Stopped, arrange, run_lanes
-from swingby.simulate.on_torch import pieces_on, usable_device
 from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
 from swingby.simulate.run import GOES_ON, advance
 from swingby.simulate.state import (

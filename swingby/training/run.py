@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
-from swingby.simulate.on_torch import usable_device
+from swingby.simulate.device import usable_device
 from swingby.training.checkpoint import usable_folder
 from swingby.training.course import Course
 from swingby.training.fields import at_least_zero
