@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from swingby.cli.given import Given, json_text, read_matrix, shared_options, whole
+from swingby.cli.given import Given, json_text, shared_options, whole
 from swingby.errors import MISSING, InvalidInput
 
 
@@ -31,13 +30,15 @@ def certify(given: Given, steps: str | None, replay: str | None) -> int:
         )
     if given.omega is not None:
         raise InvalidInput("omega", given.omega, "must not be given together with w0")
+    from swingby.theory.reading import read_matrix
     from swingby.verify.certification.certificate_report import certificate_grids
     from swingby.verify.certify import certify as make
 
     progress = _report if sys.stderr.isatty() else None
+    task = given.task()
     certificate = make(
-        given.task(),
-        read_matrix(given.w0, exact=True),
+        task,
+        read_matrix(given.w0, (task.dim, task.dim), exact=True),
         eta=given.step_size(),
         dynamics=given.dynamics,
         steps=whole(steps, "steps"),
@@ -52,13 +53,15 @@ def _report(line: str) -> None:
 
 
 def _replay(path: str, *, as_json: bool) -> int:
+    from swingby.theory.reading import text_of
     from swingby.verify.certification.replay import read, replay
 
     try:
-        content = read(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or "it is not JSON"
-        raise InvalidInput("replay", path, f"must be a readable certificate ({reason})") from None
+        content = read(text_of(path, "replay", "readable certificate"))
+    except InvalidInput:
+        raise
+    except (ValueError, RecursionError):
+        raise InvalidInput("replay", path, "must be a certificate (it is not JSON)") from None
     reasons = replay(content)
     left_open = content.get("undecided", []) if isinstance(content, dict) and not reasons else []
     if as_json:

@@ -1,7 +1,4 @@
-"""What every command is given: the options they share, and what is made of them.
-
-W(0) from a file or the command line, and weights; nothing is unpickled or evaluated.
-"""
+"""What every command is given: the options they share, and what is made of them."""
 
 from __future__ import annotations
 
@@ -25,95 +22,6 @@ if TYPE_CHECKING:
     from swingby.verify.grid import Grid
 
 
-def read_matrix(text: str, *, exact: bool = False, name: str = "w0") -> Any:
-    """Read a matrix.
-
-    `text`: the path of a .json, .csv, .txt or .npy file, or rows such as ``"2,1;1,2"``. A JSON
-    object ``{"matrix": ..., "omega": "1e-400"}`` is a matrix below the float range.
-    `exact`: keep entries that are text as the exact numbers they denote.
-    `name`: of the option, used in errors.
-    Returns not yet checked to be square, symmetric or finite.
-    Raises InvalidInput if the file cannot be read or an entry is not a number.
-    """
-    import numpy as np
-
-    path = Path(text)
-    try:
-        suffix = path.suffix.lower()
-        if suffix == ".npy":
-            return np.load(path, allow_pickle=False)
-        if suffix == ".json":
-            return _from_json(path.read_text(encoding="utf-8"), exact, name)
-        if suffix in (".csv", ".txt"):
-            text = ";".join(path.read_text(encoding="utf-8").split("\n")).strip(";\r ")
-    except InvalidInput:
-        raise
-    except (OSError, ValueError, EOFError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or "it is not such a file"
-        raise InvalidInput(name, path, f"must be a readable matrix file ({reason})") from None
-    return _entries([row.split(",") for row in text.split(";") if row.strip()], exact, name)
-
-
-def _entries(rows: Any, exact: bool, name: str) -> list[list[Any]]:
-    """Each entry digit by digit, from whatever file: a blank is no number, and none becomes 0."""
-    from swingby.theory import numbers
-
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise InvalidInput(name, rows, "must be rows of numbers")
-    entry = f"an entry of {name}"
-    found = [[numbers.exact(one, entry) for one in row] for row in rows]
-    if exact:
-        return found
-    return [[numbers.within_float(one, entry) for one in row] for row in found]
-
-
-def _from_json(text: str, exact: bool, name: str) -> Any:
-    from swingby.theory.initial import Scaled
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise ValueError("a key twice")
-        return dict(pairs)
-
-    def refuse(constant: str) -> None:
-        raise ValueError(constant)
-
-    content = json.loads(text, parse_float=str, parse_constant=refuse, object_pairs_hook=once)
-    if not isinstance(content, dict):
-        return _entries(content, exact, name)
-    if set(content) != {"matrix", "omega"}:
-        raise ValueError
-    return Scaled(_entries(content["matrix"], exact=False, name=name), content["omega"])
-
-
-#: A file of weights may hold so many bytes once it is unpacked.
-MOST_BYTES = 1 << 30
-
-
-def read_weights(path: str) -> list[Any]:
-    """The arrays of an npz file in its order: weights and biases of a network, first layer first.
-
-    ``np.savez(path, *run.parameters(0))`` writes such a file. Nothing is unpickled.
-
-    Raises InvalidInput if it cannot be read, or would fill the memory.
-    """
-    import zipfile
-
-    import numpy as np
-
-    try:
-        with zipfile.ZipFile(path) as packed:
-            if sum(one.file_size for one in packed.infolist()) > MOST_BYTES:
-                raise InvalidInput("start", path, f"must unpack to at most {MOST_BYTES} bytes")
-        with np.load(path, allow_pickle=False) as file:
-            return [file[name] for name in file.files]
-    except OSError as error:
-        reason = error.strerror or "it is no such file"
-        raise InvalidInput("start", path, f"must be a readable npz file ({reason})") from None
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        raise InvalidInput("start", path, "must be an npz file of plain arrays") from None
-
-
 _OPTIONS = (
     click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
     click.option("--sigma", multiple=True, metavar="X", help="Cluster spreads. Default 0."),
@@ -122,7 +30,7 @@ _OPTIONS = (
     click.option("--eta", metavar="X", help="Step size in the clock of (D.2)."),
     click.option("--omega", metavar="X", help="Scale of W(0), any size: 1e-400."),
     click.option("--beta", metavar="X", default="1", help="|w_ij(0)| <= beta omega."),
-    click.option("--w0", metavar="FILE", help="W(0): a .json, .csv, .npy file, or '2,1;1,2'."),
+    click.option("--w0", metavar="FILE", help="W(0): .json, .csv, .npy, .npz, .toml; '2,1;1,2'."),
     click.option("--u0", metavar="FILE", help="U(0), d by m, in place of W(0) = U(0) U(0)^T."),
     click.option("--dynamics", default="euler", metavar="NAME", help="euler (D.2), gd or flow."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
@@ -179,13 +87,16 @@ class Given:
 
     def matrix(self, task: SIMTask) -> Any:
         """W(0) as given, or from U(0), or None."""
+        from swingby.theory.reading import read_matrix
+
         if self.u0 is None:
-            return None if self.w0 is None else read_matrix(self.w0)
+            return None if self.w0 is None else read_matrix(self.w0, (task.dim, task.dim))
         if self.w0 is not None:
             raise InvalidInput("u0", self.u0, "must not be given together with w0")
         from swingby.theory.initial import initial_state
 
-        return initial_state(None, read_matrix(self.u0, name="u0"), task.dim)
+        U0 = read_matrix(self.u0, (task.dim, None), argument="u0")
+        return initial_state(None, U0, task.dim)
 
     def initial(self, task: SIMTask, seed: str, width: str | None) -> Any:
         """W(0) as given, or a Gaussian draw of scale omega."""

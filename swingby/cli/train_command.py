@@ -13,7 +13,6 @@ from swingby.cli.given import (
     PICTURES,
     check_target,
     json_text,
-    read_weights,
     task_of,
     terminal_width,
     whole,
@@ -87,9 +86,11 @@ def train(**given: Any) -> int:
     record = given["record"]
     if record is not None and record not in ("every", "log"):
         record = whole(record, "record")
+    from swingby.theory.reading import read_arrays
+
     start = None
     if given["start"] is not None:
-        start = [read_weights(given["start"])] * count
+        start = [list(read_arrays(given["start"], "start").values())] * count
     run = run_training(
         [replace(setting, seed=setting.seed + k) for k in range(count)],
         start=start,

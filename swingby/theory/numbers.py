@@ -55,6 +55,8 @@ def exact(value: object, argument: str, source: str = "") -> Fraction:
         return value
     if isinstance(value, (Integral, Rational)):
         return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, np.longdouble) and np.isfinite(value):
+        return Fraction(*value.as_integer_ratio())
     if isinstance(value, (float, np.floating)):
         return _finite_float(float(value), value, argument, source)
     if isinstance(value, str):
@@ -65,6 +67,8 @@ def exact(value: object, argument: str, source: str = "") -> Fraction:
         return _from_text(str(value), argument, source)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return exact(value.item(), argument, source)
+    if hasattr(value, "detach") and getattr(value, "ndim", 1) == 0:
+        return exact(_unwrapped(value, argument, source), argument, source)
     return _from_library_number(value, argument, source)
 
 
@@ -151,6 +155,7 @@ def vector(values: object, argument: str, source: str = "") -> tuple[Fraction, .
     """
     if isinstance(values, (str, bytes, dict, set)):
         raise InvalidInput(argument, values, "must be a sequence of numbers", source)
+    values = _unwrapped(values, argument, source)
     if isinstance(values, np.ndarray) and values.ndim > 1:
         raise InvalidInput(
             argument, f"an array of shape {values.shape}", "must have one axis", source
@@ -182,20 +187,52 @@ def whole(
     return int(number)
 
 
+def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
+    """The entries of whatever holds numbers, none of them changed: one door for all containers.
+
+    Nested sequences, arrays of NumPy, pandas and torch (also with gradients, on a device, or in
+    bfloat16), matrices of sympy and mpmath. Returns an array of floats or whole numbers, or of
+    objects for :func:`exact`: texts, fractions and long doubles stay exact.
+    Raises InvalidInput where entries are masked, ragged, or of another kind.
+    """
+    try:
+        raw = np.asarray(_unwrapped(values, argument, source))
+    except InvalidInput:
+        raise
+    except (ValueError, TypeError, RuntimeError):
+        raise InvalidInput(argument, values, "must be a rectangular array", source) from None
+    if (raw.dtype.kind == "U" and raw.ndim) or raw.dtype == np.longdouble != np.float64:
+        raw = raw.astype(object)  # text and long doubles stay exact
+    if raw.dtype.kind not in "iufO":
+        raise InvalidInput(argument, values, "must be an array of real numbers", source)
+    return raw
+
+
+def _unwrapped(values: Any, argument: str, source: str) -> Any:
+    """What NumPy can read of a container of another library, without importing that library."""
+    if np.ma.is_masked(values):
+        raise InvalidInput(argument, values, "must have no masked entry", source)
+    if isinstance(values, (list, tuple)):
+        return [_unwrapped(value, argument, source) for value in values]
+    if hasattr(values, "detach"):  # torch: what it tracks and where it lies do not matter here
+        values = values.detach().cpu()
+        floating = getattr(values, "is_floating_point", lambda: False)()
+        return (values.double() if floating else values).numpy()
+    if hasattr(values, "to_numpy"):
+        return values.to_numpy()
+    if type(values).__module__.startswith("mpmath.matrices"):
+        return values.tolist()
+    return values
+
+
 def real_array(values: object, argument: str, source: str = "") -> NDArray[np.float64]:
     """A finite float64 array.
 
     Returns always a fresh array, so that a caller's later edit changes nothing. Raises InvalidInput
-    if it is not numeric, complex, empty, ragged, or holds NaN or infinity.
+    if it is not numeric, complex, empty, ragged, masked, or holds NaN or infinity.
     """
-    try:
-        raw = np.asarray(values)
-    except (ValueError, TypeError):
-        raise InvalidInput(argument, values, "must be a rectangular array", source) from None
-    if raw.dtype.kind not in "iuf":
-        exact_entries = raw.dtype.kind == "O" and raw.size > 0
-        if not exact_entries:
-            raise InvalidInput(argument, values, "must be an array of real numbers", source)
+    raw = entries(values, argument, source)
+    if raw.dtype.kind == "O":
         flat = [
             within_float(exact(entry, f"an entry of {argument}", source), argument, source)
             for entry in raw.ravel()

@@ -214,7 +214,7 @@ def read_array(values: object, argument: str, source: str = "") -> Floats:
     """A finite float64 array, which may be empty. Not copied where it is one already."""
     if values is None:
         raise InvalidInput(argument, values, "must be an array of real numbers", source)
-    if isinstance(values, np.ndarray):
+    if type(values) is np.ndarray:
         if values.size == 0 and values.dtype.kind in "iuf":
             return np.array(values, dtype=np.float64)
         if values.dtype == np.float64 and np.isfinite(values).all():

@@ -20,9 +20,9 @@ from typing import Any
 
 import sympy
 
-from swingby.errors import InvalidInput
 from swingby.theory.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.proofs.formulas import Piece, algebra, latin, sides, values
+from swingby.theory.reading import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
 FIELDS = (
@@ -508,12 +508,7 @@ def load(path: str | Path) -> Proof:
     Raises InvalidInput if it cannot be read, or is no proof.
     """
     place = Path(path)
-    try:
-        text = place.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise InvalidInput("proof", path, f"must be a file that can be read ({reason})") from None
-    return Proof(text, place.name, place.parent)
+    return Proof(text_of(place, "proof", "file of text"), place.name, place.parent)
 
 
 @functools.cache

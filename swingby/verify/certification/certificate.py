@@ -21,6 +21,7 @@ import flint
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.theory import numbers
+from swingby.theory.reading import text_of
 from swingby.verify.certification.enclosure import Enclosure, is_enclosure
 from swingby.verify.certification.events import LEVELS
 from swingby.verify.certification.given import MOST_CONCEPTS
@@ -297,11 +298,7 @@ class Certificate:
         InvalidInput
             If the file is missing, is not JSON, or not a certificate as written.
         """
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, ValueError, TypeError):
-            raise InvalidInput("path", path, "must be a readable text file") from None
-        return from_plain(parse(text))
+        return from_plain(parse(text_of(path, "path", "text file")))
 
     def to_frame(self) -> Any:
         """One row per event: event, entry, step, lower, upper.

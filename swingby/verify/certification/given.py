@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -158,23 +157,14 @@ def exact_matrix(W0: Any, dim: int) -> Matrix:
         # initial_matrix trusts an Initial, whatever its shape.
         W0 = Scaled(W0.matrix, W0.scale)
     if not isinstance(W0, Scaled):
-        rows = _nested(W0)
+        found = numbers.entries(W0, "W0", "(D.2)")
+        if found.ndim != 2:
+            raise InvalidInput("W0", W0, "must be a square matrix", "(D.2)")
+        rows = found.tolist()
         if not all(_is_float_like(entry) for row in rows for entry in row):
             return _exactly_symmetric(rows, dim)
-        W0 = np.array(rows, dtype=np.float64) if len({len(row) for row in rows}) == 1 else W0
+        W0 = np.array(rows, dtype=np.float64)
     return tuple(tuple(row) for row in initial_matrix(W0, dim).entries)
-
-
-def _nested(W0: Any) -> list[list[Any]]:
-    refused = isinstance(W0, (str, bytes, dict, set)) or not isinstance(W0, Iterable)
-    # A NumPy array without an axis says that it can be iterated, and cannot.
-    rows = [] if refused or getattr(W0, "ndim", 1) == 0 else list(W0)
-    for row in rows:
-        if isinstance(row, (str, bytes, dict, set)) or not isinstance(row, Iterable):
-            refused = True
-    if refused or not rows:
-        raise InvalidInput("W0", W0, "must be a square matrix", "(D.2)")
-    return [list(row) for row in rows]
 
 
 def _is_float_like(entry: Any) -> bool:

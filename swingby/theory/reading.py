@@ -1,0 +1,162 @@
+"""Files from outside: read with bounds, digit by digit; nothing is unpickled or evaluated."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.theory.initial import Scaled
+
+#: Bytes of a file of text, and of arrays once they are unpacked.
+MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30
+#: Characters of a key of TOML: its reader takes time quadratic in the parts of one.
+_LONG_KEY = re.compile(r"^[\s\[]*[\w.\-\"']{500}", re.MULTILINE)
+
+
+def content_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -> bytes:
+    """The bytes of a file, which may be a device that never ends. `what`: of which kind it is."""
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(most + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no path"
+        raise InvalidInput(argument, path, f"must be a readable {what} ({reason})") from None
+    if len(content) > most:
+        raise InvalidInput(argument, path, f"must be a {what} of at most {most >> 20} MB")
+    return content
+
+
+def text_of(path: str | Path, argument: str, what: str) -> str:
+    """The text of a file in UTF-8, with line ends as Python has them."""
+    try:
+        text = content_of(path, argument, what).decode()
+    except UnicodeDecodeError:
+        raise InvalidInput(argument, path, f"must be a {what} (it is no text in UTF-8)") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def plain_json(text: str) -> Any:
+    """JSON with its decimals as text, no NaN and no key twice. ValueError where it is none."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key twice")
+        return dict(pairs)
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        return json.loads(text, parse_float=str, parse_constant=refuse, object_pairs_hook=once)
+    except RecursionError:
+        raise ValueError("brackets within brackets") from None
+
+
+def plain_toml(text: str) -> dict[str, Any]:
+    """TOML with its decimals as text. ValueError where it is none."""
+    if _LONG_KEY.search(text):
+        raise ValueError("a key of 500 characters")
+    try:
+        return tomllib.loads(text, parse_float=str)
+    except RecursionError:
+        raise ValueError("brackets within brackets") from None
+
+
+def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
+    """The arrays of an npz file in its order, or the one of an npy file under an empty name.
+
+    Raises InvalidInput if it cannot be read, would fill the memory, or holds Python objects.
+    """
+    what = "file of arrays"
+    content = content_of(path, argument, what, MOST_BYTES)
+    try:
+        if content[:2] != b"PK":
+            return {"": np.load(io.BytesIO(content), allow_pickle=False)}
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            if sum(one.file_size for one in packed.infolist()) > MOST_BYTES:
+                raise InvalidInput(argument, path, f"must unpack to at most {MOST_BYTES} bytes")
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except InvalidInput:
+        raise
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, MemoryError):
+        raise InvalidInput(argument, path, f"must be a {what}: npy or npz, no objects") from None
+
+
+def read_matrix(
+    given: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
+) -> Any:
+    """A matrix from a file or from text.
+
+    `given`: the path of a .json, .toml, .csv, .txt, .npy or .npz file, or rows such as
+    ``"2,1;1,2"``. In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float
+    range; an npz file holds one array. `shape`: what it has to be, before a digit is read; None
+    for any number of columns. `exact`: keep text as the exact numbers it denotes.
+    Returns not yet checked to be symmetric.
+    Raises InvalidInput if the file cannot be read, or an entry is no number.
+    """
+    suffix = Path(given).suffix.lower()
+    if suffix in (".npy", ".npz"):
+        arrays = read_arrays(given, argument)
+        if len(arrays) != 1:
+            held = ", ".join(arrays) or "none"
+            raise InvalidInput(argument, f"{given} ({held})", "must hold one array")
+        (matrix,) = arrays.values()
+        _require_shape(list(matrix) if matrix.ndim == 2 else None, shape, argument)
+        return matrix
+    if suffix in (".json", ".toml"):
+        text = text_of(given, argument, "matrix file")
+        try:
+            content = (plain_json if suffix == ".json" else plain_toml)(text)
+            if isinstance(content, dict):
+                # A file of TOML is a table; one of JSON is a table only for the sake of omega.
+                if set(content) | ({"omega"} if suffix == ".toml" else set()) != {
+                    "matrix",
+                    "omega",
+                }:
+                    raise ValueError("its keys must be matrix and omega")
+                rows = _entries(content["matrix"], shape, exact, argument)
+                return Scaled(rows, content["omega"]) if "omega" in content else rows
+        except InvalidInput:
+            raise
+        except ValueError as error:
+            reason = " ".join(str(error).split())[:80]
+            raise InvalidInput(argument, given, f"must be a matrix file ({reason})") from None
+        return _entries(content, shape, exact, argument)
+    if suffix in (".csv", ".txt"):
+        given = text_of(given, argument, "matrix file").strip().replace("\n", ";")
+    return _entries(
+        [row.split(",") for row in given.split(";") if row.strip()], shape, exact, argument
+    )
+
+
+def _require_shape(rows: Any, shape: tuple[int, int | None], argument: str) -> None:
+    widths = {len(row) for row in rows} if isinstance(rows, list) else set()
+    wanted = {shape[1]} if shape[1] is not None else widths
+    if not isinstance(rows, list) or len(rows) != shape[0] or widths != wanted or len(widths) != 1:
+        found = f"{len(rows)} rows of {sorted(widths)}" if widths else "no rows of numbers"
+        columns = "m" if shape[1] is None else shape[1]
+        raise InvalidInput(argument, found, f"must have shape ({shape[0]}, {columns})", "(D.2)")
+
+
+def _entries(
+    rows: Any, shape: tuple[int, int | None], exact: bool, argument: str
+) -> list[list[Any]]:
+    """Each entry digit by digit, from whatever file: a blank is no number, and none becomes 0."""
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise InvalidInput(argument, rows, "must be rows of numbers")
+    _require_shape(rows, shape, argument)
+    entry = f"an entry of {argument}"
+    found = [[numbers.exact(one, entry) for one in row] for row in rows]
+    if exact:
+        return found
+    return [[numbers.within_float(one, entry) for one in row] for row in found]
