@@ -58,6 +58,10 @@ class InvalidInput(SwingbyError, ValueError):
         return (type(self), (self.argument, self.value, self.requirement, self.source))
 
 
+class BudgetSpent(KeyboardInterrupt):
+    """A limit set by the user was reached. Like Ctrl-C, it is no error that work may swallow."""
+
+
 class Undecided(SwingbyError):
     """A truth value was asked of a verdict that is undecided."""
 

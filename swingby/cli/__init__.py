@@ -1,7 +1,8 @@
 """The command line: parses, calls, prints. No mathematics.
 
 Exit codes: 0 done (and the assumptions hold), 1 done and they fail, 2 wrong input (one line on
-stderr), 3 undecided, 5 something broke (one line, and never a verdict), 130 interrupted.
+stderr), 3 undecided, 4 the budget is spent, 5 something broke (one line, and never a verdict), 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from swingby.cli.commands import cli
 from swingby.cli.diffusion_command import diffusion
 from swingby.cli.figures_command import evidence, figures
 from swingby.cli.hunt_command import hunt
+from swingby.cli.limits import budget_spent, limit
 from swingby.cli.studies_command import studies
 from swingby.cli.sweep_command import sweep
 from swingby.cli.train_command import train
@@ -29,6 +31,8 @@ from swingby.errors import SwingbyError, SwingbyWarning
 
 for command in (audit, certify, diffusion, evidence, figures, hunt, studies, sweep, train, vectors):
     cli.add_command(command)
+for command in cli.commands.values():
+    limit(command)
 
 
 def _one_line(text: str) -> str:
@@ -87,9 +91,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SwingbyError as error:
         click.echo(f"swingby: {_one_line(str(error))}", err=True)
         return 2
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("swingby: interrupted", err=True)
-        return 130
+    except (KeyboardInterrupt, click.Abort) as error:
+        limit_met = budget_spent(error)
+        line = "interrupted" if limit_met is None else f"undecided within the budget: {limit_met}"
+        said = str(error) if error is not limit_met else ""
+        click.echo(f"swingby: {_one_line(f'{line}; {said}' if said else line)}", err=True)
+        return 130 if limit_met is None else 4
     except BrokenPipeError:
         # The reader went away (``swingby ... | head``); keep Python from complaining at exit.
         _give_up(sys.stdout)

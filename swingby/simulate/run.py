@@ -60,7 +60,7 @@ from swingby.simulate.state import (
     renormalise,
 )
 from swingby.simulate.steps import block_of_steps, parts_of_a_step
-from swingby.theory import numbers
+from swingby.theory import budget, numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask
@@ -76,6 +76,9 @@ UNDER_WAY = 2.0**-60
 LEARNED = 1e-6
 #: Entries between two learned concepts below this are held as 0.
 SMALLEST = 1e-300
+
+#: A computed step takes about this, and this for each of the d^3 products of W with itself.
+SECONDS_A_STEP, SECONDS_A_PRODUCT = 3e-6, 1.3e-9
 
 
 def simulate(
@@ -176,9 +179,14 @@ def simulate(
     rest = asked is None
     last = asked if asked is not None else most_steps_of(problem, state)
     unknown = rest and needs_last_step(record)
-    kept = make_record([0] if unknown else record_steps(record, last), task.dim)
+    marks = [0] if unknown else record_steps(record, last)
+    ahead = min(last, _steps_ahead(problem)) if skip else last
+    computed = min(ahead, most_executed(task.dim)) if rest else ahead
+    seconds = computed * (SECONDS_A_STEP + SECONDS_A_PRODUCT * task.dim**3)
+    budget.expect("the run", seconds, 8.0 * len(marks) * task.dim**2, partial=True)
+    kept = make_record(marks, task.dim)
     finished = _advance(problem, state, kept, last, skip=skip, rest=rest)
-    if unknown:
+    if unknown and not budget.spent():
         # The spacing of the records depends on where the run ends: once more, now knowing it.
         # A run that left the float range did so in the step after the last one that it kept.
         reached = int(state.counters[STEP]) + int(state.counters[DIVERGED] >= 0)
@@ -188,7 +196,7 @@ def simulate(
         _advance(problem, state, kept, reached, skip=skip, rest=False)
     spent = "the steps asked for" if asked is not None else "the most steps allowed"
     if not finished:
-        spent = "the most computed steps allowed"
+        spent = "the budget" if budget.spent() else "the most computed steps allowed"
     return _collect(task, initial, rate, problem, state, kept, missing, spent)
 
 
@@ -237,11 +245,13 @@ def _check_psd(initial: Initial, dynamics: str) -> None:
 def _advance(
     problem: Problem, state: State, record: Record, last: int, *, skip: bool, rest: bool
 ) -> bool:
-    """Run to the end; False when the bound on computed steps ended the run."""
+    """Run to the end; False when the bound on computed steps, or a budget, ended the run."""
     most = most_executed(len(problem.signal)) if rest else math.inf
     while state.counters[EXECUTED] < most:
         if advance(problem, state, record, last, skip=skip, rest=rest) != GOES_ON:
             return True
+        if budget.spent():
+            break
     return False
 
 

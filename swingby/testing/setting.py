@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import flint
 import numpy as np
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from swingby.testing import draw_matrices, draw_tasks
 from swingby.testing.draw_matrices import Dimensions
 from swingby.testing.draw_tasks import LARGEST_STEP, below
 from swingby.theory import balls, numbers, theorem_r, theorem_two, written
+from swingby.theory.balls import precision
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Scaled
 from swingby.theory.repaired import largest_omega as largest_repaired_omega
@@ -208,7 +208,7 @@ def with_failing_D1(signal: Signal, beta: Fraction) -> Fraction:
     `signal`: at least two; the last may be 0. Neighbours apart by more than 3.
     """
     problem = Problem(signal, Fraction(1), Fraction(1), max(beta, 1 + _STEP))
-    with flint.ctx.workprec(256):
+    with precision(256):
         ball = (-feasibility.threshold(problem, feasibility.KAPPA + _STEP)).exp()
         return _OFF * _exact(ball.lower())
 
@@ -266,7 +266,7 @@ def _times_beta(signal: Signal, share: Fraction) -> Fraction:
         log = theorem_two.log_omega_0(*signal, one, share) - Fraction(1, 2**50)
     else:
         log = closed_form(theorem_r.Setting(signal, one, share)).log_omega_0 - Fraction(1, 1000)
-    with flint.ctx.workprec(256):
+    with precision(256):
         return _exact(balls.ball(log).exp().lower())
 
 

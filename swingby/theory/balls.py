@@ -7,8 +7,10 @@ sums, products, powers, log, exp, Min, Max, absolute value, e and pi.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -19,6 +21,16 @@ import mpmath
 PRECISIONS = (128, 256, 512, 1024, 2048)
 
 Result = TypeVar("Result")
+
+#: The working precision of flint belongs to the whole process.
+_ALONE = threading.RLock()
+
+
+@contextlib.contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """A working precision for what runs inside: one thread at a time, and put back at the end."""
+    with _ALONE, flint.ctx.workprec(bits):
+        yield
 
 
 def ball(number: Fraction | int) -> flint.arb:
@@ -135,7 +147,7 @@ def with_rising_precision(
     Returns the last result, also when the highest precision did not decide it.
     """
     for bits in PRECISIONS:
-        with flint.ctx.workprec(bits):
+        with precision(bits):
             result = compute()
         if decided(result):
             break

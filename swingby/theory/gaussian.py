@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 #: Beyond this many columns the pivots do not fluctuate any more.
 LARGEST_WIDTH = 10**9
+#: Of more concepts, only neighbours in the order of a have their peak predicted: the first such
+#: entries to appear, out of d (d - 1)/2.
+MOST_PEAKS = 64
 #: Points per independent factor in the quantiles of products.
 _GRID = 200
 #: The quantiles shown beside a median: 90 % of initializations lie between the outer two.
@@ -110,7 +113,8 @@ class GaussianTimes:
 
         `level`: strictly between 0 and 1.
         Returns from (i, j), user indices with i < j, to an ndarray of shape (n,): sizes |w_ij|, 0
-        below the float range. Pairs with equal or zero signals are left out.
+        below the float range. Pairs with equal or zero signals are left out, and beyond
+        :data:`MOST_PEAKS` concepts all but neighbours in the order of a.
         """
         from scipy.special import gammaincinv, ndtri
 
@@ -120,7 +124,7 @@ class GaussianTimes:
         signal, order = self.task.signal, self.task.order
         found = {}
         for rank, k in enumerate(order):
-            for j in order[rank + 1 :]:
+            for j in order[rank + 1 : rank + 2 if len(order) > MOST_PEAKS else None]:
                 if not signal[k] > signal[j] > 0:
                     continue
                 r = signal[j] / signal[k]

@@ -23,6 +23,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers, theorem_r, theorem_two
 from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
+from swingby.theory.balls import precision
 from swingby.theory.theorem_r import Certified, Setting
 from swingby.theory.verdict import Verdict
 
@@ -159,7 +160,7 @@ def largest_omega(
 
 def _rational_below(log_omega: Fraction) -> Fraction:
     """A short rational just below exp(log_omega)."""
-    with flint.ctx.workprec(128):
+    with precision(128):
         value = balls.ball(log_omega).exp().lower()
         mantissa, exponent = (int(part) for part in value.mid().man_exp())
     shift = max(mantissa.bit_length() - 60, 0)
@@ -176,7 +177,7 @@ def _keeps(
 ) -> bool:
     """Whether what is found is a promise of the size that is asked for."""
     peaks, times = found.log_peaks or {}, found.reach_by or ()
-    with flint.ctx.workprec(256):
+    with precision(256):
         if peak is not None and any(
             balls.ball(Fraction(x)) > balls.ball(peak).log()
             for x in peaks.values()
@@ -282,7 +283,7 @@ def _enclosed(compute: Callable[[], flint.arb]) -> flint.arb:
 
 
 def _below(ball: flint.arb) -> mpmath.mpf:
-    with flint.ctx.workprec(balls.PRECISIONS[-1]):
+    with precision(balls.PRECISIONS[-1]):
         return balls.midpoint(ball.lower())
 
 
@@ -290,7 +291,7 @@ def _judged(
     verdict: Verdict, theorem: str | None, omega: Fraction, limit: flint.arb
 ) -> RepairedFindings:
     """Findings that say where omega stands, without a promise."""
-    with flint.ctx.workprec(256):
+    with precision(256):
         margin = float((limit.log() - balls.ball(omega).log()) / flint.arb(10).log())
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[verdict]
     shown = mpmath.nstr(_below(limit), 5)
@@ -306,7 +307,7 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
     if beta * omega > 1:
         return _judged(Verdict.FAILS, None, omega, limit)
     start = min(rho * omega, theorem_two.LEVEL)
-    with flint.ctx.workprec(256):
+    with precision(256):
         odds = balls.ball(4 * (1 - start) / start)
         reach = theorem_two.float_above(odds.log() / (2 * balls.ball(a)))
     judged = _judged(Verdict.HOLDS, "one concept", omega, limit)
@@ -316,7 +317,7 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
 def _two_concepts(
     setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
 ) -> RepairedFindings:
-    with flint.ctx.workprec(256):
+    with precision(256):
         given = (*setting.signal, setting.beta, setting.rho, balls.ball(omega).log())
         peak, times = theorem_two.log_peak(*given), theorem_two.time_bounds(*given)
         found = theorem_two.constants(*given)
@@ -335,7 +336,7 @@ def _many_concepts(
     setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
 ) -> RepairedFindings:
     """Theorem R, with a witness made for this omega where the search finds one."""
-    with flint.ctx.workprec(256):
+    with precision(256):
         L = balls.ball(omega).log()
         above = min(Fraction(theorem_two.float_above(L)), limits.r.log_omega_0)
         witness = theorem_r.find_witness(setting, above)

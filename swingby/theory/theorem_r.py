@@ -114,6 +114,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
+from swingby.theory.balls import precision
 from swingby.theory.theorem_two import LEVEL, float_above, round_down
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def time_bounds(
     fails.
     """
     bounds = []
-    with flint.ctx.workprec(256):
+    with precision(256):
         a, theta, aim = [balls.ball(x) for x in setting.signal], witness.theta, balls.ball(level)
         log_b = balls.ball(setting.beta).log() + _as_ball(log_omega)
         Z = _exponents(setting, witness, balls.ball(min(theta, level)))

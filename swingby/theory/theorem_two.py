@@ -86,6 +86,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.theory import balls
 from swingby.theory.assumptions import Condition, a_k
+from swingby.theory.balls import precision
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,7 @@ def log_peak(
     `a1`, `a2`, `beta`, `rho`, `log_omega`: as in :func:`constants`; beta omega < 1 is enough.
     Returns natural logarithm, rounded up; minus infinity when beta = rho.
     """
-    with flint.ctx.workprec(256):
+    with precision(256):
         found = constants(a1, a2, beta, rho, log_omega)
         return -math.inf if beta == rho else float_above((found.log_k + found.K.log()) / 2)
 
@@ -295,7 +296,7 @@ def time_bounds(
     `a1`, `a2`, `beta`, `rho`, `log_omega`, `theta`: as in :func:`constants`, with beta omega <
     theta. Returns eta times steps, rounded up.
     """
-    with flint.ctx.workprec(256):
+    with precision(256):
         L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
         level = balls.ball(theta)
         if not balls.ball(beta).log() + L < level.log():

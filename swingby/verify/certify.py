@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import flint
-
 from swingby.errors import InvalidInput
+from swingby.theory import budget
+from swingby.theory.balls import precision
 from swingby.theory.task import SIMTask
 from swingby.verify.certification.certificate import Certificate
 from swingby.verify.certification.events import Doubt
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Working precisions in bits, tried one after the other until nothing is left open. The enclosures
 #: ask for 40 decimal digits, 133 bits, at the end of a run; 256 bits leave room for rounding.
 PRECISIONS = (256, 512, 1024, 2048, 4096, 8192)
+
+#: A step in balls of 256 bits takes about this, and this for each product of two entries.
+SECONDS_A_STEP, SECONDS_A_PRODUCT = 1e-5, 7e-7
 
 
 def certify(
@@ -87,11 +90,14 @@ def certify(
         raise InvalidInput("progress", progress, "must be callable")
     given = read_given(task, W0, eta, dynamics, steps)
     tell = Telling(progress)
-    with flint.ctx.workprec(PRECISIONS[0]):
+    last = given.cap if given.steps is None else given.steps
+    seconds = last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * task.dim**3)
+    budget.expect("the certificate", seconds, partial=True)
+    with precision(PRECISIONS[0]):
         start, finished = first_steps(given, tell)
     for bits in PRECISIONS:
         strict = bits < PRECISIONS[-1]
-        with flint.ctx.workprec(bits):
+        with precision(bits):
             try:
                 if finished:
                     start.watch.strict = strict

@@ -17,6 +17,7 @@ import flint
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import assumptions, balls, numbers
+from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
@@ -170,7 +171,7 @@ def _over_a_box(
     """Rising precision until verdicts are those of the numbers, not of the rounding."""
     used, found = 0, None
     for used in _precisions(bits):
-        with flint.ctx.workprec(used):
+        with precision(used):
             last, found = found, boxes.enclose(box)
         decided = all(verdict != Verdict.UNDECIDED for verdict, _ in found.values())
         # A box that contains an edge stays undecided at every precision.
@@ -229,14 +230,14 @@ def _judge(instance: evaluation.Instance, bits: int | None) -> tuple[Verdict, En
         if not small:
             size = math.inf if large else -math.inf
             return verdict, (size, size), MARGIN_BITS
-        with flint.ctx.workprec(bits or MARGIN_BITS):
+        with precision(bits or MARGIN_BITS):
             return verdict, ends((balls.ball(large / small)).log() / _ln10()), MARGIN_BITS
     relation = instance.condition.relation
     difference = balls.rational(relation.lhs - relation.rhs, instance.values)
     used, verdict = 0, Verdict.UNDECIDED
     limits: Ends = (-math.inf, math.inf)
     for used in (bits,) if bits else balls.PRECISIONS[1:]:
-        with flint.ctx.workprec(used):
+        with precision(used):
             small_side, large_side = instance.small_and_large()
             sign = balls.sign(large_side - small_side)
             limits = _log10_slack(small_side, large_side)

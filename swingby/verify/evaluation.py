@@ -33,6 +33,7 @@ import mpmath
 from swingby.theory import assumptions, balls, numbers, repaired
 from swingby.theory import assumptions as text
 from swingby.theory.assumptions import Condition, Statement
+from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
@@ -91,7 +92,7 @@ class Instance:
 
     def log10_slack(self) -> float:
         """log10 of the larger side over the smaller: positive inside, -inf without a log."""
-        with flint.ctx.workprec(128):
+        with precision(128):
             small, large = self.small_and_large()
             if not large > 0 or not large.is_finite() or not small.is_finite():
                 return float("-inf")
@@ -214,7 +215,7 @@ def judge_existential(
     if min(problem.signal) == 0:
         notes.append("A free direction has a_k = 0, which Assumption D.1 excludes (it asks d = s).")
     tried = _as_witness(constants)
-    with flint.ctx.workprec(256):
+    with precision(256):
         ball = None if problem.has_zero else feasibility.largest_omega(problem)
         supremum = None if ball is None else balls.midpoint(ball)
         largest_eta = balls.midpoint(balls.ball(feasibility.largest_eta(problem)))
@@ -314,7 +315,7 @@ def _explain(worst: Instance, constants: Constants) -> str:
             f"a_i = {numbers.scientific(large)} {word} 3 a_j = "
             f"{numbers.scientific(3 * small)}{where}"
         )
-    with flint.ctx.workprec(128):
+    with precision(128):
         left, right = worst.sides()
     holds = _verdict_of(worst)
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[holds]
@@ -337,7 +338,7 @@ def _log10(number: Fraction) -> float:
 
 
 def _as_witness(constants: Constants) -> Witness:
-    with flint.ctx.workprec(256):
+    with precision(256):
         found = {name: balls.midpoint(ball) for name, ball in constants.as_balls().items()}
     order = ("alpha", "gamma", "beta", "P", "K", "kappa", "C")
     return Witness({name: found[name] for name in order}, constants)
@@ -354,7 +355,7 @@ def _binding(judged: tuple[Result, ...], problem: Problem) -> str:
         # With signals apart, D.5 fails only because omega is too large for any P.
         about_size = [result for result in failing if result.id != "D.5"] or failing
         return min(about_size, key=lambda result: result.margin).id
-    with flint.ctx.workprec(256):
+    with precision(256):
         supremum = feasibility.largest_omega(problem)
         if supremum is None:
             return "D.4"

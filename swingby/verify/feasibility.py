@@ -58,6 +58,7 @@ from fractions import Fraction
 import flint
 
 from swingby.theory import balls
+from swingby.theory.balls import precision
 from swingby.theory.verdict import Verdict
 
 #: kappa > 1.1, K >= 20: the corner of the admissible constants that every optimum sits in.
@@ -230,7 +231,7 @@ def omega_verdict(problem: Problem, bits: int | None = None) -> Verdict:
     if bits is None:
         side = balls.with_rising_precision(slack, lambda found: found is not None)
     else:
-        with flint.ctx.workprec(bits):
+        with precision(bits):
             side = slack()
     if side is None:
         return Verdict.UNDECIDED
@@ -243,7 +244,7 @@ def witness(problem: Problem) -> Constants:
     kappa, beta and (for one concept) C sit just off the corner of the reduction, near enough
     to leave half of the window for log P; P is the middle of what is left, rounded.
     """
-    with flint.ctx.workprec(balls.PRECISIONS[-1]):
+    with precision(balls.PRECISIONS[-1]):
         for places in range(1, 600):
             step = Fraction(1, 10**places)
             kappa = KAPPA + step if problem.d > 1 else Fraction(11) - step
@@ -268,7 +269,7 @@ def nearest_attempt(problem: Problem) -> Constants:
     kappa = KAPPA + step if problem.d > 1 else Fraction(11) - step
     beta = max(problem.beta, 1 + step)
     hopeless = not problem.separated or problem.omega * beta >= 1
-    with flint.ctx.workprec(balls.PRECISIONS[0]):
+    with precision(balls.PRECISIONS[0]):
         log10_two = Fraction(30103, 100000)  # just above log10 2
         if hopeless or problem.d == 1:
             return _fill(problem, kappa, beta, log10_two, step)

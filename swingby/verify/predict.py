@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.theory import lemmas, numbers
+from swingby.theory import budget, lemmas, numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state
@@ -141,6 +141,9 @@ def _scale(problem: Problem, constants: Constants) -> lemmas.Scale:
 
 #: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing.
 LARGEST_OMEGA = Fraction(1, 2)
+
+#: The stage law of d concepts takes about this times d^3.
+SECONDS_A_CUBE = 2.3e-5
 
 
 def predict(
@@ -274,6 +277,7 @@ def _from_initial(
     # SciPy's integrators take longer to load than everything else; refusals do without.
     from swingby.theory.law.stages import stage_law
 
+    budget.expect("the prediction", SECONDS_A_CUBE * task.dim**3)
     stages = stage_law(task, initial, step, dynamics)
 
     # Half-times alone are what most callers want, a million times over; the rest waits.

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 import flint
 
 from swingby.errors import InvalidInput
+from swingby.theory.balls import precision
 from swingby.verify.certification.ball_run import BallState, follow
 from swingby.verify.certification.certificate import Certificate
 from swingby.verify.certification.events import LEVELS
@@ -252,11 +253,11 @@ def differences(certificate: Certificate, run: Run) -> tuple[Difference, ...]:
     if losses and losses[0].found is None:
         last = max(last, min(certificate.steps, run.last_step))
     wanted = {step for suspect in found for step in suspect.steps} | {certificate.steps}
-    with flint.ctx.workprec(max(TOLD_BITS, certificate.bits or 0)):
+    with precision(max(TOLD_BITS, certificate.bits or 0)):
         exact = {s.step: s.copy() for s in states(certificate, last) if s.step in wanted}
     rounded: dict[int, BallState] = {}
     explicable = True
-    with flint.ctx.workprec(FLOAT_BITS):
+    with precision(FLOAT_BITS):
         for state in float_states(certificate, last):
             if state.step in wanted:
                 rounded[state.step] = state.copy()

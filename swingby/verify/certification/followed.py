@@ -14,6 +14,8 @@ from typing import Any
 
 import flint
 
+from swingby.errors import BudgetSpent
+from swingby.theory.budget import spent
 from swingby.theory.initial import Blocks
 from swingby.verify.certification.ball_run import (
     BallState,
@@ -158,6 +160,8 @@ def follow_in_balls(
             followed = _kept(watch, step, state)
         if not step % LOOK:
             tell(f"step {step}, {bits} bits")
+            if spent():
+                raise BudgetSpent(f"with steps={step} it proves what happens until then")
         if step == last:
             return _kept(watch, step, state)
     # A run of balls that ends by itself has taken one more step: out of range, or beyond use.

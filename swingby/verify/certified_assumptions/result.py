@@ -24,6 +24,7 @@ import mpmath
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers, repaired
 from swingby.theory.assumptions import Statement
+from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold
@@ -252,7 +253,7 @@ def rows(
         omega = max(initial.entries[k][k] for k in range(task.dim))
         box = replace(box, omega=(omega, omega), beta=(Fraction(1), Fraction(1)))
         rho = smallest / omega if omega > 0 else Fraction(-1)
-    with flint.ctx.workprec(bits or 256):
+    with precision(bits or 256):
         distinct = _distinct(box)
         possible = rho > 0 and box.omega[0] > 0
         nondegenerate = (Verdict.FAILS, _NEVER)

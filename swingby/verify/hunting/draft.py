@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import flint
 import numpy as np
 
+from swingby.theory.balls import precision
 from swingby.theory.claim import Claim
 from swingby.verify import feasibility
 from swingby.verify.certification.ball_run import follow
@@ -122,7 +123,7 @@ class Draft:
 
 def least_decades(problem: Problem, matrix: Matrix, kappa: Fraction | None) -> int:
     """The smallest k for which omega = 10^-k lies below the largest omega of D.1 to D.5."""
-    with flint.ctx.workprec(128):
+    with precision(128):
         supremum = feasibility.threshold(problem, kappa or feasibility.KAPPA)
         decades = float(supremum / flint.arb(10).log())
     smallest = min(abs(entry) for row in matrix for entry in row)
@@ -144,7 +145,7 @@ def constants_at(problem: Problem, kappa: Fraction, place: float) -> Constants |
     """
     beta = max(problem.beta, Fraction(101, 100))
     beta = Fraction(math.ceil(beta * 100), 100)
-    with flint.ctx.workprec(256):
+    with precision(256):
         ends = feasibility.window(problem, kappa, beta)
         lower, upper = (float(end / flint.arb(10).log()) for end in ends)
     room = upper - lower
@@ -442,7 +443,7 @@ def solve(delay: Delay, stop: Callable[[], bool]) -> Fraction | None:
     decay = float(delay.eta) * (2 * a_1 - a_2 - a_3)
     accuracy = (delay.digits + MARGIN) * math.log(10) - math.log(10.0) * delay.decades / 2
     step = delay.learned[0] + math.ceil(max(accuracy, 60.0) / decay)
-    with flint.ctx.workprec(delay.bits):
+    with precision(delay.bits):
         at_zero = _left_over(delay, Fraction(0), step, stop)
         if at_zero is None:
             return None

@@ -11,11 +11,11 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-import flint
 import numpy as np
 
 from swingby.simulate.state import Floats
 from swingby.theory import balls
+from swingby.theory.balls import precision
 from swingby.theory.claim import Claim
 from swingby.verify.certification.ball_run import BallState, follow
 from swingby.verify.prover.evidence import Witness
@@ -100,7 +100,7 @@ def find_breach(promises: Promises, bits: int) -> Breach | None:
     last = _last_step(promises)
     if last > MOST_STEPS:
         return None
-    with flint.ctx.workprec(bits):
+    with precision(bits):
         peaks = {
             pair: (balls.ball(log) + balls.ball(ROUNDING)).exp()
             for pair, log in promises.log_peaks.items()
@@ -124,7 +124,7 @@ def find_breach(promises: Promises, bits: int) -> Breach | None:
 
 
 def _inside(trials: Trials, W0: Sequence[Sequence[Fraction]], pivots: Sequence[Fraction]) -> bool:
-    with flint.ctx.workprec(256):
+    with precision(256):
         omega = balls.ball(Fraction(trials.log_omega)).exp()
         most = balls.ball(Fraction(trials.beta)) * omega
         least = balls.ball(Fraction(trials.rho)) * omega
@@ -205,7 +205,7 @@ def still_violates(
     violation = place_of(claim, witness)
     bits = third_precision(instance.bits)
     states = states_at(instance, dynamics, bits, steps_needed(claim, violation))
-    with flint.ctx.workprec(bits):
+    with precision(bits):
         sides = confirm(claim, violation, instance, states)
     return sides is not None and instance.is_admissible()
 

@@ -11,6 +11,7 @@ import pytest
 import sympy
 
 from swingby.errors import InvalidInput
+from swingby.theory.budget import OutOfTime, budget, left
 from swingby.theory.claim import Claim, Given
 from swingby.theory.derivations.conclusions import FlowSolution
 from swingby.theory.derivations.letters import eq, ge, gt, le, lt
@@ -27,7 +28,7 @@ from swingby.verify.prover.scalar.laurent import (
     by_roots,
     multiply,
 )
-from swingby.verify.prover.scalar.relation import OutOfTime, budget, conditions, left, resolved
+from swingby.verify.prover.scalar.relation import conditions, resolved
 from swingby.verify.prover.scalar.squares import sum_of_squares
 
 x, y, z = sympy.symbols("x y z", real=True)

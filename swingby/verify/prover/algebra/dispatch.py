@@ -17,7 +17,7 @@ from typing import Any
 import flint
 import sympy
 
-from swingby.theory.balls import ball, evaluate
+from swingby.theory.balls import ball, evaluate, precision
 from swingby.theory.claim import Claim, MatrixIdentity, MeanIdentity
 from swingby.theory.derivations.conclusions import (
     Both,
@@ -265,7 +265,7 @@ def _witness_solution(name: str, what: str, left: Any, right: Any, time: Any) ->
         pair = [side.subs(point) for side in (left, right)]
         if not all(side.is_Rational for side in pair) or pair[0] == pair[1]:
             continue
-        with flint.ctx.workprec(128):
+        with precision(128):
             balls = {at: ball(Fraction(value)) for at, value in point.items()}
             again = evaluate(left, balls) - evaluate(right, balls)
             if again.contains(0):

@@ -18,6 +18,7 @@ import numpy as np
 import sympy
 
 from swingby.theory import balls
+from swingby.theory.balls import precision
 from swingby.theory.claim import Claim
 from swingby.theory.derivations.conclusions import (
     A_1,
@@ -223,7 +224,7 @@ def _interval(conclusion: OnInterval) -> Judged:
     small, large = conclusion.relation.args
     strict = conclusion.relation.rel_op == "<"
     ends = [Fraction(int(end.p), int(end.q)) for end in (conclusion.low, conclusion.high)]
-    with flint.ctx.workprec(128):
+    with precision(128):
         open_pieces, pieces = [(ends[0], ends[1], 0)], 0
         while open_pieces:
             low, high, depth = open_pieces.pop()

@@ -23,8 +23,10 @@ import flint
 import sympy
 
 from swingby.theory import balls
+from swingby.theory.balls import precision
+from swingby.theory.budget import left
 from swingby.verify.prover.scalar.exact_value import upper_root
-from swingby.verify.prover.scalar.relation import Sequent, conditions, left, plain
+from swingby.verify.prover.scalar.relation import Sequent, conditions, plain
 from swingby.verify.prover.scalar.translation import fraction
 
 #: Boxes looked at before giving up.
@@ -133,7 +135,7 @@ def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
         report.corner = "more than two letters"
         return False, report
     try:
-        with flint.ctx.workprec(BITS):
+        with precision(BITS):
             return _prove(sequent, letters, report), report
     except (TypeError, ZeroDivisionError, ValueError) as error:
         report.corner = str(error)
@@ -323,7 +325,7 @@ def prove_on_line(sequent: Sequent) -> list[str] | None:
         return None
     f = goal.difference
     steps: list[str] = []
-    with flint.ctx.workprec(BITS_LINE):
+    with precision(BITS_LINE):
         try:
             needed = [found for side in (goal.small, goal.large) for found in conditions(side)]
             if not all(_holds_inside(found, stretch) for found in needed):

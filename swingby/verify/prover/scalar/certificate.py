@@ -17,6 +17,7 @@ from typing import Any
 
 import flint
 
+from swingby.theory.budget import left
 from swingby.verify.prover.scalar.columns import (
     EFFORTS,
     Column,
@@ -34,7 +35,6 @@ from swingby.verify.prover.scalar.laurent import (
     add,
     text_of,
 )
-from swingby.verify.prover.scalar.relation import left
 
 #: Seconds for one linear program.
 MOST_SECONDS = 8.0

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from swingby.theory.budget import left
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Monomial,
@@ -29,7 +30,6 @@ from swingby.verify.prover.scalar.laurent import (
     product,
     shift,
 )
-from swingby.verify.prover.scalar.relation import left
 
 #: The linear programs stay below this many columns.
 MOST_COLUMNS = 6_000

@@ -24,6 +24,8 @@ import flint
 import numpy as np
 
 from swingby.theory import assumptions as text
+from swingby.theory.balls import precision
+from swingby.theory.budget import left
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.scalar.exact_value import (
     Condition,
@@ -34,7 +36,7 @@ from swingby.verify.prover.scalar.exact_value import (
     margin_of,
     mpmath_agrees,
 )
-from swingby.verify.prover.scalar.relation import Relation, Sequent, left, relation_from
+from swingby.verify.prover.scalar.relation import Relation, Sequent, relation_from
 from swingby.verify.prover.scalar.sampling import LEVELS, compact, draw, in_order, may_be, rounder
 
 
@@ -432,7 +434,7 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness | None:
     goal = search.sequent.goal
     if not search.refutes(point):
         return None
-    with flint.ctx.workprec(256):
+    with precision(256):
         sides = [compiled(side)(point) for side in (goal.small, goal.large)]
     exact = not any(isinstance(side, flint.arb) for side in sides)
     if exact:
@@ -462,5 +464,5 @@ def _shown(value: Any) -> str:
     text = compact(value)
     if len(text) <= 60:
         return text
-    with flint.ctx.workprec(128):
+    with precision(128):
         return str(flint.arb(value).str(20, radius=False))

@@ -16,6 +16,7 @@ from typing import Any
 import sympy
 
 from swingby.errors import InvalidInput
+from swingby.theory.budget import OutOfTime, budget
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
@@ -33,11 +34,9 @@ from swingby.verify.prover.scalar.laurent import PolynomialProblem, by_roots, op
 from swingby.verify.prover.scalar.relation import (
     ENOUGH,
     FALSUM,
-    OutOfTime,
     Relation,
     Sequent,
     as_fact,
-    budget,
     eliminate_equations,
     normal,
     plain,

@@ -19,6 +19,7 @@ import flint
 import mpmath
 
 from swingby.theory import balls
+from swingby.theory.balls import precision
 from swingby.verify.prover.scalar.relation import Relation
 
 #: flint.fmpq or flint.arb.
@@ -109,8 +110,8 @@ def decide(
 
     Returns None where it is undefined or undecided.
     """
-    for precision in bits:
-        with flint.ctx.workprec(precision):
+    for used in bits:
+        with precision(used):
             try:
                 value = margin(point)
             except (Undefined, ZeroDivisionError, OverflowError):
@@ -220,7 +221,7 @@ def enclose(expression: Any) -> tuple[Fraction, Fraction]:
     >>> float(low) < 0.6931471805599453 < float(high), high - low < Fraction(1, 10**11)
     (True, True)
     """
-    with flint.ctx.workprec(256):
+    with precision(256):
         number = balls.evaluate(expression, {})
         if not number.is_finite():
             raise ValueError(f"{expression} is not a finite number")
@@ -251,7 +252,7 @@ def upper_root(number: Fraction, order: int) -> Fraction:
 
 
 def _root(number: Fraction, order: int, *, below: bool) -> Fraction:
-    with flint.ctx.workprec(256):
+    with precision(256):
         power = flint.arb(1) / order
         ball = balls.ball(number) ** power * 10**6
         edge = (ball.lower().floor() if below else ball.upper().ceil()).unique_fmpz()
@@ -264,7 +265,7 @@ def _root(number: Fraction, order: int, *, below: bool) -> Fraction:
 
 def balls_agree(goal: Relation, point: Mapping[str, Any], sides: list[Any]) -> bool:
     """Whether balls of 256 bits contain the exact values of both sides of a relation."""
-    with flint.ctx.workprec(256):
+    with precision(256):
         values = {letter: flint.arb(point[letter.name]) for letter in goal.symbols}
         found = [balls.evaluate(side, values) for side in (goal.small, goal.large)]
         return all(contains(ball, side) for ball, side in zip(found, sides, strict=True))
@@ -295,7 +296,7 @@ def _dyadic(number: flint.arb) -> Any:
 
 def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
     """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding."""
-    with mpmath.workdps(60):
+    with precision(53), mpmath.workdps(60):  # mpmath's is the process's too: one thread at a time
         values = {
             name: mpmath.mpf(int(value.p)) / mpmath.mpf(int(value.q))
             for name, value in point.items()
@@ -363,7 +364,7 @@ def edge_of(
     def at(value: Any) -> Any:
         return found.margin({**point, name: value})
 
-    with flint.ctx.workprec(192):
+    with precision(192):
         for turn in turns:
             places = [_turned(turn, flint.fmpq(step)) for step in (1, 2, 3)]
             try:

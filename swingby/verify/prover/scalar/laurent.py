@@ -23,7 +23,7 @@ from typing import Any
 import flint
 import sympy
 
-from swingby.verify.prover.scalar.relation import left
+from swingby.theory.budget import left
 
 #: Exponents as (atom, exponent), sorted by atom, without zeros.
 Monomial = tuple[tuple[int, int], ...]

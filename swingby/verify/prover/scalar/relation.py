@@ -16,10 +16,7 @@ Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and M
 
 from __future__ import annotations
 
-import contextlib
-import time
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -256,34 +253,6 @@ def may_have(letter: Any, value: Any) -> bool:
         return True
     number = sympy.Rational(int(value.p), int(value.q))
     return all(getattr(number, f"is_{kind}") == letter.assumptions0[kind] for kind in asked)
-
-
-_END: ContextVar[float] = ContextVar("end of the budget", default=float("inf"))
-
-
-class OutOfTime(Exception):
-    """The budget of a search is spent."""
-
-
-@contextlib.contextmanager
-def budget(seconds: float) -> Iterator[None]:
-    """A budget for what runs inside; budgets nest, and the tighter one counts."""
-    token = _END.set(min(_END.get(), time.monotonic() + seconds))
-    try:
-        yield
-    finally:
-        _END.reset(token)
-
-
-def left(most: float = float("inf")) -> float:
-    """Seconds left, at most `most`.
-
-    Raises OutOfTime if there are none.
-    """
-    seconds = _END.get() - time.monotonic()
-    if seconds <= 0:
-        raise OutOfTime
-    return min(seconds, most)
 
 
 #: More cases than this are not looked at.

@@ -18,6 +18,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from swingby.theory.balls import precision
 from swingby.verify.prover.scalar.exact_value import (
     Condition,
     Undefined,
@@ -276,7 +277,7 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
             continue
         if not all(decide(c.margin, c.relation.kind, point) is True for c in given):
             continue
-        with flint.ctx.workprec(256):
+        with precision(256):
             try:
                 atoms = [ball_of(compiled(atom.meaning)(point)) for atom in problem.atoms]
             except (Undefined, ZeroDivisionError):

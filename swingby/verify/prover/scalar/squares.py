@@ -19,6 +19,7 @@ from typing import Any
 import flint
 import numpy as np
 
+from swingby.theory.budget import left
 from swingby.verify.prover.scalar.certificate import Certificate, verify
 from swingby.verify.prover.scalar.columns import Column, column
 from swingby.verify.prover.scalar.laurent import (
@@ -32,7 +33,6 @@ from swingby.verify.prover.scalar.laurent import (
     shift,
     times,
 )
-from swingby.verify.prover.scalar.relation import left
 
 #: Unknowns, degree and Gram entries that are still looked at.
 MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450

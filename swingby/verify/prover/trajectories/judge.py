@@ -24,6 +24,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory import balls, numbers
+from swingby.theory.balls import precision
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -131,7 +132,7 @@ def ball_run(
     Returns ends early where a ball is no longer narrow.
     """
     kept: list[BallState] = []
-    with flint.ctx.workprec(instance.bits):
+    with precision(instance.bits):
         for state in instance.follow(dynamics):
             if state.step % SPACING < 2 or _is_moving(state):
                 if not state.is_sound:
@@ -150,7 +151,7 @@ def states_at(
     """The balls at some steps, from a run of its own."""
     wanted = set(steps)
     found = {}
-    with flint.ctx.workprec(bits):
+    with precision(bits):
         for state in instance.follow(dynamics, max(wanted)):
             if state.step in wanted:
                 found[state.step] = state.copy()
@@ -217,7 +218,7 @@ def _log(number: flint.arb) -> tuple[float, float]:
         return math.copysign(1.0, value), math.log(abs(value))
     if middle == 0:
         return 0.0, -math.inf
-    with flint.ctx.workprec(64):
+    with precision(64):
         return (1.0 if middle > 0 else -1.0), float(abs(middle).log())
 
 
@@ -237,7 +238,7 @@ def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
     """Whether the hypotheses that a claim adds certainly hold at an instance."""
     relations = [given.relation for given in claim.given]
     free = [relation for relation in relations if "lambda" not in map(str, relation.free_symbols)]
-    with flint.ctx.workprec(balls.PRECISIONS[1]):
+    with precision(balls.PRECISIONS[1]):
         return _all_hold(free, _constants(instance, None))
 
 
@@ -455,7 +456,7 @@ def confirm_all(
     Returns *refuted*, with a witness; the ids that balls do not decide are left out.
     """
     first: dict[str, Sides] = {}
-    with flint.ctx.workprec(run.bits):
+    with precision(run.bits):
         for name, (claim, violation) in seen.items():
             sides = confirm(claim, violation, run.instance, run.states)
             if sides is not None:
@@ -474,7 +475,7 @@ def confirm_all(
     found = {}
     for name in first:
         claim, violation = seen[name]
-        with flint.ctx.workprec(bits):
+        with precision(bits):
             sides = confirm(claim, violation, run.instance, again)
         if sides is None:
             continue
