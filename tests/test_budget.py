@@ -36,15 +36,17 @@ def test_what_is_no_budget_is_refused(text, capsys):
     assert capsys.readouterr().err.startswith("swingby: budget must be")
 
 
-def test_a_run_within_its_budget_keeps_what_it_has(capsys):
+def test_a_run_within_its_budget_keeps_what_it_has(monkeypatch, capsys):
     """The run stops by itself, says so, and is no run that has ended."""
+    monkeypatch.setattr(limits, "GRACE", 600.0)
     assert cli.run(["simulate", *SLOW, "--budget", "1ms", "--json"]) == 4
     found = json.loads(capsys.readouterr().out)
     assert found["outcome"] == "stopped_early"
     assert "the budget" in found["reason"]
 
 
-def test_a_certificate_says_until_where_it_came(capsys):
+def test_a_certificate_says_until_where_it_came(monkeypatch, capsys):
+    monkeypatch.setattr(limits, "GRACE", 600.0)
     assert cli.run(["certify", *SLOW, "--budget", "1ms"]) == 4
     out, err = capsys.readouterr()
     assert not out
