@@ -104,6 +104,7 @@ def predict(given: Given, width: str | None, edition: str) -> int:
 def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> int:
     """Run the dynamics from W(0); --out FILE.npz or FILE.csv keeps the trajectory."""
     from swingby.simulate.run import simulate as run_simulate
+    from swingby.theory.budget import spent
     from swingby.verify.output import writable
 
     task = given.task()
@@ -114,9 +115,10 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
         steps=whole(steps, "steps"),
         dynamics=given.dynamics,
     )
+    code = 4 if spent() else 0
     if given.out is None:
         click.echo(json_text(run.to_dict()) if given.as_json else str(run))
-        return 0
+        return code
     with writable(given.out) as target:
         if target.suffix == ".npz":
             run.save(target)
@@ -126,7 +128,7 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
             target.write_text(json_text(run.to_dict()) + "\n", encoding="utf-8")
         else:
             raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
-    return 0
+    return code
 
 
 @cli.command()
