@@ -62,8 +62,8 @@ from swingby.simulate.state import (
 from swingby.simulate.steps import block_of_steps, parts_of_a_step
 from swingby.theory import budget, numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
-from swingby.theory.initial import Initial, Scaled, initial_state
-from swingby.theory.task import SIMTask
+from swingby.theory.initial import Initial, Scaled, initial_state, require_psd
+from swingby.theory.task import SIMTask, as_task
 
 #: What :func:`advance` returns.
 REACHED, GOES_ON, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
@@ -82,7 +82,7 @@ SECONDS_A_STEP, SECONDS_A_PRODUCT = 3e-6, 1.3e-9
 
 
 def simulate(
-    task: SIMTask,
+    task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
     eta: Any = None,
     steps: int | None = None,
@@ -149,8 +149,7 @@ def simulate(
     rate = numbers.positive(eta, "eta", "(D.2)")
     step_size = numbers.within_float(rate, "eta", "(D.2)")
     require_dynamics(dynamics)
-    if not isinstance(task, SIMTask):
-        raise InvalidInput("task", task, "must be a SIMTask", "Sec. 2.1")
+    task = as_task(task)
     initial = initial_state(W0, U0, task.dim)
     if initial.matrix.shape != (task.dim, task.dim):
         raise InvalidInput(
@@ -224,22 +223,14 @@ def _warn_of_rounding(lost: Booleans) -> None:
 
 
 def _check_psd(initial: Initial, dynamics: str) -> None:
-    if initial.is_psd():
-        return
-    if not DYNAMICS[dynamics].keeps_psd:
+    require_psd(initial, dynamics)
+    if not initial.is_psd():
         warnings.warn(
             "W0 is not positive semidefinite, as W = U U^T is: some concept may run to minus"
             " infinity",
             SwingbyWarning,
             stacklevel=3,
         )
-        return
-    raise InvalidInput(
-        "W0",
-        "this matrix",
-        f"must be positive semidefinite for dynamics={dynamics!r}, which is defined on W = U U^T",
-        "(D.1)",
-    )
 
 
 def _advance(

@@ -12,6 +12,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers, written
+from swingby.theory.growth import DYNAMICS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -162,6 +163,17 @@ class Initial:
         """Whether W(0) is positive semidefinite up to rounding (relative 1e-12)."""
         values = np.linalg.eigvalsh(self.matrix)
         return bool(values[0] >= -1e-12 * max(abs(values[-1]), abs(values[0])))
+
+
+def require_psd(initial: Initial, dynamics: str) -> None:
+    """Refuse a W(0) that is no U U^T where the dynamics is one of U."""
+    if DYNAMICS[dynamics].keeps_psd and not initial.is_psd():
+        raise InvalidInput(
+            "W0",
+            "this matrix",
+            f"must be positive semidefinite for dynamics={dynamics!r}, defined on W = U U^T",
+            "(D.1)",
+        )
 
 
 def _gram(factor: NDArray[np.float64]) -> NDArray[np.object_]:

@@ -424,3 +424,13 @@ def _estimate(
     spread = np.sqrt(((centred @ frame) ** 2).sum(axis=0) / freedom)
     centres = np.einsum("dp,dp->p", frame, means)
     return centres.tolist(), spread.tolist(), rotation
+
+
+def as_task(task: SIMTask | Sequence[Any]) -> SIMTask:
+    """The task, or the one of a signal a: what every function takes in its place."""
+    if isinstance(task, SIMTask):
+        return task
+    if isinstance(task, (str, bytes, dict, set)) or not hasattr(task, "__len__"):
+        needed = "must be a SIMTask, or its signal a as a sequence of numbers"
+        raise InvalidInput("task", task, needed, "Sec. 2.1")
+    return SIMTask.from_signal(task)

@@ -23,15 +23,20 @@ def number(value: Fraction) -> str:
     Returns
     -------
     str
-        A whole number, or text in quotes, or, where text would be too long to be read, a Fraction.
+        A whole number, a float, text in quotes, or, where text would be too long to be read, a
+        Fraction.
 
     Examples
     --------
-    >>> number(Fraction(4)), number(Fraction(3, 10**80)), number(Fraction(1, 720))
-    ('4', '"3e-80"', '"1/720"')
+    >>> number(Fraction(4)), number(Fraction(0.1)), number(Fraction(1, 10))
+    ('4', '0.1', '"0.1"')
+    >>> number(Fraction(3, 10**80)), number(Fraction(1, 720))
+    ('"3e-80"', '"1/720"')
     """
     if value.denominator == 1 and value < 10**15:
         return str(value.numerator)
+    if value < 2**1023 and Fraction(float(value)) == value:
+        return repr(float(value))
     decimal = _decimal(value)
     if decimal is not None:
         return f'"{decimal}"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
@@ -28,7 +28,7 @@ SECONDS_A_STEP, SECONDS_A_PRODUCT = 1e-5, 7e-7
 
 
 def certify(
-    task: SIMTask,
+    task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | Any,
     eta: Any,
     dynamics: str = "euler",
@@ -48,7 +48,8 @@ def certify(
 
     Parameters
     ----------
-    task : SIMTask
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
         At most 6 concepts.
     W0 : array_like of shape (d, d), nested lists of exact numbers, or Scaled
         Symmetric, with numbers of any size. Floats are the binary numbers that they store;
@@ -91,7 +92,7 @@ def certify(
     given = read_given(task, W0, eta, dynamics, steps)
     tell = Telling(progress)
     last = given.cap if given.steps is None else given.steps
-    seconds = last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * task.dim**3)
+    seconds = last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(given.signal) ** 3)
     budget.expect("the certificate", seconds, partial=True)
     with precision(PRECISIONS[0]):
         start, finished = first_steps(given, tell)

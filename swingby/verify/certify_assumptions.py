@@ -19,7 +19,7 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.theory import assumptions, balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, Scaled, initial_matrix
-from swingby.theory.task import SIMTask
+from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify import evaluation, feasibility
 from swingby.verify.certified_assumptions import box as boxes
@@ -48,7 +48,7 @@ _LARGEST_BITS = 10**6
 
 
 def certify_assumptions(
-    task: SIMTask,
+    task: SIMTask | Sequence[Any],
     omega: Any = None,
     eta: Any = None,
     beta: Any = 1,
@@ -68,7 +68,8 @@ def certify_assumptions(
 
     Parameters
     ----------
-    task : SIMTask
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
     omega, eta, beta : number, text, pair (lower, upper) or flint.arb
         As in :func:`swingby.verify.check.check`; a pair or a ball is an interval, ends included.
     W0 : array of shape (d, d) or Scaled, in place of omega and beta
@@ -110,8 +111,7 @@ def certify_assumptions(
     """
     if edition not in EDITIONS:
         raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
-    if not isinstance(task, SIMTask):
-        raise InvalidInput("task", task, "must be a SIMTask")
+    task = as_task(task)
     if bits is not None:
         bits = numbers.whole(bits, "bits", 2, most=_LARGEST_BITS)
     if eta is None:

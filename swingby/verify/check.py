@@ -21,7 +21,7 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
-from swingby.theory.task import SIMTask
+from swingby.theory.task import SIMTask, as_task
 from swingby.verify.evaluation import judge_existential, judge_repaired
 from swingby.verify.feasibility import Problem
 from swingby.verify.grid import Grid
@@ -34,7 +34,7 @@ EDITIONS = ("printed", "corrected", "repaired")
 
 
 def check(
-    task: SIMTask,
+    task: SIMTask | Sequence[Any],
     omega: Any = None,
     eta: Any = None,
     beta: Any = 1.0,
@@ -49,7 +49,8 @@ def check(
 
     Parameters
     ----------
-    task : SIMTask
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
     omega : number or text
         Scale of W(0): :math:`\omega \le |w_{ij}(0)| \le \beta\omega`. Any size (``"1e-400"``).
     eta : number or text
@@ -92,6 +93,7 @@ def check(
     require_dynamics(dynamics)
     if eta is None:
         raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
+    task = as_task(task)
     step = numbers.positive(eta, "eta", "Assumption D.2")
     initial = None
     if W0 is not None or U0 is not None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
@@ -31,7 +31,7 @@ from swingby.simulate.outcome import Peak, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
-from swingby.theory.task import SIMTask
+from swingby.theory.task import SIMTask, as_task
 from swingby.verify.output import writable
 from swingby.verify.predict import predict
 from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
@@ -287,7 +287,7 @@ LARGEST_MINOR = 2.0
 
 
 def compare(
-    task: SIMTask,
+    task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
     *,
     eta: Any,
@@ -302,7 +302,8 @@ def compare(
 
     Parameters
     ----------
-    task : SIMTask
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
     W0 : array of shape (d, d) or Scaled, optional
     eta : number or text
         Step size in the clock of (D.2).
@@ -333,6 +334,7 @@ def compare(
     >>> table.largest_error < 0.01
     True
     """
+    task = as_task(task)
     schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
     run = simulate(task, W0, U0=U0, eta=eta, steps=steps, dynamics=dynamics, record=record)
     return Comparison(schedule, run, _rows(schedule, run), title)

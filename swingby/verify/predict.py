@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,8 @@ from swingby.errors import InvalidInput
 from swingby.theory import budget, lemmas, numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
-from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state
-from swingby.theory.task import SIMTask
+from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, require_psd
+from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.feasibility import Constants, Problem, largest_eta, omega_verdict, witness
 from swingby.verify.schedule import SUPPRESSION_LEVEL, CurveEvents, Event, Schedule, curve_events
@@ -147,7 +148,7 @@ SECONDS_A_CUBE = 2.3e-5
 
 
 def predict(
-    task: SIMTask,
+    task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
     *,
     eta: Any,
@@ -162,7 +163,8 @@ def predict(
 
     Parameters
     ----------
-    task : SIMTask
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
     W0 : array of shape (d, d) or Scaled, optional
         Initial matrix. Without it, `U0` or `omega` has to be given.
     eta : number or text
@@ -208,6 +210,7 @@ def predict(
     [176.0, 2545.0]
     """
     require_dynamics(dynamics)
+    task = as_task(task)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
     step = numbers.positive(eta, "eta", "Assumption D.2")
@@ -218,7 +221,9 @@ def predict(
         shown = " and ".join(given) or "none"
         raise InvalidInput("W0, U0 and omega", shown, "must be given one at a time", FACTORED)
     if omega is None:
-        return _from_initial(task, initial_state(W0, U0, task.dim), step, dynamics, edition)
+        initial = initial_state(W0, U0, task.dim)
+        require_psd(initial, dynamics)
+        return _from_initial(task, initial, step, dynamics, edition)
     smallest = numbers.positive(omega, "omega", "Assumption D.4")
     spread = numbers.positive(beta, "beta", "Assumption D.1")
     if spread < 1:
@@ -228,13 +233,14 @@ def predict(
 
 
 def predict_gaussian(
-    task: SIMTask, scale: Any, width: int, *, eta: Any, dynamics: str = "gd"
+    task: SIMTask | Sequence[Any], scale: Any, width: int, *, eta: Any, dynamics: str = "gd"
 ) -> GaussianTimes:
     """Distribution of the half-times when U(0) = scale * N(0, 1)^(d x width).
 
     Parameters
     ----------
-    task : SIMTask
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
     scale : number or text
         Standard deviation tau of the entries of U(0).
     width : int
@@ -264,6 +270,7 @@ def predict_gaussian(
     [1966.0, 850.0, 388.0]
     """
     require_dynamics(dynamics)
+    task = as_task(task)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
     step = numbers.positive(eta, "eta", "Assumption D.2")

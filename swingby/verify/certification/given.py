@@ -21,7 +21,7 @@ from swingby.theory.initial import (
     connected_blocks,
     initial_matrix,
 )
-from swingby.theory.task import SIMTask
+from swingby.theory.task import as_task
 from swingby.verify.certification.ball_run import Rows, exact_pivots, exactly_semidefinite, rational
 
 #: Concepts of a certificate: a step costs about d^3.
@@ -118,8 +118,7 @@ def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given
 
     Raises InvalidInput if one of them is wrong; names it.
     """
-    if not isinstance(task, SIMTask):
-        raise InvalidInput("task", task, "must be a SIMTask", "Sec. 2.1")
+    task = as_task(task)
     if task.dim > MOST_CONCEPTS:
         raise InvalidInput("task", f"d = {task.dim}", f"must have at most {MOST_CONCEPTS} concepts")
     rate = numbers.positive(eta, "eta", "(D.2)")
