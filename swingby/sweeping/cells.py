@@ -1,0 +1,394 @@
+"""Axes and pixels of a phase diagram: exact values where they stand, and counts of the points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.sweeping.frame import Quantity, Value, value_text
+from swingby.sweeping.labels import Label
+from swingby.theory import numbers
+from swingby.verify.grid import Grid
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+#: A pixel narrower than this share of the mean makes an axis one of equal pixels.
+NARROWEST = 0.25
+#: Two values that differ by this factor stand on a logarithmic axis.
+DECADE = 10
+#: A swing-by shows as a second descent of the loss, if not as more.
+SWING_BY = 2
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values in ascending order, one pixel each.
+
+    `values` are exact text (of bins: their two ends to four digits), `places` where they stand: the
+    value itself, its log10, or its number, as `scale` says: ``linear``, ``log``, or ``ordered`` for
+    names, and for values so uneven that their pixels would not be seen. `edges` of the pixels are
+    one more than values; a diagram of draws has none.
+    """
+
+    name: str
+    symbol: str
+    values: tuple[str, ...]
+    places: tuple[float, ...]
+    scale: str
+    edges: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def axis_of(
+    quantity: Quantity, values: Sequence[Value], spacing: str | None = None, *, even: bool = True
+) -> Axis:
+    """The axis of distinct values in order; on a logarithmic one they may lie far below floats.
+
+    `spacing` says how they were drawn, by default the more even one is taken; `even`: values that
+    are too uneven for pixels become an axis of equal pixels.
+
+    Examples
+    --------
+    >>> from swingby.sweeping.frame import quantity
+    >>> found = axis_of(quantity("omega"), [Fraction(1, 100), Fraction(1, 10)])
+    >>> found.values, found.scale, found.places, found.edges
+    (('0.01', '0.1'), 'log', (-2.0, -1.0), (-2.5, -1.5, -0.5))
+    """
+    texts = tuple(map(value_text, values))
+    exact = [value for value in values if isinstance(value, Fraction)]
+    scale = "ordered" if len(exact) < len(values) else (spacing or _scale(exact))
+    places = tuple(range(len(values))) if scale == "ordered" else _places(exact, scale)
+    if even and len(places) > 1 and scale != "ordered":
+        widths = np.diff(_edges(places))
+        if widths.min() < NARROWEST * widths.mean():
+            scale, places = "ordered", tuple(range(len(values)))
+    places = tuple(map(float, places))
+    return Axis(quantity.name, quantity.symbol, texts, places, scale, _edges(places))
+
+
+def bins_of(
+    quantity: Quantity, values: Sequence[Fraction], count: int, spacing: str | None
+) -> Axis:
+    """An axis of bins of equal width that hold all values."""
+    scale = spacing or _scale(values)
+    ends = _places([min(values), max(values)], scale)
+    edges = np.linspace(ends[0], ends[1], count + 1)
+    texts = [numbers.scientific_log10(one) if scale == "log" else f"{one:.4g}" for one in edges]
+    return Axis(
+        name=quantity.name,
+        symbol=quantity.symbol,
+        values=tuple(f"{low} to {high}" for low, high in pairwise(texts)),
+        places=tuple(((edges[:-1] + edges[1:]) / 2).tolist()),
+        scale=scale,
+        edges=tuple(edges.tolist()),
+    )
+
+
+def _places(values: Sequence[Fraction], scale: str) -> tuple[float, ...]:
+    """Values as floats, or their log10, to 12 digits so that powers of ten are whole."""
+    if scale == "log":
+        return tuple(round(numbers.log_of(value) / math.log(10), 12) for value in values)
+    return tuple(map(float, values))
+
+
+def _scale(values: Sequence[Fraction]) -> str:
+    """Linear or log, whichever has the more even steps; log where floats would not do."""
+    low, high = min(values), max(values)
+    if low <= 0 or low == high:
+        return "linear" if low <= 0 or 1e-4 <= low <= 1e6 else "log"
+    if low < Fraction(1, 10**300) or high > 10**300:
+        return "log"
+    if len(values) == 2:
+        return "log" if high >= DECADE * low else "linear"
+    steps = [np.diff(_places(values, scale)) for scale in ("linear", "log")]
+    straight, curved = (float(one.max() / max(one.min(), 1e-300)) for one in steps)
+    return "log" if curved < straight else "linear"
+
+
+def _edges(places: Sequence[float]) -> tuple[float, ...]:
+    """Half-way between neighbours; the outermost pixels reach as far out as in."""
+    if len(places) == 1:
+        return (places[0] - 0.5, places[0] + 0.5)
+    middle = [(low + high) / 2 for low, high in pairwise(places)]
+    first, last = 2 * places[0] - middle[0], 2 * places[-1] - middle[-1]
+    return (first, *middle, last)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts and numbers per pixel. All arrays begin with the axes of the diagram.
+
+    `done`, `failed`, `missing`: points of the pixel; `predicted`, `observed`: how many have each of
+    `labels` (last axis). `decided`: points with a prediction and an observation, `agreed`: those
+    observed as predicted; undecided and unfinished points are in neither. `margin`,
+    `least_margin`: median and least; nan without any, as all numbers. `ended`: points whose run
+    ended before the steps ran out; `swing_by`, `descents`, `most_descents`: share of these with at
+    least two descents, mean number, and most common one (the smallest of equally common ones, -1
+    without any). `told`: points for which the law tells the number of descents;
+    `predicted_swing_by`, `predicted_descents`: share and mean over these.
+    """
+
+    labels: tuple[str, ...]
+    done: Whole
+    failed: Whole
+    missing: Whole
+    predicted: Whole
+    observed: Whole
+    decided: Whole
+    agreed: Whole
+    margin: Floats
+    least_margin: Floats
+    ended: Whole
+    swing_by: Floats
+    descents: Floats
+    most_descents: Whole
+    told: Whole
+    predicted_swing_by: Floats
+    predicted_descents: Floats
+
+    @property
+    def disagreement(self) -> Floats:
+        """Share of the decided points not observed as predicted; nan where none is decided."""
+        return _over(self.decided - self.agreed, self.decided)
+
+    def share(self, which: str, label: str) -> Floats:
+        """Share of a label, predicted or observed, among the points that are done."""
+        counts = self.predicted if which == "predicted" else self.observed
+        return _over(counts[..., self.labels.index(label)], self.done)
+
+    def majority(self, which: str) -> tuple[Whole, Floats]:
+        """The most common label of every pixel (its place in `labels`, or -1), and its share."""
+        counts = self.predicted if which == "predicted" else self.observed
+        label = np.where(self.done > 0, counts.argmax(axis=-1), -1)
+        return label, _over(counts.max(axis=-1), self.done)
+
+
+def flagged(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with what every query asks of a point: done, decided, agreed, ended, told."""
+    done = frame["status"] == "done"
+    ended = done & (frame["observed"] != Label.UNFINISHED)
+    decided = ended & (frame["predicted"] != Label.UNDECIDED)
+    return frame.assign(
+        done=done,
+        decided=decided,
+        agreed=decided & (frame["predicted"] == frame["observed"]),
+        ended=ended & frame["descents"].notna(),
+        told=done & frame["predicted_descents"].notna(),
+    )
+
+
+def gather(frame: pd.DataFrame, shape: tuple[int, ...]) -> Cells:
+    """The pixels of a frame whose column `pixel` has the number of each row's, in C order."""
+    rows = flagged(frame)
+    rows["failed"], rows["missing"] = rows["status"] == "failed", rows["status"] == "missing"
+    every = np.arange(int(np.prod(shape)))
+
+    def numbers_of(found: pd.Series) -> Floats:
+        return found.reindex(every).to_numpy(float).reshape(shape)
+
+    def per_label(which: str) -> Whole:
+        counted = done.groupby(["pixel", which]).size().unstack(fill_value=0)
+        counted = counted.reindex(index=every, columns=list(labels), fill_value=0)
+        return counted.to_numpy(np.int64).reshape(*shape, len(labels))
+
+    flags = ["done", "failed", "missing", "decided", "agreed", "ended", "told"]
+    counts = rows.groupby("pixel")[flags].sum().reindex(every, fill_value=0)
+    done, ended, told = (rows[rows[name]] for name in ("done", "ended", "told"))
+    used = {*done["predicted"].dropna(), *done["observed"].dropna()}
+    labels = (*map(str, Label), *sorted(used - set(map(str, Label))))
+    seen, said = ended.groupby("pixel")["descents"], told.groupby("pixel")["predicted_descents"]
+    margin = done.groupby("pixel")["margin"]
+    frequent = ended.groupby(["pixel", "descents"]).size().sort_index()
+    frequent = frequent.sort_values(ascending=False, kind="stable").reset_index()
+    most = frequent.drop_duplicates("pixel").set_index("pixel")["descents"]
+    return Cells(
+        labels=labels,
+        **{name: counts[name].to_numpy(np.int64).reshape(shape) for name in flags},
+        predicted=per_label("predicted"),
+        observed=per_label("observed"),
+        margin=numbers_of(margin.median()),
+        least_margin=numbers_of(margin.min()),
+        swing_by=numbers_of((ended["descents"] >= SWING_BY).groupby(ended["pixel"]).mean()),
+        descents=numbers_of(seen.mean()),
+        most_descents=np.nan_to_num(numbers_of(most), nan=-1).astype(np.int64),
+        predicted_swing_by=numbers_of(
+            (told["predicted_descents"] >= SWING_BY).groupby(told["pixel"]).mean()
+        ),
+        predicted_descents=numbers_of(said.mean()),
+    )
+
+
+def _over(part: Whole | Floats, whole: Whole) -> Floats:
+    found = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many points have which predicted and which observed label, failed, or are missing.
+
+    Examples
+    --------
+    >>> found = Agreement({("in_order", "in_order"): 8, ("undecided", "in_order"): 5,
+    ...     ("in_order", "trapped"): 2})
+    >>> found.agreed, found.decided, found.undecided
+    (8, 10, 5)
+    >>> low, high = found.interval
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+    """
+
+    counts: Mapping[tuple[str, str], int]
+    failed: int = 0
+    missing: int = 0
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Agreement:
+        """The agreement over the rows of a frame."""
+        done = frame[frame["status"] == "done"]
+        counts = done.groupby(["predicted", "observed"], dropna=False).size()
+        ordered = counts.sort_values(ascending=False, kind="stable")
+        return cls(
+            {(str(said), str(seen)): int(count) for (said, seen), count in ordered.items()},
+            int((frame["status"] == "failed").sum()),
+            int((frame["status"] == "missing").sum()),
+        )
+
+    @property
+    def done(self) -> int:
+        """Points that are measured."""
+        return sum(self.counts.values())
+
+    @property
+    def points(self) -> int:
+        """All of them, also failed and missing ones."""
+        return self.done + self.failed + self.missing
+
+    @property
+    def undecided(self) -> int:
+        """Points of which the law does not say what happens."""
+        return sum(n for (said, _), n in self.counts.items() if said == Label.UNDECIDED)
+
+    @property
+    def unfinished(self) -> int:
+        """Points that the law decides, whose steps ran out."""
+        return sum(
+            n
+            for (said, seen), n in self.counts.items()
+            if said != Label.UNDECIDED and seen == Label.UNFINISHED
+        )
+
+    @property
+    def decided(self) -> int:
+        """Points with a prediction and an observation: all others say nothing of the law."""
+        return self.done - self.undecided - self.unfinished
+
+    @property
+    def agreed(self) -> int:
+        """Decided points that are observed as predicted."""
+        return sum(n for (said, seen), n in self.counts.items() if said == seen)
+
+    @property
+    def share(self) -> float:
+        """Agreed over decided points; nan where none is decided."""
+        return self.agreed / self.decided if self.decided else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval for the share; (0, 1) where there is nothing to count."""
+        if not self.decided:
+            return 0.0, 1.0
+        from scipy.stats import binomtest
+
+        found = binomtest(self.agreed, self.decided).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
+
+    def lines(self) -> list[str]:
+        """The counts as sentences."""
+        low, high = self.interval
+        text = (
+            f"predicted as observed: {self.agreed} of {self.decided} decided points"
+            f" ({100 * self.share:.4g}%, 95% interval {100 * low:.4g}% to {100 * high:.4g}%)"
+            if self.decided
+            else "no point is decided"
+        )
+        beside = {"undecided": self.undecided, "unfinished": self.unfinished}
+        beside |= {"failed": self.failed, "missing": self.missing}
+        rest = ", ".join(f"{count} {name}" for name, count in beside.items() if count)
+        return [text, f"not counted: {rest}"] if rest else [text]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        names = ("decided", "agreed", "undecided", "unfinished", "failed", "missing")
+        return {name: getattr(self, name) for name in names} | {"interval": [*self.interval]}
+
+    def to_grid(self, title: str, above: Sequence[str], below: Sequence[str]) -> Grid:
+        """The confusion matrix: predicted labels down, observed labels across."""
+        names = [*map(str, Label)]
+        names += sorted({name for pair in self.counts for name in pair} - set(names))
+        across = [one for one in names if any(seen == one for _, seen in self.counts)]
+        down = [one for one in names if any(said == one for said, _ in self.counts)]
+        return Grid(
+            title=title,
+            columns=["predicted \\ observed", *(f">{name}" for name in across)],
+            rows=[
+                [said, *(str(self.counts.get((said, seen), 0)) for seen in across)] for said in down
+            ],
+            above=above,
+            below=below,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels:
+    """What a picture shows: see :class:`swingby.PhaseDiagram`, which is all of it and its words."""
+
+    store: Path
+    x: Axis
+    y: Axis | None
+    scattered: bool
+    cells: Cells
+    agreement: Agreement
+    fixed: dict[str, str]
+    pooled: dict[str, int]
+    left_out: int
+    frame: pd.DataFrame
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the arrays of :attr:`cells`: (y, x), (x,), or (draws,)."""
+        return self.cells.done.shape
+
+    def median(self, name: str) -> Floats:
+        """The median of any column of numbers over the points of every pixel that are done."""
+        done = self.frame[self.frame["status"] == "done"]
+        found = done[name].astype(float).groupby(done["pixel"]).median()
+        return found.reindex(np.arange(self.cells.done.size)).to_numpy(float).reshape(self.shape)
+
+
+def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = None) -> str:
+    """What the points of one pixel differ in, in words.
+
+    Examples
+    --------
+    >>> pooled_text({"eta": 2, "seed": 10})
+    '2 eta, 10 seeds'
+    """
+    plural = {"seed": "seeds", "signal": "tasks", "steps": "numbers of steps"}
+    written = {**(symbols or {}), **plural, "dynamics": "dynamics"}
+    return ", ".join(f"{count} {written.get(name, name)}" for name, count in pooled.items())
