@@ -121,6 +121,9 @@ def read_frame(
         frame = frame.sort_values(["place", "key"], ignore_index=True)
     else:
         frame = frame.take(order).reset_index(drop=True)
+    for name in (*_TEXTS, "predicted_order", "order"):
+        if name in frame and frame[name].isna().all():  # as if no other row had been read
+            frame[name] = np.full(len(frame), None)
     for name, function in (more or {}).items():
         try:
             frame[name] = function(frame.drop(columns="task"))

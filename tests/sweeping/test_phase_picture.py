@@ -13,11 +13,18 @@ from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
 from swingby.sweeping.grid import SweepGrid
-from swingby.sweeping.phases import build as phase
-from swingby.sweeping.phases.marks import runs
-from swingby.sweeping.phases.picture import PANELS, default_panels
-from swingby.sweeping.phases.style import FAILED, PALEST, STYLES, lightness
-from swingby.sweeping.phases.ticks import apart, tick_text
+from swingby.sweeping import phases
+from swingby.sweeping.picture import (
+    FAILED,
+    PALEST,
+    PANELS,
+    STYLES,
+    apart,
+    default_panels,
+    lightness,
+    runs,
+    tick_text,
+)
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import writing
 from swingby.sweeping.sweep import sweep
@@ -221,7 +228,7 @@ def test_bins_hold_every_draw_once(drawn, monkeypatch):
     expected, _ = np.histogram(frame.log10_omega, edges)
     assert diagram.cells.done.sum(axis=0).tolist() == expected.tolist()
     assert diagram.cells.done.sum() == 120
-    monkeypatch.setattr(phase, "MOST_DRAWS", 59)
+    monkeypatch.setattr(phases, "MOST_DRAWS", 59)
     assert drawn.phase_diagram().shape == (5, 5)
     # A quantity that was not drawn from a range keeps its values.
     assert drawn.phase_diagram("omega", "eta").shape == (2, 5)

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from swingby.sweeping.draw import initial
-from swingby.sweeping.point import Point
+from swingby.sweeping.point import Point, initial
 
 POINT = Point(("4", "1"), None, None, "1e-6", 2, 0, "0.01", "gd")
 
