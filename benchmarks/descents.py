@@ -27,9 +27,9 @@ from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
-from swingby.verify.curves import curve_events
 from swingby.verify.grid import Grid
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
+from swingby.verify.schedule import curve_events
 
 DYNAMICS = ("euler", "gd", "flow")
 #: Largest successive ratio of a by d, so that runs stay short.

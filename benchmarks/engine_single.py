@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from swingby.simulate.compiled import compiled_steps
 from swingby.simulate.run import simulate
 from swingby.simulate.state import make_problem
+from swingby.simulate.steps import compiled_steps
 from swingby.theory.task import SIMTask
 
 REFERENCE = Path(__file__).with_name("reference")

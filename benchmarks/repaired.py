@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from swingby.theory import theorem_r, theorem_r_search, theorem_two
+from swingby.theory import theorem_r, theorem_two
 from swingby.theory.theorem_r import Setting
 from swingby.verify.grid import Grid
 from swingby.verify.prover.repaired import theorems
@@ -126,8 +126,8 @@ class Beyond:
             base = second * 2 * float(a_2)
             peaks = np.full((2, 2), theorem_two.log_peak(*given, Fraction(log_omega)))
             return peaks, np.array([(base + extra) / (2 * float(a_1)), second])
-        certified = theorem_r_search.search(setting)
-        witness = theorem_r_search.scaled(setting, Fraction(log_omega), certified)
+        certified = theorem_r.search(setting)
+        witness = theorem_r.scaled(setting, Fraction(log_omega), certified)
         times = theorem_r.time_bounds(setting, Fraction(log_omega), certified.witness)
         return np.array([[float(value) for value in row] for row in witness.log_peaks]), np.array(
             times
@@ -164,7 +164,7 @@ def beyond(signal: tuple[int, ...]) -> Beyond:
     if len(signal) == 2:
         limit = theorem_two.log_omega_0(setting.signal[0], setting.signal[1], BETA, RHO)
         return Beyond("Theorem two", setting, float(limit))
-    return Beyond("Theorem R", setting, float(theorem_r_search.search(setting).log_omega_0))
+    return Beyond("Theorem R", setting, float(theorem_r.search(setting).log_omega_0))
 
 
 def thresholds(matrices: int, seed: int) -> Grid:

@@ -7,7 +7,7 @@ from swingby.diffusion import recorded_study
 from swingby.diffusion.pictures import circles_figure, study_figure
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Setting, train
-from swingby.verify.paper_settings import paper_settings
+from swingby.verify.compare import paper_settings
 
 FOLDER = Path(__file__).parent / "pictures"
 

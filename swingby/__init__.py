@@ -21,7 +21,7 @@ _HOME = {
     "SIMTask": "swingby.theory.task",
     "Scaled": "swingby.theory.initial",
     "Verdict": "swingby.theory.verdict",
-    "one_layer_output": "swingby.theory.one_layer",
+    "one_layer_output": "swingby.theory.lemmas",
     "gaussian": "swingby.simulate.initialization",
     "Run": "swingby.simulate.result",
     "simulate_batch": "swingby.simulate.batch",
@@ -39,9 +39,9 @@ _HOME = {
     "BatchSwing": "swingby.verify.predict_swing",
     "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
-    "Comparison": "swingby.verify.comparison",
+    "Comparison": "swingby.verify.compare",
     "Stages": "swingby.theory.law.stages",
-    "paper_tables": "swingby.verify.paper_settings",
+    "paper_tables": "swingby.verify.compare",
     "certify": "swingby.verify.certify",
     "Certificate": "swingby.verify.certification.certificate",
     "certify_assumptions": "swingby.verify.certify_assumptions",
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled
     from swingby.theory.law.stages import Stages
-    from swingby.theory.one_layer import one_layer_output
+    from swingby.theory.lemmas import one_layer_output
     from swingby.theory.task import SIMTask
     from swingby.theory.verdict import Verdict
     from swingby.verify.audit import audit
@@ -86,14 +86,12 @@ if TYPE_CHECKING:
     from swingby.verify.certify import certify
     from swingby.verify.certify_assumptions import certify_assumptions
     from swingby.verify.check import check
-    from swingby.verify.compare import compare
-    from swingby.verify.comparison import Comparison
+    from swingby.verify.compare import Comparison, compare, paper_tables
     from swingby.verify.gradients import crossing_function
     from swingby.verify.hunt import hunt
     from swingby.verify.hunting.result import Hunt
     from swingby.verify.judgement import Report
     from swingby.verify.ledger import Ledger, Record
-    from swingby.verify.paper_settings import paper_tables
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.predict_batch import BatchSchedule, predict_batch
     from swingby.verify.predict_swing import BatchSwing, predict_swing_batch

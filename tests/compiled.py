@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import swingby
-from swingby.simulate import compiled
+from swingby.simulate import steps
 
 DYNAMICS = ("euler", "gd", "flow")
 
@@ -23,7 +23,7 @@ def start(d):
 def compile_runs():
     """The steps of one run, which a short run does without."""
     for d, dynamics, scaled in itertools.product((2, 3), DYNAMICS, (False, True)):
-        compiled.load(compiled.single_text(d, dynamics, scaled=scaled), dynamics)
+        steps.load(steps.single_text(d, dynamics, scaled=scaled), dynamics)
 
 
 def compile_batches():

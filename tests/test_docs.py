@@ -186,7 +186,7 @@ def test_architecture_lists_every_module():
 
 def readme_blocks():
     """The outputs shown in the README, by what makes them."""
-    from swingby.verify.paper_settings import figure_settings
+    from swingby.verify.compare import figure_settings
 
     setting = next(
         one for one in figure_settings() if one.title == "Fig. 8 (code), rates a^2, euler"

@@ -12,11 +12,11 @@ IN_PLACE = {
     "swingby.verify.certification.events.Largest",
     "swingby.verify.certification.events.Reached",
     "swingby.verify.certification.events.Watch",
-    "swingby.verify.certification.float_suspects.Suspect",
+    "swingby.verify.certification.float_differences.Suspect",
     "swingby.verify.hunting.search.Hunted",
     "swingby.verify.prover.repaired.theorems.Tally",
     "swingby.verify.prover.scalar.branch_and_bound.Report",
-    "swingby.verify.prover.trajectories.runs.Runs",
+    "swingby.verify.prover.trajectories.judge.Runs",
 }
 
 

@@ -28,17 +28,7 @@ from swingby.testing import (
     tasks,
     violating,
 )
-from swingby.theory import (
-    assumptions,
-    dynamics,
-    growth,
-    initial,
-    repaired,
-    theorem_g,
-    theorem_r,
-    theorem_r_closed,
-    theorem_two,
-)
+from swingby.theory import assumptions, dynamics, growth, initial, repaired, theorem_r, theorem_two
 from swingby.theory.law import pivots
 
 DYNAMICS = ("euler", "gd", "flow")
@@ -391,7 +381,7 @@ def test_conditions_of_theorem_R(a, theta):
 def test_theorem_G():
     # [G.6]: [logit level - logit w(0) + Lambda/(1 - level)]/(2 a).
     expected = (math.log(4) - logit(1e-3) + 2.5 / 0.2) / 6
-    same("Theorem G, [G.6]", theorem_g.reach_by(3.0, math.log(1e-3), -2.5), expected)
+    same("Theorem G, [G.6]", theorem_two.reach_by(3.0, math.log(1e-3), -2.5), expected)
 
 
 def test_theorem_R_refuses_what_is_no_witness():
@@ -415,7 +405,7 @@ def test_omega_0(a, limit):
 def test_corollary_R1():
     # Pinned: log omega_0 of the closed form.
     setting = theorem_r.Setting(tuple(map(Fraction, (9, 3, 1))), Fraction(2), Fraction(1, 10))
-    found = theorem_r_closed.closed_form(setting).log_omega_0
+    found = theorem_r.closed_form(setting).log_omega_0
     same("Corollary R1, log omega_0", float(found), -18.8902106483)
 
 

@@ -19,8 +19,7 @@ from swingby.cli.audit_command import audit
 from swingby.cli.certify_command import certify
 from swingby.cli.commands import cli
 from swingby.cli.diffusion_command import diffusion
-from swingby.cli.evidence_command import evidence
-from swingby.cli.figures_command import figures
+from swingby.cli.figures_command import evidence, figures
 from swingby.cli.hunt_command import hunt
 from swingby.cli.studies_command import studies
 from swingby.cli.sweep_command import sweep
@@ -57,10 +56,7 @@ def _broke(error: Exception) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point: runs a command and exits with its code.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Default: the process's own.
+    `arguments`: default: the process's own.
     """
     sys.exit(run(arguments))
 
@@ -68,10 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; errors become one line on stderr.
 
-    Returns
-    -------
-    int
-        The exit code.
+    Returns the exit code.
     """
     if sys.stdout is None:  # closed before Python began
         _broke(OSError("the standard output is closed"))

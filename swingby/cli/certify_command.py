@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import Given, json_text, shared_options, whole
-from swingby.cli.matrix_file import read_matrix
+from swingby.cli.given import Given, json_text, read_matrix, shared_options, whole
 from swingby.errors import MISSING, InvalidInput
 
 

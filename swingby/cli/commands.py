@@ -167,14 +167,14 @@ def table(
 
 def _paper(given: Given) -> int:
     """All settings of the paper, one after the other, then the tables over all of them."""
-    from swingby.verify import paper_report, paper_settings
+    from swingby.verify import compare, paper_report
 
     for name in ("mu", "sigma", "signal", "dim", "omega", "w0", "u0", "eta"):
         if getattr(given, name):
             raise InvalidInput(name, getattr(given, name), "must not be given together with paper")
     to_terminal = not given.as_json and given.out is None
     comparisons = []
-    for comparison in paper_settings.paper_tables():
+    for comparison in compare.paper_tables():
         comparisons.append(comparison)
         if to_terminal:
             click.echo(comparison.to_grid().to_text(width=terminal_width(100)) + "\n")

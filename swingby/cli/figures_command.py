@@ -1,14 +1,18 @@
-"""The command ``swingby figures``: the paper's figures, drawn and judged."""
+"""The command ``swingby figures``: the paper's figures, drawn and judged.
+
+The command ``swingby evidence``: every prediction against what was observed.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import exit_code, json_text, terminal_width
+from swingby.cli.given import deliver, exit_code, json_text, terminal_width
 
 if TYPE_CHECKING:
     from swingby.verify.grid import Grid
@@ -38,7 +42,7 @@ def figures(
     1: some fail or a figure could not be made, 3: none fails, but some are undecided.
     """
     if listed:
-        from swingby.figures.catalogue import all_figures, chosen
+        from swingby.figures.make import all_figures, chosen
         from swingby.figures.report import list_grid
 
         shown = all_figures()
@@ -60,3 +64,54 @@ def figures(
 def _text(table: Grid) -> str:
     color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     return table.to_text(width=terminal_width(100), color=color)
+
+
+@click.command()
+@click.option(
+    "--source", metavar="NAME,NAME", help="map, autograd, networks, figures, vectors, images."
+)
+@click.option("--verdict", metavar="NAME", help="holds, fails or undecided.")
+@click.option("--rows", is_flag=True, help="Every row, not only how many.")
+@click.option("--record", metavar="FILE", help="Your own record. Default: in the user's cache.")
+@click.option("--update", "again", is_flag=True, help="Run again what other code recorded.")
+@click.option("--force", is_flag=True, help="With --update: whatever recorded it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--out", metavar="PATH", help="Write to a file; the ending gives the format.")
+def evidence(
+    source: str | None,
+    verdict: str | None,
+    rows: bool,
+    record: str | None,
+    again: bool,
+    force: bool,
+    as_json: bool,
+    out: str | None,
+) -> int:
+    """Print every prediction of the theory against what was observed.
+
+    From the iterated map to networks and diffusion models: what the package ships, and what you ran
+    with --update, which also prints which verdicts moved. Exit code 0: every row holds, 1: some
+    fail, 3: none fails, but some are undecided.
+
+    \b
+    swingby evidence --source networks --rows
+    swingby evidence --source map,autograd --update
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.figures.evidence import evidence as collect
+    from swingby.figures.evidence import update
+    from swingby.figures.progress import FigureProgress
+    from swingby.theory.law.compiled import folder
+
+    names = None if source is None else [one.strip() for one in source.split(",")]
+    own = Path(record) if record is not None else folder() / "evidence.json"
+    if again:
+        with FigureProgress(1, shown=True) as said:
+            said.start("evidence")
+            moved = update(names, own, force=force, tell=said.tell)
+            said.finish("done")
+        for line in moved or ("no verdict moved",):
+            click.echo(line, err=True)
+    found = collect(names, record=own if own.exists() else None, verdict=verdict)
+    shown = found.to_grid() if rows or verdict is not None else found.to_overview()
+    deliver(shown, found.to_dict(), as_json=as_json, out=out)
+    return exit_code(row.verdict for row in found.rows)

@@ -1,4 +1,7 @@
-"""What every command is given: the options they share, and what is made of them."""
+"""What every command is given: the options they share, and what is made of them.
+
+W(0) from a file or the command line, and weights; nothing is unpickled or evaluated.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,102 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.matrix_file import read_matrix
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from swingby.theory.task import SIMTask
     from swingby.verify.grid import Grid
+
+
+def read_matrix(text: str, *, exact: bool = False, name: str = "w0") -> Any:
+    """Read a matrix.
+
+    `text`: the path of a .json, .csv, .txt or .npy file, or rows such as ``"2,1;1,2"``. A JSON
+    object ``{"matrix": ..., "omega": "1e-400"}`` is a matrix below the float range.
+    `exact`: keep entries that are text as the exact numbers they denote.
+    `name`: of the option, used in errors.
+    Returns not yet checked to be square, symmetric or finite.
+    Raises InvalidInput if the file cannot be read or an entry is not a number.
+    """
+    import numpy as np
+
+    path = Path(text)
+    try:
+        suffix = path.suffix.lower()
+        if suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+        if suffix == ".json":
+            return _from_json(path.read_text(encoding="utf-8"), exact, name)
+        if suffix in (".csv", ".txt"):
+            text = ";".join(path.read_text(encoding="utf-8").split("\n")).strip(";\r ")
+    except InvalidInput:
+        raise
+    except (OSError, ValueError, EOFError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or "it is not such a file"
+        raise InvalidInput(name, path, f"must be a readable matrix file ({reason})") from None
+    return _entries([row.split(",") for row in text.split(";") if row.strip()], exact, name)
+
+
+def _entries(rows: Any, exact: bool, name: str) -> list[list[Any]]:
+    """Each entry digit by digit, from whatever file: a blank is no number, and none becomes 0."""
+    from swingby.theory import numbers
+
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise InvalidInput(name, rows, "must be rows of numbers")
+    entry = f"an entry of {name}"
+    found = [[numbers.exact(one, entry) for one in row] for row in rows]
+    if exact:
+        return found
+    return [[numbers.within_float(one, entry) for one in row] for row in found]
+
+
+def _from_json(text: str, exact: bool, name: str) -> Any:
+    from swingby.theory.initial import Scaled
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key twice")
+        return dict(pairs)
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    content = json.loads(text, parse_float=str, parse_constant=refuse, object_pairs_hook=once)
+    if not isinstance(content, dict):
+        return _entries(content, exact, name)
+    if set(content) != {"matrix", "omega"}:
+        raise ValueError
+    return Scaled(_entries(content["matrix"], exact=False, name=name), content["omega"])
+
+
+#: A file of weights may hold so many bytes once it is unpacked.
+MOST_BYTES = 1 << 30
+
+
+def read_weights(path: str) -> list[Any]:
+    """The arrays of an npz file in its order: weights and biases of a network, first layer first.
+
+    ``np.savez(path, *run.parameters(0))`` writes such a file. Nothing is unpickled.
+
+    Raises InvalidInput if it cannot be read, or would fill the memory.
+    """
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with zipfile.ZipFile(path) as packed:
+            if sum(one.file_size for one in packed.infolist()) > MOST_BYTES:
+                raise InvalidInput("start", path, f"must unpack to at most {MOST_BYTES} bytes")
+        with np.load(path, allow_pickle=False) as file:
+            return [file[name] for name in file.files]
+    except OSError as error:
+        reason = error.strerror or "it is no such file"
+        raise InvalidInput("start", path, f"must be a readable npz file ({reason})") from None
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise InvalidInput("start", path, "must be an npz file of plain arrays") from None
+
 
 _OPTIONS = (
     click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
@@ -47,17 +139,8 @@ TABLES = (".json", ".md", ".tex", ".html", ".txt")
 def check_target(name: str, path: str, endings: tuple[str, ...]) -> None:
     """Refuse a file to write before long work rather than after it.
 
-    Parameters
-    ----------
-    name : str
-        Of the option, used in the error.
-    path : str
-    endings : tuple of str
-
-    Raises
-    ------
-    InvalidInput
-        If it has another ending, or lies where nothing can be written.
+    `name`: of the option, used in the error. Raises InvalidInput if it has another ending, or lies
+    where nothing can be written.
     """
     if Path(path).suffix not in endings:
         raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
@@ -138,20 +221,8 @@ def deliver(
 ) -> None:
     """Print a result, or write it in the format that the ending of a path names.
 
-    Parameters
-    ----------
-    grids : Grid or sequence of them
-    content : dict
-        The result as JSON.
-    as_json : bool
-        Print that rather than tables.
-    out : str or None
-        Ending in .json, .md, .tex, .html or .txt.
-
-    Raises
-    ------
-    InvalidInput
-        For another ending.
+    `content`: the result as JSON. `as_json`: print that rather than tables. `out`: ending in .json,
+    .md, .tex, .html or .txt. Raises InvalidInput for another ending.
     """
     from swingby.verify.output import writable
 
@@ -202,15 +273,7 @@ def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
 def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask:
     """The task that mu, sigma and dim describe.
 
-    Parameters
-    ----------
-    mu, sigma : sequence of str
-        As typed; without sigma the clusters are points.
-    dim : str or None
-
-    Raises
-    ------
-    InvalidInput
+    `mu`, `sigma`: as typed; without sigma the clusters are points.
     """
     from swingby.theory.task import SIMTask
 
@@ -222,12 +285,7 @@ def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask
 
 
 def whole(text: str | None, name: str, least: int = 1) -> int | None:
-    """A whole number, or None for an option that was not given.
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """A whole number, or None for an option that was not given."""
     from swingby.theory import numbers
 
     return None if text is None else numbers.whole(text, name, least)

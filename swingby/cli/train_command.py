@@ -13,12 +13,12 @@ from swingby.cli.given import (
     PICTURES,
     check_target,
     json_text,
+    read_weights,
     task_of,
     terminal_width,
     whole,
     with_options,
 )
-from swingby.cli.matrix_file import read_weights
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ _HOME = {
     "Figure": "swingby.figures.figure",
     "FiguresResult": "swingby.figures.result",
     "Measured": "swingby.figures.figure",
-    "all_figures": "swingby.figures.catalogue",
+    "all_figures": "swingby.figures.make",
     "make_figures": "swingby.figures.make",
 }
 
 __all__ = [*sorted(_HOME)]
 
 if TYPE_CHECKING:
-    from swingby.figures.catalogue import all_figures as all_figures
     from swingby.figures.figure import Criterion as Criterion
     from swingby.figures.figure import Edition as Edition
     from swingby.figures.figure import Figure as Figure
     from swingby.figures.figure import Measured as Measured
+    from swingby.figures.make import all_figures as all_figures
     from swingby.figures.make import make_figures as make_figures
     from swingby.figures.result import FiguresResult as FiguresResult
 

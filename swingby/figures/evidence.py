@@ -2,6 +2,8 @@
 
 The package ships a record of each study; what a user runs again lies in a file of her own and goes
 before it. A record is named by the code that made it, so that rows of other code are told apart.
+
+Where rows of evidence come from: each study, as predictions with what was observed.
 """
 
 from __future__ import annotations
@@ -9,17 +11,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from swingby.errors import InvalidInput
-from swingby.figures import evidence_sources as sources
-from swingby.figures.evidence_sources import Row
 from swingby.figures.figure import Tell
-from swingby.theory.verdict import Verdict, counted
+from swingby.theory.verdict import Verdict, all_hold, counted
+from swingby.training.shares import Share, needed, reaches
 from swingby.verify.audit_cache import hash_of
 from swingby.verify.grid import Grid
 from swingby.verify.output import writable
@@ -27,14 +31,268 @@ from swingby.verify.output import writable
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Runs of a cell of networks, and settings of a cell of diffusion models.
+RUNS, SETTINGS = 200, 100
+#: What is predicted for all runs has to come true in so many.
+MOST = 0.9
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prediction, and what was observed.
+
+    `source`, `setting`, `edition`, `statement`: the study, what was run, whose reading of the paper
+    (empty for our own), what is said.
+    `predicted`, `observed`, `interval`: in words or digits; the interval of 95 %, empty where
+    nothing is random.
+    `seeds`: independent runs.
+    `needed`: runs at which the same observation decides the row; None where nothing is random, or
+    where no number does.
+    """
+
+    source: str
+    setting: str
+    edition: str
+    statement: str
+    predicted: str
+    observed: str
+    interval: str
+    verdict: Verdict
+    seeds: int
+    needed: int | None
+
+
+def row_of_share(source: str, setting: str, statement: str, share: Share) -> Row:
+    """A row about a share of runs that has to reach the threshold."""
+    known = bool(share.total)
+    return Row(
+        source,
+        setting,
+        "",
+        statement,
+        f"in {MOST:.0%} of the runs",
+        f"{share.value:.1%}" if known else "-",
+        f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
+        reaches(share, MOST) if known else Verdict.UNDECIDED,
+        share.total,
+        needed(share, MOST),
+    )
+
+
+def map_rows(tell: Tell) -> list[Row]:
+    """The half-times of the iterated map against the stage law, in the settings of the figures."""
+    from swingby.verify.compare import paper_settings
+
+    found = []
+    settings = list(paper_settings())
+    for place, setting in enumerate(settings):
+        tell(place / len(settings), setting.title)
+        compared = setting.compare()
+        said, run = compared.schedule, compared.run
+        figure, _, rest = setting.title.partition(" (")
+        edition, _, kind = rest.partition("), ")
+        inside = [
+            _inside(*one, float(run.steps[-1]))
+            for one in zip(said.crossing, said.error, run.half_times, strict=True)
+        ]
+        found.append(
+            Row(
+                "map",
+                f"{figure}, {kind}",
+                edition,
+                "half-times within their bars",
+                ", ".join(map(_step, said.half_times)),
+                ", ".join(map(_step, run.half_times)),
+                "",
+                all_hold(inside),
+                1,
+                None,
+            )
+        )
+    return found
+
+
+def _inside(crossing: float, error: float, observed: float, last: float) -> Verdict:
+    """Whether the first whole step after a crossing is one that the bar allows."""
+    if math.isnan(crossing):
+        return Verdict.UNDECIDED
+    if math.isnan(observed):
+        return Verdict.HOLDS if crossing + error > last else Verdict.FAILS
+    steps = math.ceil(crossing - error), math.ceil(crossing + error)
+    return Verdict.HOLDS if steps[0] <= observed <= steps[1] else Verdict.FAILS
+
+
+def _step(value: float) -> str:
+    return f"{value:.0f}" if math.isfinite(value) else "never" if math.isinf(value) else "-"
+
+
+def autograd_rows(tell: Tell) -> list[Row]:
+    """U U^T trained by torch from random weights, against the stage law."""
+    from swingby.training.starts import draw_starts
+    from swingby.training.symmetric import law_errors
+
+    rng = np.random.default_rng(SEED)
+    ranges = (
+        ("1e-8 to 1e-5", 1e-8, 1e-5),
+        ("1e-4 to 1e-2", 1e-4, 1e-2),
+        ("0.05 to 0.2", 0.05, 0.2),
+    )
+    found = []
+    for place, (name, low, high) in enumerate(ranges):
+        for d in (2, 3, 4, 5):
+            tell((4 * place + d - 2) / 12, f"omega {name}, d = {d}")
+            starts = draw_starts(RUNS // 4, d, rng, omega=(low, high), loss="both")
+            errors = law_errors(starts, gradient="written")
+            setting = f"omega {name}, d = {d}"
+            near = np.asarray(np.abs(errors.off) <= 1)
+            found.append(row_of_share("autograd", setting, "half-times to the step", _share(near)))
+            right, wrong, _ = errors.descents
+            descents = Share(right, right + wrong)
+            found.append(row_of_share("autograd", setting, "number of descents", descents))
+    return found
+
+
+def network_rows(tell: Tell) -> list[Row]:
+    """Networks that the theory was not made for, against what it says of their initial weights."""
+    from swingby.training.cells import standard_cells
+    from swingby.training.judging import THRESHOLD
+    from swingby.training.survival import survival
+
+    cells = standard_cells(seed=SEED, runs=RUNS)
+    found = []
+    for place, cell in enumerate(cells):
+        tell(place / len(cells), cell.name)
+        for one in survival([cell]).outcomes:
+            share, typical = one.share, one.source == "typical W(0)"
+            about = typical and one.prediction in ("descents", "transient")
+            predicted = f"{one.control:.1%}, as in theory" if about else f"in {THRESHOLD:.0%}"
+            found.append(
+                Row(
+                    "networks",
+                    cell.name,
+                    "",
+                    one.prediction,
+                    predicted,
+                    f"{share.value:.1%}" if share.total else "-",
+                    f"[{share.low:.1%}, {share.high:.1%}]" if share.total else "",
+                    one.verdict,
+                    share.total,
+                    None if about else needed(share, THRESHOLD),
+                )
+            )
+    return found
+
+
+def figure_rows(tell: Tell) -> list[Row]:
+    """The criteria of the paper's figures."""
+    from swingby.figures.make import all_figures, make_figures
+    from swingby.theory.law.compiled import folder
+
+    found = []
+    figures = all_figures()
+    for place, figure in enumerate(figures):
+        tell(place / len(figures), f"Fig. {figure.number}")
+        # What is there is kept: an interrupted study goes on.
+        result = make_figures(folder() / "figures", only=figure.number, progress=False)
+        found += rows_of_figures(result.to_dict())
+    return found
+
+
+def rows_of_figures(content: dict[str, Any]) -> list[Row]:
+    """The rows of a ``figures.json``."""
+    from swingby.figures.make import figure
+
+    found = []
+    for one in content["figures"]:
+        parameters = {each.name: each for each in figure(one["figure"]).editions}[one["edition"]]
+        seeds = int(parameters.given(quick=one["quick"]).get("seeds", 1))
+        for criterion in one["criteria"]:
+            found.append(
+                Row(
+                    "figures",
+                    f"Fig. {one['figure']}",
+                    one["edition"],
+                    criterion["criterion"],
+                    criterion["paper"],
+                    criterion["measured"],
+                    "",
+                    Verdict(criterion["verdict"]),
+                    seeds,
+                    None,
+                )
+            )
+    return found
+
+
+def vector_rows(tell: Tell) -> list[Row]:
+    """Diffusion models of points, against their half-times and orders."""
+    from swingby.diffusion.vectors.trials import CELLS, compare_cell
+
+    found = []
+    for place, cell in enumerate(CELLS):
+        tell(place / len(CELLS), cell.name)
+        parts = compare_cell(cell, SETTINGS, SEED)
+        for quantity in ("half-time", "order", "descents"):
+            rows = [row for part in parts for row in part.of(quantity)]
+            decided = [row.verdict for row in rows if row.verdict != Verdict.UNDECIDED]
+            share = _share(verdict == Verdict.HOLDS for verdict in decided)
+            found.append(row_of_share("vectors", cell.name, quantity, share))
+    return found
+
+
+def image_rows(tell: Tell) -> list[Row]:
+    """Diffusion models of images, as the recorded studies judge them."""
+    from swingby.diffusion import judged_study, recorded_study
+
+    found = []
+    for name in ("small", "quiet"):
+        tell(0.0, name)
+        for row in judged_study(recorded_study(name)).judgement.rows:
+            known = math.isfinite(row.observed)
+            at = "all contrasts" if row.contrast is None else f"contrast {row.contrast:g}"
+            found.append(
+                Row(
+                    "images",
+                    f"{name}, {at}",
+                    "",
+                    row.prediction,
+                    row.predicted,
+                    f"{row.observed:.3g}" if known else "-",
+                    f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else "",
+                    row.verdict,
+                    row.seeds,
+                    None,
+                )
+            )
+    return found
+
+
+def _share(seen: Iterable[Any]) -> Share:
+    values = [bool(one) for one in seen]
+    return Share(sum(values), len(values))
+
+
+_TRAINING = tuple(f"training/{name}.py" for name in ("starts", "survival", "symmetric"))
+#: Sources in the package that a study is made by, with all that they import.
+PARTS: dict[str, tuple[str, ...]] = {
+    "map": ("verify/compare.py",),
+    "autograd": _TRAINING,
+    "networks": _TRAINING,
+    "figures": ("figures/make.py", "figures/paper/figure_*.py"),
+    "vectors": ("diffusion/vectors/trials.py",),
+    "images": ("diffusion/judged.py",),
+}
+
+
 #: What each study is, and what makes its rows.
 STUDIES: dict[str, tuple[str, Callable[[Tell], list[Row]]]] = {
-    "map": ("the iterated map, in the settings of the paper's figures", sources.map_rows),
-    "autograd": ("U U^T trained by automatic differentiation", sources.autograd_rows),
-    "networks": ("networks that the theory was not made for", sources.network_rows),
-    "figures": ("the paper's figures", sources.figure_rows),
-    "vectors": ("diffusion models of points", sources.vector_rows),
-    "images": ("diffusion models of images, as recorded", sources.image_rows),
+    "map": ("the iterated map, in the settings of the paper's figures", map_rows),
+    "autograd": ("U U^T trained by automatic differentiation", autograd_rows),
+    "networks": ("networks that the theory was not made for", network_rows),
+    "figures": ("the paper's figures", figure_rows),
+    "vectors": ("diffusion models of points", vector_rows),
+    "images": ("diffusion models of images, as recorded", image_rows),
 }
 FORMAT = "swingby evidence 1"
 
@@ -43,11 +301,7 @@ FORMAT = "swingby evidence 1"
 class Evidence:
     """Rows of every study. Made by :func:`evidence`.
 
-    Parameters
-    ----------
-    rows : tuple of Row
-    current : dict from str to bool
-        Whether the rows of a study were made by the code that is here.
+    `current`: whether the rows of a study were made by the code that is here.
     """
 
     rows: tuple[Row, ...]
@@ -128,20 +382,12 @@ def evidence(
 ) -> Evidence:
     """Every prediction against what was observed, as it is recorded.
 
-    Parameters
-    ----------
-    source : str or several, optional
-        Of ``map``, ``autograd``, ``networks``, ``figures``, ``vectors``, ``images``; all by
-        default.
-    record : path, optional
-        A file that :func:`update` wrote: its studies go before those of the package.
-    verdict : {"holds", "fails", "undecided"}, optional
-        These rows alone.
-
-    Raises
-    ------
-    InvalidInput
-        For a source or a verdict that does not exist, and a file that cannot be read.
+    `source`: of ``map``, ``autograd``, ``networks``, ``figures``, ``vectors``, ``images``; all by
+    default.
+    `record`: a file that :func:`update` wrote: its studies go before those of the package.
+    `verdict`: these rows alone.
+    Raises InvalidInput for a source or a verdict that does not exist, and a file that cannot be
+    read.
 
     Examples
     --------
@@ -172,20 +418,10 @@ def update(
 ) -> tuple[str, ...]:
     """Make the studies again whose code has changed, keep them, and say which verdicts moved.
 
-    Parameters
-    ----------
-    source : str or several, optional
-    record : path
-        A JSON file; a study is in it as soon as it is finished.
-    force : bool
-        Also those whose code is the same.
-    tell : callable, optional
-        Gets a share from 0 to 1 and a few words.
-
-    Returns
-    -------
-    tuple of str
-        A line for each verdict that moved.
+    `record`: A JSON file; a study is in it as soon as it is finished.
+    `force`: also those whose code is the same.
+    `tell`: gets a share from 0 to 1 and a few words.
+    Returns a line for each verdict that moved.
     """
     path = Path(record)
     own = _read(path) if path.exists() else {}
@@ -212,7 +448,7 @@ def update(
 def code_of(name: str) -> str:
     """A hash of the code that makes a study."""
     package = Path(__file__).parents[1]
-    parts = [path for part in sources.PARTS[name] for path in package.glob(part)]
+    parts = [path for part in PARTS[name] for path in package.glob(part)]
     text = inspect.getsource(STUDIES[name][1]) + hash_of(*parts, words=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -189,15 +189,8 @@ def _code_of(compute: Callable[..., Any]) -> str:
 def under_every_reading(verdicts: Mapping[str, bool]) -> Verdict:
     """The verdict on words that can be read in more than one way.
 
-    Parameters
-    ----------
-    verdicts : mapping
-        Whether each reading is met.
-
-    Returns
-    -------
-    Verdict
-        *holds* or *fails* where all readings agree, *undecided* where they differ.
+    `verdicts`: whether each reading is met. Returns *holds* or *fails* where all readings agree,
+    *undecided* where they differ.
 
     Examples
     --------

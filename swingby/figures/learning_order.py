@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.figures.commands import code_edition, commands, several
-from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured
-from swingby.figures.shares import (
+from swingby.figures.criteria import (
     THRESHOLD,
     bulge_changes_side,
     first_is_second,
@@ -17,7 +15,8 @@ from swingby.figures.shares import (
     verdict_of,
     within,
 )
-from swingby.figures.trained import cell, edition_of, train_cells
+from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured
+from swingby.figures.trained import cell, code_edition, commands, edition_of, several, train_cells
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
@@ -147,12 +146,7 @@ _SIGMA, _MU = slice(0, len(SIGMAS)), slice(len(SIGMAS), None)
 def two_layer_figure(number: str, activation: str, words: str) -> Figure:
     """A figure of two layers with varied sigma on the left and varied mu on the right.
 
-    Parameters
-    ----------
-    number : str
-    activation : {"linear", "relu"}
-    words : str
-        What its title calls the activation.
+    `activation` in {"linear", "relu"}. `words`: what its title calls the activation.
     """
     return Figure(
         number=number,
@@ -178,7 +172,7 @@ def two_layer_figure(number: str, activation: str, words: str) -> Figure:
 
 
 def _draw_both(data: Data, title: str) -> Picture:
-    from swingby.figures.network_picture import outputs_picture
+    from swingby.figures.panels import outputs_picture
 
     parts = [(_SIGMA, "\u03bc = (1, 2), \u03c3 varied"), (_MU, "\u03c3 = 0.05, \u03bc varied")]
     return outputs_picture(data, title, parts)

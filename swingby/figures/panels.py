@@ -2,6 +2,10 @@
 
 Major entries are solid and labelled at the curve; minor entries are dashed with a sign of their
 own at the peak; descents of the test loss are shaded.
+
+The pictures of the network figures: outputs in the plane of two concepts, and losses.
+
+The pictures of the theory figures: loss above entries, output trajectories beside them.
 """
 
 from __future__ import annotations
@@ -12,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.figures.descents import legs
+from swingby.figures.criteria import cut, legs
 from swingby.figures.figure import Data
-from swingby.verify.plots import COLORS, DASHES
+from swingby.verify.plots import COLORS, DASHES, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
 
 #: Grey of the descents.
 SHADE = "0.92"
@@ -63,12 +68,7 @@ def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
 def draw_turns(ax: Axes, data: Data, across: Any, up: Any) -> None:
     """Signs on a curve where the test loss turns: down for a minimum, up for a maximum.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    data : mapping
-    across, up : ndarray of shape (n,)
-        The curve, one point per step.
+    `across`, `up` (n,): the curve, one point per step.
     """
     for leg in legs(data)[:-1]:
         ax.plot(
@@ -140,14 +140,8 @@ def draw_outputs(
 ) -> None:
     """The output at the test point, and at the centres of training clusters, in a plane.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    data : mapping
-    across, up : int
-        Concepts of the axes, from 1.
-    clusters : sequence of int
-        Concepts at whose cluster centres the output is drawn too.
+    `across`, `up`: concepts of the axes, from 1. `clusters`: concepts at whose cluster centres the
+    output is drawn too.
     """
     x, y = across - 1, up - 1
     point, output = data["test_point"], data["output"]
@@ -194,3 +188,186 @@ def draw_outputs(
     ax.set_ylim(-0.06 * point[y], 1.14 * point[y])
     ax.set_xlabel(f"output, concept {across}")
     ax.set_ylabel(f"output, concept {up}")
+
+
+_MARKERS = ("o", "s", "^", "D", "v")
+#: Epochs between two signs on a path.
+_EVERY = 2.0
+
+
+def outputs_picture(
+    data: Data, title: str, parts: Sequence[tuple[slice, str]], *, points: bool = False
+) -> Picture:
+    """Outputs at the test point in the plane of the two concepts, one panel per part.
+
+    `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel, and what
+    is written above it. `points`: draw training points too.
+    """
+    picture = titled(title, PAGE if len(parts) > 1 else 0.78 * PAGE, 3.7)
+    panels = np.atleast_1d(picture.subplots(1, len(parts)))
+    for ax, (cells, above) in zip(panels, parts, strict=True):
+        _outputs(ax, cut(data, cells), points=points)
+        ax.set_title(above, loc="left")
+    return picture
+
+
+def _outputs(ax: Axes, data: Data, *, points: bool) -> None:
+    epochs = data["epochs"]
+    if points:
+        _clouds(ax, data)
+    styles = zip(
+        itertools.cycle(COLORS),
+        itertools.cycle(DASHES),
+        itertools.cycle(_MARKERS),
+        strict=True,
+    )
+    for label, path, mu, (color, dash, sign) in zip(
+        data["labels"], data["output"], data["mu"], styles, strict=False
+    ):
+        ax.plot(*path.T, color=color, linestyle=dash, linewidth=1.1)
+        even = np.searchsorted(epochs, np.arange(0.0, epochs[-1] + 0.5 * _EVERY, _EVERY))
+        even = even[even < len(path)]
+        ax.plot(
+            *path[even].T,
+            color=color,
+            marker=sign,
+            markersize=3.2,
+            linestyle="none",
+            markeredgecolor="white",
+            markeredgewidth=0.3,
+        )
+        ax.plot([], [], color=color, linestyle=dash, marker=sign, markersize=3.6, label=label)
+        ax.plot(*path[0], ".", color="0.4", markersize=5, zorder=5)
+        ax.plot([mu[0], 0], [0, mu[1]], "o", color="0.35", markerfacecolor="white", markersize=5)
+        ax.plot(*mu, "*", color="black", markersize=9, zorder=7)
+    ax.plot([], [], "*", color="black", markersize=8, linestyle="none", label="test point")
+    ax.plot(
+        [],
+        [],
+        "o",
+        color="0.35",
+        markerfacecolor="white",
+        markersize=5,
+        linestyle="none",
+        label="training cluster",
+    )
+    ax.axhline(0, color="0.85", linewidth=0.6, zorder=0)
+    ax.axvline(0, color="0.85", linewidth=0.6, zorder=0)
+    ax.set_xlabel("output, concept 1")
+    ax.set_ylabel("output, concept 2")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.4)
+
+
+def _clouds(ax: Axes, data: Data) -> None:
+    x, y = data["points"][0].T
+    ax.scatter(x, y, s=2, color="0.75", linewidths=0, rasterized=True, zorder=1)
+
+
+def losses_picture(data: Data, title: str) -> Picture:
+    """Test losses against epochs, both axes logarithmic."""
+    picture = titled(title, 0.75 * PAGE, 3.2)
+    ax = picture.subplots()
+    epochs = data["epochs"]
+    styles = zip(itertools.cycle(COLORS), itertools.cycle(DASHES), strict=True)
+    for label, loss, (color, dash) in zip(data["labels"], data["loss"], styles, strict=False):
+        shown = epochs > 0
+        ax.plot(
+            epochs[shown], loss[shown] / loss[0], color=color, linestyle=dash, lw=1.1, label=label
+        )
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    low = min(float(np.min(loss / loss[0])) for loss in data["loss"])
+    ax.set_ylim(max(low, 1e-6) / 1.5, 2.5)
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("test loss / start")
+    ax.legend(loc="lower left")
+    return picture
+
+
+def plane_of(data: Data) -> Any:
+    """The whole of the cells, for pictures with one panel."""
+    return slice(0, len(data["labels"]))
+
+
+#: Width of a text page, in inches.
+PAGE = 7.0
+
+
+def titled(title: str, width: float, height: float) -> Picture:
+    """An empty figure with its title on the left.
+
+    Parameters
+    ----------
+    title : str
+    width, height : float
+        Inches.
+    """
+    picture = new_figure(width, height)
+    picture.suptitle(title, x=0.01, ha="left", fontsize=9)
+    return picture
+
+
+def stages_picture(
+    data: Data,
+    title: str,
+    *,
+    logarithmic: bool,
+    planes: Sequence[tuple[int, int]] = (),
+    train: bool = False,
+) -> Picture:
+    """Loss above entries, and output trajectories beside them.
+
+    Parameters
+    ----------
+    data : mapping
+    title : str
+    logarithmic : bool
+        Of the steps.
+    planes : sequence of (int, int)
+        Concepts across and up of each output panel.
+    train : bool
+        Draw the training loss too.
+    """
+    picture = titled(title, PAGE, 4.2)
+    parts = 2 if planes else 1
+    # matplotlib types the squeezed array as a single panel.
+    sides: Any = picture.subfigures(1, parts, width_ratios=[1.75, 1][:parts], squeeze=False)
+    left = sides[0, 0]
+    above, below = left.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.25])
+    for ax in (above, below):
+        shade_descents(ax, data)
+    draw_loss(above, data, train=train)
+    draw_entries(below, data)
+    first = first_step(data) if logarithmic else 0
+    if logarithmic:
+        below.set_xscale("log")
+    below.set_xlim(first, data["last_step"])
+    handles, labels = below.get_legend_handles_labels()
+    shaded = _patch()
+    left.legend(
+        [*handles, shaded],
+        [*labels, "test loss falls"],
+        loc="outside lower center",
+        ncols=4 if len(handles) > 3 else 5,
+        handlelength=2.6,
+        columnspacing=1.4,
+    )
+    if planes:
+        right = sides[0, 1]
+        panels = np.atleast_1d(right.subplots(len(planes), 1))
+        for ax, (across, up) in zip(panels, planes, strict=True):
+            draw_outputs(ax, data, across, up)
+        right.legend(
+            *panels[0].get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=2,
+            handlelength=1.6,
+            columnspacing=1.0,
+        )
+    return picture
+
+
+def _patch() -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=SHADE)

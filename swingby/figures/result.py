@@ -54,18 +54,8 @@ class Judged:
 class Made:
     """An edition of a figure that was made.
 
-    Parameters
-    ----------
-    figure : str
-    edition : str
-    key : str
-        Hash of what the data depends on.
-    computed : bool
-        False when the data was kept from an earlier call.
-    quick : bool
-        Whether parameters were replaced by quicker ones.
-    files : tuple of str
-        In the folder.
+    `key`: hash of what the data depends on. `computed`: False when the data was kept from an
+    earlier call. `quick`: whether parameters were replaced by quicker ones. `files`: in the folder.
     """
 
     figure: str

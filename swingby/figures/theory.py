@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.figures.figure import Edition
 from swingby.theory import numbers
-from swingby.verify.paper_settings import Setting, figure_settings
+from swingby.verify.compare import Setting, figure_settings
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
@@ -32,10 +32,7 @@ SWINGS = (0.001, 0.01)
 def editions(figure: str) -> tuple[Edition, ...]:
     """The caption and the code edition of a theory figure.
 
-    Parameters
-    ----------
-    figure : str
-        ``"Fig. 8"``.
+    `figure`: ``"Fig. 8"``.
     """
     return tuple(_edition(setting_of(figure, name), name) for name in RATES)
 
@@ -43,14 +40,8 @@ def editions(figure: str) -> tuple[Edition, ...]:
 def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "euler") -> Setting:
     """A setting of the paper.
 
-    Parameters
-    ----------
-    figure : str
-    edition : {"caption", "code"}
-        Whose parameters.
-    rates : {"a", "a^2"}, optional
-        Default: those of the edition.
-    dynamics : {"euler", "gd"}
+    `edition`: whose parameters. `rates`: default: those of the edition. `dynamics` in {"euler",
+    "gd"}.
     """
     wanted = rates or RATES[edition]
     return next(
@@ -100,11 +91,7 @@ def _listed(values: Any) -> str:
 def setting_in(parameters: Mapping[str, Any], rates: str = "", dynamics: str = "") -> Setting:
     """The setting that the parameters of an edition describe.
 
-    Parameters
-    ----------
-    parameters : mapping
-    rates, dynamics : str, optional
-        Others than those of the edition, for a control run.
+    `rates`, `dynamics`: others than those of the edition, for a control run.
     """
     return setting_of(
         parameters["figure"],
@@ -117,11 +104,7 @@ def setting_in(parameters: Mapping[str, Any], rates: str = "", dynamics: str = "
 def run_of(setting: Setting, **changes: Any) -> Run:
     """One run of a setting, every step recorded.
 
-    Parameters
-    ----------
-    setting : Setting
-    **changes
-        Arguments of :func:`swingby.simulate.run.simulate` to replace.
+    `**changes`: arguments of :func:`swingby.simulate.run.simulate` to replace.
     """
     from swingby.simulate.run import simulate
 
@@ -137,17 +120,10 @@ def run_of(setting: Setting, **changes: Any) -> Run:
 def theory_data(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The run of an edition, and two controls: the other rates, and gradient descent on U.
 
-    Parameters
-    ----------
-    parameters : mapping
-        Of the edition.
-
-    Returns
-    -------
-    dict
-        Arrays ``steps`` (n,), ``W`` (n, d, d), ``output`` (n, d), ``test_loss`` and
-        ``train_loss`` (n,), ``test_point`` (d,); values ``turns``, ``peaks``, ``order``,
-        ``half_times``, ``descents``, ``controls`` and others.
+    `parameters`: of the edition.
+    Returns arrays ``steps`` (n,), ``W`` (n, d, d), ``output`` (n, d), ``test_loss`` and
+    ``train_loss`` (n,), ``test_point`` (d,); values ``turns``, ``peaks``, ``order``,
+    ``half_times``, ``descents``, ``controls`` and others.
     """
     setting = setting_in(parameters)
     run = run_of(setting)

@@ -1,4 +1,7 @@
-"""Figure 7: the order in which test points are learned, as a partial order."""
+"""Figure 7: the order in which test points are learned, as a partial order.
+
+The picture of Figure 7: the test points as a graph whose colours are their losses.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.figures.commands import code_edition
+from swingby.figures.criteria import THRESHOLD, share_of, verdict_of
 from swingby.figures.figure import Criterion, Data, Edition, Measured, Tell
-from swingby.figures.shares import THRESHOLD, share_of, verdict_of
-from swingby.figures.trained import cell, edition_of, setting_of
+from swingby.figures.panels import PAGE, titled
+from swingby.figures.trained import cell, code_edition, edition_of, setting_of
 from swingby.training import train
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
     from numpy.typing import NDArray
 
 #: Epochs that the figure shows; its labels 1, 3, 5 count the state before training as epoch 1.
@@ -37,10 +42,7 @@ def order_editions() -> tuple[Edition, ...]:
 def comparable_pairs(index: Any) -> NDArray[np.int64]:
     """Pairs u < v of test points in the componentwise order.
 
-    Returns
-    -------
-    ndarray of int, shape (k, 2)
-        Places of u and v; k = 3^s - 2^s.
+    Returns (k, 2): places of u and v; k = 3^s - 2^s.
 
     Examples
     --------
@@ -58,12 +60,9 @@ def comparable_pairs(index: Any) -> NDArray[np.int64]:
 def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Train with every seed and keep the loss at every test point after every epoch.
 
-    Returns
-    -------
-    dict
-        ``index`` of the p test points; ``loss`` (r, e, p) after e - 1 epochs; ``violated``
-        (r, e), the pairs u <= v with the larger loss at u; ``learned`` (r, p), the epoch from
-        which on the loss stays below :data:`LEARNED`, nan for never.
+    Returns ``index`` of the p test points; ``loss`` (r, e, p) after e - 1 epochs; ``violated`` (r,
+    e), the pairs u <= v with the larger loss at u; ``learned`` (r, p), the epoch from which on the
+    loss stays below :data:`LEARNED`, nan for never.
     """
     one = parameters["cells"][0]
     tell(0.0, f"{one['label']}, {parameters['seeds']} seeds")
@@ -143,3 +142,70 @@ def learned_in_order() -> Criterion:
         f"at most {most:.0%} of the pairs the other way round; {THRESHOLD}",
         judge,
     )
+
+
+def graph_picture(data: Data, title: str) -> Picture:
+    """Graphs of the test points after some epochs, and violated pairs against epochs.
+
+    `data`: from :func:`swingby.figures.topology.train_points`.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    picture = titled(title, PAGE, 4.6)
+    sides: Any = picture.subfigures(2, 1, height_ratios=[1.5, 1], squeeze=False)
+    graphs = sides[0, 0].subplots(1, len(SHOWN))
+    shade = ScalarMappable(Normalize(0.0, CUT), "cividis")
+    for ax, epoch in zip(graphs, SHOWN, strict=True):
+        _graph(ax, data["index"], data["loss"][0, epoch], shade)
+        ax.set_title("before training" if epoch == 0 else f"after {epoch} epochs")
+    sides[0, 0].colorbar(shade, ax=graphs, label=f"loss, cut at {CUT:g}", shrink=0.8, pad=0.01)
+    below = sides[1, 0].subplots()
+    _violations(below, data)
+    return picture
+
+
+def _graph(ax: Axes, index: Any, loss: NDArray[np.float64], shade: Any) -> None:
+    places = _places(index)
+    for (a, u), (b, v) in itertools.combinations(enumerate(index), 2):
+        if sum(x != y for x, y in zip(u, v, strict=True)) == 1:
+            ax.plot(*np.array([places[a], places[b]]).T, color="0.75", linewidth=0.6, zorder=1)
+    for (x, y), point, value in zip(places, index, loss, strict=True):
+        color = shade.to_rgba(min(value, CUT))
+        dark = 0.3 * color[0] + 0.59 * color[1] + 0.11 * color[2] < 0.5
+        ax.text(
+            x,
+            y,
+            "".join(map(str, point)),
+            ha="center",
+            va="center",
+            fontsize=6,
+            color="white" if dark else "black",
+            bbox={"boxstyle": "round,pad=0.25", "facecolor": color, "edgecolor": "none"},
+            zorder=3,
+        )
+    ax.set_xlim(-0.5, len(index[0]) + 0.5)
+    ax.set_axis_off()
+
+
+def _places(index: Any) -> list[tuple[float, float]]:
+    """A column for each number of concepts, test points from top to bottom."""
+    found = []
+    for point in index:
+        column = [one for one in index if sum(one) == sum(point)]
+        found.append((float(sum(point)), (len(column) - 1) / 2 - column.index(point)))
+    return found
+
+
+def _violations(ax: Axes, data: Data) -> None:
+    violated = data["violated"]
+    epochs = np.arange(violated.shape[1])
+    low, middle, high = np.quantile(violated, [0.1, 0.5, 0.9], axis=0)
+    ax.fill_between(epochs, low, high, color="0.88", linewidth=0, label="10 % to 90 % of the runs")
+    ax.plot(epochs, middle, color="black", label="median of the runs")
+    ax.plot(epochs, violated[0], color="black", linestyle=(0, (1, 1)), label="the run above")
+    ax.set_xlim(0, epochs[-1])
+    ax.set_ylim(0, None)
+    ax.set_xlabel("epoch")
+    ax.set_ylabel(f"violated pairs of {data['pairs']}")
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

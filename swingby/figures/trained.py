@@ -5,13 +5,26 @@ concept, and the loss (2.1). The code edition takes what the authors' public cod
 variance, a third cluster lies at the origin, and the loss is averaged over the d directions too.
 Layers have biases and the initial weights of ``torch.nn.Linear`` in both, as the code has and the
 paper does not say.
+
+Training points of the network figures, and how near they come to the test point.
+
+The commands of the authors' public code, and the cells of a figure that they train.
+
+Figures 2, 3, 7 and 11 to 15 have commands in ``run.sh`` of FFTYYY/ConceptDynamics-code at commit
+d26bebc; Figure 16 has none. What each sets is a row of ``swingby/data/public_commands.csv``; which
+figure it belongs to is our reading. That code takes its sigma for a variance, adds a
+cluster at the origin (but for ``multi_identity``), averages the loss over the d entries too, and
+has biases and the initial weights of ``torch.nn.Linear``.
 """
 
 from __future__ import annotations
 
+import csv
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +32,7 @@ import numpy as np
 from swingby.figures.figure import Edition, Tell
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
+from swingby.training.points import training_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,15 +65,8 @@ def cell(
 ) -> dict[str, Any]:
     """One setting of a figure, as plain values.
 
-    Parameters
-    ----------
-    edition : {"caption", "code"}
-        Whose reading of sigma, clusters and loss.
-    label : str
-    mu, sigma : sequence of str
-        As printed.
-    dim, depth, width, activation, rotation, truncation, lr
-        See :class:`swingby.training.Setting`.
+    `edition`: whose reading of sigma, clusters and loss. `mu`, `sigma`: as printed. `dim`, `depth`,
+    `width`, `activation`, `rotation`, `truncation`, `lr`: see :class:`swingby.training.Setting`.
     """
     return {
         "label": label,
@@ -101,13 +108,7 @@ def edition_of(
 def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int) -> Setting:
     """The training run of a cell and a seed.
 
-    Parameters
-    ----------
-    parameters : mapping
-        Of an edition.
-    one : mapping
-        A cell of it.
-    seed : int
+    `parameters`: of an edition. `one`: a cell of it.
     """
     sigma = [Fraction(value) for value in one["sigma"]]
     spread = [float(value) ** 0.5 for value in sigma] if one["sigma_is"] == "variance" else sigma
@@ -129,13 +130,10 @@ def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int)
 def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Train every cell with every seed, and keep what the figures show and judge.
 
-    Returns
-    -------
-    dict
-        ``labels``; ``mu`` (c, s); ``signal`` (c, s), of the data; ``epochs`` (n,) of the curves
-        that are drawn; ``shown`` (c,), the seed that is drawn, whose fall is the median of all;
-        ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells and r seeds
-        what :func:`measure` gives.
+    Returns ``labels``; ``mu`` (c, s); ``signal`` (c, s), of the data; ``epochs`` (n,) of the curves
+    that are drawn; ``shown`` (c,), the seed that is drawn, whose fall is the median of all;
+    ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells and r seeds what
+    :func:`measure` gives.
     """
     cells, seeds = parameters["cells"], parameters["seeds"]
     found: dict[str, list[Any]] = {name: [] for name in _MEASURES}
@@ -219,24 +217,16 @@ def twin(setting: Setting) -> Setting:
 def measure(run: TrainingRun) -> dict[str, Any]:
     """What the criteria of the network figures rest on.
 
-    Parameters
-    ----------
-    run : TrainingRun
-        Recorded at every step.
-
-    Returns
-    -------
-    dict
-        Arrays over the runs. ``half_times`` (r, s) in epochs. ``area``: twice the signed area
-        between the path of the output, in units of the test point, and its chord; positive where
-        concept 2 comes before concept 1. ``fall``: by how much of mu the smoothed output along
-        the concept that is learned last falls after it has risen; ``dip``: by how much it falls
-        and comes back. ``rise``: the largest rise of the smoothed test loss in units of its
-        start; ``hill``: the largest above both what it fell to before, by a hundredth of its
-        start at least, and what it falls to later; ``final_loss``. ``slowing``: speed of the
-        output in the last tenth of the time in which it covers all but a thousandth of its way,
-        over its mean speed. Smoothing is a mean over an eighth of an epoch, because single
-        steps carry the noise of their batch.
+    `run`: recorded at every step.
+    Returns arrays over the runs. ``half_times`` (r, s) in epochs. ``area``: twice the signed area
+    between the path of the output, in units of the test point, and its chord; positive where
+    concept 2 comes before concept 1. ``fall``: by how much of mu the smoothed output along the
+    concept that is learned last falls after it has risen; ``dip``: by how much it falls and comes
+    back. ``rise``: the largest rise of the smoothed test loss in units of its start; ``hill``: the
+    largest above both what it fell to before, by a hundredth of its start at least, and what it
+    falls to later; ``final_loss``. ``slowing``: speed of the output in the last tenth of the time
+    in which it covers all but a thousandth of its way, over its mean speed. Smoothing is a mean
+    over an eighth of an epoch, because single steps carry the noise of their batch.
     """
     window = max(1, run.settings[0].steps_per_epoch // 8)
     share = run.output[:, :, -1] / run.points[:, None, -1]
@@ -298,3 +288,108 @@ def _slowing(share: Floats) -> Floats:
         last = np.linalg.norm(path[reached] - path[reached - tenth]) / tenth
         found.append(last / (np.linalg.norm(path[reached] - path[0]) / reached))
     return np.array(found)
+
+
+#: Points of each cell that are drawn.
+_IN_CLOUD = 1500
+
+
+def with_points(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a figure with its training points.
+
+    `parameters`: of an edition.
+    `data`: from :func:`swingby.figures.trained.train_cells`.
+    Returns with ``points`` (c, n, 2) of seed 0, and of all runs ``nearest`` (c, r), the distance of
+    the nearest training point to the test point in units of the smaller mu, and ``discarded`` (c,
+    r), the points within half of it that truncation had to draw again.
+    """
+    shown, near, gone = [], [], []
+    for one in parameters["cells"]:
+        settings = [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]
+        found = [_distances(setting) for setting in settings]
+        near.append([float(distances.min()) for distances in found])
+        plain = [
+            _distances(replace(setting, data=replace(setting.data, truncation=None)))
+            for setting in settings
+        ]
+        gone.append([int((distances <= 0.5).sum()) for distances in plain])
+        points, _ = training_points(settings[0])
+        rng = np.random.default_rng(0)
+        chosen = rng.choice(len(points), min(_IN_CLOUD, len(points)), replace=False)
+        shown.append(points[np.sort(chosen), :2])
+    return {
+        **data,
+        "points": np.stack(shown),
+        "nearest": np.array(near),
+        "discarded": np.array(gone),
+    }
+
+
+def _distances(setting: Setting) -> Any:
+    """Distances of the training points to the test point, in units of the smaller mu."""
+    points, _ = training_points(setting)
+    away = np.linalg.norm(points - setting.task.test_point, axis=1)
+    return away / float(min(setting.task.mu))
+
+
+@functools.cache
+def commands() -> dict[int, dict[str, str]]:
+    """What each command of the public code sets, by its place in their list.
+
+    Examples
+    --------
+    >>> commands()[29]["hdim"], commands()[29]["lr"]
+    ('4', '0.01')
+    """
+    text = resources.files("swingby").joinpath("data/public_commands.csv").read_text("utf-8")
+    return {int(row["id"]): row for row in csv.DictReader(text.splitlines())}
+
+
+def code_edition(
+    numbers: Sequence[int], labels: Sequence[str], note: str, truncation: float | None = None
+) -> Edition:
+    """The edition that trains what some commands train, a cell each.
+
+    `numbers`: of the commands. `truncation`: radius about the test point without training points,
+    in units of the smaller mu; no command sets one.
+    """
+    rows = [commands()[number] for number in numbers]
+    cells = [_cell(row, label, truncation) for row, label in zip(rows, labels, strict=True)]
+    named = {"n_per_class": "points_per_class", "batch_size": "batch", "epochs": "epochs"}
+    shared: dict[str, int] = {}
+    for name, column in named.items():
+        (value,) = {row[column] for row in rows}
+        shared[name] = int(value)
+    return edition_of("code", cells, note, **shared)
+
+
+def _cell(row: dict[str, str], label: str, truncation: float | None) -> dict[str, Any]:
+    if (row["optimizer"], row["bias"]) != ("SGD", "yes"):
+        raise ValueError(f"command {row['id']} is none of those known")
+    depth = int(row["layers"])
+    spread = row["variance"].split()
+    mu = row["mu"].split()
+    found = cell(
+        "code",
+        label,
+        mu,
+        spread if len(spread) > 1 else spread * len(mu),
+        dim=int(row["dim"]),
+        depth=depth,
+        width=int(row["hdim"]) if depth > 1 else None,
+        activation=row["activation"],
+        rotation=row["rotation"] == "yes",
+        truncation=truncation,
+        lr=float(row["lr"]),
+    )
+    return {**found, "command": int(row["id"]), "center_cluster": row["data"] == "identity"}
+
+
+def several(parts: Sequence[tuple[Edition, ...]]) -> tuple[Edition, ...]:
+    """Editions whose cells are those of several, one after the other."""
+    found = []
+    for same in zip(*parts, strict=True):
+        cells = [one for edition in same for one in edition.parameters["cells"]]
+        parameters = {**same[0].parameters, "cells": cells}
+        found.append(replace(same[0], parameters=parameters))
+    return tuple(found)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from swingby.figures.commands import code_edition, several
+from swingby.figures.criteria import HAPPENS, THRESHOLD, happens, share_of, verdict_of
 from swingby.figures.figure import Criterion, Data, Edition, Measured
-from swingby.figures.shares import HAPPENS, THRESHOLD, happens, share_of, verdict_of
-from swingby.figures.trained import SWING, cell, edition_of
+from swingby.figures.trained import SWING, cell, code_edition, edition_of, several
 from swingby.theory.verdict import Verdict
 
 #: Fewer runs that a truncation touches tell nothing about it.
@@ -26,10 +25,7 @@ def deep_editions() -> tuple[Edition, ...]:
 def truncated_editions() -> tuple[Edition, ...]:
     """Editions of Fig. 16: the same with and without training points near the test point.
 
-    Returns
-    -------
-    tuple of Edition
-        Truncated in 2 and 64 dimensions, then as they are in both.
+    Returns truncated in 2 and 64 dimensions, then as they are in both.
     """
     return _deep(0.5)
 
@@ -72,10 +68,7 @@ def small_editions() -> tuple[Edition, ...]:
 def turns_in_every_cell(what: str) -> Criterion:
     """The criterion that the output turns back, in every setting.
 
-    Parameters
-    ----------
-    what : str
-        The statement.
+    `what`: the statement.
     """
 
     def judge(data: Data) -> Measured:
@@ -167,10 +160,7 @@ def loss_descends_twice(place: int) -> Criterion:
 def loss_falls(place: int) -> Criterion:
     """The criterion that the test loss of a cell only falls.
 
-    Parameters
-    ----------
-    place : int
-        Of the cell.
+    `place`: of the cell.
     """
 
     def judge(data: Data) -> Measured:

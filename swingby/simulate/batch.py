@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate import events
+from swingby.simulate import outcome
 from swingby.simulate.device import pieces_on, usable_device
 from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
 from swingby.simulate.lanes import Stopped, arrange, run_lanes
@@ -70,19 +70,14 @@ class Interrupted(KeyboardInterrupt):
 class BatchRun:
     r"""The ends of many runs. Made by :func:`simulate_batch`.
 
-    Attributes
-    ----------
-    half_times : ndarray of shape (..., d)
-        Step at which w_kk first is at least 1/2; nan where it never was.
-    outcome : ndarray of str, shape (...)
-        Values of :class:`swingby.simulate.outcome.Outcome`.
-    W : ndarray of shape (..., d, d)
-        At the last step.
-    last_step, executed_steps : ndarray of int, shape (...)
-    descents : ndarray of int, shape (...), or None
-        How often the test loss fell by `swing` times its initial value; None without a test point.
-    transient : ndarray of shape (...), or None
-        The largest \|w_ij\|, i and j different, over all steps: the size of the swing.
+    `half_times` (..., d): step at which w_kk first is at least 1/2; nan where it never was.
+    `outcome` (...): values of :class:`swingby.simulate.outcome.Outcome`.
+    `W` (..., d, d): at the last step.
+    `last_step`, `executed_steps` (...).
+    `descents` (...): how often the test loss fell by `swing` times its initial value; None without
+    a test point.
+    `transient` (...): the largest \|w_ij\|, i and j different, over all steps: the size of the
+    swing.
     """
 
     half_times: Floats
@@ -590,4 +585,4 @@ def _descents(state: State, swing: float) -> int:
     smallest = float(state.turning[2])
     if not smallest > 0:
         return 0
-    return events.descents(extrema(state), smallest / SMALLEST_SWING * swing)
+    return outcome.descents(extrema(state), smallest / SMALLEST_SWING * swing)

@@ -37,20 +37,10 @@ def gaussian_factor(
 ) -> Floats:
     """U(0) with independent entries ``scale * N(0, 1)``.
 
-    Parameters
-    ----------
-    dim : int or SIMTask
-        The dimension d, or a task that has it.
-    scale : number
-        Standard deviation tau of an entry; positive, in the float range.
-    width : int, optional
-        Number of columns d' (width of the hidden layer); default d.
-    rng : numpy Generator, seed or None
-
-    Raises
-    ------
-    InvalidInput
-        If the scale is not positive or a size is not a positive whole number.
+    `dim`: the dimension d, or a task that has it.
+    `scale`: standard deviation tau of an entry; positive, in the float range.
+    `width`: number of columns d' (width of the hidden layer); default d.
+    Raises InvalidInput if the scale is not positive or a size is not a positive whole number.
 
     References
     ----------
@@ -111,17 +101,8 @@ def uniform(dim: int | SIMTask, scale: Any, rng: Source = None) -> Floats:
 
     All entries of U are positive, so W(0) is close to rank one and all its entries are positive.
 
-    Parameters
-    ----------
-    dim : int or SIMTask
-    scale : number
-        Positive; 0.1 in most of the authors' scripts.
-    rng : numpy Generator, seed or None
-
-    Raises
-    ------
-    InvalidInput
-        If the scale is not positive or dim is not a positive whole number.
+    `scale`: positive; 0.1 in most of the authors' scripts. Raises InvalidInput if the scale is not
+    positive or dim is not a positive whole number.
 
     Examples
     --------

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.compiled import HEADER
 from swingby.simulate.initialization import quiet_steps, without_null_many
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan, whole_blocks
 from swingby.simulate.observe import PIVOT_ROUNDING, negative_pivots
@@ -36,7 +35,7 @@ from swingby.simulate.state import (
     power_of_two,
     weights,
 )
-from swingby.simulate.steps import LANES, change
+from swingby.simulate.steps import HEADER, LANES, change
 from swingby.theory.growth import DYNAMICS, log_factors
 from swingby.theory.law.compiled import load
 
@@ -61,8 +60,8 @@ class Rows(NamedTuple):
 
     What steps change: X, the entries as in a block of a single run; below (d): 1 as long as w_kk
     has not reached 1/2, then 0; waited (d): steps for which it has not; low, high, heading: the
-    filter of :func:`swingby.simulate.events.turning_points` over the test loss; descents: how often
-    it has fallen; transient: the largest \|w_ij\|, i and j different (those five only where
+    filter of :func:`swingby.simulate.outcome.turning_points` over the test loss; descents: how
+    often it has fallen; transient: the largest \|w_ij\|, i and j different (those five only where
     trajectories are watched).
 
     What looks and jumps change, up to `changing`: past (d): x_kk one step before; rates (d): eta

@@ -171,7 +171,7 @@ def losses(problem: Problem, state: State, block: Floats) -> Floats:
 
 
 def watch_loss(state: State, loss: Floats, step: int) -> None:
-    """The filter of :func:`swingby.simulate.events.turning_points`, from `step` on."""
+    """The filter of :func:`swingby.simulate.outcome.turning_points`, from `step` on."""
     counters, turning = state.counters, state.turning
     if step == 0:
         turning[0] = turning[1] = loss[0]

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.simulate import events
-from swingby.simulate.events import Extremum, Peak
-from swingby.simulate.outcome import Outcome
+from swingby.simulate import outcome
+from swingby.simulate.outcome import Extremum, Outcome, Peak
 from swingby.simulate.state import Floats, Integers
 from swingby.theory import numbers
 from swingby.theory.initial import Initial
@@ -129,7 +128,7 @@ class Run:
         Raises
         ------
         InvalidInput
-            For another level: use :func:`swingby.simulate.events.first_reach` on ``run.W``.
+            For another level: use :func:`swingby.simulate.outcome.first_reach` on ``run.W``.
         """
         if level not in self.level_times:
             raise InvalidInput("level", level, f"must be one of {sorted(self.level_times)}")
@@ -154,7 +153,7 @@ class Run:
         """
         if not swing >= 1e-9:
             raise InvalidInput("swing", swing, "must be at least 1e-9")
-        return events.descents(self.extrema, swing * float(self.test_loss[0]))
+        return outcome.descents(self.extrema, swing * float(self.test_loss[0]))
 
     def __repr__(self) -> str:
         return (

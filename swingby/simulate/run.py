@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, SwingbyWarning
-from swingby.simulate.compiled import block_of_steps
 from swingby.simulate.initialization import (
     clearly_positive,
     displaceable,
@@ -60,7 +59,7 @@ from swingby.simulate.state import (
     places,
     renormalise,
 )
-from swingby.simulate.steps import parts_of_a_step
+from swingby.simulate.steps import block_of_steps, parts_of_a_step
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
@@ -98,36 +97,20 @@ def simulate(
     descent on U with W = U U^T, ``(I + eta B) W (I + eta B)``; ``"flow"`` is exact in time, and
     eta only converts time to steps.
 
-    Parameters
-    ----------
-    task : SIMTask
-    W0 : array_like of shape (d, d), Scaled or Initial, optional
-        Symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
-    eta : number
-        Step size; positive. Exact numbers and text are accepted.
-    steps : int, optional
-        At least 1. By default the run ends once W no longer changes, and at the latest after
-        3 (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the
-        smallest positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
-    dynamics : {"euler", "gd", "flow"}
-    record : optional
-        Which steps are kept, besides the first and the last: None, every k-th with the smallest
-        k that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th;
-        ``"log"``, about 200 spaced evenly in the logarithm; or a sequence of steps. Events are
-        found at every step whatever is recorded.
-    skip : bool
-        Jump over steps that are linear to rounding. The result is the same to about 1e-13.
-    U0 : array_like of shape (d, m) or Scaled, optional
-        In place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
-
-    Returns
-    -------
-    Run
-
-    Raises
-    ------
-    InvalidInput
-        For a wrong argument, naming it.
+    `W0` (d, d): symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
+    `eta`: step size; positive. Exact numbers and text are accepted.
+    `steps`: at least 1. By default the run ends once W no longer changes, and at the latest after 3
+    (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the smallest
+    positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
+    `dynamics` in {"euler", "gd", "flow"}.
+    `record`: which steps are kept, besides the first and the last: None, every k-th with the
+    smallest k that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th;
+    ``"log"``, about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at
+    every step whatever is recorded.
+    `skip`: jump over steps that are linear to rounding. The result is the same to about 1e-13.
+    `U0` (d, m): in place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once
+    per entry.
+    Raises InvalidInput for a wrong argument, naming it.
 
     Warns
     -----

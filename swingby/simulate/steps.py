@@ -12,21 +12,116 @@ and is compiled (:mod:`.compiled`) or run as it is: a single run has the same bi
 those of :mod:`.plain`. Above d = 8 one text of loops and BLAS serves every d, to rounding. A tile
 holds :data:`LANES` trajectories, a row of it one number of each; its texts have the loop over lanes
 innermost and no branch in it, so that it becomes vector instructions.
+
+The three maps in plain NumPy: one step of each.
+
+The steps are written on X, with ``W = D X D`` and squares ``s[k] = 2^(2 m_k)`` (:mod:`.state`). Up
+to d = 8 sums over an inner concept run upwards, every product rounded, and the written-out steps of
+:mod:`.steps` have the same bits.
+
+Steps compiled from a text that has every number written into it (see `theory.law.compiled`).
+
+numba takes 0.4 s to import and a text 0.3 to 5 s to compile; both are done where a call is
+predicted to pay for them.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+import sys
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from swingby.simulate import plain
 from swingby.simulate.state import Floats, Problem, State, pairs
+from swingby.theory.law.compiled import file_of, load
+
+Array = NDArray[np.float64]
+#: One step: X, ``sums[i, j] = eta (a_i + a_j)``, the squares as a column, parts of a step.
+Step = Callable[[Array, Array, Array, int], Array]
+
+#: Above this dimension products of matrices are left to BLAS, which sums in an order of its own.
+BLAS_ABOVE = 8
+
+#: The Runge-Kutta formula of order 8 of Dormand and Prince (Hairer, Norsett, Wanner I, II.5; as in
+#: scipy.integrate.DOP853): row s makes stage s of those before it, the last one the step.
+DOP853 = np.zeros((13, 12))
+DOP853[1, 0] = 0.05260015195876773
+DOP853[2, :2] = 0.0197250569845379, 0.0591751709536137
+DOP853[3, [0, 2]] = 0.02958758547680685, 0.08876275643042054
+DOP853[4, [0, 2, 3]] = 0.2413651341592667, -0.8845494793282861, 0.924834003261792
+DOP853[5, [0, 3, 4]] = 0.037037037037037035, 0.17082860872947386, 0.12546768756682242
+DOP853[6, [0, 3, 4, 5]] = 0.037109375, 0.17025221101954405, 0.06021653898045596, -0.017578125
+DOP853[7, [0, 3, 4]] = 0.03709200011850479, 0.17038392571223998, 0.10726203044637328
+DOP853[7, [5, 6]] = -0.015319437748624402, 0.008273789163814023
+DOP853[8, [0, 3, 4]] = 0.6241109587160757, -3.3608926294469414, -0.868219346841726
+DOP853[8, [5, 6, 7]] = 27.59209969944671, 20.154067550477894, -43.48988418106996
+DOP853[9, [0, 3, 4]] = 0.47766253643826434, -2.4881146199716677, -0.590290826836843
+DOP853[9, [5, 6, 7]] = 21.230051448181193, 15.279233632882423, -33.28821096898486
+DOP853[9, 8] = -0.020331201708508627
+DOP853[10, [0, 3, 4]] = -0.9371424300859873, 5.186372428844064, 1.0914373489967295
+DOP853[10, [5, 6, 7]] = -8.149787010746927, -18.52006565999696, 22.739487099350505
+DOP853[10, [8, 9]] = 2.4936055526796523, -3.0467644718982196
+DOP853[11, [0, 3, 4]] = 2.273310147516538, -10.53449546673725, -2.0008720582248625
+DOP853[11, [5, 6, 7]] = -17.9589318631188, 27.94888452941996, -2.8589982771350235
+DOP853[11, [8, 9, 10]] = -8.87285693353063, 12.360567175794303, 0.6433927460157636
+DOP853[12, [0, 5, 6]] = 0.054293734116568765, 4.450312892752409, 1.8915178993145003
+DOP853[12, [7, 8, 9]] = -5.801203960010585, 0.3111643669578199, -0.1521609496625161
+DOP853[12, [10, 11]] = 0.20136540080403034, 0.04471061572777259
+
+
+def product(left: Array, right: Array) -> Array:
+    """Matrix product, summed upwards over the inner index."""
+    if len(left) > BLAS_ABOVE:
+        return left @ right
+    return np.asarray((left[:, :, None] * right).sum(axis=1))
+
+
+def _upwards(terms: Array) -> Array:
+    """The sum over the first axis, in its order."""
+    return np.asarray(np.add.accumulate(terms, axis=0)[-1])
+
+
+def slope(X: Array, sums: Array, squares: Array) -> Array:
+    """``eta (B W + W B)`` in terms of X: what euler adds in a step."""
+    G = sums * X
+    Y = product(G, squares * X)
+    return G - 0.5 * (Y + Y.T)
+
+
+def euler(X: Array, sums: Array, squares: Array, parts: int) -> Array:
+    """``W + eta (B W + W B)``, the printed (D.2)."""
+    return X + slope(X, sums, squares)
+
+
+def gd(X: Array, sums: Array, squares: Array, parts: int) -> Array:
+    """``(I + eta B) W (I + eta B)``: gradient descent on U, W = U U^T."""
+    d = len(X)
+    G = sums * X
+    half = 0.5 * sums.diagonal()
+    C = half.reshape(d, 1) * X - 0.5 * product(G, squares * X)
+    V = X + ((C + C.T) + (half * C - 0.5 * product(C, squares * G)))
+    return np.triu(V) + np.triu(V, 1).T
+
+
+def flow(X: Array, sums: Array, squares: Array, parts: int) -> Array:
+    """The flow over one step, right to rounding: `parts` Runge-Kutta steps of order 8."""
+    d = len(X)
+    K = np.empty((12, d, d))
+    h = 1.0 / parts
+    for _ in range(parts):
+        K[0] = slope(X, sums, squares)
+        for s in range(1, 12):
+            K[s] = slope(X + h * _upwards(DOP853[s, :s].reshape(s, 1, 1) * K[:s]), sums, squares)
+        X = X + h * _upwards(DOP853[12].reshape(12, 1, 1) * K)
+    return X
+
 
 #: Up to this dimension steps are written out without loops.
 WRITTEN_OUT = 8
@@ -66,7 +161,7 @@ GD = """
     X[i, j] += (C[i, j] + C[j, i]) + (rates[j] * C[i, j] - 0.5 * Y[i, j])
     X[j, i] = X[i, j]
 """
-_STAGES = f"table, K, h = np.array({plain.DOP853.tolist()}), np.empty((12, d, d)), 1.0 / parts"
+_STAGES = f"table, K, h = np.array({DOP853.tolist()}), np.empty((12, d, d)), 1.0 / parts"
 FLOW = """
   for part in range(parts):
    for stage in range(13):
@@ -93,7 +188,7 @@ class Map:
     text: :func:`change` writes its lines; lanes: they are those of whole steps, also of a batch.
     """
 
-    step: plain.Step
+    step: Step
     text: bool = False
     lanes: bool = False
 
@@ -101,9 +196,9 @@ class Map:
 _KEPT = threading.local()
 
 MAPS = {
-    "euler": Map(plain.euler, text=True, lanes=True),
-    "gd": Map(plain.gd, text=True, lanes=True),
-    "flow": Map(plain.flow, text=True),
+    "euler": Map(euler, text=True, lanes=True),
+    "gd": Map(gd, text=True, lanes=True),
+    "flow": Map(flow, text=True),
 }
 
 
@@ -184,7 +279,7 @@ def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
     )
     count = len(names)
     return f"""{slope}
-TABLE = np.array({plain.DOP853.tolist()})
+TABLE = np.array({DOP853.tolist()})
 
 def steps(start, rates, squares, parts, block, count):
  x, y, K = np.empty({count}), np.empty({count}), np.empty((12, {count}))
@@ -323,3 +418,119 @@ def seconds_of_a_step(d: int, dynamics: str) -> float:
     if d <= TEXT_UP_TO:
         return 4e-7 * d**2
     return (2e-5 if dynamics == "gd" and d > WRITTEN_OUT else 1e-5) + 1e-8 * d**2
+
+
+#: Seconds of plain steps that pay for loading steps compiled before, where numba is imported and
+#: where it is not, and for compiling them.
+WORTH_LOADING, WORTH_IMPORTING, WORTH_COMPILING = 0.03, 0.4, 1.5
+#: The same for steps of any d, which are compiled once for all d.
+WORTH_ANY_SIZE = 0.05
+#: What every text begins with. No fast mathematics: rounding is part of the text.
+HEADER = '''"""Written by swingby; do not edit."""
+import math
+import platform
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+@intrinsic
+def fma(context, a, b, c):
+    return types.float64(types.float64, types.float64, types.float64), (
+        lambda context, builder, signature, given: builder.fma(*given)
+    )
+
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
+@intrinsic
+def control(context, value):
+    """Set the control word of the vector unit, and return what it was; 0 on other machines."""
+    def emit(context, builder, signature, given):
+        if not X86:
+            return given[0]
+        room = cgutils.alloca_once(builder, ir.IntType(32))
+        address = builder.bitcast(room, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+        for name, before in (("llvm.x86.sse.stmxcsr", True), ("llvm.x86.sse.ldmxcsr", False)):
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [address])
+            if before:
+                past = builder.load(room)
+                wanted = builder.trunc(given[0], ir.IntType(32))
+                unset = builder.icmp_signed("<", given[0], given[0].type(0))
+                flushed = builder.or_(past, ir.IntType(32)(0x8040))
+                builder.store(builder.select(unset, flushed, wanted), room)
+        return builder.zext(past, ir.IntType(64))
+    return types.int64(types.int64), emit
+
+'''
+
+_loaded: dict[tuple[Any, ...], Any] = {}
+_spent: dict[tuple[Any, ...], float] = {}
+
+
+def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
+    """The module of the steps of one trajectory."""
+    text = single_source(d, dynamics, scaled=scaled)
+    arrays = "types.float64[::1]"
+    typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
+    made = text.replace("def ", "@compiled\ndef ").replace("def steps", "def plain_steps")
+    # Products below the float range are 0: as subnormal numbers they take ten times as long.
+    return f"""{HEADER}{made}
+@njit({typed}, cache=True, nogil=True, error_model="numpy")
+def steps(start, rates, squares, parts, block, count):
+ past = control(-1)
+ plain_steps(start, rates, squares, parts, block, count)
+ control(past)
+"""
+
+
+@functools.cache
+def is_on_disk(d: int, dynamics: str, *, scaled: bool) -> bool:
+    """Whether the steps of one trajectory were compiled before."""
+    path = file_of(single_text(d, dynamics, scaled=scaled))
+    return any(path.parent.glob(f"**/{path.stem}.steps*.nbc"))
+
+
+def compiled_steps(problem: Problem, *, scaled: bool, ahead: float) -> Callable[..., None] | None:
+    """The compiled steps of one trajectory, or None where there are none or they do not pay.
+
+    Up to d = 8 they have the bits of the plain ones, so which are taken is a question of time
+    alone. Above they have not: there `ahead` decides, and not what was loaded before.
+    """
+    d, dynamics = len(problem.signal), problem.dynamics
+    if not MAPS[dynamics].text:
+        return None
+    predicted = ahead * seconds_of_a_step(d, dynamics)
+    if d > WRITTEN_OUT:
+        if predicted < WORTH_ANY_SIZE:
+            return None
+        d, scaled = WRITTEN_OUT + 1, True
+    key = (d, dynamics, scaled)
+    if key not in _loaded:
+        seconds = max(_spent.get(key, 0.0), predicted)
+        if d <= WRITTEN_OUT:
+            if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
+                return None
+            if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
+                return None
+        text = single_text(d, dynamics, scaled=scaled)
+        _loaded[key] = load(text, f"steps of {dynamics}").steps
+    return _loaded[key]  # type: ignore[no-any-return]
+
+
+def block_of_steps(
+    problem: Problem, X: Floats, square: Floats, parts: int, count: int, ahead: float
+) -> Floats:
+    """A block of `count` steps from X, plain or compiled; `ahead`: steps that may still come."""
+    scaled = bool((square != 1.0).any())
+    kernel = compiled_steps(problem, scaled=scaled, ahead=ahead)
+    if kernel is not None:
+        return run_kernel(kernel, problem, X, square, parts, count)
+    started = time.perf_counter()
+    block = plain_steps(problem, X, square, parts, count)
+    key = (len(X), problem.dynamics, scaled)
+    _spent[key] = _spent.get(key, 0.0) + time.perf_counter() - started
+    return block

@@ -16,12 +16,12 @@ _HOME = {
     "assert_lemmas": "swingby.testing.lemma_assertions",
     "assert_stages": "swingby.testing.assertions",
     "assert_windows_match_statements": "swingby.testing.lemma_assertions",
-    "initializations": "swingby.testing.draw_initializations",
+    "initializations": "swingby.testing.draw_matrices",
     "register_profiles": "swingby.testing.profiles",
-    "satisfying": "swingby.testing.inside",
-    "step_sizes": "swingby.testing.draw_step_sizes",
+    "satisfying": "swingby.testing.draw_settings",
+    "step_sizes": "swingby.testing.draw_tasks",
     "tasks": "swingby.testing.draw_tasks",
-    "violating": "swingby.testing.outside",
+    "violating": "swingby.testing.draw_settings",
 }
 
 #: Names that are of use without Hypothesis.
@@ -32,15 +32,15 @@ __all__ = [*sorted(_HOME)]
 if TYPE_CHECKING:
     from swingby.testing.assertions import assert_claim as assert_claim
     from swingby.testing.assertions import assert_stages as assert_stages
-    from swingby.testing.draw_initializations import initializations as initializations
-    from swingby.testing.draw_step_sizes import step_sizes as step_sizes
+    from swingby.testing.draw_matrices import initializations as initializations
+    from swingby.testing.draw_settings import satisfying as satisfying
+    from swingby.testing.draw_settings import violating as violating
+    from swingby.testing.draw_tasks import step_sizes as step_sizes
     from swingby.testing.draw_tasks import tasks as tasks
-    from swingby.testing.inside import satisfying as satisfying
     from swingby.testing.lemma_assertions import assert_lemmas as assert_lemmas
     from swingby.testing.lemma_assertions import (
         assert_windows_match_statements as assert_windows_match_statements,
     )
-    from swingby.testing.outside import violating as violating
     from swingby.testing.profiles import register_profiles as register_profiles
     from swingby.testing.setting import Setting as Setting
 

@@ -2,24 +2,106 @@
 
 On failure the first line names the statement that does not hold; a table of all rows follows. They
 need neither ``assert`` nor pytest.
+
+What a reader is told when a claim does not have the verdict expected of it.
+
+The verdicts that are on record for the lines of the ledger.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.simulate.result import Run
-from swingby.testing.claim_message import claim_message
-from swingby.testing.known_verdicts import finding
 from swingby.theory import numbers
 from swingby.theory.claim import Claim
+from swingby.theory.claim_text import to_text
+from swingby.theory.verdict import Finding
 from swingby.verify.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from swingby.theory.claim import Claim
+    from swingby.verify.prover.evidence import Judged
+
+#: Lines of evidence that are shown.
+_MOST_LINES = 8
+_WIDTH = 100
+
+
+def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
+    """A claim, the verdict expected, the one found, and what it rests on.
+
+    Returns the first line names the claim and both verdicts.
+
+    Examples
+    --------
+    >>> from swingby.theory.derivations.ledger import by_id
+    >>> from swingby.verify.prover.judge import judge
+    >>> line = by_id("D.60")
+    >>> print(claim_message(line, "refuted", judge(line)).splitlines()[0])
+    D.60: expected refuted, found proved
+    """
+    from swingby.verify.record_report import verdict_words, witness_lines
+
+    place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
+    edition = "" if claim.edition == "printed" else f", {claim.edition} edition"
+    lines = [
+        f"{claim.id}: expected {expected}, found {judged.verdict}",
+        f"{claim.id}{place}{edition} says: {claim.about}.",
+        *(f"  {line}" for line in to_text(claim).splitlines()),
+        f"Verdict: {verdict_words(judged)}.",
+        *(f"  {line}" for line in judged.evidence[:_MOST_LINES]),
+    ]
+    left = len(judged.evidence) - _MOST_LINES
+    if left > 0:
+        lines.append(f"  ... {left} more lines of evidence: swingby.audit shows a line of the text")
+    lines += [f"  tried: {line}" for line in judged.tried]
+    if judged.cases:
+        lines.append(f"  cases: {judged.cases}")
+    shown = {"": judged, **judged.parts}
+    for name, part in shown.items():
+        if part.witness is not None:
+            word = "Counterexample" if part.verdict == Finding.REFUTED else "Witness"
+            lines.append(f"{word}{f', {name}' if name else ''}:")
+            lines += witness_lines(part.witness, _WIDTH)
+            break
+    return "\n".join(lines)
+
+
+def ledger_verdicts() -> dict[str, str]:
+    """The verdict expected of every line of the ledger, by id.
+
+    They are those of a reading by hand, line by line; for claims about whole trajectories, those
+    of the search on record.
+
+    Examples
+    --------
+    >>> ledger_verdicts()["D.61"], ledger_verdicts()["D.62"]
+    ('refuted', 'proved')
+    """
+    source = resources.files("swingby") / "data" / "ledger_verdicts.json"
+    found: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
+    return found
+
+
+def finding(word: object) -> Finding:
+    """A verdict by its word.
+
+    `word`: ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``. Raises InvalidInput for
+    anything else.
+    """
+    words = [str(finding) for finding in Finding]
+    if not isinstance(word, str) or word not in words:
+        raise InvalidInput("verdict", word, f"must be one of {', '.join(words)}")
+    return Finding(word)
+
 
 #: Largest relative error of a half-time by default. The law is far better inside its range (see
 #: the page on accuracy); this is what a reader of a figure would call the same.

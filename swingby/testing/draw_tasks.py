@@ -1,17 +1,32 @@
-"""SIM tasks."""
+"""SIM tasks.
+
+Rounding to a few decimal digits, exactly and at any size.
+
+Step sizes.
+
+Signals of tasks inside and outside the assumptions on them, as products of round ratios.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.testing.arguments import MOST_DIRECTIONS, Dimensions, dimensions, fractions
-from swingby.testing.matrices import between, many
+from swingby.testing.draw_matrices import (
+    MOST_DIRECTIONS,
+    Dimensions,
+    between,
+    dimensions,
+    fractions,
+    many,
+    readable,
+)
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 
@@ -136,10 +151,7 @@ def _root_between(low: Fraction, high: Fraction, part: int) -> Fraction:
 def simplest_between(low: Fraction, high: Fraction) -> Fraction:
     """The rational of smallest denominator in a closed interval.
 
-    Parameters
-    ----------
-    low, high : Fraction
-        0 < low <= high.
+    `low`, `high`: 0 < low <= high.
 
     Examples
     --------
@@ -193,3 +205,202 @@ def _order(code: int, count: int) -> tuple[int, ...]:
         place, code = divmod(code, math.factorial(size - 1))
         found.append(left.pop(place))
     return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def power_of_ten(exponent: int) -> Fraction:
+    """10 to a whole exponent, exact."""
+    return Fraction(10) ** exponent
+
+
+def decade(number: Fraction) -> int:
+    """The largest k with 10^k <= number.
+
+    `number`: positive, of any size.
+
+    Examples
+    --------
+    >>> decade(Fraction(1, 1000)), decade(Fraction(999, 1000)), decade(Fraction(70))
+    (-3, -1, 1)
+    """
+    found = math.floor(numbers.log_of(number) / math.log(10))
+    if power_of_ten(found + 1) <= number:
+        return found + 1
+    return found if power_of_ten(found) <= number else found - 1
+
+
+def down(number: Fraction, digits: int) -> Fraction:
+    """The largest number of at most `digits` digits that is not above; with 0 digits 10^k.
+
+    `number`: positive.
+
+    Examples
+    --------
+    >>> down(Fraction(2, 3), 2), down(Fraction(2, 3), 0)
+    (Fraction(33, 50), Fraction(1, 10))
+    """
+    if not digits:
+        return power_of_ten(decade(number))
+    unit = power_of_ten(decade(number) + 1 - digits)
+    return math.floor(number / unit) * unit
+
+
+def up(number: Fraction, digits: int) -> Fraction:
+    """The smallest number of at most `digits` digits that is not below; with 0 digits 10^k.
+
+    `number`: positive.
+
+    Examples
+    --------
+    >>> up(Fraction(2, 3), 2), up(Fraction(2, 3), 0)
+    (Fraction(67, 100), Fraction(1, 1))
+    """
+    below = decade(number)
+    if not digits:
+        exact = power_of_ten(below)
+        return exact if exact == number else power_of_ten(below + 1)
+    unit = power_of_ten(below + 1 - digits)
+    return math.ceil(number / unit) * unit
+
+
+#: eta max(a) by default: far below 1/2, where the discrete maps leave [0, 1].
+LARGEST_STEP = Fraction(1, 10)
+
+#: First digits of a step size and the decades it stays below the largest, simplest first; None
+#: stands for the largest itself.
+_SIZES = (
+    *(
+        (Fraction(digits), decades)
+        for decades, digits in product(range(5), ("1", "2", "5", "3/2", "3"))
+    ),
+    None,
+)
+
+
+def step_sizes(task: SIMTask, most: Any = None) -> st.SearchStrategy[Fraction]:
+    """Draw step sizes for a task.
+
+    A round number (one of 1, 2, 5, 1.5, 3 times a power of ten) in the five decades below the
+    largest, or in one of 26 draws the largest itself. Shrinks to the largest power of ten.
+
+    Parameters
+    ----------
+    task : SIMTask
+    most : number or text, optional
+        The largest step size, in the clock of (D.2); by default eta max(a) is at most 1/10.
+
+    Returns
+    -------
+    strategy of Fraction
+
+    Raises
+    ------
+    InvalidInput
+        If task is no task, or most not positive.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(step_sizes(SIMTask.from_signal([4, 1])), lambda eta: True)
+    Fraction(1, 100)
+    """
+    largest_signal = max(readable(task).exact_signal)
+    largest = LARGEST_STEP / largest_signal if most is None else numbers.positive(most, "most")
+    return below(largest)
+
+
+def below(largest: Fraction) -> st.SearchStrategy[Fraction]:
+    """Draw round numbers of at most a given size; see :func:`step_sizes`."""
+    return st.sampled_from(_SIZES).map(lambda size: _rounded(largest, size))
+
+
+def _rounded(largest: Fraction, size: tuple[Fraction, int] | None) -> Fraction:
+    if size is None:
+        return largest
+    digits, decades = size
+    return digits * power_of_ten(decade(largest / digits) - decades)
+
+
+#: Ratios of neighbouring signals, simplest first: above 3 (D.5), at most 3, and above 1 (D.1').
+APART = fractions("4 5 10 6 7/2 8 16/5 20 31/10 50 100 301/100 3000001/1000000 1000")
+CLOSE = fractions("2 1 3 3/2 5/2 11/10 299/100 1000001/1000000 2999999/1000000")
+DISTINCT = fractions("4 2 3 10 3/2 8 5/2 6/5 100 11/10")
+#: The smallest signal.
+UNITS = fractions("1 2 1/2 3 1/10 10 1/100 100 7/5")
+
+_APART = st.sampled_from(APART)
+_CLOSE = st.sampled_from(CLOSE)
+_ANY = st.sampled_from(APART[:3] + CLOSE + APART[3:])
+_DISTINCT = st.sampled_from(DISTINCT)
+_RATIOS = st.sampled_from(UNITS)
+
+
+def apart(draw: st.DrawFn, d: int, most: int) -> SIMTask:
+    """Draw a task whose signals satisfy D.5: each above three times the next smaller one.
+
+    `d`, `most`: choices are drawn for `most` concepts, so that d does not show in their number.
+    """
+    return _task(draw, draw(orders(d)), _ratios(draw, _APART, d - 1, most))
+
+
+def apart_and_zero(draw: st.DrawFn, d: int, most: int) -> SIMTask:
+    """Draw a task whose signals satisfy D.5, with one free direction.
+
+    `d`, `most`: at least 2. Choices are drawn for `most` concepts, so that d does not show in their
+    number.
+    """
+    return _task(draw, draw(orders(d - 1)), _ratios(draw, _APART, d - 2, most), zeros=1)
+
+
+def too_close(draw: st.DrawFn, d: int, most: int) -> SIMTask:
+    """Draw a task with at least one signal of at most three times the next smaller one.
+
+    `d`, `most`: at least 2. Choices are drawn for `most` concepts, so that d does not show in their
+    number.
+    """
+    order, place = draw(orders(d)), draw(between(0, d - 2))
+    ratios = _ratios(draw, _ANY, d - 1, most)
+    ratios[place] = draw(_CLOSE)
+    return _task(draw, order, ratios)
+
+
+def distinct(draw: st.DrawFn, d: int, most: int) -> SIMTask:
+    """Draw a task whose signals satisfy D.1': positive and distinct.
+
+    `d`, `most`: choices are drawn for `most` concepts, so that d does not show in their number.
+    """
+    return _task(draw, draw(orders(d)), _ratios(draw, _DISTINCT, d - 1, most))
+
+
+def with_ratio(task: SIMTask, ratio: int) -> SIMTask:
+    """The task in which all ratios of neighbouring signals are the same.
+
+    `task`: its smallest signal and the order of its concepts are kept.
+    """
+    smallest = min(task.exact_signal)
+    signal = [Fraction(0)] * task.dim
+    for rank, place in enumerate(reversed(task.order)):
+        signal[place] = smallest * ratio**rank
+    return SIMTask.from_signal(signal)
+
+
+def shape(task: SIMTask) -> tuple[Fraction, ...]:
+    """The descending signal in units of its smallest positive value."""
+    signal = sorted(task.exact_signal, reverse=True)
+    smallest = min(value for value in signal if value)
+    return tuple(value / smallest for value in signal)
+
+
+def _ratios(
+    draw: st.DrawFn, ratios: st.SearchStrategy[Fraction], count: int, most: int
+) -> list[Fraction]:
+    return list(draw(many(ratios, max(count, most - 1)))[:count])
+
+
+def _task(
+    draw: st.DrawFn, order: tuple[int, ...], ratios: list[Fraction], zeros: int = 0
+) -> SIMTask:
+    signal = [draw(_RATIOS)]
+    for ratio in ratios:
+        signal.insert(0, signal[0] * ratio)
+    return SIMTask.from_signal([*(signal[k] for k in order), *[Fraction(0)] * zeros])

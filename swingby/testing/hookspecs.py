@@ -17,8 +17,5 @@ def pytest_swingby_claims(config: pytest.Config) -> Iterable[tuple[Claim, str]] 
 
     Implemented in a conftest.py. The claims become tests ``claims::<id>``, so ids must differ.
 
-    Returns
-    -------
-    iterable of (Claim, str)
-        The verdict is ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
+    Returns the verdict is ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
     """

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.testing.claim_message import claim_message
-from swingby.testing.known_verdicts import finding, ledger_verdicts
+from swingby.testing.assertions import claim_message, finding, ledger_verdicts
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations import ledger
 from swingby.theory.derivations.ledger import find
 
 if TYPE_CHECKING:
-    from swingby.verify.prover.trajectories.runs import Runs
+    from swingby.verify.prover.trajectories.judge import Runs
 
 #: (claim, the verdict expected of it)
 Expected = tuple[Claim, str]
@@ -34,10 +33,8 @@ _NOT_SEARCHED = "a search over whole trajectories takes minutes: --ledger-trajec
 def ledger_items(session: pytest.Session) -> Iterator[pytest.Item]:
     """The claims that the command line asks for, as tests.
 
-    Raises
-    ------
-    pytest.UsageError
-        If ``--ledger-item`` names no claim, or the hook returns anything but claims and verdicts.
+    Raises pytest.UsageError if ``--ledger-item`` names no claim, or the hook returns anything but
+    claims and verdicts.
     """
     lines, own = _lines(), _own_claims(session.config)
     named = _named(session.config, [claim.id for claim, _ in (*lines, *own)])
@@ -147,10 +144,7 @@ class ClaimItem(pytest.Item):
     def runtest(self) -> None:
         """Judge the claim.
 
-        Raises
-        ------
-        AssertionError
-            If the verdict is another one.
+        Raises AssertionError if the verdict is another one.
         """
         from swingby.verify.prover.judge import judge
 
@@ -162,7 +156,7 @@ class ClaimItem(pytest.Item):
         """Trajectories already followed in this session."""
         if not isinstance(self.claim.conclusion, AlongTrajectory):
             return None
-        from swingby.verify.prover.trajectories.runs import Runs
+        from swingby.verify.prover.trajectories.judge import Runs
 
         return self.config.stash.setdefault(_RUNS, Runs())
 

@@ -3,22 +3,301 @@
 The windows are the functions of :mod:`swingby.theory.lemmas`; the text is that of
 ``swingby/theory/proofs/trajectories.proof``, which the prover judges. On failure every line
 begins with the name of the lemma.
+
+Where a run leaves the windows of Lemmas D.1 to D.8.
+
+The lemma windows beside the text of the lemmas: both evaluated at the same numbers.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy
 
 from swingby.errors import InvalidInput
 from swingby.simulate.result import Run
-from swingby.testing.lemma_run import log_diagonal, missing_hypotheses, violations
-from swingby.testing.lemma_text import differences
 from swingby.testing.setting import Setting
-from swingby.theory import numbers
+from swingby.theory import lemmas, numbers
+from swingby.theory.assumptions import P, beta, omega
+from swingby.theory.derivations.ledger import by_id
+from swingby.theory.initial import exact_pivots
 from swingby.theory.lemmas import Scale
 from swingby.verify.check import check
 from swingby.verify.judgement import Report
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from swingby.simulate.result import Run
+    from swingby.theory.initial import Initial
+
+    Floats = NDArray[np.float64]
+
+#: Below this a recorded entry is no more than the edge of the float range.
+LOG_SMALLEST = math.log(1e-290)
+
+
+def violations(run: Run, scale: Scale, edition: str) -> list[str]:
+    """What a run does that the lemmas exclude.
+
+    Returns lines that begin with the name of the lemma, in the order of the lemmas.
+    """
+    return sorted(_violations(run, scale, edition), key=lambda line: line.partition(":")[0][:9])
+
+
+def log_diagonal(initial: Initial) -> Floats:
+    """Log w_kk(0), not finite where the entry is not positive."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(np.diag(initial.matrix)) + initial.log_scale)
+
+
+def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
+    phase = scale.log_initial_phase
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_size = np.log(np.abs(run.W))
+    # A diverged entry is neither above nor below anything.
+    log_size = np.where(np.isnan(log_size), np.inf, log_size)
+    starts = log_diagonal(run.initial)
+    for k in run.task.order:
+        yield from _passages(run, scale, k, float(starts[k]), edition)
+    early = run.steps <= lemmas.initial_phase_end(scale)
+    for i, j in np.argwhere((log_size[early] > phase).any(axis=0)):
+        if i <= j:
+            step = run.steps[early][(log_size[early, i, j] > phase).argmax()]
+            yield (
+                f"Lemma D.2: {_entry(i, j)} is above P beta omega at step {step}, not before "
+                f"{lemmas.initial_phase_end(scale):.6g}"
+            )
+    for k in run.task.order:
+        by = lemmas.leave_initial_phase_by(
+            scale, float(run.task.signal[k]), float(starts[k]), edition
+        )
+        late = (run.steps >= by) & ~(log_size[:, k, k] >= phase)
+        if late.any():
+            yield (
+                f"Lemma D.3 ({edition}): {_entry(k, k)} is below P beta omega at step "
+                f"{run.steps[late.argmax()]}, expected above from {by:.6g} on"
+            )
+    yield from _bands(run, scale)
+    yield from _suppression(run, log_size)
+    bound = lemmas.log_minor_bound(scale)
+    for peak in run.peaks:
+        size = math.log(abs(peak.value)) if peak.value else -math.inf
+        if not size <= bound:
+            yield (
+                f"Lemma D.8: {_entry(peak.i, peak.j)} is {peak.value:.3g} at step {peak.step}, "
+                f"at most P beta omega = {math.exp(bound):.3g} in size"
+            )
+
+
+def _passages(run: Run, scale: Scale, k: int, start: float, edition: str) -> Iterator[str]:
+    a = float(run.task.signal[k])
+    for level, times in run.level_times.items():
+        observed = float(times[k])
+        lower = lemmas.reach_not_before(scale, a, start, math.log(level))
+        if observed < lower:
+            yield (
+                f"Lemma D.1: {_entry(k, k)} reaches {level} at step {observed:g}, not before "
+                f"{lower:.6g}"
+            )
+        upper = lemmas.reach_by(scale, a, start, level, edition)
+        found = f"reaches {level} at step {observed:g}"
+        if math.isnan(observed):
+            observed = float(run.last_step)
+            found = f"has not reached {level} at step {observed:g}"
+        if observed > upper:
+            yield (
+                f"Lemma D.4 ({edition}, with D.3): {_entry(k, k)} {found}, by {upper:.6g} expected"
+            )
+
+
+def _bands(run: Run, scale: Scale) -> Iterator[str]:
+    low, high = lemmas.final_band(scale)
+    for k in run.task.order:
+        w = run.W[:, k, k]
+        outside = ~((w >= 0) & (w <= high))
+        if outside.any():
+            place = outside.argmax()
+            yield (
+                f"Lemma D.5: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, from 0 "
+                f"to {high:g} expected"
+            )
+        learned = np.logical_or.accumulate(w >= low)
+        fallen = learned & ~(w >= low)
+        if fallen.any():
+            place = fallen.argmax()
+            yield (
+                f"Lemma D.6: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, expected "
+                f"to stay above {low:g}"
+            )
+
+
+def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
+    """Once w_ii > 4/5, |w_ij| is at most the larger of omega and any earlier |w_ij| since."""
+    smallest = max(numbers.log_of(run.initial.omega), LOG_SMALLEST)
+    for place, i in enumerate(run.task.order):
+        learned = run.W[:, i, i] > 0.8
+        if not learned.any():
+            continue
+        for j in run.task.order[place + 1 :]:
+            size = log_size[:, i, j]
+            anchored = np.minimum.accumulate(np.where(learned, size, np.inf))
+            # Rounding of the floats that a run is recorded in.
+            grown = size > np.maximum(anchored, smallest) + 1e-9
+            if grown.any():
+                yield (
+                    f"Lemma D.7: {_entry(i, j)} grows again at step {run.steps[grown.argmax()]}, "
+                    f"after {_entry(i, i)} has passed 4/5"
+                )
+
+
+def missing_hypotheses(run: Run) -> Iterator[str]:
+    """The hypotheses that the corrected lemmas add to D.1 to D.5 and a run does not meet."""
+    order = np.array(run.task.order)
+    matrix = run.initial.matrix[np.ix_(order, order)]
+    share = min(
+        pivot / Fraction(entry) if entry else Fraction(0)
+        for pivot, entry in zip(exact_pivots(matrix), np.diag(matrix).tolist(), strict=True)
+    )
+    if share < Fraction(1, 2):
+        yield (
+            f"Note: D.1 to D.5 hold, but a pivot of W(0) is {float(share):.3g} of its diagonal "
+            "entry; the corrected lemmas ask for at least 1/2."
+        )
+    steps = float(run.eta * max(run.task.exact_signal)) * -numbers.log_of(run.initial.omega)
+    if run.dynamics == "euler" and steps > 0.5:
+        yield (
+            f"Note: D.1 to D.5 hold, but eta gamma alpha log(1/omega) is {steps:.3g}; the "
+            "corrected lemmas ask for at most 1/2 under (D.2)."
+        )
+
+
+def _entry(i: int, j: int) -> str:
+    separator = "," if max(i, j) > 8 else ""
+    return f"w_{i + 1}{separator}{j + 1}"
+
+
+#: Digits of an evaluation: P alone may have hundreds before the point.
+_DIGITS = 40
+_LEVELS = (0.5, 0.8)
+
+
+def differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
+    """Where a window is not what the text of its lemma says, for one diagonal entry.
+
+    `signal`: a_i, per unit of eta times steps. `log_start`: log w_ii(0). Yields a line that begins
+    with the name of the lemma.
+    """
+    letters = _letters(scale, signal, log_start)
+    for name, window, said in _pairs(scale, signal, log_start, letters):
+        # A window that is nan, where the text says something, differs too.
+        if not abs(window - said) <= rtol * max(1.0, abs(said)):
+            yield f"{name}: the window gives {window:.12g}, the text {said:.12g}"
+    for level in _open_levels(scale):
+        found = lemmas.reach_by(scale, signal, log_start, level)
+        if not math.isnan(found):
+            yield (
+                f"Lemma D.4: the window gives step {found:.6g} for the level {level:.6g}, of "
+                "which the text says nothing"
+            )
+
+
+def _pairs(
+    scale: Scale, a: float, start: float, letters: dict[str, Any]
+) -> Iterator[tuple[str, float, float]]:
+    """Name of a lemma, its window, and what the text says."""
+
+    def log_bound(claim: Any, place: int, **values: Any) -> float:
+        return float(sympy.log(_bound(claim.conditions[place], letters | values)))
+
+    for level in _LEVELS:
+        step = lemmas.reach_not_before(scale, a, start, math.log(level))
+        name = f"Lemma D.1 (log w_ii at the step from which {level} is possible)"
+        yield name, math.log(level), log_bound(by_id("Lemma D.1"), 0, t=step)
+    said = float(_value(by_id("Lemma D.2").conclusion.until, letters))
+    yield "Lemma D.2 (T_1)", lemmas.initial_phase_end(scale), said
+    said = log_bound(by_id("Lemma D.2"), 0)
+    yield "Lemma D.2 (log of P beta omega)", scale.log_initial_phase, said
+    printed = lemmas.leave_initial_phase_by(scale, a, start, "printed")
+    said = float(_value(by_id("Lemma D.3").conclusion.until, letters))
+    yield "Lemma D.3 (T_1 as printed)", printed, said
+    corrected = lemmas.leave_initial_phase_by(scale, a, start, "corrected")
+    name = "Lemma D.3 (log of P beta omega, reached by the corrected T_1)"
+    yield name, log_bound(by_id("Lemma D.3"), 0), log_bound(by_id("Lemma D.3"), 1, t=corrected)
+    yield (
+        name.replace("Lemma D.3", "(D.35)"),
+        log_bound(by_id("Lemma D.3"), 0),
+        log_bound(by_id("D.35"), 0, t=corrected),
+    )
+    for edition, left in (("printed", printed), ("corrected", corrected)):
+        for level in _LEVELS:
+            values = {
+                "t": lemmas.reach_by(scale, a, start, level, edition),
+                "t_0": left,
+                "w_ii(t_0)": _value(P * beta * omega, letters),
+                "lambda": level,
+            }
+            name = f"Lemma D.4 (log w_ii at the step by which it is {level}, {edition})"
+            yield name, math.log(level), log_bound(by_id("Lemma D.4"), 0, **values)
+    low, high = lemmas.final_band(scale)
+    yield "Lemma D.5 (upper end of the band)", high, math.exp(log_bound(by_id("Lemma D.5"), 1))
+    yield "Lemma D.6 (lower end of the band)", low, math.exp(log_bound(by_id("Lemma D.6"), 0))
+    name = "Lemma D.8 (log of the bound on minor entries)"
+    yield name, lemmas.log_minor_bound(scale), log_bound(by_id("Lemma D.8"), 0)
+
+
+def _open_levels(scale: Scale) -> tuple[float, ...]:
+    """Levels at the edge of what Lemma D.4 speaks of: P beta omega and 1 - 1/K are left out."""
+    letters = _letters(scale, 1.0, 0.0)
+    edges = []
+    for given in by_id("Lemma D.4").given:
+        edge = _bound(given.relation, letters)
+        edges.append(float(edge))
+    low, high = sorted(edges)
+    outside = (low * (1 - 1e-9), high * (1 + 1e-9), 1.0)
+    return tuple(level for level in outside if level > 0)
+
+
+def _letters(scale: Scale, signal: float, log_start: float) -> dict[str, Any]:
+    """The letters of the text as numbers of many digits."""
+    start = sympy.exp(sympy.Float(log_start, _DIGITS))
+    return {
+        "P": sympy.exp(sympy.Float(scale.log_P, _DIGITS)),
+        "beta": sympy.exp(sympy.Float(scale.log_beta, _DIGITS)),
+        "omega": sympy.exp(sympy.Float(scale.log_omega, _DIGITS)),
+        "kappa": scale.kappa,
+        "K": scale.K,
+        "alpha": scale.alpha,
+        "gamma": scale.gamma,
+        "eta": scale.eta,
+        "a_i": signal,
+        "a_j": signal,
+        "w_ij(0)": start,
+        "w_ii(0)": start,
+    }
+
+
+def _bound(relation: Any, letters: dict[str, Any]) -> Any:
+    """The side of a relation that has a number: the other one is the entry at time t, or lambda."""
+    sides = [side for side in relation.args if _names(side) <= set(letters)]
+    return _value(max(sides, key=lambda side: len(_names(side))), letters)
+
+
+def _names(expression: Any) -> set[str]:
+    return {str(symbol) for symbol in expression.free_symbols}
+
+
+def _value(expression: Any, letters: dict[str, Any]) -> Any:
+    filled = {
+        symbol: sympy.Float(letters[str(symbol)], _DIGITS) for symbol in expression.free_symbols
+    }
+    return expression.xreplace(filled).evalf(_DIGITS)
+
 
 LEMMA_EDITIONS = ("printed", "corrected")
 

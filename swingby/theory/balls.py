@@ -30,17 +30,8 @@ def ball(number: Fraction | int) -> flint.arb:
 def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
     """A ball that contains the value of a sympy expression.
 
-    Returns
-    -------
-    flint.arb
-        Not finite where the expression is undefined at some point of the balls.
-
-    Raises
-    ------
-    KeyError
-        If a symbol has no value.
-    TypeError
-        If the expression has a function that no statement uses.
+    Returns not finite where the expression is undefined at some point of the balls. Raises KeyError
+    if a symbol has no value; TypeError if the expression has a function that no statement uses.
 
     Examples
     --------
@@ -103,10 +94,7 @@ def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
 def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
     """The exact value of a rational expression.
 
-    Returns
-    -------
-    Fraction or None
-        None where the expression is not a rational function of symbols that have a value.
+    Returns None where the expression is not a rational function of symbols that have a value.
     """
     if expression.is_Symbol:
         return values.get(expression)
@@ -142,17 +130,9 @@ def with_rising_precision(
 ) -> Result:
     """Repeat a ball computation at rising precision until its result is decided.
 
-    Parameters
-    ----------
-    compute : callable
-        Computes at the current working precision of python-flint.
-    decided : callable
-        Says whether the result is good enough.
-
-    Returns
-    -------
-    object
-        The last result, also when the highest precision did not decide it.
+    `compute`: computes at the current working precision of python-flint.
+    `decided`: says whether the result is good enough.
+    Returns the last result, also when the highest precision did not decide it.
     """
     for bits in PRECISIONS:
         with flint.ctx.workprec(bits):
@@ -165,10 +145,7 @@ def with_rising_precision(
 def midpoint(number: flint.arb) -> mpmath.mpf:
     """The midpoint of a ball as an mpmath number, without rounding.
 
-    Returns
-    -------
-    mpmath.mpf
-        Infinite or NaN where the ball is.
+    Returns infinite or NaN where the ball is.
     """
     if number.is_nan():
         return mpmath.mpf("nan")

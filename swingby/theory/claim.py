@@ -34,12 +34,8 @@ SEVERITIES = ("fatal", "local", "cosmetic")
 class Given:
     """A hypothesis of a claim and where it comes from.
 
-    Parameters
-    ----------
-    relation : sympy relational
-    source : str
-        Id of the ledger's record that states it, such as ``"D.24"`` or ``"Assumption D.4"``, or
-        ``"induction"``, ``"hypothesis"`` (of the lemma), ``"case"``, ``"definition"``.
+    `source`: id of the ledger's record that states it, such as ``"D.24"`` or ``"Assumption D.4"``,
+    or ``"induction"``, ``"hypothesis"`` (of the lemma), ``"case"``, ``"definition"``.
     """
 
     relation: Any
@@ -50,12 +46,8 @@ class Given:
 class MatrixIdentity:
     """An identity between polynomials in matrices, valid in every dimension.
 
-    Parameters
-    ----------
-    left, right : sympy.Expr
-        Noncommutative, in the letters of :mod:`swingby.theory.derivations.matrices`.
-    trace : bool
-        Both sides stand inside a trace, where factors may be rotated and transposed.
+    `left`, `right`: noncommutative, in the letters of :mod:`swingby.theory.derivations.letters`.
+    `trace`: both sides stand inside a trace, where factors may be rotated and transposed.
     """
 
     left: Any
@@ -67,10 +59,7 @@ class MatrixIdentity:
 class MeanIdentity:
     """An identity between expectations over the data or over a Gaussian U(0), entry by entry.
 
-    Parameters
-    ----------
-    left, right : sympy.Expr
-        Entry (p, q) in the letters of :mod:`swingby.theory.derivations.matrices`.
+    `left`, `right`: entry (p, q) in the letters of :mod:`swingby.theory.derivations.letters`.
     """
 
     left: Any
@@ -85,19 +74,12 @@ class AlongTrajectory:
     and every t >= t_0 up to `until` such that `during` holds at all steps from t_0 to t, `relation`
     holds.
 
-    Parameters
-    ----------
-    relation : sympy relational or Tuple of them
-        In the letters of :mod:`swingby.theory.derivations.letters`: w_ij(0), w_ij(t_0), w_ij(t),
-        w_ij(t+1), w_ii(t), w_jj(t), N_ij(t), and t, t_0 in steps.
-    entries : {"all", "diagonal", "off-diagonal", "larger first"}
-        "larger first" are the pairs i != j with a_i > a_j.
-    when : tuple of relations
-        On w_ii(t_0) and w_ij(t_0).
-    during : tuple of relations
-        On w_ii(t) and w_ij(t).
-    until : sympy.Expr or None
-        Steps.
+    `relation`: in the letters of :mod:`swingby.theory.derivations.letters`: w_ij(0), w_ij(t_0),
+    w_ij(t), w_ij(t+1), w_ii(t), w_jj(t), N_ij(t), and t, t_0 in steps.
+    `entries`: "larger first" are the pairs i != j with a_i > a_j.
+    `when`: on w_ii(t_0) and w_ij(t_0).
+    `during`: on w_ii(t) and w_ij(t).
+    `until`: steps.
     """
 
     relation: Any
@@ -111,14 +93,8 @@ class AlongTrajectory:
 class Flaw:
     """What a person says about a line that the machine refutes.
 
-    Parameters
-    ----------
-    breaks : str
-        One of :data:`BREAKS`.
-    severity : str
-        One of :data:`SEVERITIES`.
-    explanation : str
-        One or two sentences.
+    `breaks`: one of :data:`BREAKS`. `severity`: one of :data:`SEVERITIES`. `explanation`: one or
+    two sentences.
     """
 
     breaks: str
@@ -130,37 +106,24 @@ class Flaw:
 class Claim:
     """A statement to be judged.
 
-    Parameters
-    ----------
-    id : str
-        ``"D.27"`` for a numbered display, ``"Lemma D.3"``, ``"Assumption D.4"``, or a few words
-        for what carries no number: ``"before D.29"``.
-    kind : {"definition", "assumption", "identity", "step", "corollary", "lemma", "theorem", \
-"observation"}
-    about : str
-        What the line says, in a few words.
-    conclusion : sympy relational, Tuple of them, MatrixIdentity, MeanIdentity or AlongTrajectory
-        A Tuple is a chain or a conjunction: all of them, in the order printed.
-    given : tuple of Given
-        What a proof may use.
-    where : tuple of (symbol, expression)
-        Definitions, substituted before anything is judged, in this order.
-    quantifier : {"for all", "exists"}
-        An assumption is judged by whether it can be met at all: "exists".
-    in_force : bool
-        Assumptions D.1 to D.5 of the printed edition hold around the line: a witness against it
-        has to satisfy all of them too.
-    indices : {"any", "diagonal", "off-diagonal", "larger first"}
-        Which entries (i, j) the line speaks of.
-    edition : {"printed", "corrected", "repaired"}
-    reference : str
-        Place in the text.
-    reading : str
-        How an ambiguity was read.
-    flaw : Flaw or None
-        Shown only where the verdict is *refuted*.
-    repair : Claim or None
-        The smallest change that makes the line true, or that an earlier repair makes necessary.
+    `id`: ``"D.27"`` for a numbered display, ``"Lemma D.3"``, ``"Assumption D.4"``, or a few words
+    for what carries no number: ``"before D.29"``.
+    `kind` is "definition", "assumption", "identity", "step", "corollary", "lemma", "theorem" or
+    "observation".
+    `about`: what the line says, in a few words.
+    `conclusion`: A Tuple is a chain or a conjunction: all of them, in the order printed.
+    `given`: what a proof may use.
+    `where`: definitions, substituted before anything is judged, in this order.
+    `quantifier`: an assumption is judged by whether it can be met at all: "exists".
+    `in_force`: Assumptions D.1 to D.5 of the printed edition hold around the line: a witness
+    against it has to satisfy all of them too.
+    `indices`: which entries (i, j) the line speaks of.
+    `edition` in {"printed", "corrected", "repaired"}.
+    `reference`: place in the text.
+    `reading`: how an ambiguity was read.
+    `flaw`: shown only where the verdict is *refuted*.
+    `repair`: the smallest change that makes the line true, or that an earlier repair makes
+    necessary.
     """
 
     id: str
@@ -201,15 +164,8 @@ class Claim:
     def but(self, **changes: Any) -> Claim:
         """The same claim with some parts replaced: how a repair is written.
 
-        Parameters
-        ----------
-        **changes
-            Fields of Claim.
-
-        Returns
-        -------
-        Claim
-            In the corrected edition unless said otherwise, without flaw and repair.
+        `**changes`: fields of Claim. Returns in the corrected edition unless said otherwise,
+        without flaw and repair.
         """
         return replace(
             self,
@@ -219,10 +175,7 @@ class Claim:
     def mended(self, **changes: Any) -> Claim:
         """The claim with a repair attached, which differs from it in some fields.
 
-        Parameters
-        ----------
-        **changes
-            Fields of the repair that differ.
+        `**changes`: fields of the repair that differ.
         """
         return replace(self, repair=self.but(**changes))
 

@@ -124,10 +124,7 @@ def _trajectory_head(conclusion: AlongTrajectory, over: str, latex: bool) -> str
 def to_text(claim: Claim) -> str:
     """A claim for a terminal: hypotheses with their sources, definitions, conclusion.
 
-    Returns
-    -------
-    str
-        One relation per line.
+    Returns one relation per line.
 
     Examples
     --------
@@ -195,11 +192,8 @@ def _relation(given: Given, latex: bool) -> str:
 def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str, str]:
     """What a repair changes, in one line each: as it stood and as it stands.
 
-    Returns
-    -------
-    tuple of str
-        The relations of the conclusions that differ, else the definitions, else the hypotheses,
-        else the entries spoken of.
+    Returns the relations of the conclusions that differ, else the definitions, else the hypotheses,
+    else the entries spoken of.
     """
     joint = r",\ " if latex else ", "
     before, after = (relations(one.conclusion, latex=latex) for one in (claim, repair))

@@ -28,10 +28,7 @@ def symbols(d: int) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Symbol]:
 def right_side(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
     """The right side of (D.2) as printed.
 
-    Returns
-    -------
-    sympy.Matrix
-        Change of W per unit of eta times steps.
+    Returns change of W per unit of eta times steps.
 
     References
     ----------
@@ -48,15 +45,8 @@ def drift(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
 def step(dynamics: str, A: sympy.Matrix, W: sympy.Matrix, eta: sympy.Symbol) -> sympy.Matrix:
     """One step of a discrete dynamics.
 
-    Returns
-    -------
-    sympy.Matrix
-        W after the step.
-
-    Raises
-    ------
-    InvalidInput
-        For another name, the flow included: it has no one-step formula.
+    Returns W after the step. Raises InvalidInput for another name, the flow included: it has no
+    one-step formula.
 
     References
     ----------
@@ -73,11 +63,7 @@ def step(dynamics: str, A: sympy.Matrix, W: sympy.Matrix, eta: sympy.Symbol) -> 
 def growth_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
     """G_ij = w_ij (a_i + a_j).
 
-    Parameters
-    ----------
-    A, W : sympy.Matrix
-    i, j : int
-        Counted from 0.
+    `i`, `j`: counted from 0.
 
     References
     ----------
@@ -89,11 +75,7 @@ def growth_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
 def suppression_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
     """S_ij = w_ij [w_ii (3 a_i + a_j) + 1{i != j} w_jj (3 a_j + a_i)] / 2.
 
-    Parameters
-    ----------
-    A, W : sympy.Matrix
-    i, j : int
-        Counted from 0.
+    `i`, `j`: counted from 0.
 
     References
     ----------
@@ -106,11 +88,7 @@ def suppression_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.
 def noise_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
     """N_ij = sum over k other than i, j of w_ki w_kj (a_i + a_j + 2 a_k) / 2.
 
-    Parameters
-    ----------
-    A, W : sympy.Matrix
-    i, j : int
-        Counted from 0.
+    `i`, `j`: counted from 0.
 
     References
     ----------
@@ -124,9 +102,7 @@ def noise_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
 def loss(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Expr:
     """The training loss |(W - I) A^(1/2)|^2 / 2.
 
-    Parameters
-    ----------
-    A, W : sympy.Matrix of shape (d, d)
+    `A`, `W` (d, d).
 
     References
     ----------

@@ -44,11 +44,8 @@ _SUM, _PRODUCT, _POWER = range(3)
 def formula(expression: Any, *, latex: bool = False) -> str:
     """An expression or a relation on one line.
 
-    Parameters
-    ----------
-    expression : sympy.Basic
-        In scalar letters, or in the letters of :mod:`swingby.theory.derivations.matrices`.
-    latex : bool
+    `expression`: in scalar letters, or in the letters of
+    :mod:`swingby.theory.derivations.matrices`.
 
     Examples
     --------
@@ -69,7 +66,7 @@ def formula(expression: Any, *, latex: bool = False) -> str:
         joint = rf"\ \text{{{word}}}\ " if latex else f" {word} "
         return joint.join(sorted(formula(part, latex=latex) for part in expression.args))
     if _is_algebraic(expression):
-        from swingby.theory.derivations.printing import show
+        from swingby.theory.derivations.conclusions import show
 
         return show(expression, latex) if latex else greek(show(expression))
     return _show(expression, latex, _SUM)

@@ -44,19 +44,10 @@ QUANTILES = (0.05, 0.5, 0.95)
 class GaussianTimes:
     """Distribution of the half-times over Gaussian U(0).
 
-    Parameters
-    ----------
-    task : SIMTask
-    log_tau_squared : float
-        log of the variance of the entries of U(0).
-    width : int
-        d', the number of columns of U(0).
-    eta : Fraction
-    dynamics : str
-    growth : ndarray of shape (d,)
-        Growth of w_kk per step, in the user's order.
-    freedom : ndarray of shape (d,)
-        Degrees of freedom d' - k + 1 of each pivot's chi-square; 0 where a_k = 0.
+    `log_tau_squared`: log of the variance of the entries of U(0).
+    `width`: d', the number of columns of U(0).
+    `growth` (d,): growth of w_kk per step, in the user's order.
+    `freedom` (d,): degrees of freedom d' - k + 1 of each pivot's chi-square; 0 where a_k = 0.
     """
 
     task: SIMTask
@@ -85,20 +76,8 @@ class GaussianTimes:
     def quantile(self, level: float | Sequence[float]) -> NDArray[np.float64]:
         """Quantiles of each half-time.
 
-        Parameters
-        ----------
-        level : float or sequence of n floats
-            Strictly between 0 and 1.
-
-        Returns
-        -------
-        ndarray of shape (d,) or (n, d)
-            Steps; inf where a_k = 0.
-
-        Raises
-        ------
-        InvalidInput
-            If a level is not strictly between 0 and 1.
+        `level`: strictly between 0 and 1. Returns (d,) or (n, d): steps; inf where a_k = 0. Raises
+        InvalidInput if a level is not strictly between 0 and 1.
         """
         levels = np.atleast_1d(np.asarray(level, dtype=float))
         if not ((levels > 0) & (levels < 1)).all():
@@ -129,16 +108,9 @@ class GaussianTimes:
         .. math:: |\xi|\,\tau\,\pi_k^{1/2 - g_{kj}/g_{kk}}\;
                   x^{(1+r)/2} (1 + x)^{-(3+r)/4}, \qquad x = \frac{2(1+r)}{1-r},\ r = a_j/a_k .
 
-        Parameters
-        ----------
-        level : sequence of n floats
-            Strictly between 0 and 1.
-
-        Returns
-        -------
-        dict
-            From (i, j), user indices with i < j, to an ndarray of shape (n,): sizes |w_ij|, 0
-            below the float range. Pairs with equal or zero signals are left out.
+        `level`: strictly between 0 and 1.
+        Returns from (i, j), user indices with i < j, to an ndarray of shape (n,): sizes |w_ij|, 0
+        below the float range. Pairs with equal or zero signals are left out.
         """
         from scipy.special import gammaincinv, ndtri
 
@@ -195,20 +167,10 @@ def gaussian_times(
 ) -> GaussianTimes:
     """The distribution for entries of variance `tau_squared`, any size.
 
-    Parameters
-    ----------
-    task : SIMTask
-    tau_squared : Fraction
-        Variance of the entries of U(0); positive.
-    width : int
-        At least the number of concepts with positive signal.
-    eta : Fraction
-    dynamics : {"euler", "gd", "flow"}
-
-    Raises
-    ------
-    InvalidInput
-        If the width is too small for every concept to be learned.
+    `tau_squared`: variance of the entries of U(0); positive.
+    `width`: at least the number of concepts with positive signal.
+    `dynamics` in {"euler", "gd", "flow"}.
+    Raises InvalidInput if the width is too small for every concept to be learned.
     """
     signal = task.signal
     learned = int((signal > 0).sum())

@@ -29,7 +29,7 @@ class Dynamics(NamedTuple):
     logarithm of the factor in a step of what grows at x = eta times its rate; divisors:
     log_factor(x)/x is 1 plus the sum of x^n over the n-th; orders: orders in the step size, that
     of the law and the one below it for the error bar. Its field is in
-    :data:`swingby.theory.law.modified.FIELDS`, its step in :data:`swingby.simulate.steps.MAPS`.
+    :data:`swingby.theory.law.coordinates.FIELDS`, its step in :data:`swingby.simulate.steps.MAPS`.
     """
 
     of: str
@@ -54,10 +54,7 @@ DYNAMICS = {
 def require_dynamics(dynamics: object) -> None:
     """Refuse what is not the name of a dynamics.
 
-    Raises
-    ------
-    InvalidInput
-        Unless it is one of ``euler``, ``gd`` and ``flow``.
+    Raises InvalidInput unless it is one of ``euler``, ``gd`` and ``flow``.
     """
     if dynamics not in DYNAMICS:
         raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
@@ -71,23 +68,11 @@ def growth_rates(
     ``euler``: :math:`\log(1 + \eta(a_i + a_j))`; ``gd``:
     :math:`\log(1 + \eta a_i) + \log(1 + \eta a_j)`; ``flow``: :math:`\eta(a_i + a_j)`.
 
-    Parameters
-    ----------
-    signal : ndarray of shape (..., d)
-        a, per unit of eta times steps.
-    eta : float or ndarray of shape (...)
-        Step size.
-    dynamics : {"euler", "gd", "flow"}
-
-    Returns
-    -------
-    ndarray of shape (..., d, d)
-        Per step.
-
-    Raises
-    ------
-    InvalidInput
-        For another name of a dynamics.
+    `signal` (..., d): a, per unit of eta times steps.
+    `eta` (...): step size.
+    `dynamics` in {"euler", "gd", "flow"}.
+    Returns (..., d, d): per step.
+    Raises InvalidInput for another name of a dynamics.
 
     References
     ----------
@@ -127,11 +112,8 @@ def log_factors(
     is in S; by :math:`1 - \eta(a_i - a_j)/2` where only i is; by :math:`1 - \eta(a_i + a_j)` where
     both are (the flow: by the exponential of the same).
 
-    Returns
-    -------
-    ndarray of long double, shape (3, ..., d, d)
-        For NEITHER, FIRST (i in S, j not) and BOTH. Long, because a jump over n steps multiplies
-        it by n, and n times the rounding of a float would be visible in W.
+    Returns (3, ..., d, d): for NEITHER, FIRST (i in S, j not) and BOTH. Long, because a jump over n
+    steps multiplies it by n, and n times the rounding of a float would be visible in W.
 
     References
     ----------

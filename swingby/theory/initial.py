@@ -83,14 +83,10 @@ class Scaled:
 class Initial:
     """A checked W(0).
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (d, d)
-        Exactly symmetric.
-    scale : Fraction
-        W(0) is ``scale * matrix``; 1 for a plain array.
-    factor : ndarray of shape (d, m), optional
-        W(0) is ``scale * factor factor^T``, and `matrix` that product rounded once per entry.
+    `matrix` (d, d): exactly symmetric.
+    `scale`: W(0) is ``scale * matrix``; 1 for a plain array.
+    `factor` (d, m): W(0) is ``scale * factor factor^T``, and `matrix` that product rounded once per
+    entry.
     """
 
     matrix: NDArray[np.float64]
@@ -192,19 +188,11 @@ def initial_state(
 def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:
     """Check an initial matrix.
 
-    Parameters
-    ----------
-    W0 : array_like of shape (d, d), or Scaled
-    dim : int
-        The d it has to have.
-    argument : str
-        Name used in errors.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not finite, not square, not d by d, not symmetric (beyond a relative 1e-9,
-        below which it is symmetrised), or zero.
+    `W0` (d, d).
+    `dim`: the d it has to have.
+    `argument`: name used in errors.
+    Raises InvalidInput if it is not finite, not square, not d by d, not symmetric (beyond a
+    relative 1e-9, below which it is symmetrised), or zero.
     """
     if isinstance(W0, Initial):
         return W0
@@ -233,10 +221,7 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
 
     A is diagonal, so all dynamics keep the entries between two blocks at 0.
 
-    Returns
-    -------
-    tuple of tuples of int
-        Each ascending, ordered by their first concept.
+    Returns each ascending, ordered by their first concept.
 
     Examples
     --------

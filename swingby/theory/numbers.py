@@ -37,24 +37,12 @@ _NUMBER = re.compile(
 def exact(value: object, argument: str, source: str = "") -> Fraction:
     """The exact rational number that `value` denotes.
 
-    Parameters
-    ----------
-    value : int, float, Fraction, Decimal, str, numpy scalar, sympy Rational or mpmath number
-        Text may be a decimal (``"0.05"``, ``"1e-400"``) or a quotient (``"1/3"``).
-    argument : str
-        Name used in the error.
-    source : str, optional
-        Statement that asks for the number, used in the error.
-
-    Returns
-    -------
-    fractions.Fraction
-        Exactly the number given; a float is the binary number it stores.
-
-    Raises
-    ------
-    InvalidInput
-        For NaN, infinity, booleans, text that is not a number, or exponents past 100000.
+    `value`: text may be a decimal (``"0.05"``, ``"1e-400"``) or a quotient (``"1/3"``).
+    `argument`: name used in the error.
+    `source`: statement that asks for the number, used in the error.
+    Returns exactly the number given; a float is the binary number it stores.
+    Raises InvalidInput for NaN, infinity, booleans, text that is not a number, or exponents past
+    100000.
 
     Examples
     --------
@@ -126,15 +114,8 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
 def positive(value: object, argument: str, source: str = "") -> Fraction:
     """The exact number `value`, which must be positive.
 
-    Parameters
-    ----------
-    value, argument, source
-        As in :func:`exact`.
-
-    Raises
-    ------
-    InvalidInput
-        If the value is not a number, or not positive.
+    `value`, `argument`, `source`: as in :func:`exact`. Raises InvalidInput if the value is not a
+    number, or not positive.
 
     Examples
     --------
@@ -150,16 +131,8 @@ def positive(value: object, argument: str, source: str = "") -> Fraction:
 def within_float(number: Fraction, argument: str, source: str = "") -> float:
     """The float nearest to `number`, refused when it lies outside the normal float range.
 
-    Parameters
-    ----------
-    number : fractions.Fraction
-    argument, source : str
-        Used in the error.
-
-    Raises
-    ------
-    InvalidInput
-        If the number is nonzero and below 2.3e-308 or above 1.7e308 in size.
+    `argument`, `source`: used in the error. Raises InvalidInput if the number is nonzero and below
+    2.3e-308 or above 1.7e308 in size.
     """
     try:
         result = float(number)
@@ -173,16 +146,8 @@ def within_float(number: Fraction, argument: str, source: str = "") -> float:
 def vector(values: object, argument: str, source: str = "") -> tuple[Fraction, ...]:
     """A non-empty sequence of exact numbers.
 
-    Parameters
-    ----------
-    values : iterable of numbers, or one number
-    argument, source : str
-        Used in errors; element p is called ``argument[p]``, counted from 1.
-
-    Raises
-    ------
-    InvalidInput
-        If it is empty, text, not iterable, or one element is not a number.
+    `argument`, `source`: used in errors; element p is called ``argument[p]``, counted from 1.
+    Raises InvalidInput if it is empty, text, not iterable, or one element is not a number.
     """
     if isinstance(values, (str, bytes, dict, set)):
         raise InvalidInput(argument, values, "must be a sequence of numbers", source)
@@ -205,10 +170,7 @@ def whole(
 ) -> int:
     """A whole number of at least `least`.
 
-    Raises
-    ------
-    InvalidInput
-        If the value is not whole, too small or too large.
+    Raises InvalidInput if the value is not whole, too small or too large.
     """
     number = exact(value, argument, source)
     if number.denominator != 1:
@@ -223,15 +185,8 @@ def whole(
 def real_array(values: object, argument: str, source: str = "") -> NDArray[np.float64]:
     """A finite float64 array.
 
-    Returns
-    -------
-    numpy.ndarray
-        Always a fresh array, so that a caller's later edit changes nothing.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not numeric, complex, empty, ragged, or holds NaN or infinity.
+    Returns always a fresh array, so that a caller's later edit changes nothing. Raises InvalidInput
+    if it is not numeric, complex, empty, ragged, or holds NaN or infinity.
     """
     try:
         raw = np.asarray(values)
@@ -259,10 +214,7 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
 def log_of(number: Fraction) -> float:
     """Natural logarithm of a positive rational of any size.
 
-    Returns
-    -------
-    float
-        Correct to a few units in the last place, also where ``float(number)`` is 0 or infinite.
+    Returns correct to a few units in the last place, also where ``float(number)`` is 0 or infinite.
 
     Examples
     --------
@@ -278,11 +230,7 @@ def log_of(number: Fraction) -> float:
 def scientific(number: Fraction, digits: int = 4) -> str:
     """`number` for a person: plain where short, otherwise scientific, at any size.
 
-    Parameters
-    ----------
-    number : fractions.Fraction
-    digits : int
-        Significant digits.
+    `digits`: significant digits.
 
     Examples
     --------
@@ -306,13 +254,7 @@ def scientific(number: Fraction, digits: int = 4) -> str:
 def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:
     """The number ``10**log10`` as text such as ``1.413e-75``.
 
-    Parameters
-    ----------
-    log10 : float
-    digits : int
-        Significant digits.
-    negative : bool
-        Put a minus sign in front.
+    `digits`: significant digits. `negative`: put a minus sign in front.
     """
     if -4 <= log10 < 4:
         return f"{'-' if negative else ''}{10**log10:.{digits}g}"

@@ -1,7 +1,7 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.theorem_g` on convergence, :mod:`swingby.theory.theorem_two` for two
+W(0): :mod:`swingby.theory.theorem_two` on convergence, :mod:`swingby.theory.theorem_two` for two
 concepts and :mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
@@ -21,11 +21,9 @@ import mpmath
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory import balls, numbers, theorem_r, theorem_r_search, theorem_two
-from swingby.theory.assumptions import a_k, beta, omega
-from swingby.theory.statement import Condition, Statement
-from swingby.theory.theorem_r import Setting
-from swingby.theory.theorem_r_closed import Certified
+from swingby.theory import balls, numbers, theorem_r, theorem_two
+from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
+from swingby.theory.theorem_r import Certified, Setting
 from swingby.theory.verdict import Verdict
 
 rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
@@ -71,25 +69,16 @@ STATEMENTS = (D1, D3, D4)
 class RepairedFindings:
     """What the repaired edition says at given numbers.
 
-    Parameters
-    ----------
-    verdict : Verdict
-        On D.1' and D.4' together.
-    theorem : {"one concept", "two concepts", "R"} or None
-        The theorem that covers omega.
-    omega_0 : mpmath.mpf or None
-        The largest omega covered, rounded down; None when D.1' fails.
-    margin : float
-        log10 of omega_0/omega; minus infinity when D.1' fails.
-    log_peaks : dict from (i, j) to float, or None
-        Upper bounds on log |w_ij(t)| for all t, natural; i < j count from 0 in the user's order.
-    reach_by : tuple of float, or None
-        Eta times steps by which each w_ii has reached 0.8 for good, in the user's order.
-    constants : dict from str to mpmath.mpf, or None
-        theta, E_ij, N_i, M_i, counted from 1 in the user's order, or r, x_star, K, k, E1, extra of
-        the theorem on two concepts.
-    reason : str
-        One sentence with both sides of D.4'.
+    `verdict`: on D.1' and D.4' together.
+    `theorem`: the theorem that covers omega.
+    `omega_0`: the largest omega covered, rounded down; None when D.1' fails.
+    `margin`: log10 of omega_0/omega; minus infinity when D.1' fails.
+    `log_peaks`: upper bounds on log |w_ij(t)| for all t, natural; i < j count from 0 in the user's
+    order.
+    `reach_by`: eta times steps by which each w_ii has reached 0.8 for good, in the user's order.
+    `constants`: theta, E_ij, N_i, M_i, counted from 1 in the user's order, or r, x_star, K, k, E1,
+    extra of the theorem on two concepts.
+    `reason`: one sentence with both sides of D.4'.
     """
 
     verdict: Verdict
@@ -119,30 +108,15 @@ def largest_omega(
     At the largest omega of all the promise is nearly empty: for a = (4, 1), beta = 2, rho = 0.1 it
     is :math:`|w_{12}| \le 0.48`, 15 units of :math:`1/(2a_1)` late.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        In any order, per unit of eta times steps.
-    beta, rho : Fraction
-        0 < rho <= beta: w_ii(0) <= beta omega and pi_i(0) >= rho omega.
-    peak : Fraction, optional
-        Promised are :math:`|w_{ij}(t)| \le` peak for all t and i != j.
-    extra : Fraction, optional
-        Promised is that each w_ii stays above 0.8 from
-        :math:`[\operatorname{logit} 0.8 - \operatorname{logit}\rho\omega + \text{extra}]/(2a_i)`
-        on, in eta times steps.
-
-    Returns
-    -------
-    mpmath.mpf or None
-        Rounded down, so that it is covered itself, to 1e-4 of its logarithm where a promise is
-        asked for; None when D.1' fails, or no omega above exp(-10000) promises as much.
-
-    Raises
-    ------
-    InvalidInput
-        If rho is not positive or exceeds beta, which no W(0) can meet; :func:`findings` too. If
-        peak or extra is not positive.
+    `signal`: in any order, per unit of eta times steps.
+    `beta`, `rho`: 0 < rho <= beta: w_ii(0) <= beta omega and pi_i(0) >= rho omega.
+    `peak`: promised are :math:`|w_{ij}(t)| \le` peak for all t and i != j.
+    `extra`: promised is that each w_ii stays above 0.8 from :math:`[\operatorname{logit} 0.8 -
+    \operatorname{logit}\rho\omega + \text{extra}]/(2a_i)` on, in eta times steps.
+    Returns rounded down, so that it is covered itself, to 1e-4 of its logarithm where a promise is
+    asked for; None when D.1' fails, or no omega above exp(-10000) promises as much.
+    Raises InvalidInput if rho is not positive or exceeds beta, which no W(0) can meet;
+    :func:`findings` too. If peak or extra is not positive.
 
     Examples
     --------
@@ -224,12 +198,8 @@ def findings(
 ) -> RepairedFindings:
     """Decide D.4' and, where it holds, evaluate what the theorem promises.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        In any order, per unit of eta times steps.
-    omega, beta, rho : Fraction
-        Positive, of any size, rho <= beta.
+    `signal`: in any order, per unit of eta times steps. `omega`, `beta`, `rho`: positive, of any
+    size, rho <= beta.
 
     Examples
     --------
@@ -282,7 +252,7 @@ class _Limits:
 def _limits(setting: Setting) -> _Limits:
     a = setting.signal
     two = theorem_two.log_omega_0(*a, setting.beta, setting.rho) if len(a) == 2 else None
-    return _Limits(two, theorem_r_search.search(setting))
+    return _Limits(two, theorem_r.search(setting))
 
 
 def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
@@ -368,9 +338,9 @@ def _many_concepts(
     with flint.ctx.workprec(256):
         L = balls.ball(omega).log()
         above = min(Fraction(theorem_two.float_above(L)), limits.r.log_omega_0)
-        witness = theorem_r_search.find_witness(setting, above)
+        witness = theorem_r.find_witness(setting, above)
         if witness is None:
-            witness = theorem_r_search.scaled(setting, above, limits.r)
+            witness = theorem_r.scaled(setting, above, limits.r)
         times = theorem_r.time_bounds(setting, L, witness)
         constants = {"theta": balls.midpoint(balls.ball(witness.theta))}
         for i, rank in enumerate(ranks, 1):

@@ -362,10 +362,7 @@ class SIMTask:
 def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SIMTask:
     """`task` with its signal replaced; see :meth:`SIMTask.with_signal`.
 
-    Raises
-    ------
-    InvalidInput
-        If the length differs from d or an entry is negative.
+    Raises InvalidInput if the length differs from d or an entry is negative.
     """
     if len(signal) != task.dim:
         raise InvalidInput("signal", f"{len(signal)} values", f"must have {task.dim} values")
@@ -380,10 +377,7 @@ def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SI
 def orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
     """A rotation as an array.
 
-    Raises
-    ------
-    InvalidInput
-        For another shape, or columns that are not orthonormal.
+    Raises InvalidInput for another shape, or columns that are not orthonormal.
     """
     turn = numbers.real_array(rotation, "rotation")
     if turn.shape != (dim, dim):

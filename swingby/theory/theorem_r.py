@@ -27,7 +27,7 @@ theta by T_i and stays above; (c) the same for a level with H_i < 2 a_i level (1
 T_i + [logit level - logit theta]/(2 a_i - H_i/g), g = min(theta (1-theta), level (1-level));
 (d) W -> I. A witness (theta, E, N, M) at omega_0 serves every smaller omega, and there
 |w_ij(t)| < (omega/omega_0)^((1-q)/2) E_ij. An omega_0 > 0 exists for every (a, beta, rho):
-:mod:`swingby.theory.theorem_r_search`.
+:mod:`swingby.theory.theorem_r`.
 
 **Proof.** C is the correlation matrix of W, C_[i] its leading block, f_i = sum (a_i+a_k)
 w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([0.3], [R.3]: 2, 3);
@@ -64,41 +64,70 @@ w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([0.3
   side. So t* is infinite: (a) and (b).
 - [R.14] (read) (c): [R.11] with the level for theta, or, above theta, (logit w_ii)' >= 2 a_i
   - H_i/(w_ii (1-w_ii)), whose denominator is concave.
-- [R.15] (read) (d) is :mod:`swingby.theory.theorem_g`.
+- [R.15] (read) (d) is :mod:`swingby.theory.theorem_two`.
 - [R.16], [R.17] (read) X_ij and P_ij^2 are multiples of omega^(1-r_ij); nothing else depends on
   omega. So a witness serves smaller omega, even with E times c = (omega/omega_0)^((1-q)/2):
   P_ij falls by more than c, the sums in C4 by c^2, and e (1 + max(0, Z - log e)) grows with e.
 
 Nothing is proved here for the discrete dynamics.
+
+An omega_0 in closed form for the theorem on distinct concepts (Corollary R1).
+
+In the notation of :mod:`swingby.theory.theorem_r`, step [R.18] of its proof takes theta = 4/5,
+E_ij = e and N_i = M_i = 1/4, with e just below the smallest of, over i < j where these occur,
+
+- (0.16 a_i/sum_(k != i) (a_i+a_k))^(1/2), which gives C5 and C1;
+- for i >= 2, (h/(2 Y))^(1/2), h = (1/20) a_i/sum_(k<i) (a_i+a_k),
+  Y = 3/2 + log 4 + l + (i-2) l + max(0, log(1/h)): half of C2', because 2 Y <= exp(Y);
+- for d >= 3, (theta^2 (a_i-a_j)/(4 s sum_(k != i,j) (a_i+a_k)))^(1/2), so that
+  rate_ij >= theta (a_i-a_j)/4 (C3), and
+  theta^(1+s) (a_i-a_j)/(8 sum_(k != i,j) (a_k + (a_i+a_j)/2)), so that the sum in C4 is <= e/2.
+
+Then omega_0 is the smallest of 4/(5 beta) (C0) and the omega at which P_ij is the smaller of
+0.49 e (C4) and the square root of
+2 a_j min(1/(4 nu_ij (d-i)), 1/(32 (a_i+a_j) (d-i))) (C2 and the other half of C2'; X_ij <= P_ij^2).
+The derivation is read by a person; every value is certified like any other, so that a slip could
+only cost omega, not truth. It proves that an omega_0 > 0 exists for every (a, beta, rho), and is
+what remains when the search would leave the float range.
+
+Search for the largest omega at which the theorem for distinct concepts has a witness.
+
+For a given theta and omega, the right sides of C2, C2' and C4 (see
+:mod:`swingby.theory.theorem_r`) grow with (E, N, M). So if a witness exists, the least fixed
+point lies below it, and iterating the right sides, raised by a factor 1 + 1e-4, from the bottom
+finds one, unless it lies closer to the edge than that factor. The iteration runs in floats, in
+logarithms of E, for many omega and theta at once; solvability is monotone in omega [R.16], so
+sections around the edge close in on omega_0. Nothing of this has to be trusted: what is returned
+has been certified in balls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import flint
+import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.theory import balls
-from swingby.theory.theorem_two import LEVEL, float_above
+from swingby.theory import balls, numbers
+from swingby.theory.theorem_two import LEVEL, float_above, round_down
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Setting:
     """What the theorem is about.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps.
-    beta, rho : Fraction
-        0 < rho <= beta.
-
-    Raises
-    ------
-    InvalidInput
+    `signal`: a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps. `beta`, `rho`: 0 < rho <=
+    beta.
     """
 
     signal: tuple[Fraction, ...]
@@ -128,14 +157,8 @@ class Setting:
 class Witness:
     """Constants of the statement, exact.
 
-    Parameters
-    ----------
-    theta : Fraction
-        In (0, 1).
-    log_peaks : tuple of tuple of Fraction, shape (d, d)
-        Natural logarithms of E_ij, symmetric; the diagonal means nothing.
-    N, M : tuple of Fraction, length d
-        At least 0.
+    `theta`: in (0, 1). `log_peaks` (d, d): natural logarithms of E_ij, symmetric; the diagonal
+    means nothing. `N`, `M`: at least 0.
     """
 
     theta: Fraction
@@ -149,12 +172,8 @@ def conditions(
 ) -> Iterator[tuple[str, flint.arb]]:
     """Evaluate C0 to C6 at the current working precision.
 
-    Yields
-    ------
-    name : str
-        ``"C0"`` to ``"C6"``; ``"range"`` stands for theta in (0, 1), E symmetric, N, M >= 0.
-    slack : flint.arb
-        The condition holds exactly when this is positive.
+    Yields `name` ``"C0"`` to ``"C6"``; ``"range"`` stands for theta in (0, 1), E symmetric, N, M >=
+    0; `slack` the condition holds exactly when this is positive.
     """
     indices = range(setting.d)
     fits = 0 < witness.theta < 1 and min(*witness.N, *witness.M) >= 0
@@ -208,10 +227,7 @@ def conditions(
 def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness) -> tuple[str, ...]:
     """Name the conditions that do not certainly hold at the highest working precision tried.
 
-    Parameters
-    ----------
-    setting, log_omega, witness
-        As in :func:`conditions`.
+    `setting`, `log_omega`, `witness`: as in :func:`conditions`.
     """
 
     def signs() -> dict[str, list[int | None]]:
@@ -239,22 +255,12 @@ def time_bounds(
 ) -> tuple[float, ...]:
     """Bound the times by which w_11, ..., w_dd have reached a level for good, by (c).
 
-    Parameters
-    ----------
-    setting, log_omega, witness
-        As in :func:`conditions`; the witness must be certified at this omega or a larger one.
-    level : Fraction
-        In (0, 1).
-
-    Returns
-    -------
-    tuple of float
-        Eta times steps, rounded up.
-
-    Raises
-    ------
-    InvalidInput
-        If the level is not certainly kept, that is H_i < 2 a_i level (1 - level) fails.
+    `setting`, `log_omega`, `witness`: as in :func:`conditions`; the witness must be certified at
+    this omega or a larger one.
+    `level`: in (0, 1).
+    Returns eta times steps, rounded up.
+    Raises InvalidInput if the level is not certainly kept, that is H_i < 2 a_i level (1 - level)
+    fails.
     """
     bounds = []
     with flint.ctx.workprec(256):
@@ -288,3 +294,323 @@ def _exponents(setting: Setting, witness: Witness, theta: flint.arb) -> list[fli
         logit + (1 + max(i - 1, 0)) * spread + balls.ball(witness.N[i] + witness.M[i])
         for i in range(setting.d)
     ]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """An omega with a certified witness: the theorem holds there and below.
+
+    `log_omega_0`: natural logarithm.
+    """
+
+    log_omega_0: Fraction
+    witness: Witness
+
+
+def closed_form(setting: Setting) -> Certified:
+    """Evaluate Corollary R1 and certify it.
+
+    Raises InvalidInput if 2048 bits are not enough to certify it: signals that agree to 500 digits.
+    """
+
+    def attempt() -> Certified | None:
+        log_e = _log_entry(setting)
+        if not log_e.rad() < flint.arb(2) ** -70:
+            return None
+        log_e = balls.ball(round_down(log_e))
+        L = _log_limit(setting, log_e)
+        if not L.rad() < flint.arb(2) ** -70:
+            return None
+        row = (round_down(log_e),) * setting.d
+        quarter = (Fraction(1, 4),) * setting.d
+        witness = Witness(Fraction(4, 5), (row,) * setting.d, quarter, quarter)
+        # Off the edge, where C0 would be an equality.
+        found = Certified(round_down(L) - Fraction(1, 2**30), witness)
+        return found if certify(setting, found.log_omega_0, witness) else None
+
+    certified = balls.with_rising_precision(attempt, lambda value: value is not None)
+    if certified is None:
+        raise InvalidInput(
+            "signal",
+            tuple(map(str, setting.signal)),
+            "must be distinct enough for 2048 bits",
+            "D.1'",
+        )
+    return certified
+
+
+def _log_entry(setting: Setting) -> flint.arb:
+    """Take log e of the closed form, a little below its bound."""
+    a = [balls.ball(value) for value in setting.signal]
+    log_theta, spread = (
+        balls.ball(Fraction(4, 5)).log(),
+        balls.ball(setting.beta / setting.rho).log(),
+    )
+    bounds = []
+    for i in range(setting.d):
+        others = [k for k in range(setting.d) if k != i]
+        total = sum((a[i] + a[k] for k in others), flint.arb(0))
+        bounds.append((balls.ball(Fraction(4, 25)) * a[i] / total).log() / 2)
+        if i:
+            before = sum((a[i] + a[k] for k in range(i)), flint.arb(0))
+            h = (a[i] / (20 * before)).log()
+            Y = (
+                balls.ball(Fraction(3, 2))
+                + flint.arb(4).log()
+                + i * spread
+                + (-h).max(flint.arb(0))
+            )
+            bounds.append((h - (2 * Y).log()) / 2)
+        for j in range(i + 1, setting.d if setting.d > 2 else 0):
+            s, gap, mean = (1 + a[j] / a[i]) / 2, a[i] - a[j], (a[i] + a[j]) / 2
+            rest = [a[k] for k in others if k != j]
+            noise = sum((a[i] + value for value in rest), flint.arb(0))
+            source = sum((mean + value for value in rest), flint.arb(0))
+            bounds.append(log_theta + (gap / (4 * s * noise)).log() / 2)
+            bounds.append((1 + s) * log_theta + (gap / (8 * source)).log())
+    smallest = bounds[0]
+    for bound in bounds:
+        smallest = smallest.min(bound)
+    return smallest - balls.ball(Fraction(1, 10**6))
+
+
+def _log_limit(setting: Setting, log_e: flint.arb) -> flint.arb:
+    """Take log omega_0 of the closed form."""
+    a, d = [balls.ball(value) for value in setting.signal], setting.d
+    log_theta, log_beta = balls.ball(Fraction(4, 5)).log(), balls.ball(setting.beta).log()
+    log_rho, quarter = balls.ball(setting.rho).log(), balls.ball(Fraction(1, 4))
+    limit = log_theta - log_beta
+    for i in range(d):
+        root = flint.arb(1)
+        if i:
+            root = 2 * ((i * (log_beta - log_rho) + quarter) / 2).exp()
+        for j in range(i + 1, d):
+            r = a[j] / a[i]
+            nu = (a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * root + a[j]
+            X = 2 * a[j] * (1 / (4 * nu)).min(1 / (32 * (a[i] + a[j]))) / (d - i - 1)
+            target = (balls.ball(Fraction(49, 100)).log() + log_e).min(X.log() / 2)
+            growth = (
+                flint.arb(4).log() - log_rho + max(i - 1, 0) * (log_beta - log_rho) + 2 * quarter
+            )
+            at_one = (-r * log_theta + log_beta + r * growth) / 2  # log P_ij at omega = 1
+            limit = limit.min(2 * (target - at_one) / (1 - r))
+    return limit
+
+
+#: Values of theta that are tried, in percent.
+THETAS = tuple(
+    Fraction(percent, 100) for percent in (50, 55, 60, 65, 70, 74, 78, 82, 86, 90, 93, 96)
+)
+#: How far the right sides are raised, relative, so that strict inequalities survive rounding.
+MARGIN = 1e-4
+#: How closely log omega_0 is bracketed, absolute or relative to its size over 1e6.
+TOLERANCE = 1e-4
+#: Omegas per section of the search, and iterations after which a fixed point is given up.
+SECTIONS = 12
+ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class _State:
+    """Candidates (E, N, M) at n points (theta, log omega), as arrays with n rows."""
+
+    log_entries: Floats
+    N: Floats
+    M: Floats
+
+    def rows(self, chosen: NDArray[np.intp]) -> _State:
+        return _State(self.log_entries[chosen], self.N[chosen], self.M[chosen])
+
+
+def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Fraction:
+    """Find a certified lower value of log omega_0.
+
+    `signal`: distinct and positive, in any order, at least two, per unit of eta times steps.
+    `beta`, `rho`: 0 < rho <= beta.
+    Returns natural logarithm.
+    Raises InvalidInput if an argument is out of range.
+
+    Examples
+    --------
+    >>> found = log_omega_0((Fraction(16), Fraction(4), Fraction(1)), Fraction(2), Fraction(1, 10))
+    >>> round(float(found) / math.log(10), 2)
+    -4.47
+    """
+    return search(Setting.of(signal, beta, rho)).log_omega_0
+
+
+def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
+    """Find the largest omega with a certified witness, to about :data:`TOLERANCE`.
+
+    `thetas`: values of theta to try. Returns at least as large as :func:`closed_form`.
+    """
+    fallback = closed_form(setting)
+    low = float(fallback.log_omega_0)
+    if not _in_float_range(setting) or math.isinf(low):
+        return fallback
+    tried = np.array([float(theta) for theta in thetas])
+    high = math.log(max(thetas)) - numbers.log_of(setting.beta)
+    tolerance = max(TOLERANCE, TOLERANCE * 1e-6 * abs(low))
+    while high - low > tolerance:
+        grid = np.linspace(low, high, SECTIONS + 2)[1:-1]
+        points = np.repeat(tried, SECTIONS), np.tile(grid, tried.size)
+        solved = _solve(setting, *points)[0].reshape(tried.size, SECTIONS)
+        reached = np.flatnonzero(solved.any(axis=0))
+        if reached.size:
+            best = int(reached[-1])
+            # A theta that fails here fails at every larger omega.
+            tried = tried[solved[:, best]]
+            low, high = grid[best], grid[best + 1] if best + 1 < SECTIONS else high
+        else:
+            high = grid[0]
+    kept = tuple(theta for theta in thetas if float(theta) in tried)
+    back = tolerance
+    while low > fallback.log_omega_0:
+        found = find_witness(setting, Fraction(float(low)), kept)
+        if found is not None:
+            return Certified(Fraction(float(low)), found)
+        low, back = low - back, 2 * back
+    return fallback
+
+
+def find_witness(
+    setting: Setting, log_omega: Fraction, thetas: tuple[Fraction, ...] = THETAS
+) -> Witness | None:
+    """Find the certified witness with the smallest peak at one omega.
+
+    Returns None when the search finds none, which does not mean that there is none.
+    """
+    L = float(log_omega)
+    if not _in_float_range(setting) or math.isinf(L):
+        return None
+    levels = np.array([float(theta) for theta in thetas])
+    solved, state = _solve(setting, levels, np.full(levels.size, L))
+    for place in np.argsort(state.log_entries.max(axis=(1, 2)), kind="stable"):
+        if solved[place]:
+            witness = Witness(
+                thetas[place],
+                _exact(state.log_entries[place]),
+                tuple(map(Fraction, state.N[place].tolist())),
+                tuple(map(Fraction, state.M[place].tolist())),
+            )
+            if certify(setting, log_omega, witness):
+                return witness
+    return None
+
+
+def scaled(setting: Setting, log_omega: Fraction, certified: Certified) -> Witness:
+    """Scale a certified witness down to a smaller omega by [R.17].
+
+    `log_omega`: natural logarithm, at most that of the certified omega. Returns its entries are
+    those of the certified one times (omega/omega_0)^((1-q)/2).
+    """
+    neighbours = zip(setting.signal, setting.signal[1:], strict=False)
+    q = max(small / large for large, small in neighbours)
+    shift = (1 - q) / 2 * (log_omega - certified.log_omega_0)
+    rows = certified.witness.log_peaks
+    return replace(
+        certified.witness, log_peaks=tuple(tuple(value + shift for value in row) for row in rows)
+    )
+
+
+def _exact(log_entries: Floats) -> tuple[tuple[Fraction, ...], ...]:
+    """Exact rationals, 0 on the diagonal."""
+    finite = np.where(np.eye(len(log_entries)) > 0, 0.0, log_entries)
+    return tuple(tuple(map(Fraction, row)) for row in finite.tolist())
+
+
+def _in_float_range(setting: Setting) -> bool:
+    """Whether ratios of signals and of beta to rho survive in floats, with room for squares."""
+    smallest = setting.signal[-1] / setting.signal[0]
+    return min(smallest, setting.rho / setting.beta) > Fraction(1, 10**100)
+
+
+def _solve(setting: Setting, theta: Floats, log_omega: Floats) -> tuple[NDArray[np.bool_], _State]:
+    """Iterate the raised right sides at n points; tell which points reach a fixed point."""
+    n, d = theta.size, setting.d
+    raise_right_sides = _right_sides(setting)
+    everything = _State(np.full((n, d, d), -np.inf), np.zeros((n, d)), np.zeros((n, d)))
+    solved, open_points = np.zeros(n, dtype=bool), np.arange(n)
+    state = everything
+    for _ in range(ITERATIONS):
+        new, alive = raise_right_sides(theta[open_points], log_omega[open_points], state)
+        with np.errstate(invalid="ignore"):
+            change = np.nan_to_num(np.abs(new.log_entries - state.log_entries), nan=0.0).max(
+                axis=(1, 2)
+            )
+        change = np.maximum(change, np.abs(new.N - state.N).max(axis=1, initial=0))
+        change = np.maximum(change, np.abs(new.M - state.M).max(axis=1, initial=0))
+        done = alive & (change < MARGIN / 10)
+        places = open_points[done]
+        solved[places] = True
+        everything.log_entries[places], everything.N[places] = new.log_entries[done], new.N[done]
+        everything.M[places] = new.M[done]
+        going = np.flatnonzero(alive & ~done)
+        if not going.size:
+            break
+        open_points, state = open_points[going], new.rows(going)
+    return solved, everything
+
+
+def _right_sides(
+    setting: Setting,
+) -> Callable[[Floats, Floats, _State], tuple[_State, NDArray[np.bool_]]]:
+    """Prepare the map (E, N, M) -> raised right sides of C4, C2, C2', with C1, C3, C5, C6 checked.
+
+    Signals are measured in units of a_1, which changes no condition.
+    """
+    d = setting.d
+    a = np.array([float(value / setting.signal[0]) for value in setting.signal])
+    log_beta = numbers.log_of(setting.beta)
+    spread = log_beta - numbers.log_of(setting.rho)
+    place = np.arange(d)
+    after, before = np.triu(np.ones((d, d)), 1), np.tril(np.ones((d, d)), -1)
+    sums, means, ratio = a[:, None] + a, (a[:, None] + a) / 2, a / a[:, None]
+    slope = np.where(after > 0, ratio, 1.0)
+    s = (1 + ratio) / 2
+    # 4^(1/2) of kappa_n, in logarithms; kappa_1 = 1.
+    growth = np.where(place > 0, math.log(2), 0.0)
+    per_N = np.where(place > 0, 0.5, 0.0)
+    with np.errstate(divide="ignore"):
+        # log(a_k + (a_i + a_j)/2), absent for k = i, k = j and i = j.
+        weights = np.log(means[:, :, None] + a)
+    for k in place:
+        weights[k, :, k] = weights[:, k, k] = weights[k, k, :] = -np.inf
+
+    def apply(theta: Floats, log_omega: Floats, state: _State) -> tuple[_State, NDArray[np.bool_]]:
+        level, log_b = theta[:, None], (log_beta + log_omega)[:, None]
+        log_entries, N, M = state.log_entries, state.N, state.M
+        wide = theta[:, None, None]
+        Z = np.log(level / (1 - level)) + (1 + np.maximum(place - 1, 0)) * spread + N + M
+        log_X = log_b[:, :, None] + slope * (Z - log_b)[:, :, None]
+        X = np.exp(np.minimum(log_X, 50)) * after / (2 * a)
+        root = np.exp(growth + place * spread / 2 + per_N * N)
+        nu = ((a[0] + a) / 2 + (a[0] - a) / 2 * root)[:, :, None] + a
+        squares = np.exp(2 * log_entries)
+        H = (sums * squares).sum(axis=2)
+        longest = 1 + np.maximum(Z[:, :, None] - 2 * np.maximum(log_entries, -1e9), 0)
+        early = (before * sums * squares * longest).sum(axis=2) / (2 * a)
+        new_N = (nu * X).sum(axis=2)
+        new_M = ((sums * X).sum(axis=2) * level + early) / (1 - level)
+        rate = wide * (a[:, None] - a) / 2 - s / wide * (H[:, :, None] - sums * squares)
+        terms = weights + log_entries[:, :, None, :] + log_entries[:, None, :, :]
+        top = np.maximum(terms.max(axis=3), -1e300)
+        with np.errstate(divide="ignore"):
+            log_source = top + np.log(np.exp(terms - top[..., None]).sum(axis=3))
+        kept = after > 0
+        alive = ((rate > 0) | ~kept).all(axis=(1, 2)) & (log_b < np.log(level))[:, 0]
+        room = np.minimum(2 * a * level * (1 - level), 0.16 * a)
+        alive &= (room - H > 0).all(axis=1)
+        log_theta = np.log(wide)
+        noise = log_source - s * log_theta - np.log(np.where(kept & (rate > 0), rate, 1.0))
+        raised = np.logaddexp(log_X / 2 - ratio / 2 * log_theta, noise) + math.log1p(MARGIN)
+        upper = np.where(kept, raised, -np.inf)
+        new = _State(
+            np.maximum(upper, upper.transpose(0, 2, 1)),
+            new_N * (1 + MARGIN) + MARGIN / 10,
+            new_M * (1 + MARGIN) + MARGIN / 10,
+        )
+        alive &= (new.N + new.M <= 1).all(axis=1) & (upper < 0).all(axis=(1, 2))
+        return new, alive
+
+    return apply

@@ -1,4 +1,22 @@
-r"""Two concepts: the repaired theorem with its constants.
+r"""Convergence of the flow from every positive definite W(0), and theorems as objects.
+
+**Theorem G.** Let a_i > 0, and let W solve :math:`\dot W = BW + WB`, :math:`B = A - (AW + WA)/2`,
+from a positive definite W(0); time is eta times steps. Then W(t) -> I. With C the correlation
+matrix of W, Lambda = -log det C(0) and f_i = sum_(k != i) (a_i+a_k) w_ik^2/w_ii: det C never
+falls; the integrals of the f_i over all time add up to at most Lambda; and a w_ii that starts
+below a level in (0, 1) reaches it by
+[logit level - logit w_ii(0) + Lambda/(1 - level)]/(2 a_i).
+
+- [G.1] (sympy for d = 2, 3) (log det C)' = sum_i f_i, because (log det W)' = 2 tr B.
+- [G.2] (read) f_i >= 0 and det C <= 1 (Hadamard), so the integrals add up to at most Lambda.
+- [G.3] (read) (log w_ii)' = 2 a_i (1-w_ii) - f_i, hence
+  w_ii >= exp(-Lambda) min(1, w_ii(0)) =: m_i > 0; and w_ii <= max(1, w_ii(0)).
+- [G.4] (read) So w_ik^2, k != i, has a finite integral and a bounded derivative: w_ik -> 0.
+- [G.5] (read) While w_ii <= 1-e, w_ii' >= 2 a_i m_i e - w_ii f_i, and w_ii f_i -> 0: w_ii enters
+  [1-e, inf) for good; from above it is bounded by a logistic. So w_ii -> 1.
+- [G.6] (read) (logit w_ii)' = 2 a_i - f_i/(1-w_ii) >= 2 a_i - f_i/(1-level) below the level.
+
+Two concepts: the repaired theorem with its constants.
 
 **Statement.** Let :math:`a_1 > a_2 > 0`, :math:`r = a_2/a_1`, and let W solve the flow
 :math:`\dot W = BW + WB`, :math:`B = A - (AW + WA)/2`, from a positive definite W(0) with
@@ -63,9 +81,70 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
+import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls
+from swingby.theory.assumptions import Condition, a_k
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem as an object: what it supposes, and what follows.
+
+    `conclusions`: one sentence each; t is eta times steps. `proof`: the module whose docstring
+    proves it.
+    """
+
+    id: str
+    title: str
+    hypotheses: tuple[Condition, ...]
+    conclusions: tuple[str, ...]
+    proof: str
+
+    def __str__(self) -> str:
+        supposed = "; ".join(f"{condition} for all k" for condition in self.hypotheses)
+        return "\n".join((f"Theorem {self.id} ({self.title}). Let {supposed}.", *self.conclusions))
+
+
+pi_k = sympy.Symbol("pi_k(0)", real=True)
+
+THEOREM_G = Theorem(
+    "G",
+    "Global Convergence",
+    (Condition(a_k > 0, "concept"), Condition(pi_k > 0, "concept")),
+    (
+        "Then the flow has W(t) -> I as t -> infinity, whatever the size of W(0) and however "
+        "close the signals.",
+        "A w_ii(0) below a level in (0, 1) reaches it by [logit(level) - logit(w_ii(0)) + "
+        "Lambda/(1 - level)]/(2 a_i), Lambda = -log det of the correlation matrix of W(0).",
+    ),
+    "swingby.theory.theorem_two",
+)
+
+
+def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -> float:
+    """Bound the time by which a diagonal entry first reaches a level, by [G.6].
+
+    `a_i`: signal, per unit of eta times steps.
+    `log_start`: log w_ii(0), natural, below log level.
+    `log_det`: log det C(0), natural, at most 0.
+    `level`: in (0, 1).
+    Returns eta times steps.
+    Raises InvalidInput if the entry does not start below the level, or log_det is positive.
+
+    Examples
+    --------
+    >>> round(reach_by(1.0, math.log(0.2), 0.0), 6) == round(math.log(16) / 2, 6)
+    True
+    """
+    if not log_start < math.log(level) < 0:
+        raise InvalidInput("log_start", log_start, "must lie below log level < 0", "Theorem G")
+    if log_det > 0:
+        raise InvalidInput("log_det", log_det, "must not be positive", "Theorem G")
+    start = log_start - math.log1p(-math.exp(log_start))
+    return (math.log(level / (1 - level)) - start - log_det / (1 - level)) / (2 * a_i)
+
 
 #: The level at which a concept counts as learned.
 LEVEL = Fraction(4, 5)
@@ -78,16 +157,8 @@ LARGEST_E1 = Fraction(9, 10)
 class Constants:
     """The constants of the statement at one omega and theta, as balls.
 
-    Parameters
-    ----------
-    r, x_star, K : flint.arb
-        Free of omega.
-    log_k : flint.arb
-        Natural logarithm; minus infinity when beta = rho, where W(0) is diagonal.
-    E1 : flint.arb
-        E_1(theta).
-    extra : flint.arb
-        e of (c), in units of 1/(2 a_1).
+    `r`, `x_star`, `K`: free of omega. `log_k`: natural logarithm; minus infinity when beta = rho,
+    where W(0) is diagonal. `E1`: E_1(theta). `extra`: e of (c), in units of 1/(2 a_1).
     """
 
     r: flint.arb
@@ -108,21 +179,11 @@ def constants(
 ) -> Constants:
     """Evaluate the constants at the current working precision of python-flint.
 
-    Parameters
-    ----------
-    a1, a2 : Fraction
-        Signals, a1 > a2 > 0, per unit of eta times steps.
-    beta, rho : Fraction
-        0 < rho <= beta.
-    log_omega : Fraction or flint.arb
-        Natural logarithm.
-    theta : Fraction
-        A level in (0, 1).
-
-    Raises
-    ------
-    InvalidInput
-        If the arguments are out of range, or beta omega is not certainly below 1.
+    `a1`, `a2`: signals, a1 > a2 > 0, per unit of eta times steps.
+    `beta`, `rho`: 0 < rho <= beta.
+    `log_omega`: natural logarithm.
+    `theta`: a level in (0, 1).
+    Raises InvalidInput if the arguments are out of range, or beta omega is not certainly below 1.
     """
     _require(a1, a2, beta, rho)
     L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
@@ -150,15 +211,8 @@ def constants(
 def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction) -> bool:
     """Decide whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold.
 
-    Parameters
-    ----------
-    a1, a2, beta, rho, log_omega
-        As in :func:`constants`.
-
-    Returns
-    -------
-    bool
-        False also where the working precision does not decide.
+    `a1`, `a2`, `beta`, `rho`, `log_omega`: as in :func:`constants`. Returns False also where the
+    working precision does not decide.
     """
     if not balls.ball(2 * beta).log() + balls.ball(log_omega) <= 0:
         return False
@@ -169,20 +223,9 @@ def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega
 def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fraction:
     """Find a certified lower value of log omega_0, within 1e-18 of it.
 
-    Parameters
-    ----------
-    a1, a2, beta, rho : Fraction
-        As in :func:`constants`.
-
-    Returns
-    -------
-    Fraction
-        Natural logarithm, a dyadic number; :func:`certify` accepts it.
-
-    Raises
-    ------
-    InvalidInput
-        If the arguments are out of range, or signals agree to more than 500 digits.
+    `a1`, `a2`, `beta`, `rho`: as in :func:`constants`.
+    Returns natural logarithm, a dyadic number; :func:`certify` accepts it.
+    Raises InvalidInput if the arguments are out of range, or signals agree to more than 500 digits.
 
     Examples
     --------
@@ -231,15 +274,8 @@ def log_peak(
 ) -> float:
     """Bound log |w_12(t)| from above for all t, by (a).
 
-    Parameters
-    ----------
-    a1, a2, beta, rho, log_omega
-        As in :func:`constants`; beta omega < 1 is enough.
-
-    Returns
-    -------
-    float
-        Natural logarithm, rounded up; minus infinity when beta = rho.
+    `a1`, `a2`, `beta`, `rho`, `log_omega`: as in :func:`constants`; beta omega < 1 is enough.
+    Returns natural logarithm, rounded up; minus infinity when beta = rho.
     """
     with flint.ctx.workprec(256):
         found = constants(a1, a2, beta, rho, log_omega)
@@ -256,15 +292,8 @@ def time_bounds(
 ) -> tuple[float, float]:
     """Bound the times by which w_11 and w_22 have reached theta, by (c) and (b).
 
-    Parameters
-    ----------
-    a1, a2, beta, rho, log_omega, theta
-        As in :func:`constants`, with beta omega < theta.
-
-    Returns
-    -------
-    tuple of float
-        Eta times steps, rounded up.
+    `a1`, `a2`, `beta`, `rho`, `log_omega`, `theta`: as in :func:`constants`, with beta omega <
+    theta. Returns eta times steps, rounded up.
     """
     with flint.ctx.workprec(256):
         L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)

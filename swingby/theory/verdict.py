@@ -80,10 +80,7 @@ class Finding(StrEnum):
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict on a conjunction.
 
-    Returns
-    -------
-    Verdict
-        *fails* if one fails, otherwise *undecided* if one is undecided, otherwise *holds*.
+    Returns *fails* if one fails, otherwise *undecided* if one is undecided, otherwise *holds*.
 
     Examples
     --------
@@ -99,15 +96,7 @@ def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
 def from_sign(sign: int | None) -> Verdict:
     """The verdict that a margin of known sign gives; None stands for an unknown sign.
 
-    Parameters
-    ----------
-    sign : int or None
-        Positive, zero or negative.
-
-    Returns
-    -------
-    Verdict
-        *holds* for a sign of at least zero.
+    `sign`: positive, zero or negative. Returns *holds* for a sign of at least zero.
     """
     if sign is None:
         return Verdict.UNDECIDED

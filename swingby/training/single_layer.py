@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.theory.one_layer import one_layer_output
+from swingby.theory.lemmas import one_layer_output
 from swingby.training.clock import clock
 from swingby.training.points import training_points
 from swingby.training.result import TrainingRun

@@ -16,14 +16,13 @@ from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.ledger import find
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
-from swingby.verify.downstream import downstream
 from swingby.verify.ledger import AUDITED, Ledger, Record
 from swingby.verify.prover.evidence import NOT_RUN, Judged
 from swingby.verify.prover.judge import judge
-from swingby.verify.standing import below, granted, promises
+from swingby.verify.standing import below, downstream, granted, promises
 
 if TYPE_CHECKING:
-    from swingby.verify.prover.trajectories.runs import Runs
+    from swingby.verify.prover.trajectories.judge import Runs
 
 #: Called with the id just judged, how many are done, and how many there are.
 Progress = Callable[[str, int, int], Any]
@@ -121,14 +120,8 @@ def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, s
 class Judgements:
     """Verdicts of one audit, each computed once.
 
-    Parameters
-    ----------
-    claims : mapping from str to Claim
-        Every claim by id, in the order of the text.
-    trajectories, cache : bool
-        As in :func:`audit`.
-    audited : str
-        The text.
+    `claims`: every claim by id, in the order of the text. `trajectories`, `cache`: as in
+    :func:`audit`. `audited`: the text.
     """
 
     def __init__(
@@ -171,7 +164,7 @@ class Judgements:
     def _runs_for(self, claim: Claim) -> Runs | None:
         """Trajectories already followed: claims about them share them."""
         if self._runs is None and isinstance(claim.conclusion, AlongTrajectory):
-            from swingby.verify.prover.trajectories.runs import Runs
+            from swingby.verify.prover.trajectories.judge import Runs
 
             self._runs = Runs()
         return self._runs

@@ -40,10 +40,7 @@ _FORMAT = 1
 def folder() -> Path:
     """Where verdicts are kept: ``swingby/ledger`` under ``$XDG_CACHE_HOME`` or ``~/.cache``.
 
-    Returns
-    -------
-    Path
-        It may not exist yet.
+    Returns it may not exist yet.
     """
     home = os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home and Path(home).is_absolute() else Path("~/.cache").expanduser()
@@ -70,10 +67,7 @@ def content(part: Any) -> str:
 def key(claim: Claim) -> str:
     """Name of the file that keeps the verdict on a claim.
 
-    Returns
-    -------
-    str
-        A SHA-256 in hexadecimal digits.
+    Returns A SHA-256 in hexadecimal digits.
     """
     text = "\n".join([content(claim), code_hash(), *_versions()])
     return hashlib.sha256(text.encode()).hexdigest()
@@ -145,10 +139,7 @@ def _versions() -> tuple[str, ...]:
 def load(claim: Claim) -> tuple[Judged, float] | None:
     """The verdict kept for a claim and the seconds that it took.
 
-    Returns
-    -------
-    (Judged, float) or None
-        None if there is none that can be used.
+    Returns None if there is none that can be used.
     """
     name = key(claim)
     try:
@@ -165,10 +156,7 @@ def load(claim: Claim) -> tuple[Judged, float] | None:
 def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     """Keep a verdict.
 
-    Returns
-    -------
-    bool
-        False where the folder cannot be written, which is no error.
+    Returns False where the folder cannot be written, which is no error.
     """
     name = key(claim)
     plain = to_plain(judged)
@@ -232,10 +220,7 @@ def to_plain(judged: Judged) -> dict[str, Any]:
 def from_plain(plain: dict[str, Any]) -> Judged:
     """The verdict that :func:`to_plain` wrote.
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        If something else is given.
+    Raises ValueError, KeyError, TypeError if something else is given.
     """
     return Judged(
         verdict=Finding(plain["verdict"]),

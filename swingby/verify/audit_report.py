@@ -45,7 +45,7 @@ def summary_lines(ledger: Ledger) -> list[str]:
     if resting:
         lines.append(f"{resting} lines cite a refuted one.")
     if {f"Assumption D.{number}" for number in range(1, 6)} <= {record.id for record in ledger}:
-        from swingby.verify.editions import editions_lines
+        from swingby.verify.check import editions_lines
 
         lines.extend(editions_lines())
     lines.append(

@@ -9,10 +9,9 @@ import flint
 
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
-from swingby.verify.certification.assembly import assemble
 from swingby.verify.certification.certificate import Certificate
 from swingby.verify.certification.events import Doubt
-from swingby.verify.certification.followed import Telling, first_steps, follow_in_balls
+from swingby.verify.certification.followed import Telling, assemble, first_steps, follow_in_balls
 from swingby.verify.certification.given import read_given
 
 if TYPE_CHECKING:

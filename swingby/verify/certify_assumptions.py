@@ -22,8 +22,8 @@ from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify import evaluation, feasibility
 from swingby.verify.certified_assumptions import box as boxes
-from swingby.verify.certified_assumptions import repaired
-from swingby.verify.certified_assumptions.interval import (
+from swingby.verify.certified_assumptions import result
+from swingby.verify.certified_assumptions.box import (
     Box,
     Ends,
     Interval,
@@ -135,7 +135,7 @@ def certify_assumptions(
     box = Box(_signal(task, signal), smallest, step, spread, power, has_zero)
     if edition == "repaired":
         least = numbers.positive(rho, "rho")
-        rows, box = repaired.rows(task, box, initial, least, bits)
+        rows, box = result.rows(task, box, initial, least, bits)
         return CertifiedAssumptions(edition, rows, box, bits or MARGIN_BITS)
     if box.is_point:
         values = tuple(low for low, _ in box.signal)

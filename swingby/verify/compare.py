@@ -3,26 +3,282 @@
 The prediction is made before the run and knows nothing of it; the run is the discrete dynamics
 (or the flow) itself, with events found step by step. A row that only one side has is shown with
 a gap on the other.
+
+What a comparison is: rows of predicted against observed, and their outputs.
+
+The paper's own theory figures as settings: caption and code, a and a^2, euler and gd.
+
+The captions of Figs. 5, 8, 9 and 10 and the authors' public scripts differ in places, and all
+scripts run with a^2 where the paper has a. Every combination is kept and labelled. W(0) is the
+scripts' own, shipped with the package.
 """
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swingby.simulate.events import Peak, turning_points
+import numpy as np
+
+from swingby.errors import MissingExtra
+from swingby.simulate.outcome import Peak, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
+from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.comparison import Comparison, Row
-from swingby.verify.curves import LOSS_SWING, SUPPRESSION_LEVEL
+from swingby.verify.output import writable
 from swingby.verify.predict import predict
-from swingby.verify.schedule import Event, Schedule
+from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
 
     from swingby.theory.initial import Initial, Scaled
+    from swingby.verify.grid import Grid
+
+COLUMNS = (
+    "entry",
+    "event",
+    "predicted",
+    "observed",
+    "relative_error",
+    "lower",
+    "upper",
+    "inside",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One event, predicted and observed.
+
+    `predicted`, `observed`: steps (for ``peak height`` the size of the entry); inf for never, nan
+    for no statement.
+    `lower`, `upper`: Lemma window, same unit, or nan.
+    `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
+    """
+
+    entry: str
+    event: str
+    predicted: float
+    observed: float
+    lower: float
+    upper: float
+    error_bar: float
+
+    @property
+    def relative_error(self) -> float:
+        """predicted/observed - 1; 0 when both say never, nan when one side has no number."""
+        if math.isinf(self.predicted) and math.isinf(self.observed):
+            return 0.0
+        if not (math.isfinite(self.predicted) and math.isfinite(self.observed)):
+            return math.nan
+        if self.observed == 0:
+            return 0.0 if self.predicted == 0 else math.nan
+        return self.predicted / self.observed - 1
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the observation lies in the lemma window; None where there is no window."""
+        if math.isnan(self.lower) or math.isnan(self.upper) or math.isnan(self.observed):
+            return None
+        return self.lower <= self.observed <= self.upper
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Predicted against observed for one setting.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    run : Run
+    rows : tuple of Row
+    title : str
+    """
+
+    schedule: Schedule
+    run: Run
+    rows: tuple[Row, ...]
+    title: str = ""
+
+    @property
+    def median_error(self) -> float:
+        """Median of |relative error| over half-times; nan when none is comparable."""
+        return self._summary_of("half", np.median)
+
+    @property
+    def largest_error(self) -> float:
+        """Largest |relative error| over half-times; nan when none is comparable."""
+        return self._summary_of("half", np.max)
+
+    def _summary_of(self, event: str, reduce: Any) -> float:
+        errors = [abs(row.relative_error) for row in self.rows if row.event == event]
+        finite = [error for error in errors if math.isfinite(error)]
+        return float(reduce(finite)) if finite else math.nan
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison {self.title or self.run.dynamics}: {len(self.rows)} events, "
+            f"half-times off by {100 * self.median_error:.3g} % median>"
+        )
+
+    def __str__(self) -> str:
+        return self.to_grid().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_grid().to_html()
+
+    def to_grid(self) -> Grid:
+        """The comparison as a :class:`swingby.verify.grid.Grid`.
+
+        Returns
+        -------
+        Grid
+        """
+        from swingby.verify.comparison_report import comparison_grid
+
+        return comparison_grid(self)
+
+    def to_frame(self) -> Any:
+        """One row per event; ``inside`` is True, False or missing.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns entry, event, predicted, observed, relative_error, lower, upper, inside.
+        """
+        import pandas
+
+        frame = pandas.DataFrame(
+            [[getattr(row, name) for name in COLUMNS] for row in self.rows], columns=list(COLUMNS)
+        )
+        return frame.astype({"inside": "boolean"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; inf and nan as text.
+
+        Returns
+        -------
+        dict
+        """
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, float) and not math.isfinite(value):
+                return str(value)
+            return value
+
+        return {
+            "title": self.title,
+            "dynamics": self.run.dynamics,
+            "outcome": str(self.run.outcome),
+            "reason": self.run.reason,
+            "rows": [{name: plain(getattr(row, name)) for name in COLUMNS} for row in self.rows],
+            "warnings": list(self.schedule.warnings),
+        }
+
+    def to_latex(self) -> str:
+        """The table as LaTeX (booktabs).
+
+        Returns
+        -------
+        str
+        """
+        return self.to_grid().to_latex()
+
+    def to_markdown(self) -> str:
+        """The table as Markdown.
+
+        Returns
+        -------
+        str
+        """
+        return self.to_grid().to_markdown()
+
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """The frame as CSV.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write; without it the text is returned.
+
+        Returns
+        -------
+        str or None
+
+        Raises
+        ------
+        InvalidInput
+            If the path cannot be written.
+        """
+        text = str(self.to_frame().to_csv(index=False))
+        if path is None:
+            return text
+        with writable(path) as target:
+            target.write_text(text, encoding="utf-8")
+        return None
+
+    def to_parquet(self, path: str | Path) -> None:
+        """The frame as Parquet; needs the ``report`` extra.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        InvalidInput
+            If the path cannot be written.
+        MissingExtra
+            If pyarrow is not installed.
+        """
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise MissingExtra("pyarrow", "report") from None
+        with writable(path) as target:
+            self.to_frame().to_parquet(target, index=False)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Entries and test loss over time with predicted stage times as marks.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from swingby.verify.plots import plot_comparison
+
+        return plot_comparison(self, ax)
+
+    def save_picture(self, path: str | Path) -> None:
+        """Entries and loss over time on the left, the output trajectory on the right.
+
+        Parameters
+        ----------
+        path : path
+            The suffix gives the format: png, pdf or svg.
+
+        Raises
+        ------
+        InvalidInput
+            If the path cannot be written or the format is unknown.
+        """
+        from swingby.verify.plots import save_comparison
+
+        save_comparison(self, path)
 
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
@@ -148,18 +404,10 @@ def pair_turning_points(
     Minima and maxima alternate on both sides, so the pairing is a shift by an even number of
     places; the shift with the smallest total distance in log time is taken.
 
-    Parameters
-    ----------
-    predicted : list of Event
-        ``loss min`` and ``loss max``, by time.
-    observed : list of (step, kind)
-        By step.
-
-    Returns
-    -------
-    list of (Event, float)
-        The observed step is nan where only a prediction exists; the predicted time is nan
-        where only an observation does.
+    `predicted`: ``loss min`` and ``loss max``, by time.
+    `observed`: by step.
+    Returns the observed step is nan where only a prediction exists; the predicted time is nan where
+    only an observation does.
     """
     if not predicted and not observed:
         return []
@@ -188,3 +436,119 @@ def pair_turning_points(
         if left is not None:
             pairs.append((left, right[0] if right is not None else math.nan))
     return pairs
+
+
+#: Label of each shipped case: figure, and whose parameters they are.
+_CASES = {
+    "fig5_stages": ("Fig. 5", "caption and code"),
+    "fig8_triple_caption": ("Fig. 8", "caption"),
+    "fig8_triple_as_coded": ("Fig. 8", "code"),
+    "fig9_multiple_caption": ("Fig. 9", "caption"),
+    "fig9_multiple_as_coded": ("Fig. 9", "code"),
+    "fig10_fail": ("Fig. 10", "caption and code"),
+}
+
+SQUARED = "a^2, as in the authors' public code"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of the paper's theory figures.
+
+    `parameters`: whose mu and sigma: ``caption``, ``code`` or both. `rates` in {"a", "a^2"}.
+    `dynamics` in {"euler", "gd"}. `W0` (d, d).
+    """
+
+    figure: str
+    parameters: str
+    rates: str
+    dynamics: str
+    task: SIMTask
+    W0: NDArray[np.float64] | Scaled
+    eta: str
+    steps: int | None
+
+    @property
+    def title(self) -> str:
+        """``Fig. 8 (caption), rates a^2, euler``."""
+        return f"{self.figure} ({self.parameters}), rates {self.rates}, {self.dynamics}"
+
+    def compare(self) -> Comparison:
+        """Predicted against observed in this setting."""
+        return compare(
+            self.task,
+            self.W0,
+            eta=self.eta,
+            dynamics=self.dynamics,
+            steps=self.steps,
+            title=self.title,
+        )
+
+
+def _shipped() -> dict[str, Any]:
+    source = resources.files("swingby") / "data" / "paper_initial_matrices.json"
+    return dict(json.loads(source.read_text(encoding="utf-8"))["cases"])
+
+
+def _task(case: dict[str, Any]) -> SIMTask:
+    """The case's task; Fig. 5 has two concepts in three dimensions."""
+    mu = [value for value in case["mu"] if Fraction(value) > 0]
+    task = SIMTask(mu, case["sigma"][: len(mu)], len(case["mu"]))
+    if len(mu) == len(case["mu"]):
+        return task
+    spread = [Fraction(value) ** 2 for value in case["sigma"][len(mu) :]]
+    note = "a_p = sigma^2 also on free directions, as in the authors' public code"
+    return task.with_signal([*task.exact_signal[: len(mu)], *spread], note)
+
+
+def figure_settings() -> Iterator[Setting]:
+    """Figs. 5, 8, 9 and 10 in all their editions."""
+    shipped = _shipped()
+    for name, (figure, parameters) in _CASES.items():
+        case = shipped[name]
+        task = _task(case)
+        squared = task.with_signal([value**2 for value in task.exact_signal], SQUARED)
+        for rates, rated in (("a", task), ("a^2", squared)):
+            for dynamics in ("euler", "gd"):
+                yield Setting(
+                    figure,
+                    parameters,
+                    rates,
+                    dynamics,
+                    rated,
+                    np.array(case["W0"]),
+                    case["eta"],
+                    case["steps"],
+                )
+
+
+def inside_settings() -> Iterator[Setting]:
+    """An instance inside the printed assumptions: a = (4, 1), omega = 1e-90, beta = 2."""
+    for dynamics in ("euler", "gd"):
+        yield Setting(
+            "Inside D.1-D.5",
+            "omega = 1e-90, beta = 2",
+            "a",
+            dynamics,
+            SIMTask.from_signal([4, 1]),
+            Scaled([[2, 1], [1, 2]], "1e-90"),
+            "1/1000",
+            None,
+        )
+
+
+def paper_settings() -> Iterator[Setting]:
+    """All settings of ``swingby table --paper``."""
+    yield from figure_settings()
+    yield from inside_settings()
+
+
+def paper_tables() -> Iterator[Comparison]:
+    """Predicted against observed for every setting of the paper, one after the other.
+
+    Yields
+    ------
+    Comparison
+    """
+    for setting in paper_settings():
+        yield setting.compare()

@@ -10,7 +10,7 @@ from swingby.verify.grid import Grid, percent_text, steps_text
 from swingby.verify.predict import predict
 
 if TYPE_CHECKING:
-    from swingby.verify.comparison import Comparison, Row
+    from swingby.verify.compare import Comparison, Row
 
 
 def comparison_grid(comparison: Comparison) -> Grid:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from swingby.theory.assumptions import Condition
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text
 from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_document import latex_words, plain_markdown
 from swingby.verify.audit_report import header
@@ -28,18 +28,10 @@ _TITLES = {
 class Correction:
     """One line of the list.
 
-    Parameters
-    ----------
-    id : str
-        As a reference, ``"(D.61)"``; several where the text says the same twice.
-    severity, breaks : str
-    printed, corrected : str
-        Text, one line each.
-    printed_latex, corrected_latex : str
-    against : str
-        Why the printed line is refuted, in a few words.
-    verdict, method : str
-        On the corrected line.
+    `id`: as a reference, ``"(D.61)"``; several where the text says the same twice.
+    `printed`, `corrected`: text, one line each.
+    `against`: why the printed line is refuted, in a few words.
+    `verdict`, `method`: on the corrected line.
     """
 
     id: str
@@ -166,11 +158,7 @@ def corrections_text(ledger: Ledger, *, width: int = 100) -> str:
 def corrections_markdown(ledger: Ledger, *, level: int = 2) -> str:
     """The corrections as Markdown.
 
-    Parameters
-    ----------
-    ledger : Ledger
-    level : int
-        Of the topmost heading.
+    `level`: of the topmost heading.
     """
     parts = ["#" * level + " What a corrected paper would say", header(ledger.audited)]
     for name, group in _grouped(ledger):

@@ -34,11 +34,7 @@ _HEAD = 1.4
 def plot_ledger(ledger: Ledger, ax: Axes | None = None) -> Axes:
     """Lines by verdict, and what they rest on.
 
-    Parameters
-    ----------
-    ledger : Ledger
-    ax : matplotlib Axes, optional
-        Default: a new figure of 14 by 9 inches.
+    `ax`: default: a new figure of 14 by 9 inches.
     """
     with styled():
         if ax is None:
@@ -250,15 +246,7 @@ def ledger_figure(ledger: Ledger) -> Figure:
 def save_ledger_picture(ledger: Ledger, path: str | Path) -> None:
     """Write the picture to a file.
 
-    Parameters
-    ----------
-    ledger : Ledger
-    path : path
-        Ending in png, pdf or svg.
-
-    Raises
-    ------
-    InvalidInput
-        If the path cannot be written or has another ending.
+    `path`: ending in png, pdf or svg. Raises InvalidInput if the path cannot be written or has
+    another ending.
     """
     save_figure(lambda: ledger_figure(ledger), path, "graph")

@@ -3,37 +3,50 @@
 The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a
 witness found by :mod:`swingby.verify.feasibility` is confirmed by the very text it claims to
 satisfy. Rational inequalities are compared exactly, the others in ball arithmetic.
+
+The printed and the corrected edition at given numbers: constants, margins, what binds.
+
+The question is decided by :mod:`swingby.verify.feasibility`; the witness is confirmed by plain
+evaluation of the statements. Where no constants exist, P is the smallest that (D.10) admits, so
+that an omega that is too large shows as a failure of D.4, and signals that are too close as a
+failure of D.5 alone.
+
+The repaired edition at given numbers: our own hypotheses, for the flow.
+
+From W(0) the hypotheses are read off exactly: omega is the largest diagonal entry (beta = 1) and
+rho omega the smallest pivot of LDL^T in descending order of the signal. Without W(0), beta and
+rho are promises about it.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import flint
+import mpmath
 
+from swingby.theory import assumptions, balls, numbers, repaired
 from swingby.theory import assumptions as text
-from swingby.theory import balls
-from swingby.theory.initial import Initial
-from swingby.theory.statement import Condition, Statement
+from swingby.theory.assumptions import Condition, Statement
+from swingby.theory.initial import Initial, exact_pivots
+from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, all_hold, from_sign
+from swingby.verify import feasibility
 from swingby.verify.feasibility import Constants, Problem
+from swingby.verify.judgement import Report, Result, Witness
 
 
 @dataclass(frozen=True)
 class Instance:
     """One inequality of a statement, at one choice of its free indices.
 
-    Parameters
-    ----------
-    statement : Statement
-    condition : Condition
-    place : str
-        ``"i = 2, j = 1"`` in the user's concept numbers, or empty.
-    values : dict
-        From sympy symbols to Fractions: all numbers but P.
-    log10_P : Fraction
+    `place`: ``"i = 2, j = 1"`` in the user's concept numbers, or empty. `values`: from sympy
+    symbols to Fractions: all numbers but P.
     """
 
     statement: Statement
@@ -97,15 +110,8 @@ def instances(
 ) -> Iterator[Instance]:
     """Every inequality of some statements, over all choices of its indices.
 
-    Parameters
-    ----------
-    statements : iterable of Statement
-    problem : Problem
-    constants : Constants
-    initial : Initial, optional
-        W(0), for the conditions on its entries; without it they are a promise and left out.
-    neighbours : bool
-        Pairs of neighbouring signals only, where both inequalities of D.5 are tightest.
+    `initial`: W(0), for the conditions on its entries; without it they are a promise and left out.
+    `neighbours`: pairs of neighbouring signals only, where both inequalities of D.5 are tightest.
     """
     shared = {
         getattr(text, name): getattr(constants, name)
@@ -146,15 +152,8 @@ def about_numbers(statement: Statement, problem: Problem, constants: Constants) 
     Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract, so that
     only their own inequality is left.
 
-    Parameters
-    ----------
-    statement, problem, constants
-        As in :func:`instances`.
-
-    Returns
-    -------
-    list of Instance
-        Over neighbouring signals, where both inequalities of D.5 are tightest.
+    `statement`, `problem`, `constants`: as in :func:`instances`. Returns over neighbouring signals,
+    where both inequalities of D.5 are tightest.
     """
     found = [
         instance
@@ -173,17 +172,314 @@ def confirms(
 ) -> bool:
     """Whether plain evaluation certainly confirms every inequality.
 
-    Parameters
-    ----------
-    statements, problem, constants, initial
-        As in :func:`instances`.
-
-    Returns
-    -------
-    bool
-        False also where the highest precision does not decide an inequality.
+    `statements`, `problem`, `constants`, `initial`: as in :func:`instances`. Returns False also
+    where the highest precision does not decide an inequality.
     """
     # All pairs where that is quick; many dimensions have half a million of them.
     neighbours = problem.d > 64
     found = instances(statements, problem, constants, initial, neighbours=neighbours)
     return all(instance.sign() in (0, 1) for instance in found)
+
+
+#: Both sides of the inequality that speaks of the user's numbers, in the paper's letters.
+_SIDES = {
+    "D.2": ("eta", "1/(9 K gamma alpha)"),
+    "D.3": ("P omega beta", "0.4"),
+    "D.4": ("omega", "the right side of (D.9)"),
+    "D.5": ("(a_i + a_j)/(2 a_i)", "the right side of (D.10)"),
+}
+
+
+def judge_existential(
+    task: SIMTask, problem: Problem, initial: Initial | None, edition: str, dynamics: str
+) -> Report:
+    """Judge the printed or the corrected edition."""
+    texts = assumptions.statements(edition)
+    feasible = feasibility.omega_verdict(problem)
+    step_fits = problem.eta <= feasibility.largest_eta(problem)
+    found = feasible == Verdict.HOLDS
+    constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
+    judged = tuple(_judge(text, problem, constants, feasible) for text in texts)
+    verdict = all_hold(result.verdict for result in judged)
+    confirmed = verdict == Verdict.HOLDS
+    if confirmed and not confirms(texts, problem, constants, initial):
+        raise ArithmeticError("plain evaluation contradicts the witness")  # pragma: no cover
+    notes = []
+    if problem.has_zero:
+        notes.append("W(0) has zero entries; omega above is the smallest of the others.")
+    if edition == "corrected" and problem.d > 1:
+        notes.append(feasibility.INFEASIBILITY_CERTIFICATE)
+    if not problem.separated:
+        notes.append("Some a_i <= 3 a_j: no omega and no eta satisfies Assumption D.5.")
+    if min(problem.signal) == 0:
+        notes.append("A free direction has a_k = 0, which Assumption D.1 excludes (it asks d = s).")
+    tried = _as_witness(constants)
+    with flint.ctx.workprec(256):
+        ball = None if problem.has_zero else feasibility.largest_omega(problem)
+        supremum = None if ball is None else balls.midpoint(ball)
+        largest_eta = balls.midpoint(balls.ball(feasibility.largest_eta(problem)))
+        given = [balls.midpoint(balls.ball(value)) for value in (problem.omega, problem.eta)]
+    nearest = None
+    if supremum is not None:
+        nearest = (min(supremum, given[0]), min(largest_eta, given[1]))
+    return Report(
+        task=task,
+        edition=edition,
+        omega=problem.omega,
+        eta=problem.eta,
+        beta=problem.beta,
+        dynamics=dynamics,
+        initial=initial,
+        results=judged,
+        verdict=verdict,
+        constants=tried if confirmed else None,
+        tried=tried,
+        # No omega satisfies D.2 when eta is too large.
+        largest_omega=supremum if step_fits else None,
+        largest_eta=largest_eta,
+        omega_limit=supremum,
+        nearest=nearest,
+        binding=_binding(judged, problem),
+        notes=tuple(notes),
+    )
+
+
+def _judge(
+    statement: Statement,
+    problem: Problem,
+    constants: Constants,
+    feasible: Verdict,
+) -> Result:
+    """One assumption at the chosen constants."""
+    if statement.id == "D.1":
+        verdict, margin, reason = _judge_D1(problem, constants)
+    else:
+        numeric = about_numbers(statement, problem, constants)
+        slacks = [(_slack(instance), instance) for instance in numeric]
+        margin, worst = min(slacks, key=lambda pair: pair[0], default=(math.inf, None))
+        signs = [_verdict_of(instance) for _, instance in slacks]
+        verdict = all_hold(signs)
+        if statement.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
+            verdict = Verdict.UNDECIDED
+        reason = (
+            "there is no pair of concepts to compare"
+            if worst is None
+            else _explain(worst, constants)
+        )
+    return Result(statement.id, statement.title, verdict, margin, reason, statement)
+
+
+def _judge_D1(problem: Problem, constants: Constants) -> tuple[Verdict, float, str]:
+    for k, value in enumerate(problem.signal, 1):
+        if value == 0:
+            reason = f"a_{k} = 0, and no alpha > 0 satisfies alpha <= a_{k}"
+            return Verdict.FAILS, -math.inf, reason
+    if problem.has_zero:
+        reason = "W(0) has a zero entry, and no omega > 0 satisfies omega <= |w_ij(0)| there"
+        return Verdict.FAILS, -math.inf, reason
+    low, high = min(problem.signal), max(problem.signal)
+    reason = (
+        f"alpha = {numbers.scientific(constants.alpha)} <= a_k in "
+        f"[{numbers.scientific(low)}, {numbers.scientific(high)}] <= gamma alpha = "
+        f"{numbers.scientific(constants.gamma * constants.alpha)}, beta = "
+        f"{numbers.scientific(constants.beta)}: any positive signal has such constants"
+    )
+    return Verdict.HOLDS, math.inf, reason
+
+
+def _slack(instance: Instance) -> float:
+    if instance.is_gap:
+        # Some C > 1 fits exactly when a_i > 3 a_j; the constant chosen says nothing.
+        large, small = instance.values[assumptions.a_i], 3 * instance.values[assumptions.a_j]
+        if not small:
+            return math.inf if large else -math.inf
+        return _log10(large / small)
+    return instance.log10_slack()
+
+
+def _verdict_of(instance: Instance) -> Verdict:
+    if instance.is_gap:
+        separated = instance.values[assumptions.a_i] > 3 * instance.values[assumptions.a_j]
+        return Verdict.HOLDS if separated else Verdict.FAILS
+    return from_sign(instance.sign())
+
+
+def _explain(worst: Instance, constants: Constants) -> str:
+    """Both sides of the tightest inequality, in words."""
+    where = f" at {worst.place}" if worst.place else ""
+    if worst.is_gap:
+        large, small = worst.values[assumptions.a_i], worst.values[assumptions.a_j]
+        word = ">" if large > 3 * small else "is not above"
+        return (
+            f"a_i = {numbers.scientific(large)} {word} 3 a_j = "
+            f"{numbers.scientific(3 * small)}{where}"
+        )
+    with flint.ctx.workprec(128):
+        left, right = worst.sides()
+    holds = _verdict_of(worst)
+    sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[holds]
+    label = worst.statement.id
+    left_name, right_name = _SIDES[label]
+    shown = right_name if label == "D.3" else f"{right_name} = {_short(right)}"
+    sentence = f"{left_name} = {_short(left)} {sign} {shown}{where}"
+    if label == "D.2":
+        return f"{sentence} with K = {constants.K}"
+    return f"{sentence} with P = {numbers.scientific_log10(float(constants.log10_P))}"
+
+
+def _short(number: flint.arb) -> str:
+    """A ball's midpoint to five digits, at any size."""
+    return str(mpmath.nstr(balls.midpoint(number), 5, min_fixed=-4, max_fixed=6))
+
+
+def _log10(number: Fraction) -> float:
+    return numbers.log_of(number) / math.log(10)
+
+
+def _as_witness(constants: Constants) -> Witness:
+    with flint.ctx.workprec(256):
+        found = {name: balls.midpoint(ball) for name, ball in constants.as_balls().items()}
+    order = ("alpha", "gamma", "beta", "P", "K", "kappa", "C")
+    return Witness({name: found[name] for name in order}, constants)
+
+
+def _binding(judged: tuple[Result, ...], problem: Problem) -> str:
+    failing = [result for result in judged if result.verdict == Verdict.FAILS]
+    if failing:
+        # What no omega or eta can mend comes first.
+        structural = ["D.1"] if problem.separated else ["D.1", "D.5"]
+        for label in structural:
+            if any(result.id == label for result in failing):
+                return label
+        # With signals apart, D.5 fails only because omega is too large for any P.
+        about_size = [result for result in failing if result.id != "D.5"] or failing
+        return min(about_size, key=lambda result: result.margin).id
+    with flint.ctx.workprec(256):
+        supremum = feasibility.largest_omega(problem)
+        if supremum is None:
+            return "D.4"
+        omega_room = float((supremum / balls.ball(problem.omega)).log() / flint.arb(10).log())
+    eta_room = _log10(feasibility.largest_eta(problem) / problem.eta)
+    return "D.4" if omega_room <= eta_room else "D.2"
+
+
+NOTE = (
+    "The repaired theorem speaks of the gradient flow, where eta only converts time; nothing is "
+    "proved for euler or gd. omega_0 is sufficient, not necessary."
+)
+
+
+def judge_repaired(
+    task: SIMTask, problem: Problem, initial: Initial | None, rho: Fraction, dynamics: str
+) -> Report:
+    """Judge the repaired edition.
+
+    `problem`: with omega and beta as promised; replaced by what W(0) has, when it is given. `rho`:
+    pivots of W(0) are at least rho omega; read from W(0) when it is given.
+    """
+    omega, beta, smallest = problem.omega, problem.beta, rho * problem.omega
+    if initial is not None:
+        ordered = initial.exact[list(task.order)][:, list(task.order)]
+        smallest = min(exact_pivots(ordered)) * initial.scale
+        omega = max(initial.entries[k][k] for k in range(task.dim))
+        beta = Fraction(1)
+    distinct = _judge_signal(task)
+    nondegenerate = _judge_pivots(omega, beta, smallest, from_matrix=initial is not None)
+    possible = distinct.verdict == nondegenerate.verdict == Verdict.HOLDS
+    found, small = _judge_size(task, omega, beta, smallest, possible=possible)
+    results = (distinct, nondegenerate, small)
+    verdict = all_hold(result.verdict for result in results)
+    holds = verdict == Verdict.HOLDS
+    constants = Witness(dict(found.constants or {}) if found is not None else {})
+    limit = None if found is None else found.omega_0
+    nearest = None
+    if limit is not None:
+        nearest = (min(limit, balls.midpoint(balls.ball(omega))), mpmath.mpf("inf"))
+    failing = [result for result in results if result.verdict == Verdict.FAILS]
+    return Report(
+        task=task,
+        edition="repaired",
+        omega=omega,
+        eta=problem.eta,
+        beta=beta,
+        dynamics=dynamics,
+        initial=initial,
+        results=results,
+        verdict=verdict,
+        constants=constants if holds else None,
+        tried=constants,
+        largest_omega=limit,
+        largest_eta=mpmath.mpf("inf"),
+        omega_limit=limit,
+        nearest=nearest,
+        binding=failing[0].id if failing else "D.4'",
+        notes=(NOTE, *_promises(task, problem, found if holds else None)),
+    )
+
+
+def _judge_signal(task: SIMTask) -> Result:
+    text = repaired.D1
+    signal = sorted(task.exact_signal, reverse=True)
+    closest = max((b / a for a, b in itertools.pairwise(signal) if a), default=Fraction(0))
+    if signal[-1] == 0:
+        reason = "a signal is 0: the theorem asks for positive signals in every direction"
+        return Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
+    if closest == 1:
+        reason = "two signals are equal: the theorem asks for distinct ones"
+        return Result(text.id, text.title, Verdict.FAILS, 0.0, reason, text)
+    margin = -numbers.log_of(closest) / math.log(10) if closest else math.inf
+    reason = f"all a_k > 0, largest ratio a_j/a_i of neighbours {numbers.scientific(closest)} < 1"
+    return Result(text.id, text.title, Verdict.HOLDS, margin, reason, text)
+
+
+def _judge_pivots(
+    omega: Fraction, beta: Fraction, smallest: Fraction, *, from_matrix: bool
+) -> Result:
+    text = repaired.D3
+    source = "W(0) has" if from_matrix else "promised:"
+    if omega <= 0 or smallest <= 0:
+        reason = f"{source} a pivot of {numbers.scientific(smallest)}, which is not positive"
+        return Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
+    if smallest > beta * omega:
+        reason = "rho exceeds beta, but a pivot is never above its diagonal entry"
+        return Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
+    reason = (
+        f"{source} w_kk(0) <= {numbers.scientific(beta * omega)} and pivots >= "
+        f"{numbers.scientific(smallest)}"
+    )
+    return Result(text.id, text.title, Verdict.HOLDS, math.inf, reason, text)
+
+
+def _judge_size(
+    task: SIMTask, omega: Fraction, beta: Fraction, smallest: Fraction, *, possible: bool
+) -> tuple[repaired.RepairedFindings | None, Result]:
+    text = repaired.D4
+    if not possible:
+        reason = "omega_0 exists only for distinct positive signals and positive pivots"
+        return None, Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
+    found = repaired.findings(task.exact_signal, omega, beta, smallest / omega)
+    return found, Result(text.id, text.title, found.verdict, found.margin, found.reason, text)
+
+
+def _promises(
+    task: SIMTask, problem: Problem, found: repaired.RepairedFindings | None
+) -> list[str]:
+    """What the theorem promises, in the user's concept numbers."""
+    if found is None:
+        return []
+    lines = []
+    if found.reach_by is not None:
+        steps = ", ".join(
+            f"w_{k + 1}{k + 1} by {numbers.scientific(Fraction(time) / problem.eta, 5)}"
+            for k, time in enumerate(found.reach_by)
+        )
+        lines.append(f"Promised: W -> I, and above 0.8 in steps of the flow: {steps}.")
+    if found.log_peaks:
+        sizes = ", ".join(
+            f"|w_{i + 1}{j + 1}| < {numbers.scientific_log10(value / math.log(10), 3)}"
+            if math.isfinite(value)
+            else f"w_{i + 1}{j + 1} = 0"
+            for (i, j), value in found.log_peaks.items()
+        )
+        lines.append(f"Promised for all time: {sizes}.")
+    return lines

@@ -75,18 +75,11 @@ INFEASIBILITY_CERTIFICATE = (
 class Problem:
     """The numbers of one feasibility question, exact.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction
-        a, length d, any order; at least 0.
-    omega, eta : Fraction
-        Positive. omega is ``min |w_ij(0)|`` over the entries that are not zero.
-    beta : Fraction
-        At least 1: ``max |w_ij(0)| <= beta omega``.
-    power : int
-        Power of P in D.4: 1 as printed, 2 as corrected.
-    has_zero : bool
-        W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
+    `signal`: a, length d, any order; at least 0.
+    `omega`, `eta`: positive. omega is ``min |w_ij(0)|`` over the entries that are not zero.
+    `beta`: at least 1: ``max |w_ij(0)| <= beta omega``.
+    `power`: power of P in D.4: 1 as printed, 2 as corrected.
+    `has_zero`: W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
     """
 
     signal: tuple[Fraction, ...]
@@ -136,11 +129,7 @@ class Problem:
 class Constants:
     """Values for the constants of D.1 to D.5, exact rationals except log P.
 
-    Parameters
-    ----------
-    alpha, gamma, beta, K, kappa, C : Fraction
-    log10_P : Fraction
-        Decimal logarithm of P; P itself would not fit a rational of reasonable size.
+    `log10_P`: decimal logarithm of P; P itself would not fit a rational of reasonable size.
     """
 
     alpha: Fraction
@@ -162,12 +151,7 @@ class Constants:
 def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
     """The best alpha at a given kappa (step 2 of the reduction).
 
-    Parameters
-    ----------
-    problem : Problem
-        Zero signals, which break D.1 at every alpha, are left out.
-    kappa : Fraction
-        Above 1.
+    `problem`: zero signals, which break D.1 at every alpha, are left out. `kappa`: above 1.
     """
     least = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
@@ -185,16 +169,8 @@ def log_D(problem: Problem, kappa: Fraction) -> flint.arb:
 def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
     """F(kappa): the constants exist with this kappa exactly when log(1/omega) is at least this.
 
-    Parameters
-    ----------
-    problem : Problem
-        With power 1, at least two concepts, all signals positive and separated.
-    kappa : Fraction
-
-    Returns
-    -------
-    flint.arb
-        A ball around F, a natural logarithm.
+    `problem`: with power 1, at least two concepts, all signals positive and separated. Returns a
+    ball around F, a natural logarithm.
     """
     rho, b = balls.ball(problem.rho), balls.ball(problem.beta).log()
     Q = 10 * rho * balls.ball(kappa) ** 2
@@ -204,10 +180,7 @@ def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
 def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb, flint.arb]:
     """The ends p_- and p_+ between which log P has to lie (step 3 of the reduction).
 
-    Returns
-    -------
-    lower, upper : flint.arb
-        Natural logarithms. lower is log 2 for one concept.
+    Returns `lower, upper` natural logarithms. lower is log 2 for one concept.
     """
     u, b, rho = -balls.ball(problem.omega).log(), balls.ball(beta).log(), balls.ball(problem.rho)
     upper = (u - log_D(problem, kappa) - 2 * b) / problem.power
@@ -221,15 +194,8 @@ def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb
 def largest_omega(problem: Problem) -> flint.arb | None:
     """Supremum of omega for which D.1 and D.3 to D.5 can hold; D.2 does not involve omega.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its own omega and eta play no part.
-
-    Returns
-    -------
-    flint.arb or None
-        A ball at the current working precision; None when no omega exists.
+    `problem`: its own omega and eta play no part. Returns a ball at the current working precision;
+    None when no omega exists.
     """
     if min(problem.signal) == 0 or not problem.separated:
         return None
@@ -249,16 +215,8 @@ def largest_eta(problem: Problem) -> Fraction:
 def omega_verdict(problem: Problem, bits: int | None = None) -> Verdict:
     """Whether the constants of D.1 and D.3 to D.5 exist at this omega.
 
-    Parameters
-    ----------
-    problem : Problem
-    bits : int, optional
-        The only precision to try; by default it rises up to 2048 bits.
-
-    Returns
-    -------
-    Verdict
-        Undecided only if these bits cannot tell omega from the supremum.
+    `bits`: the only precision to try; by default it rises up to 2048 bits. Returns undecided only
+    if these bits cannot tell omega from the supremum.
     """
 
     def slack() -> int | None:

@@ -15,8 +15,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.simulate.device import load_torch
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.coordinates import attempt, slope
-from swingby.theory.law.modified import make_flow
+from swingby.theory.law.coordinates import attempt, make_flow, slope
 from swingby.theory.law.stages import Stages
 from swingby.verify.schedule import Schedule
 

@@ -12,10 +12,9 @@ from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
-from swingby.verify.hunting.again import still_refuted
-from swingby.verify.hunting.clock import Clock
+from swingby.verify.hunting.promises import still_refuted
 from swingby.verify.hunting.result import Hunt
-from swingby.verify.hunting.search import Hunted, search
+from swingby.verify.hunting.search import Clock, Hunted, search
 from swingby.verify.hunting.statements import Target, targets
 
 DYNAMICS = ("euler", "gd", "flow")
@@ -116,7 +115,7 @@ def _hunt(
         if not found.instances:
             note = "No instance met the hypotheses of the statement in the time given."
     elif target.kind == "theorem":
-        from swingby.verify.hunting.theorems import search_theorem
+        from swingby.verify.hunting.statements import search_theorem
 
         found = search_theorem(target.id, dynamics, rng, clock, dim)
         note = _NOT_IN_BALLS if dynamics == "flow" else _FLOW_ONLY.format(dynamics)
@@ -152,7 +151,7 @@ def _hunt(
 def _on_line(target: Target, clock: Clock, rng: np.random.Generator) -> tuple[Hunted, str]:
     """Lines that are not about trajectories: their provers look for a counterexample."""
     if target.kind == "numbers":
-        from swingby.verify.hunting.lines import search_numbers
+        from swingby.verify.hunting.statements import search_numbers
 
         number = int(rng.integers(2**31))
         judged, rounds, again = search_numbers(target.claim, number, clock)

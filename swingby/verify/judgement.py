@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 
 from swingby.theory import numbers
+from swingby.theory.assumptions import Statement
 from swingby.theory.initial import Initial
-from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.feasibility import Constants
@@ -25,17 +25,10 @@ if TYPE_CHECKING:
 class Result:
     """One assumption at the given numbers.
 
-    Parameters
-    ----------
-    id : str
-        ``"D.4"``, or ``"D.4'"`` in the repaired edition.
-    title : str
-    verdict : Verdict
-    margin : float
-        log10 slack, positive inside; infinite where no number of the user can break or mend it.
-    reason : str
-        One sentence with both sides evaluated.
-    statement : Statement
+    `id`: ``"D.4"``, or ``"D.4'"`` in the repaired edition.
+    `margin`: log10 slack, positive inside; infinite where no number of the user can break or mend
+    it.
+    `reason`: one sentence with both sides evaluated.
     """
 
     id: str
@@ -49,11 +42,7 @@ class Result:
 class Witness(Mapping[str, mpmath.mpf]):
     """The constants as mpmath numbers, by name: ``constants.P`` or ``constants["P"]``.
 
-    Parameters
-    ----------
-    values : dict from str to mpmath.mpf
-    exact : Constants or None
-        The same as exact rationals (P by its decimal logarithm).
+    `exact`: the same as exact rationals (P by its decimal logarithm).
     """
 
     def __init__(self, values: dict[str, mpmath.mpf], exact: Constants | None = None) -> None:

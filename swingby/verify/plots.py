@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from swingby.verify.comparison import Comparison
+    from swingby.verify.compare import Comparison
 
 #: Okabe-Ito, without yellow, which is too light on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")

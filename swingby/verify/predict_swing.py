@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.simulate.events import turning_points
+from swingby.simulate.outcome import turning_points
 from swingby.simulate.state import SMALLEST_SWING
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.coordinates import between
 from swingby.theory.law.many import Path, paths, prepare
 from swingby.theory.law.pivots import allowed_errors
-from swingby.theory.law.verdict import TOLERANCES, Given, Verdict
-from swingby.verify.curves import LOSS_SWING
+from swingby.theory.law.stages import TOLERANCES, Given, Verdict
 from swingby.verify.predict_batch import (
     check_instances,
     common_shape,
@@ -29,6 +28,7 @@ from swingby.verify.predict_batch import (
     read_array,
     spread,
 )
+from swingby.verify.schedule import LOSS_SWING
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -14,8 +14,8 @@ from swingby.theory.verdict import Finding
 from swingby.verify.audit_report import STYLES, header, printed
 
 if TYPE_CHECKING:
+    from swingby.verify.ledger import Record
     from swingby.verify.prover.evidence import Judged, Witness
-    from swingby.verify.record import Record
 
 
 #: Lines of evidence on a terminal.

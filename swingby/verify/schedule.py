@@ -1,8 +1,16 @@
-"""What a prediction is: events, half-times, W(t) in closed form."""
+"""What a prediction is: events, half-times, W(t) in closed form.
+
+Events of the composite W(t) that are not stage times: peaks, suppression, loss, end.
+
+The composite is sampled where it moves (around every stage and along the decay after it) and
+each event is refined on a second, finer sample. The definitions are those of a run
+(:mod:`swingby.simulate.outcome`), so that both sides of a comparison mean the same.
+"""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.simulate.outcome import turning_points
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
 from swingby.theory.task import SIMTask
@@ -21,28 +30,22 @@ if TYPE_CHECKING:
 
     from swingby.theory.law.stages import Stages
 
+    Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Event:
     """One predicted event.
 
-    Parameters
-    ----------
-    entry : tuple of two int
-        Index of the entry of W, counted from 0; (-1, -1) for the test loss and the end.
-    event : str
-        ``half``, ``0.8``, ``peak``, ``peak height``, ``suppressed``, ``loss min``,
-        ``loss max`` or ``end``.
-    time : float
-        Step; the size |w_ij| for ``peak height``. inf for never, nan where nothing is predicted.
-    lower, upper : float
-        Lemma window in the same unit, or nan.
-    error : float
-        Error bar of `time`, same unit; inf where the law is out of its range.
-    reason : str
-        Why the window is empty, or what it rests on.
-    spread : tuple of two float
-        5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
+    `entry`: index of the entry of W, counted from 0; (-1, -1) for the test loss and the end.
+    `event`: ``half``, ``0.8``, ``peak``, ``peak height``, ``suppressed``, ``loss min``, ``loss
+    max`` or ``end``.
+    `time`: step; the size |w_ij| for ``peak height``. inf for never, nan where nothing is
+    predicted.
+    `lower`, `upper`: Lemma window in the same unit, or nan.
+    `error`: error bar of `time`, same unit; inf where the law is out of its range.
+    `reason`: why the window is empty, or what it rests on.
+    `spread`: 5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
     """
 
     entry: tuple[int, int]
@@ -251,3 +254,181 @@ class Schedule:
             "warnings": list(self.warnings),
             "windows": self.window_reason,
         }
+
+
+#: Turning points of the test loss count when they swing by this share of the initial loss.
+LOSS_SWING = 1e-3
+#: The level of a major entry from which Lemma D.7 promises suppression.
+SUPPRESSION_LEVEL = 0.8
+#: The end: max |W - I| on the concepts stays at or below this.
+END_DISTANCE = 0.01
+#: Looks between two steps of the integration.
+_BETWEEN = 16
+
+
+@dataclass(frozen=True)
+class MinorPeak:
+    """The largest size of a minor entry.
+
+    `entry`: user indices from 0, ascending.
+    `time`: step.
+    `height`: |w_ij| there; 0 when it lies below the float range.
+    `suppressed`: step at which it has fallen back to half of that; inf if it never does.
+    """
+
+    entry: tuple[int, int]
+    time: float
+    height: float
+    suppressed: float
+
+
+@dataclass(frozen=True)
+class CurveEvents:
+    """What the composite does besides its stage times.
+
+    `turning`: turning points of the test loss.
+    `end`: step from which ``max |W - I| <= 0.01`` on the concepts; nan if some are not learned.
+    `high` (d,): step at which each w_kk reaches 0.8, the level of Lemma D.7; inf and nan as
+    half-times.
+    """
+
+    peaks: tuple[MinorPeak, ...]
+    turning: tuple[tuple[float, str], ...]
+    end: float
+    high: Floats
+
+
+def curve_events(stages: Stages) -> CurveEvents:
+    """Find the events of a composite."""
+    t = _sample(stages)
+    if t.size < 3:
+        return CurveEvents((), (), math.nan, stages.crossing)
+    W = stages.evaluate(t)
+    finite = np.isfinite(_test_loss(stages, W)) & np.isfinite(W).all(axis=(1, 2))
+    if finite.sum() < 3:
+        return CurveEvents((), (), math.nan, stages.crossing)
+    t, W = t[finite], W[finite]
+    concepts = [k for k in range(stages.task.dim) if stages.task.exact_signal[k] > 0]
+    pairs = [
+        pair
+        for pair in itertools.combinations(range(stages.task.dim), 2)
+        if pair[0] in concepts or pair[1] in concepts
+    ]
+    order = {k: rank for rank, k in enumerate(stages.task.order)}
+    pairs.sort(key=lambda pair: sorted((order[pair[0]], order[pair[1]])))
+    peaks = tuple(_minor_peak(stages, t, W, pair) for pair in pairs)
+    return CurveEvents(
+        peaks, _loss_turning(stages, t, W), _end(stages, t, W, concepts), _high(stages, t, W)
+    )
+
+
+def _sample(stages: Stages) -> Floats:
+    """Steps at which W(t) is looked at: the same number between any two of the integration."""
+    times = stages.curve.times / stages.eta
+    if len(times) < 2:
+        return times
+    share = np.arange(_BETWEEN) / _BETWEEN
+    between = times[:-1, None] + np.diff(times)[:, None] * share
+    return np.unique(np.append(between.ravel(), times[-1]))
+
+
+def _high(stages: Stages, t: Floats, W: Floats) -> Floats:
+    """First step at which each w_kk of the composite is at least 0.8."""
+    high = stages.crossing.copy()
+    for k in np.flatnonzero(np.isfinite(high)):
+        reached = np.flatnonzero(W[:, k, k] >= SUPPRESSION_LEVEL)
+        high[k] = math.nan
+        if reached.size and reached[0] > 0:
+            fine = np.linspace(t[reached[0] - 1], t[reached[0]], 41)
+            values = stages.evaluate(fine)[:, k, k]
+            high[k] = float(np.interp(SUPPRESSION_LEVEL, values, fine))
+        elif reached.size:
+            high[k] = float(t[0])
+    return high
+
+
+def _around(t: Floats, place: int, points: int = 41) -> Floats:
+    """A finer sample over the two intervals around t[place]."""
+    low, high = t[max(place - 1, 0)], t[min(place + 1, len(t) - 1)]
+    return np.linspace(low, high, points)
+
+
+def _minor_peak(stages: Stages, t: Floats, W: Floats, pair: tuple[int, int]) -> MinorPeak:
+    i, j = pair
+    size = np.abs(W[:, i, j])
+    place = int(size.argmax())
+    if not size[place] > 0:
+        return MinorPeak(pair, math.nan, 0.0, math.nan)
+    if place == 0:
+        time, height = 0.0, float(size[0])
+    else:
+        fine = _around(t, place)
+        near = np.abs(stages.evaluate(fine)[:, i, j])
+        best = int(near.argmax())
+        time, height = _vertex(fine, near, best)
+    later = np.flatnonzero((t > time) & (size <= height / 2))
+    if not later.size:
+        return MinorPeak(pair, time, height, math.inf)
+    fine = np.linspace(max(t[later[0] - 1], time), t[later[0]], 41)
+    near = np.abs(stages.evaluate(fine)[:, i, j])
+    return MinorPeak(pair, time, height, _fall_to(fine, near, height / 2))
+
+
+def _vertex(t: Floats, values: Floats, place: int) -> tuple[float, float]:
+    """Vertex of the parabola through three neighbouring points on an even sample."""
+    if not 0 < place < len(t) - 1:
+        return float(t[place]), float(values[place])
+    left, top, right = values[place - 1 : place + 2].tolist()
+    bend = left - 2 * top + right
+    move = 0.5 * (left - right) / bend if bend else 0.0
+    return float(t[place] + move * (t[1] - t[0])), float(top - 0.25 * (left - right) * move)
+
+
+def _fall_to(t: Floats, values: Floats, level: float) -> float:
+    """Step at which falling values reach a level, linear in the logarithm."""
+    below = np.flatnonzero(values <= level)
+    if not below.size:
+        return float(t[-1])
+    place = int(below[0])
+    if place == 0 or values[place] <= 0:
+        return float(t[place])
+    before, after = math.log(values[place - 1]), math.log(values[place])
+    share = (before - math.log(level)) / (before - after) if before > after else 1.0
+    return float(t[place - 1] + share * (t[place] - t[place - 1]))
+
+
+def _test_loss(stages: Stages, W: Floats) -> Floats:
+    point = stages.task.test_point
+    with np.errstate(all="ignore"):
+        return np.asarray(((W @ point - point) ** 2).sum(axis=1) / 2)
+
+
+def _loss_turning(stages: Stages, t: Floats, W: Floats) -> tuple[tuple[float, str], ...]:
+    loss = _test_loss(stages, W)
+    found = []
+    # The last one is where the series ends or has come to rest: nothing confirms it.
+    for point in turning_points(loss, LOSS_SWING * float(loss[0]), np.arange(len(t)))[:-1]:
+        if point.step == 0:
+            continue
+        fine = _around(t, point.step)
+        near = _test_loss(stages, stages.evaluate(fine))
+        best = int(near.argmin() if point.kind == "min" else near.argmax())
+        found.append((_vertex(fine, near, best)[0], str(point.kind)))
+    return tuple(found)
+
+
+def _end(stages: Stages, t: Floats, W: Floats, concepts: list[int]) -> float:
+    times = stages.crossing[concepts]
+    if not np.isfinite(times).all():
+        return math.nan
+    block = np.ix_(concepts, concepts)
+
+    def distance(values: Floats) -> Floats:
+        here = values[:, block[0], block[1]] - np.eye(len(concepts))
+        return np.asarray(np.abs(here).max(axis=(1, 2)))
+
+    far = np.flatnonzero(distance(W) > END_DISTANCE)
+    if not far.size or far[-1] + 1 >= len(t):
+        return 0.0 if not far.size else math.nan
+    fine = np.linspace(t[far[-1]], t[far[-1] + 1], 41)
+    return _fall_to(fine, distance(stages.evaluate(fine)), END_DISTANCE)

@@ -6,8 +6,8 @@ from importlib import resources
 import pytest
 
 from swingby.figures import all_figures
-from swingby.figures.catalogue import chosen, numbers
 from swingby.figures.figure import EDITIONS, Edition
+from swingby.figures.make import chosen, numbers
 from swingby.figures.theory import SEEDS
 
 FIGURES = {one.number: one for one in all_figures()}

@@ -9,8 +9,7 @@ import pytest
 from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.figures import evidence as module
-from swingby.figures.evidence import evidence, update
-from swingby.figures.evidence_sources import Row, image_rows, map_rows, row_of_share
+from swingby.figures.evidence import Row, evidence, image_rows, map_rows, row_of_share, update
 from swingby.theory.verdict import Verdict
 from swingby.training.shares import Share, needed, reaches
 from swingby.verify import audit_cache

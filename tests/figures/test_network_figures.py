@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import swingby
-from swingby.figures.catalogue import figure, numbers
-from swingby.figures.shares import cut, happens, verdict_of
+from swingby.figures.criteria import cut, happens, verdict_of
+from swingby.figures.make import figure, numbers
 from swingby.training.shares import Share
 
 NETWORKS = ("2a", "2b", "2c", "3", "7", "11", "12", "13", "14", "15", "16")

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from swingby.figures.descents import count, legs
+from swingby.figures.criteria import contributions, count, growth_start, legs
 from swingby.figures.figure import Measured
 from swingby.figures.paper.figure_18 import bend
-from swingby.figures.stages import contributions, growth_start
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 
@@ -112,7 +111,7 @@ def test_verdicts(data_of, judged, number, criterion):
 
 @pytest.mark.parametrize("number", ["5", "8", "9", "10", "17", "18"])
 def test_every_criterion_is_judged_in_words(data_of, judged, number):
-    from swingby.figures.catalogue import figure
+    from swingby.figures.make import figure
 
     for edition in ("caption", "code"):
         for criterion, measured in figure(number).judge(data_of(number, edition)):

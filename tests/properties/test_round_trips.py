@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import swingby
-from swingby.cli.matrix_file import read_matrix
+from swingby.cli.given import read_matrix
 from swingby.testing import initializations, satisfying, step_sizes, tasks
 from swingby.theory import numbers
 

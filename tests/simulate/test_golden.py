@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from swingby.simulate.events import turning_points
+from swingby.simulate.outcome import turning_points
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 

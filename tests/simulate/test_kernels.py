@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swingby.simulate.events import descents, first_reach, turning_points
 from swingby.simulate.initialization import gaussian
+from swingby.simulate.outcome import descents, first_reach, turning_points
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 from tests.simulate import witnesses as reference

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swingby.simulate.compiled import compiled_steps
 from swingby.simulate.observe import extremes, first_negative_pivot, negative_pivots, observe
 from swingby.simulate.run import GOES_ON, advance
 from swingby.simulate.state import Floats, make_problem, make_record, make_state, pairs
-from swingby.simulate.steps import MAPS, parts_of_a_step, plain_steps, run_kernel
+from swingby.simulate.steps import MAPS, compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 
 #: One d of each kind of text, and the places where one kind ends and tiles are not full.

@@ -8,7 +8,7 @@ import sympy
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.testing import lemma_run, lemma_text
+from swingby.testing import lemma_assertions
 from swingby.testing.assertions import assert_claim, assert_stages
 from swingby.testing.lemma_assertions import assert_lemmas, assert_windows_match_statements
 from swingby.testing.setting import Setting
@@ -243,7 +243,7 @@ def test_windows_and_text_agree_and_say_nothing_outside_the_range_of_lemma_four(
     monkeypatch.setattr(lemmas, "reach_by", everywhere)
     text = message(assert_windows_match_statements, report)
     assert "of which the text says nothing" in text
-    assert lemma_text.lemmas is lemma_run.lemmas
+    assert lemma_assertions.lemmas is lemma_assertions.lemmas
 
 
 @pytest.mark.parametrize(

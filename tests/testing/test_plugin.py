@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from swingby.testing.known_verdicts import finding, ledger_verdicts
+from swingby.testing.assertions import finding, ledger_verdicts
 from swingby.theory.claim import AlongTrajectory
 from swingby.theory.derivations import ledger
 

@@ -163,7 +163,7 @@ def test_gaussian_and_uniform_matrices(narrow, uniform):
 
 def test_quantiles_are_those_of_a_normal_variable():
     """Mean 0 and variance near 1; the rounding away from 0 adds a little."""
-    from swingby.testing.matrices import _quantiles
+    from swingby.testing.draw_matrices import _quantiles
 
     values = _quantiles()
     assert sum(values) == 0

@@ -9,7 +9,7 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.testing import limits, rounding, satisfying, violating
+from swingby.testing import draw_tasks, satisfying, setting, violating
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE
@@ -87,7 +87,7 @@ def test_D4_fails_alone_up_to_where_D3_fails_too():
     """The limit that omega is drawn below is not far from the true one."""
     for signal, beta in (((4, 1), 2), ((100, 5, 1), 10), ((1,), 1)):
         exact = tuple(map(Fraction, signal))
-        limit = limits.with_failing_D4(exact, Fraction(beta))
+        limit = setting.with_failing_D4(exact, Fraction(beta))
         task = SIMTask.from_signal(signal)
         assert check(task, limit, "1e-6", beta).failing == ("D.4",)
         assert "D.3" in check(task, 20 * limit, "1e-6", beta).failing
@@ -96,7 +96,7 @@ def test_D4_fails_alone_up_to_where_D3_fails_too():
 def test_D4_settings_reach_that_limit():
     def at_the_end(setting):
         shape = tuple(sorted(setting.task.exact_signal, reverse=True))
-        limit = limits.with_failing_D4(tuple(a / shape[-1] for a in shape), setting.beta)
+        limit = setting.with_failing_D4(tuple(a / shape[-1] for a in shape), setting.beta)
         return setting.omega * 1000 > limit
 
     exists(violating("D.4", dim=2), at_the_end)
@@ -153,7 +153,7 @@ def test_dimensions_in_which_it_cannot_fail_alone_are_refused(assumption, editio
 )
 def test_D3_never_fails_without_D4(signal, exponent, eta, beta, edition):
     """The refusal, over settings that were not made for it."""
-    omega = rounding.power_of_ten(exponent)
+    omega = draw_tasks.power_of_ten(exponent)
     report = check(SIMTask.from_signal(signal), omega, eta, beta, edition)
     assert "D.3" not in report.failing or "D.4" in report.failing
 
@@ -173,10 +173,10 @@ def test_omega_0_fails_with_the_signal_and_with_the_pivots(signal, setting):
 )
 def test_rounding_is_exact(number, digits):
     """Both sides within one unit of the last digit kept."""
-    low, high = rounding.down(number, digits), rounding.up(number, digits)
+    low, high = draw_tasks.down(number, digits), draw_tasks.up(number, digits)
     assert low <= number <= high
-    unit = rounding.power_of_ten(rounding.decade(number) - max(digits - 1, 0))
+    unit = draw_tasks.power_of_ten(draw_tasks.decade(number) - max(digits - 1, 0))
     assert high - low in ((0, unit) if digits else (0, 9 * unit))
     assert (low / unit).denominator == 1
-    assert rounding.power_of_ten(rounding.decade(number)) <= number
-    assert number < rounding.power_of_ten(rounding.decade(number) + 1)
+    assert draw_tasks.power_of_ten(draw_tasks.decade(number)) <= number
+    assert number < draw_tasks.power_of_ten(draw_tasks.decade(number) + 1)

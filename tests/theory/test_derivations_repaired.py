@@ -5,17 +5,17 @@ import re
 import pytest
 import sympy
 
-from swingby.theory import theorem_g, theorem_r, theorem_two
+from swingby.theory import theorem_r, theorem_two
 from swingby.theory.claim import Claim
-from swingby.theory.derivations.repaired.conclusions import ByHand, OnInterval
+from swingby.theory.derivations.conclusions import ByHand, OnInterval
 from swingby.theory.proofs.reader import packaged
-from swingby.verify.prover.repaired.by_hand import TESTS
 from swingby.verify.prover.repaired.flow import judge_flow
+from swingby.verify.prover.repaired.theorems import TESTS
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 PROOFS = {
     "Theorem two": (packaged("theorem_two"), theorem_two),
-    "Theorem G": (packaged("theorem_g"), theorem_g),
+    "Theorem G": (packaged("theorem_g"), theorem_two),
     "Theorem R": (packaged("theorem_r"), theorem_r),
 }
 CLAIMS = [claim for proof, _ in PROOFS.values() for claim in proof.values()]

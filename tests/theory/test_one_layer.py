@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput
-from swingby.theory.one_layer import one_layer_output
+from swingby.theory.lemmas import one_layer_output
 from swingby.theory.task import SIMTask
 
 

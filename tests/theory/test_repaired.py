@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.theory import numbers, repaired, theorem_g, theorem_r_search, theorem_two
+from swingby.theory import numbers, repaired, theorem_r, theorem_two
 from swingby.theory.verdict import Verdict
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
@@ -148,7 +148,7 @@ def test_theorem_G_on_large_initial_matrices(seed):
     C = W / np.outer(size, size)
     log_det = np.linalg.slogdet(C)[1]
     bounds = [
-        theorem_g.reach_by(a[i], math.log(W[i, i]), log_det) if W[i, i] < 0.8 else 0.0
+        theorem_two.reach_by(a[i], math.log(W[i, i]), log_det) if W[i, i] < 0.8 else 0.0
         for i in range(d)
     ]
     times, log_w, off = flow(a, np.log(np.diag(W)), C, max(bounds) + 12 / a[-1])
@@ -165,14 +165,14 @@ def test_theorem_G_on_large_initial_matrices(seed):
 
 
 def test_theorem_G_as_text():
-    assert "W(t) -> I" in str(theorem_g.THEOREM_G)
-    assert "a_k > 0 for all k" in str(theorem_g.THEOREM_G)
-    late = theorem_g.reach_by(1.0, math.log(0.2), -1.0)
+    assert "W(t) -> I" in str(theorem_two.THEOREM_G)
+    assert "a_k > 0 for all k" in str(theorem_two.THEOREM_G)
+    late = theorem_two.reach_by(1.0, math.log(0.2), -1.0)
     assert late == pytest.approx((math.log(16) + 5) / 2)
     with pytest.raises(InvalidInput, match="log_start"):
-        theorem_g.reach_by(1.0, -0.1, 0.0)
+        theorem_two.reach_by(1.0, -0.1, 0.0)
     with pytest.raises(InvalidInput, match="log_det"):
-        theorem_g.reach_by(1.0, -3.0, 0.1)
+        theorem_two.reach_by(1.0, -3.0, 0.1)
 
 
 # Decisions.
@@ -270,7 +270,7 @@ def test_two_concepts_take_the_larger_bound():
     for large in (Fraction(11, 10), 2, 4, 30):
         signal = fractions(large, 1)
         two = theorem_two.log_omega_0(*signal, TWO, TENTH)
-        many = theorem_r_search.log_omega_0(signal, TWO, TENTH)
+        many = theorem_r.log_omega_0(signal, TWO, TENTH)
         found = repaired.largest_omega(signal, TWO, TENTH)
         assert float(mpmath.log(found)) == pytest.approx(float(max(two, many)), rel=1e-12)
 

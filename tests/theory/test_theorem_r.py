@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.theory import theorem_r_closed, theorem_r_search
+from swingby.theory import theorem_r
 from swingby.theory.theorem_r import Setting, Witness, certify, conditions, failing, time_bounds
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
@@ -96,8 +96,8 @@ def test_conditions_are_those_of_the_statement():
 def good():
     """A witness for 16 : 4 : 1 with room to spare, at half of omega_0."""
     given_ = setting(16, 4, 1)
-    L = theorem_r_search.search(given_).log_omega_0 - 1
-    witness = theorem_r_search.find_witness(given_, L, (Fraction(3, 4),))
+    L = theorem_r.search(given_).log_omega_0 - 1
+    witness = theorem_r.find_witness(given_, L, (Fraction(3, 4),))
     return given_, L, witness
 
 
@@ -172,10 +172,10 @@ def test_rate_C3_fails_by_noise_of_the_other_pairs_alone():
 
 def test_smaller_omega_keeps_the_witness_even_scaled(good):
     given_, L, witness = good
-    certified = theorem_r_closed.Certified(L, witness)
+    certified = theorem_r.Certified(L, witness)
     for below in (1, 10, 1000, 10**6):
         assert certify(given_, L - below, witness)
-        assert certify(given_, L - below, theorem_r_search.scaled(given_, L - below, certified))
+        assert certify(given_, L - below, theorem_r.scaled(given_, L - below, certified))
 
 
 def test_times(good):
@@ -212,28 +212,28 @@ MEASURED = {
 @pytest.mark.parametrize("signal", MEASURED, ids=str)
 def test_omega_0(signal):
     searched, closed = MEASURED[signal]
-    found = theorem_r_search.log_omega_0(tuple(map(Fraction, signal[::-1])), TWO, TENTH)
+    found = theorem_r.log_omega_0(tuple(map(Fraction, signal[::-1])), TWO, TENTH)
     assert float(found) / math.log(10) == pytest.approx(searched, abs=5e-3)
-    by_formula = theorem_r_closed.closed_form(setting(*signal))
+    by_formula = theorem_r.closed_form(setting(*signal))
     assert float(by_formula.log_omega_0) / math.log(10) == pytest.approx(closed, abs=1e-3)
 
 
 @pytest.mark.parametrize("signal", MEASURED, ids=str)
 def test_search_ends_at_the_edge(signal):
     given_ = setting(*signal)
-    found = theorem_r_search.search(given_)
+    found = theorem_r.search(given_)
     assert certify(given_, found.log_omega_0, found.witness)
-    assert theorem_r_search.find_witness(given_, found.log_omega_0 + Fraction(1, 20)) is None
-    assert theorem_r_search.find_witness(given_, found.log_omega_0 - 1) is not None
+    assert theorem_r.find_witness(given_, found.log_omega_0 + Fraction(1, 20)) is None
+    assert theorem_r.find_witness(given_, found.log_omega_0 - 1) is not None
 
 
 def test_a_far_concept_hardly_changes_the_edge_of_close_ones():
     # At omega around exp(-1855) what a concept 98 times weaker adds is of the size of
     # omega^((1 - 1/98)/2): the edge is that of the three close ones alone, in their own run of the
     # search. Among tiny N the search has to stop at a point that balls accept.
-    alone = theorem_r_search.log_omega_0((Fraction(100), Fraction(99), Fraction(98)), TWO, TENTH)
+    alone = theorem_r.log_omega_0((Fraction(100), Fraction(99), Fraction(98)), TWO, TENTH)
     given_ = setting(100, 99, 98, 1)
-    found = theorem_r_search.search(given_)
+    found = theorem_r.search(given_)
     assert found.log_omega_0 == pytest.approx(float(alone), abs=1e-2)
     assert certify(given_, found.log_omega_0, found.witness)
 
@@ -292,7 +292,7 @@ def plain_closed_form(a, beta, rho):
 @pytest.mark.parametrize(("beta", "rho"), [(2, "1/10"), (1, 1), (30, "1/50")])
 def test_the_closed_form_is_what_its_words_say(signal, beta, rho):
     given_ = Setting(tuple(map(Fraction, signal)), Fraction(beta), Fraction(rho))
-    found = float(theorem_r_closed.closed_form(given_).log_omega_0)
+    found = float(theorem_r.closed_form(given_).log_omega_0)
     expected = plain_closed_form(*(list(map(float, given_.signal)), float(beta), float(given_.rho)))
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-4)
 
@@ -306,8 +306,8 @@ spreads = st.fractions(Fraction(1, 100), 1)
 def test_closed_form_is_certified_and_never_above_the_search(ratios, beta, spread):
     signal = tuple(itertools.accumulate([Fraction(3), *ratios], lambda x, y: x * y))
     given_ = Setting(signal, beta, beta * spread)
-    closed = theorem_r_closed.closed_form(given_)
-    searched = theorem_r_search.search(given_)
+    closed = theorem_r.closed_form(given_)
+    searched = theorem_r.search(given_)
     assert certify(given_, closed.log_omega_0, closed.witness)
     assert certify(given_, searched.log_omega_0, searched.witness)
     assert closed.log_omega_0 <= searched.log_omega_0
@@ -315,7 +315,7 @@ def test_closed_form_is_certified_and_never_above_the_search(ratios, beta, sprea
 
 def test_units_of_time_do_not_matter():
     found = [
-        float(theorem_r_search.search(setting(*(scale * value for value in (9, 5, 1)))).log_omega_0)
+        float(theorem_r.search(setting(*(scale * value for value in (9, 5, 1)))).log_omega_0)
         for scale in (1, Fraction(1, 10**200), 10**200)
     ]
     assert found == pytest.approx([found[0]] * 3, abs=1e-9)
@@ -327,7 +327,7 @@ def test_units_of_time_do_not_matter():
 )
 def test_extreme_signals_have_a_certified_omega_0(signal):
     given_ = setting(*signal)
-    found = theorem_r_search.search(given_)
+    found = theorem_r.search(given_)
     assert certify(given_, found.log_omega_0, found.witness)
 
 

@@ -16,7 +16,7 @@ import pytest
 from swingby.errors import InvalidInput, Undecided
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.certified_assumptions.interval import decimal_text, ends, hull, interval
+from swingby.verify.certified_assumptions.box import decimal_text, ends, hull, interval
 from swingby.verify.certify_assumptions import certify_assumptions
 from swingby.verify.check import check
 

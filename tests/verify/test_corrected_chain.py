@@ -10,8 +10,7 @@ import sympy
 import swingby
 from swingby.theory.assumptions import P, d
 from swingby.theory.claim import Claim, Given
-from swingby.theory.derivations.ledger import by_id
-from swingby.theory.derivations.squared import corrected_chain, with_squared_P
+from swingby.theory.derivations.ledger import by_id, corrected_chain, with_squared_P
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 

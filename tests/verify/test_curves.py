@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from swingby.simulate.events import turning_points
+from swingby.simulate.outcome import turning_points
 from swingby.theory.task import SIMTask
-from swingby.verify.curves import _fall_to, _test_loss, _vertex, curve_events
 from swingby.verify.predict import predict
+from swingby.verify.schedule import _fall_to, _test_loss, _vertex, curve_events
 
 SETTINGS = {
     # A loss that falls, rises and falls again: Fig. 5 in essence.

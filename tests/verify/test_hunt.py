@@ -20,17 +20,14 @@ from swingby.theory.initial import Scaled
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
 from swingby.verify.hunt import hunt
-from swingby.verify.hunting import delayed, search
-from swingby.verify.hunting.again import place_of, still_violates
-from swingby.verify.hunting.closeness import closest_call
-from swingby.verify.hunting.drawing import Asked, asked_by, draw, mutate
-from swingby.verify.hunting.promises import find_breach, promises_of
+from swingby.verify.hunting import draft, search
+from swingby.verify.hunting.draft import Asked, asked_by, draw, mutate
+from swingby.verify.hunting.promises import find_breach, place_of, promises_of, still_violates
+from swingby.verify.hunting.search import closest_call
 from swingby.verify.prover.repaired.trials import DRAWS
 from swingby.verify.prover.trajectories import instances
-from swingby.verify.prover.trajectories.confirmation import meets
-from swingby.verify.prover.trajectories.runs import float_run
-from swingby.verify.prover.trajectories.signed_logs import from_floats
-from swingby.verify.prover.trajectories.valuation import Recorded
+from swingby.verify.prover.trajectories.judge import float_run, meets
+from swingby.verify.prover.trajectories.violation import Recorded, from_floats
 
 PLAIN = Asked(full_rank=False, few_steps=False)
 
@@ -278,11 +275,11 @@ def test_nothing_is_close_to_what_only_begins_with_equality():
 @pytest.mark.slow
 def test_the_delay_is_the_root_of_a_straight_line():
     """The epsilon of the prepared instance, to all of its 21 digits."""
-    delay = delayed.Delay((Fraction(10), Fraction(31, 10), Fraction(1)), 1, 112, 1800)
-    epsilon = delayed.solve(delay, lambda: False)
+    delay = draft.Delay((Fraction(10), Fraction(31, 10), Fraction(1)), 1, 112, 1800)
+    epsilon = draft.solve(delay, lambda: False)
     assert abs(epsilon - instances.DELAY) < Fraction(1, 10**121)
-    assert delayed.build(delay, epsilon).is_admissible()
-    assert delayed.solve(delay, lambda: True) is None
+    assert draft.build(delay, epsilon).is_admissible()
+    assert draft.solve(delay, lambda: True) is None
 
 
 def test_a_hunt_as_plain_values(lemma_three):

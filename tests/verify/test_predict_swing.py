@@ -10,14 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from swingby.simulate.events import descents, turning_points
+from swingby.simulate.outcome import descents, turning_points
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
-from swingby.verify.curves import curve_events
-from swingby.verify.paper_settings import figure_settings
+from swingby.verify.compare import figure_settings
 from swingby.verify.predict_swing import predict_swing_batch
+from swingby.verify.schedule import curve_events
 
 DYNAMICS = ("euler", "gd", "flow")
 

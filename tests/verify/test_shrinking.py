@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from swingby.theory.derivations.ledger import by_id
-from swingby.verify.hunting.draft import Draft
-from swingby.verify.hunting.drawing import Asked, draw
-from swingby.verify.hunting.shrinking import Candidate, length, moves, show, shrink
+from swingby.verify.hunting.draft import Asked, Draft, draw
+from swingby.verify.hunting.search import Candidate, length, moves, show, shrink
 from swingby.verify.prover.trajectories.violation import Violation
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from swingby.diffusion.vectors import integrals
 from swingby.diffusion.vectors.setting import VectorSetting
 from swingby.errors import InvalidInput
-from swingby.simulate.events import descents, turning_points
+from swingby.simulate.outcome import descents, turning_points
 from swingby.theory import numbers
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def draw(data: Data, title: str) -> Picture:
     """Loss and entries on the left, two planes of the output on the right."""
-    from swingby.figures.picture import stages_picture
+    from swingby.figures.panels import stages_picture
 
     return stages_picture(data, title, logarithmic=True, planes=[(2, 3), (1, 2)])
 

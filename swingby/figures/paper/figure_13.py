@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def draw(data: Data, title: str) -> Picture:
     """Outputs at the test point, a panel for each mu."""
-    from swingby.figures.network_picture import outputs_picture
+    from swingby.figures.panels import outputs_picture
 
     parts = [(slice(k, k + 1), label) for k, label in enumerate(data["labels"])]
     return outputs_picture(data, title, parts)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def draw(data: Data, title: str) -> Picture:
     """Test losses."""
-    from swingby.figures.network_picture import losses_picture
+    from swingby.figures.panels import losses_picture
 
     return losses_picture(data, title)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from swingby.figures.clouds import with_points
 from swingby.figures.figure import Data, Figure, Tell
-from swingby.figures.trained import train_cells
+from swingby.figures.trained import train_cells, with_points
 from swingby.figures.turning import deep_editions, nearest_is_far, stronger_in_low_dimension
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def compute(parameters: Mapping[str, Any], tell: Tell) -> Data:
 
 def draw(data: Data, title: str) -> Picture:
     """Outputs at the test point, and the training points."""
-    from swingby.figures.network_picture import outputs_picture, plane_of
+    from swingby.figures.panels import outputs_picture, plane_of
 
     return outputs_picture(data, title, [(plane_of(data), "")], points=True)
 

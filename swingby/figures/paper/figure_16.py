@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from swingby.figures.clouds import with_points
+from swingby.figures.criteria import within
 from swingby.figures.figure import Data, Figure, Tell
-from swingby.figures.shares import within
-from swingby.figures.trained import train_cells
+from swingby.figures.trained import train_cells, with_points
 from swingby.figures.turning import (
     stronger_in_low_dimension,
     survives_truncation,
@@ -28,7 +27,7 @@ def compute(parameters: Mapping[str, Any], tell: Tell) -> Data:
 
 def draw(data: Data, title: str) -> Picture:
     """Outputs at the test point, and the training points; as they are on the right."""
-    from swingby.figures.network_picture import outputs_picture
+    from swingby.figures.panels import outputs_picture
 
     parts = [(_TRUNCATED, "truncated"), (slice(2, 4), "as it is")]
     return outputs_picture(data, title, parts, points=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.figures.descents import legs
+from swingby.figures.criteria import legs
 from swingby.figures.figure import Criterion, Data, Figure, Measured
 from swingby.figures.paper.figure_5 import compute
 from swingby.figures.theory import SWINGS, editions
@@ -21,7 +21,7 @@ _ROUNDING = 1e-13
 
 def draw(data: Data, title: str) -> Picture:
     """Both losses above the entries."""
-    from swingby.figures.picture import stages_picture
+    from swingby.figures.panels import stages_picture
 
     return stages_picture(data, title, logarithmic=False, train=True)
 

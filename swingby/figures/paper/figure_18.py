@@ -39,11 +39,7 @@ class Bend(NamedTuple):
 def bend(data: Data, concept: int) -> Bend:
     """The bend of the output at one cluster centre, in the plane of the two concepts.
 
-    Parameters
-    ----------
-    data : mapping
-    concept : int
-        From 1.
+    `concept`: from 1.
     """
     plane = sorted(k - 1 for k in data["order"][:2])
     size = float(data["test_point"][concept - 1])
@@ -72,8 +68,7 @@ def _bends(data: Data) -> tuple[Bend, Bend]:
 
 def draw(data: Data, title: str) -> Picture:
     """The three trajectories in one plane."""
-    from swingby.figures.panels import draw_outputs
-    from swingby.figures.picture import PAGE, titled
+    from swingby.figures.panels import PAGE, draw_outputs, titled
 
     picture = titled(title, 0.75 * PAGE, 3.4)
     ax: Any = picture.subplots()

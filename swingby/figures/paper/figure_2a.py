@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swingby.figures.criteria import bulge_changes_side, order_follows_signal, slows_down
 from swingby.figures.figure import Data, Figure
 from swingby.figures.learning_order import along_mu
-from swingby.figures.shares import bulge_changes_side, order_follows_signal, slows_down
 from swingby.figures.trained import train_cells
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def draw(data: Data, title: str) -> Picture:
     """Outputs at the test point."""
-    from swingby.figures.network_picture import outputs_picture, plane_of
+    from swingby.figures.panels import outputs_picture, plane_of
 
     return outputs_picture(data, title, [(plane_of(data), "")])
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def draw(data: Data, title: str) -> Picture:
     """Outputs at the test point."""
-    from swingby.figures.network_picture import outputs_picture, plane_of
+    from swingby.figures.panels import outputs_picture, plane_of
 
     return outputs_picture(data, title, [(plane_of(data), "")])
 

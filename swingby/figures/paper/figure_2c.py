@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swingby.figures.criteria import slows_down, within
 from swingby.figures.figure import Data, Figure
-from swingby.figures.shares import slows_down, within
 from swingby.figures.trained import train_cells
 from swingby.figures.turning import (
     deep_editions,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def draw(data: Data, title: str) -> Picture:
     """Outputs at the test point."""
-    from swingby.figures.network_picture import outputs_picture, plane_of
+    from swingby.figures.panels import outputs_picture, plane_of
 
     return outputs_picture(data, title, [(plane_of(data), "")])
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.figures.descents import ends_at_zero, number_of_descents
+from swingby.figures.criteria import ALIGNMENT, ends_at_zero, number_of_descents
 from swingby.figures.figure import Criterion, Data, Figure, Measured, Tell
-from swingby.figures.stages import ALIGNMENT
 from swingby.figures.theory import editions, theory_data
-from swingby.simulate.events import first_reach
+from swingby.simulate.outcome import first_reach
 from swingby.theory.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def draw(data: Data, title: str) -> Picture:
     """Loss and entries on the left, the output trajectory on the right."""
-    from swingby.figures.picture import stages_picture
+    from swingby.figures.panels import stages_picture
 
     return stages_picture(data, title, logarithmic=False, planes=[(1, 2)])
 

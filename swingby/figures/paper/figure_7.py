@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def draw(data: Data, title: str) -> Picture:
     """The test points as a graph, and how many pairs are out of order."""
-    from swingby.figures.graph_picture import graph_picture
+    from swingby.figures.topology import graph_picture
 
     return graph_picture(data, title)
 

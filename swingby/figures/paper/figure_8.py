@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from swingby.figures.descents import ends_at_zero, number_of_descents
+from swingby.figures.criteria import ALIGNMENT, ORDER, ends_at_zero, number_of_descents
 from swingby.figures.figure import Criterion, Data, Figure, Measured, Tell, under_every_reading
-from swingby.figures.stages import ALIGNMENT, ORDER
 from swingby.figures.theory import editions, theory_data
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 def draw(data: Data, title: str) -> Picture:
     """Loss and entries over the steps, on a logarithmic axis as in the paper."""
-    from swingby.figures.picture import stages_picture
+    from swingby.figures.panels import stages_picture
 
     return stages_picture(data, title, logarithmic=True)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from swingby.figures.descents import ends_at_zero, number_of_descents
+from swingby.figures.criteria import ALIGNMENT, ORDER, ends_at_zero, number_of_descents
 from swingby.figures.figure import Figure
 from swingby.figures.paper.figure_8 import compute, draw
-from swingby.figures.stages import ALIGNMENT, ORDER
 from swingby.figures.theory import editions
 
 FIGURE = Figure(

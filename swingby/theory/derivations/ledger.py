@@ -5,6 +5,13 @@ stands directly before (D.29). What carries a name, such as ``Lemma D.3``, stand
 states it (:data:`STATED_BEFORE`), and ``Lemma D.3 [2]``, a line of a proof the text does not give,
 where the proof would end. The proofs of the repaired edition (:data:`OWN`) come last, as their
 files list them. Everything else keeps its place behind its predecessor in its file.
+
+The chain of App. D with P^2 where Corollary D.1 loses a factor P.
+
+The bound of the noise enters most lines of the proofs, and Assumption D.4 is made to beat it. With
+P^2 in both, the lines stand again, one by one; but D.1 to D.5 then have no solution, so that the
+lemmas say nothing. Both facts are worth showing: the slip is not in the chain, and it cannot be
+mended inside it.
 """
 
 from __future__ import annotations
@@ -12,10 +19,14 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import sympy
 
 from swingby.errors import InvalidInput
+from swingby.theory.assumptions import P, d
 from swingby.theory.claim import Claim, Given
 from swingby.theory.proofs.reader import Proof, packaged
 
@@ -94,10 +105,7 @@ class Place(NamedTuple):
 def order_key(id: str) -> Place | None:
     """Place of an id in the text.
 
-    Returns
-    -------
-    Place or None
-        None for an id that names no place, such as ``"T_1 (Lemma D.1)"``.
+    Returns None for an id that names no place, such as ``"T_1 (Lemma D.1)"``.
 
     Examples
     --------
@@ -129,10 +137,7 @@ def _end_of_proof(name: str) -> Place:
 def part_of(place: Place) -> str:
     """Part of the text that a place belongs to: a section, or a lemma with its proof.
 
-    Returns
-    -------
-    str
-        One of the names in :data:`PARTS`.
+    Returns one of the names in :data:`PARTS`.
     """
     if place.section == "own":
         return OWN[place.number]
@@ -150,10 +155,7 @@ def part_of(place: Place) -> str:
 def in_order(files: Sequence[Sequence[str]]) -> tuple[tuple[Place, str], ...]:
     """Ids of several files in the order of the text, with their places.
 
-    Raises
-    ------
-    ValueError
-        If two lines share an id, or no line of a file has a place.
+    Raises ValueError if two lines share an id, or no line of a file has a place.
     """
     placed: list[tuple[Place, str]] = []
     for group in files:
@@ -227,16 +229,9 @@ def hypotheses() -> dict[str, tuple[Given, ...]]:
 def by_id(text: str) -> Claim:
     """The claim with an id, however it is written.
 
-    Parameters
-    ----------
-    text : str
-        ``"D.61"``, ``"(d.61)"``, ``"Lemma D.3"``, ``"before D.29"``. ``"D.4"`` is the display,
-        ``"Assumption D.4"`` the assumption.
-
-    Raises
-    ------
-    InvalidInput
-        If no claim has that id; the closest ids are named.
+    `text`: ``"D.61"``, ``"(d.61)"``, ``"Lemma D.3"``, ``"before D.29"``. ``"D.4"`` is the display,
+    ``"Assumption D.4"`` the assumption.
+    Raises InvalidInput if no claim has that id; the closest ids are named.
     """
     known = Claims()
     return known[find(text, list(known))]
@@ -248,15 +243,7 @@ _SHORT = {"cor": "corollary ", "ass": "assumption ", "def": "definition "}
 def find(text: str, ids: Sequence[str]) -> str:
     """The id that is meant, among some.
 
-    Returns
-    -------
-    str
-        One of `ids`.
-
-    Raises
-    ------
-    InvalidInput
-        If none is meant; the closest are named.
+    Returns one of `ids`. Raises InvalidInput if none is meant; the closest are named.
     """
     known = {_plain(name): name for name in ids}
     wanted = _plain(text)
@@ -278,3 +265,64 @@ def _plain(id: str) -> str:
     text = re.sub(r"^(?:equation|eq\.?|display|line)\s*", "", text)
     text = re.sub(r"\(([a-z\d]\.\d+)\)", r"\1", text)
     return text.replace("≥", ">=")
+
+
+def corrected_chain(claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """Every line in its corrected form, resting on corrected lines, with P^2.
+
+    `claims`: with relations of numbers as conclusions, in the order of the text. Returns one for
+    each; a line without repair keeps its conclusion.
+    """
+    listed = tuple(claims)
+    repaired = {claim.id: claim for claim in listed if claim.repair is not None}
+
+    def mended(known: Given) -> tuple[Given, ...]:
+        source = repaired.get(known.source)
+        if source is None or source.repair is None or known.relation not in source.conditions:
+            return (known,)
+        return source.repair.cite()
+
+    return tuple(
+        with_squared_P(
+            replace(line, given=tuple(new for known in line.given for new in mended(known)))
+        )
+        for claim in listed
+        for line in (claim.repair or claim,)
+    )
+
+
+def with_squared_P(claim: Claim) -> Claim:
+    """The claim with P^2 for P in the bound of the noise and in Assumption D.4.
+
+    These are the products in which P stands beside the dimension d; in P beta omega, the boundary
+    of the initial phase, it stands alone and stays.
+
+    `claim`: with relations of numbers as hypotheses and conclusion.
+    """
+    return replace(
+        claim,
+        conclusion=_squared(claim.conclusion),
+        given=tuple(Given(_squared(known.relation), known.source) for known in claim.given),
+        in_force=False,
+        edition="corrected",
+        flaw=None,
+        repair=None,
+    )
+
+
+def _squared(expression: Any) -> Any:
+    if not isinstance(expression, sympy.Basic) or not expression.args:
+        return expression
+    arguments = [_squared(argument) for argument in expression.args]
+    if isinstance(expression, sympy.Mul):
+        bases = {factor.as_base_exp()[0] for factor in expression.args}
+        if d in bases:
+            arguments = [_square(factor) for factor in arguments]
+    if isinstance(expression, sympy.Rel):
+        return expression.func(*arguments, evaluate=False)
+    return expression.func(*arguments)
+
+
+def _square(factor: Any) -> Any:
+    base, exponent = factor.as_base_exp()
+    return P ** (2 * exponent) if base == P and abs(exponent) == 1 else factor

@@ -34,19 +34,11 @@ cluster = sympy.Symbol("eta", integer=True, positive=True)
 class Letter:
     """A matrix that a word may contain.
 
-    Parameters
-    ----------
-    symbol : sympy.Symbol
-        Noncommutative.
-    transposed : sympy.Symbol
-        The same symbol where the matrix is symmetric.
-    rows, columns : {"d", "d'", "1"}
-    entries : str
-        Name of its entries; a matrix with ``diagonal`` has one index.
-    latex : str
-    diagonal : bool
-    sample : bool
-        It differs from sample to sample.
+    `symbol`: noncommutative.
+    `transposed`: the same symbol where the matrix is symmetric.
+    `rows`, `columns` in {"d", "d'", "1"}.
+    `entries`: name of its entries; a matrix with ``diagonal`` has one index.
+    `sample`: it differs from sample to sample.
     """
 
     symbol: Any

@@ -9,34 +9,267 @@ small u is linear and V constant, so the cost of a stage does not depend on its 
 under- or overflows, whatever the size of W; and equal signals are nothing special.
 
 With :math:`\dot W = N W + W N^\top + R`, :math:`Z = V^{-1} N V` and :math:`S = V^{-1} R V^{-\top}`
-in the scaling of :mod:`swingby.theory.law.modified`,
+in the scaling of :mod:`swingby.theory.law.coordinates`,
 
 .. math::
    \dot u_k = 2 Z_{kk}, \quad \dot z_k = S_{kk}, \quad
    \dot V = V T + V_{jk} (Z_{kk} - Z_{jj}), \quad
    T_{jk} = \frac{Z_{jk} z_k + Z_{kj} z_j + S_{jk}}{z_k} \ (j > k).
+
+The few products that the law needs, on arrays (d, d, n) of NumPy or torch, lane by lane.
+
+A vector (d, n) stands for a matrix with equal rows. Compiled code has products of its own under the
+same names (:mod:`swingby.theory.law.tape`).
+
+The modified flow: the differential equation whose solution the steps follow.
+
+(D.2) is explicit Euler on W, gradient descent is explicit Euler on U, both of one flow,
+
+.. math:: \dot W = f(W) = B W + W B, \qquad B(W) = A - \tfrac12 (A W + W A), \qquad
+          \dot U = B(U U^\top) U .
+
+Backward error analysis gives the field whose exact flow over a time h is one explicit Euler step,
+
+.. math::
+   \tilde f = f - \tfrac h2 f'f + h^2 \bigl(\tfrac1{12} f''(f,f) + \tfrac13 f'f'f\bigr)
+            - h^3 \bigl(\tfrac14 f'f'f'f + \tfrac1{12} f'f''(f,f) + \tfrac1{12} f''(f,f'f)\bigr)
+            + O(h^4),
+
+and the term of fourth order, on W where :math:`f''' = 0`, is
+
+.. math::
+   h^4 \bigl(\tfrac15 f'f'f'f'f + \tfrac3{40} f'f'f''(f,f) + \tfrac1{10} f'f''(f,f'f)
+   + \tfrac1{120} f''(f,f''(f,f)) + \tfrac1{20} f''(f,f'f'f) + \tfrac1{60} f''(f'f,f'f)\bigr).
+
+The remaining term of third order, :math:`f'''(f,f,f)`, carries the Bernoulli number
+:math:`B_3 = 0`. (D.2) is followed to fourth order, because a pivot that its drift nearly cancels
+magnifies what is left out; gradient descent to third. The linear part is summed to all orders: an
+entry grows at :math:`\log(1 + h(a_i + a_j))/h` on W, a row at :math:`\log(1 + h a_i)/h` on U, so
+a long linear phase costs no accuracy.
+
+Matrices are held relative to the sizes of the rows of W, :math:`W_{ij} = \sqrt{e_i e_j}\, C_{ij}`,
+so that they may lie far below the float range. Two kinds occur: symmetric ones such as C, and
+generators N of :math:`\dot W = N W + W N^\top`, held as
+:math:`N_{ij} \sqrt{e_j / e_i}`. A is the same in both, products of generators stay products, and
+the derivative of B in a direction P is the generator :math:`-\tfrac12 (a_i + a_j) P_{ij} e_j`.
+
+All arrays end in an axis of n lanes: one instance is a batch of one. The functions use nothing but
+arithmetic and the products of :mod:`swingby.theory.law.coordinates`, so the same text runs on
+NumPy, on torch, and compiled.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.integrate import DOP853
 
-from swingby.theory.law.arrays import (
-    diagonal,
-    dot,
-    dot_turned,
-    exponential,
-    joined,
-    positive_part,
-    solve_lower,
-    symmetric,
-    turned,
-    weighted,
-)
-from swingby.theory.law.modified import FIELDS, Flow
+from swingby.theory.growth import DYNAMICS, growth_rates
+
+
+def like(x: Any, constant: Any) -> Any:
+    """An array of NumPy as one of the library of x."""
+    if isinstance(x, np.ndarray):
+        return constant
+    import torch
+
+    return torch.as_tensor(constant)
+
+
+def dot(P: Any, Q: Any) -> Any:
+    """Matrix product in every lane."""
+    return (Q.swapaxes(0, 2) @ P.swapaxes(0, 2)).swapaxes(0, 2)
+
+
+def turned(P: Any) -> Any:
+    """Transpose in every lane."""
+    return P.swapaxes(0, 1)
+
+
+def symmetric(P: Any) -> Any:
+    """P + P^T in every lane."""
+    return P + P.swapaxes(0, 1)
+
+
+def dot_turned(P: Any, Q: Any) -> Any:
+    """P Q^T in every lane."""
+    return (Q.swapaxes(0, 1).swapaxes(0, 2) @ P.swapaxes(0, 2)).swapaxes(0, 2)
+
+
+def diagonal(P: Any) -> Any:
+    """The diagonal (d, n)."""
+    place = range(P.shape[0])
+    return P[place, place]
+
+
+def exponential(x: Any) -> Any:
+    """Exponential function, of either library."""
+    return np.exp(x) if isinstance(x, np.ndarray) else x.exp()
+
+
+def solve_lower(V: Any, M: Any) -> Any:
+    """V^-1 M for unit lower triangular V."""
+    if isinstance(V, np.ndarray):
+        found = M.copy()
+        for i in range(1, len(found)):
+            found[i] -= (V[i, :i, None] * found[:i]).sum(axis=0)
+        return found
+    import torch
+
+    lanes = (V.permute(2, 0, 1), M.permute(2, 0, 1))
+    found = torch.linalg.solve_triangular(*lanes, upper=False, unitriangular=True)
+    return found.permute(1, 2, 0)
+
+
+def joined(u: Any, z: Any, V: Any) -> Any:
+    """One array (d, d + 2, n) of log sizes, signs and factors."""
+    parts = (u[:, None], z[:, None], V)
+    if isinstance(V, np.ndarray):
+        return np.concatenate(parts, axis=1)
+    import torch
+
+    return torch.cat(parts, dim=1)
+
+
+def weighted(weights: Any, slopes: Any) -> Any:
+    """Sum of the slopes so far, each with its weight."""
+    if isinstance(slopes[0], np.ndarray):
+        # Not by BLAS, whose last bit depends on where arrays lie in memory.
+        known = np.asarray(slopes)
+        return (weights[: len(slopes), None, None, None] * known).sum(axis=0)
+    total = weights[0] * slopes[0]
+    for weight, slope in zip(weights[1:], slopes[1:], strict=False):
+        if weight:
+            total = total + weight * slope
+    return total
+
+
+def positive_part(x: Any) -> Any:
+    """1/x where x is not 0, else 0."""
+    if isinstance(x, np.ndarray):
+        return np.divide(1.0, x, out=np.zeros_like(x), where=x != 0.0)
+    import torch
+
+    return torch.where(x == 0.0, torch.zeros_like(x), 1.0 / torch.where(x == 0.0, 1.0, x))
+
+
+class Flow(NamedTuple):
+    """The constants of the modified field, each ending in an axis of n lanes.
+
+    pair: -(a_i + a_j)/2; drive: diag(a); linear: what the exact growth adds to the generator;
+    mixed: what it adds to entries beside that; first to fourth: h/2, h^2, h^3, h^4, or 0 where a
+    lane stops at a lower order; strict: 1 below the diagonal.
+    """
+
+    pair: Any
+    drive: Any
+    linear: Any
+    mixed: Any
+    first: Any
+    second: Any
+    third: Any
+    fourth: Any
+    strict: Any
+
+
+def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
+    """Constants of the field for signals (d, n) and steps h (n,), to the orders (n,) in h."""
+    d, everywhere = len(signal), like(signal, np.ones((len(signal), len(signal), 1)))
+    of, _, divisors, _ = DYNAMICS[dynamics]
+    h = h if of else 0.0 * h
+    powers = first, second, third, fourth = [_where(order >= k, h**k) for k in (1, 2, 3, 4)]
+    unit = like(signal, np.eye(d)[:, :, None])
+    total = signal[:, None, :] + signal[None, :, :]
+    single, exact = signal * unit, total
+    linear = pairs = 0.0 * total
+    if of:
+        exact = growth_rates(signal.swapaxes(0, 1), h, dynamics).swapaxes(0, 2) / h
+    half = exact * unit / 2
+    if of == "U":
+        linear = half - single * _series(single, powers, divisors)
+    if of == "W":
+        linear = half - single
+        own = half.sum(axis=0)
+        pairs = exact - total * _series(total, powers, divisors) + total - own - own[:, None]
+    return Flow(
+        pair=-total / 2,
+        drive=single,
+        linear=linear,
+        mixed=pairs,
+        first=first / 2 * everywhere,
+        second=second * everywhere,
+        third=third * everywhere,
+        fourth=fourth * everywhere,
+        strict=like(signal, np.tri(d, k=-1)[:, :, None]) * (everywhere + 0.0 * h),
+    )
+
+
+def _where(kept: Any, values: Any) -> Any:
+    """The values where they are kept, and 0 elsewhere."""
+    if isinstance(values, np.ndarray):
+        return np.where(kept, values, 0.0)
+    return values * like(values, kept * 1.0)
+
+
+def _series(rate: Any, powers: list[Any], divisors: tuple[float, ...]) -> Any:
+    """log_factor(h rate)/(h rate) to the order of each lane: what the field has of it by itself."""
+    total: Any = 1.0
+    for n, (power, divisor) in enumerate(zip(powers, divisors, strict=False), 1):
+        total = total + power * rate**n / divisor
+    return total
+
+
+def generator(C: Any, e: Any, flow: Flow) -> Any:
+    """That of the flow itself, B."""
+    return flow.drive + flow.pair * C * e
+
+
+def generator_on_factors(C: Any, e: Any, flow: Flow) -> Any:
+    """The generator of the modified flow of gradient descent: U' = N U."""
+    pair = flow.pair * e
+    B = flow.drive + pair * C
+    BC = dot(B, C)
+    F = pair * symmetric(BC)
+    G = dot(B, B) + F
+    G1 = pair * symmetric(dot(G, C))
+    H = dot(B, G) + G1
+    Q = 2.0 * dot(F, B) + 2.0 * (pair * dot_turned(BC, B))
+    X = 0.25 * H + Q / 12.0
+    inner = symmetric(dot(X, C)) + symmetric(dot_turned(BC, G)) / 12.0
+    third = dot(B, X) + pair * inner + (dot(F, G) + dot(G1, B)) / 12.0
+    second = Q / 12.0 + H / 3.0
+    return B - flow.first * G + flow.second * second - flow.third * third + flow.linear
+
+
+def remainder_on_entries(C: Any, e: Any, flow: Flow, B: Any) -> Any:
+    """What the modified field of (D.2) has beside B W + W B and its linear part, symmetric."""
+    pair = flow.pair * e
+    F = symmetric(dot(B, C))
+    F1 = pair * F
+    G = symmetric(dot(B, F) + dot(F1, C))
+    G1 = pair * G
+    H = symmetric(dot(B, G) + dot(G1, C))
+    Q = 2.0 * symmetric(dot(F1, F))
+    P = symmetric(dot(B, H) + dot(pair * H, C))
+    R = symmetric(dot(B, Q) + dot(pair * Q, C))
+    S = symmetric(dot(F1, G) + dot(G1, F))
+    X = P / 5.0 + 0.075 * R + 0.1 * S
+    Y = Q / 120.0 + H / 20.0
+    last = dot(B, X) + dot(pair * X, C) + dot(F1, Y) + dot(pair * Y, F) + dot(G1, G) / 30.0
+    second = Q / 12.0 + H / 3.0
+    third = 0.25 * P + (R + S) / 12.0
+    low = flow.second * second - flow.first * G + flow.mixed * C
+    return low - flow.third * third + flow.fourth * symmetric(last)
+
+
+#: By dynamics: the generator, and where steps are those of W what the field has beside it.
+FIELDS = {
+    "euler": (generator, remainder_on_entries),
+    "gd": (generator_on_factors, None),
+    "flow": (generator, None),
+}
+
 
 # The explicit Runge-Kutta pair of order 8 by Dormand and Prince with its interpolation of order 7
 # (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd edition, Secs. II.5-6).

@@ -8,8 +8,17 @@ import numpy as np
 
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.pivots import MANY_ROUNDINGS, Start, Starts, closed_law, lanes_of
-from swingby.theory.law.stages import TOLERANCE, given_of
-from swingby.theory.law.verdict import TOLERANCES, End, Given, Verdict, decide, settle, shares
+from swingby.theory.law.stages import (
+    TOLERANCE,
+    TOLERANCES,
+    End,
+    Given,
+    Verdict,
+    decide,
+    given_of,
+    settle,
+    shares,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

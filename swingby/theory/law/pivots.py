@@ -21,8 +21,7 @@ import numpy as np
 
 from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.initial import Initial, exact_pivots
-from swingby.theory.law.coordinates import slope
-from swingby.theory.law.modified import make_flow
+from swingby.theory.law.coordinates import make_flow, slope
 from swingby.theory.law.walk import (
     ACTIVE,
     ALLOWED,
@@ -63,27 +62,16 @@ _NEGLIGIBLE = -45.0
 class Start:
     """W(0) as the walk sees it; arrays in the order of elimination unless they say otherwise.
 
-    Parameters
-    ----------
-    signal, levels : ndarray of shape (d,)
-        By concept: a, and w_kk(0).
-    matrix : ndarray of shape (d, d)
-        By concept: W(0) over its scale.
-    log_scale : float
-    order : ndarray of int, shape (d,)
-        Concepts by descending a, those without a positive pivot last.
-    sign, log_pivots, roundings : ndarray of shape (d,)
-        Of each pivot; its relative error in roundings of a float.
-    factors : ndarray of shape (d, d)
-        V of :mod:`swingby.theory.law.coordinates`.
-    log_sizes : ndarray of shape (d,)
-        u of the same.
-    unresolved : ndarray of bool, shape (d,)
-        By concept: pivots that count as zero and are positive.
-    eigenvalue : float
-        The largest of W(0); 0 where it lies below the float range.
-    steps : int
-        Steps of the map taken before, to where no pivot is zero.
+    `signal`, `levels` (d,): by concept: a, and w_kk(0).
+    `matrix` (d, d): by concept: W(0) over its scale.
+    `order` (d,): concepts by descending a, those without a positive pivot last.
+    `sign`, `log_pivots`, `roundings` (d,): of each pivot; its relative error in roundings of a
+    float.
+    `factors` (d, d): V of :mod:`swingby.theory.law.coordinates`.
+    `log_sizes` (d,): u of the same.
+    `unresolved` (d,): by concept: pivots that count as zero and are positive.
+    `eigenvalue`: the largest of W(0); 0 where it lies below the float range.
+    `steps`: steps of the map taken before, to where no pivot is zero.
     """
 
     signal: Floats

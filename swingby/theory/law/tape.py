@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from swingby.theory.law import coordinates
-from swingby.theory.law.modified import FIELDS, Flow
+from swingby.theory.law.coordinates import FIELDS, Flow
 
 #: Instructions: what is done with registers `a` and `b`. A vector is a matrix of equal rows.
 ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)

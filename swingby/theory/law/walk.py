@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.arrays import weighted
-from swingby.theory.law.coordinates import FIFTH, THIRD, attempt, slope
-from swingby.theory.law.modified import Flow
+from swingby.theory.law.coordinates import FIFTH, THIRD, Flow, attempt, slope, weighted
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
 LANDING = 1e-4

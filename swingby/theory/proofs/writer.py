@@ -11,12 +11,11 @@ from typing import Any
 import sympy
 
 from swingby.theory.claim import AlongTrajectory, Claim, Given, MatrixIdentity
+from swingby.theory.derivations import conclusions
 from swingby.theory.derivations import conclusions as plain
-from swingby.theory.derivations.repaired import conclusions as own
 from swingby.theory.formula import formula, greek
 from swingby.theory.proofs import reader
-from swingby.theory.proofs.conclusions import TWO_SIDES, flow_letters
-from swingby.theory.proofs.formulas import FUNCTIONS, Piece, latin, values
+from swingby.theory.proofs.formulas import FUNCTIONS, TWO_SIDES, Piece, flow_letters, latin, values
 
 _NAME = re.compile(r"[^\W\d]\w*'*(\((0|t|t\+1|t_0)\))?")
 _PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "−": "-"})
@@ -29,16 +28,8 @@ _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
 class Writer:
     """How letters, hypotheses and earlier lines are written.
 
-    Parameters
-    ----------
-    names : dict from sympy object to str
-        How each letter is written.
-    groups : dict from str to tuple of Given
-        Hypotheses with a name.
-    cited : callable
-        The earlier line with an id, or None.
-    defaults : dict
-        What the file says of every line.
+    `names`: how each letter is written. `groups`: hypotheses with a name. `cited`: the earlier line
+    with an id, or None. `defaults`: what the file says of every line.
     """
 
     names: Mapping[Any, str]
@@ -166,7 +157,7 @@ class Writer:
             if conclusion.until != (above.until if above else None):
                 yield from _listed("until", [self.text(conclusion.until)], indent)
             return
-        if isinstance(conclusion, own.ByHand):
+        if isinstance(conclusion, conclusions.ByHand):
             yield from _prose("then", f"by hand: {conclusion.text}", indent)
             yield from _prose("because", conclusion.why, indent)
             if conclusion.test:
@@ -199,8 +190,8 @@ class Writer:
         if isinstance(conclusion, plain.Both):
             for part in conclusion.parts:
                 yield from self.algebra(part)
-        elif isinstance(conclusion, own.FlowIdentity | own.EntryFormula):
-            flow = isinstance(conclusion, own.FlowIdentity)
+        elif isinstance(conclusion, conclusions.FlowIdentity | conclusions.EntryFormula):
+            flow = isinstance(conclusion, conclusions.FlowIdentity)
             for dimension, left, right in conclusion.cases:
                 inner = self._in_flow(dimension)
                 head = ("flow" if flow else "formula") + f", d = {dimension}" * (dimension > 1)
@@ -215,7 +206,7 @@ class Writer:
                 yield f"case {label}: {', '.join(f'{t(a)} = {t(b)}' for a, b in pairs)}"
         elif isinstance(conclusion, plain.LossOrder):
             yield f"loss order: {conclusion.jacobian}"
-        elif isinstance(conclusion, own.OnInterval):
+        elif isinstance(conclusion, conclusions.OnInterval):
             ends = f"[{conclusion.low}, {conclusion.high}]"
             yield f"{t(conclusion.letter)} in {ends}: {self.chain([conclusion.relation])}"
         elif isinstance(conclusion, plain.SameDistribution | plain.EmpiricalLimit):
@@ -324,10 +315,7 @@ class Writer:
 def proof_text(claims: Iterable[Claim]) -> str:
     """A proof file with some claims, letters declared at its top.
 
-    Returns
-    -------
-    str
-        :class:`swingby.theory.proofs.reader.Proof` reads the same claims from it.
+    Returns :class:`swingby.theory.proofs.reader.Proof` reads the same claims from it.
     """
     listed = list(claims)
     names, declared = names_for(listed)
@@ -383,7 +371,7 @@ def _letters(part: Any) -> Iterator[Any]:
     elif isinstance(part, tuple | list):
         for one in part:
             yield from _letters(one)
-    elif isinstance(part, own.FlowIdentity | own.EntryFormula):
+    elif isinstance(part, conclusions.FlowIdentity | conclusions.EntryFormula):
         for dimension, *both in part.cases:
             flow = set(flow_letters(dimension).values()) if dimension > 1 else set()
             yield from (one for one in _letters(both) if one not in flow)

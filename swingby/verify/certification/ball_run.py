@@ -8,6 +8,42 @@ independent. Two rewritings keep that small over hundreds of thousands of steps:
 above 1/2 is carried as :math:`x_i = 1 - w_{ii}`, and all terms proportional to :math:`w_{ij}` are
 collected into one factor before it multiplies the ball. What is left is rounding that grows no
 faster than the linear phases themselves, a number of bits that is known beforehand.
+
+The first steps of a run in exact rational arithmetic.
+
+Balls never decide an equality: an entry exactly at a level, a matrix that is exactly singular, two
+steps with the same largest entry, a state that does not move at all. In the first steps rationals
+do. The number of bits triples with every step of euler and more than triples with gd, so this ends
+after five to nine steps unless the run is at rest.
+
+Concepts i and j are in one *block* when the graph of the nonzero off-diagonal entries of W(0)
+connects them. A is diagonal, so both maps keep the entries between two blocks at 0 and treat every
+block as a run of its own. A block with W(t + 1) = W(t) never moves again.
+
+Whether W(t) is positive semidefinite, exactly and in balls.
+
+An exactly singular matrix cannot be told from an indefinite one in balls. Two facts about (D.2)
+make this a matter of the exact first steps alone.
+
+*What stays singular.* Let v lie in an eigenspace of A, :math:`Av = av` (so v is supported on
+concepts of equal signal), and :math:`W(t)v = 0`. Then
+
+.. math:: Bv = av - \tfrac12 (AWv + WAv) = av, \qquad W(t+1)v = Wv + \eta(BWv + WBv) = 0,
+
+and the same for :math:`(I + \eta B)W(I + \eta B)v`. Let K be the span of all such v. If J are
+concepts such that every vector is the sum of one in K and one supported on J, then W(t) is positive
+semidefinite if and only if its rows and columns J are, at this step and at every later one.
+
+*What does not.* Under (D.2) let W be positive semidefinite with no eigenvalue 2 and small enough
+that :math:`I + \eta B` is invertible, :math:`Wu = 0`, and :math:`v = (I + \eta B)^{-1}u`. Since
+:math:`W' = (I + \eta B)W(I + \eta B) - \eta^2 BWB`,
+
+.. math:: v^T W' v = -\eta^2 (Bv)^T W (Bv), \qquad \eta Bv = u - v, \qquad \eta WBv = -Wv,
+
+which is negative unless Wv = 0. If Wv = 0 for every u of the kernel, then
+:math:`(I + \eta B)^{-1}`, and so B, maps the kernel into itself: :math:`WBu = W(I - W/2)Au = 0`,
+and so WAu = 0. So either A keeps the kernel, which is then spanned by vectors of the first kind, or
+semidefiniteness is lost in the next step, by an amount that balls of enough bits see.
 """
 
 from __future__ import annotations
@@ -15,11 +51,170 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import flint
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls
+from swingby.theory.initial import Blocks, connected_blocks
+
+#: No entry of an exact step has more bits in numerator or denominator, W(0) excepted.
+MOST_BITS = 20_000
+
+Rows = list[list[Any]]
+
+
+class ExactStep(NamedTuple):
+    """W at one step as rows of flint.fmpq, and the blocks that still move."""
+
+    W: Rows
+    moving: Blocks
+
+
+def rational(number: Fraction) -> flint.fmpq:
+    """A Fraction as a rational of flint."""
+    return flint.fmpq(number.numerator, number.denominator)
+
+
+def follow_exactly(
+    signal: Sequence[Fraction],
+    W0: Sequence[Sequence[Fraction]],
+    eta: Fraction,
+    dynamics: str,
+) -> Iterator[ExactStep]:
+    """W(0), W(1), ... as rationals.
+
+    `signal`: a, length d.
+    `W0`: symmetric.
+    `dynamics` in {"euler", "gd"}.
+    Yields W(0) at least. The last one is at rest, ``moving`` being empty, or the last one before an
+    entry has more than :data:`MOST_BITS` bits. The rows are fresh at every step.
+
+    References
+    ----------
+    (D.1), (D.2).
+    """
+    d = len(signal)
+    A = flint.fmpq_mat(
+        d, d, [rational(signal[i] if i == j else Fraction(0)) for i in range(d) for j in range(d)]
+    )
+    identity = flint.fmpq_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
+    rate, half = rational(eta), flint.fmpq(1, 2)
+    blocks = connected_blocks(W0)
+    W = flint.fmpq_mat(d, d, [rational(entry) for row in W0 for entry in row])
+    while True:
+        change = (A - (A * W + W * A) * half) * rate
+        if dynamics == "euler":
+            following = W + change * W + W * change
+        else:
+            following = (identity + change) * W * (identity + change)
+        blocks = tuple(
+            block
+            for block in blocks
+            if any(following[i, j] != W[i, j] for i in block for j in block)
+        )
+        yield ExactStep(W.tolist(), blocks)
+        if not blocks or _bits(following) > MOST_BITS:
+            return
+        W = following
+
+
+def _bits(W: flint.fmpq_mat) -> int:
+    return max(
+        max(int(entry.p.bit_length()), int(entry.q.bit_length()))
+        for row in W.tolist()
+        for entry in row
+    )
+
+
+def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
+    """Whether a principal submatrix is positive semidefinite, by exact LDL^T.
+
+    `W`: symmetric. `concepts`: rows and columns of the submatrix.
+
+    Examples
+    --------
+    >>> one = flint.fmpq(1)
+    >>> exactly_semidefinite([[one, one], [one, one]], [0, 1])
+    True
+    """
+    return not any(pivot < 0 for pivot in exact_pivots(W, concepts))
+
+
+def exact_pivots(W: Rows, concepts: Sequence[int]) -> list[Any]:
+    """Pivots of LDL^T in the given order; a pivot of 0 with a nonzero row counts as -1.
+
+    Returns ends with the first negative one.
+    """
+    rest = [[W[i][j] for j in concepts] for i in concepts]
+    pivots = []
+    for k in range(len(rest)):
+        pivot = rest[k][k]
+        if pivot == 0 and any(rest[k][j] != 0 for j in range(k + 1, len(rest))):
+            # The 2 x 2 minor of a zero and a nonzero entry beside it is negative.
+            pivot = flint.fmpq(-1)
+        pivots.append(pivot)
+        if pivot < 0:
+            break
+        if pivot == 0:
+            continue
+        for i in range(k + 1, len(rest)):
+            factor = rest[i][k] / pivot
+            for j in range(k + 1, len(rest)):
+                rest[i][j] -= factor * rest[k][j]
+    return pivots
+
+
+def semidefinite_in_balls(W: list[list[flint.arb]], concepts: Sequence[int]) -> bool | None:
+    """Whether a principal submatrix is positive definite or indefinite, by LDL^T in balls.
+
+    `W`: symmetric.
+    `concepts`: the order in which concepts are eliminated.
+    Returns True: every matrix in the balls is positive definite. False: none is semidefinite. None:
+    the balls do not decide it.
+    """
+    left = list(concepts)
+    rest = [[W[i][j] for j in left[: place + 1]] for place, i in enumerate(left)]
+    size = len(left)
+    for k in range(size):
+        pivot = rest[k][k]
+        if not pivot > 0:
+            return False if any(rest[i][i] < 0 for i in range(k, size)) else None
+        for i in range(k + 1, size):
+            entry = rest[i][k]
+            if entry == 0:
+                continue
+            factor = entry / pivot
+            row = rest[i]
+            for j in range(k + 1, i + 1):
+                row[j] -= factor * rest[j][k]
+    return True
+
+
+def independent_concepts(signal: Sequence[Fraction], W: Rows, concepts: Sequence[int]) -> list[int]:
+    """The concepts J that decide semidefiniteness, at this step and at every later one.
+
+    `signal`: a, length d. `concepts`: the concepts to choose from: a union of blocks. Returns in
+    descending order of a, which is the order in which W's entries are largest.
+
+    Examples
+    --------
+    >>> one = flint.fmpq(1)
+    >>> independent_concepts([Fraction(1)] * 2, [[one, one], [one, one]], [0, 1])
+    [0]
+    """
+    kept = []
+    for value in sorted({signal[k] for k in concepts}, reverse=True):
+        group = [k for k in concepts if signal[k] == value]
+        columns = flint.fmpq_mat(len(W), len(group), [row[k] for row in W for k in group])
+        reduced, rank = columns.rref()
+        # Column k leads a row of the reduced form, or it is a combination of those that do and
+        # gives one vector of the kernel with a 1 in place k.
+        leads = [next(c for c in range(len(group)) if reduced[r, c] != 0) for r in range(rank)]
+        kept += [group[c] for c in leads]
+    return kept
+
 
 Matrix = list[list[flint.arb]]
 
@@ -31,13 +226,8 @@ LARGEST = 10.0**100
 class BallState:
     """W at one step, as balls. Changed in place by :func:`follow`.
 
-    Parameters
-    ----------
-    step : int
-    W : list of list of flint.arb
-        Both halves are stored and hold the same objects.
-    rest : list of flint.arb
-        1 - w_ii, as exact as w_ii itself near both 0 and 1.
+    `W`: both halves are stored and hold the same objects. `rest`: 1 - w_ii, as exact as w_ii itself
+    near both 0 and 1.
     """
 
     step: int
@@ -67,30 +257,15 @@ def follow(
 ) -> Iterator[BallState]:
     """W(0), W(1), ... in balls at the current working precision.
 
-    Parameters
-    ----------
-    signal : sequence of Fraction
-        a, length d.
-    W0 : sequence of sequences of Fraction, d by d
-        Symmetric.
-    eta : Fraction
-        Step size.
-    dynamics : {"euler", "gd"}
-    steps : int
-        The last step. A run that leaves the range of :data:`LARGEST` ends earlier.
-    moving : sequence of sequences of int, optional
-        Blocks of concepts that are followed. Entries of W0 between two blocks must be 0, and
-        the entries of concepts in no block stay as they are. Default: one block of all.
-
-    Yields
-    ------
-    BallState
-        The same object at every step: copy it to keep it.
-
-    Raises
-    ------
-    InvalidInput
-        If W0 is not symmetric of the signal's size, or dynamics is another word.
+    `signal`: a, length d.
+    `W0`: symmetric.
+    `eta`: step size.
+    `dynamics` in {"euler", "gd"}.
+    `steps`: the last step. A run that leaves the range of :data:`LARGEST` ends earlier.
+    `moving`: blocks of concepts that are followed. Entries of W0 between two blocks must be 0, and
+    the entries of concepts in no block stay as they are. Default: one block of all.
+    Yields the same object at every step: copy it to keep it.
+    Raises InvalidInput if W0 is not symmetric of the signal's size, or dynamics is another word.
 
     Notes
     -----

@@ -66,10 +66,7 @@ def certificate_grids(certificate: Certificate) -> tuple[Grid, ...]:
 def event_rows(certificate: Certificate) -> list[tuple[str, str, int | None, str, str]]:
     """One row per event: event, entry, step, lower and upper end of the entry there.
 
-    Returns
-    -------
-    list of tuples
-        The step is None where the event does not happen or is undecided.
+    Returns the step is None where the event does not happen or is undecided.
     """
 
     def ends(enclosure: Enclosure | None) -> tuple[str, str]:

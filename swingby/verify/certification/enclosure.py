@@ -40,10 +40,7 @@ class Enclosure(NamedTuple):
 def enclose(number: Any) -> Enclosure | None:
     """The canonical enclosure of a number.
 
-    Returns
-    -------
-    Enclosure or None
-        None where the ball is too wide to decide it.
+    Returns None where the ball is too wide to decide it.
 
     Examples
     --------
@@ -66,10 +63,7 @@ def enclose(number: Any) -> Enclosure | None:
 def is_enclosure(pair: object) -> bool:
     """Whether `pair` is written as an enclosure, lower end first.
 
-    Parameters
-    ----------
-    pair : object
-        Read from a file.
+    `pair`: read from a file.
     """
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         return False
@@ -85,10 +79,7 @@ def is_enclosure(pair: object) -> bool:
 def shown(pair: Enclosure, digits: int = 10) -> str:
     """An enclosure for a person: the digits that are certain, at most `digits` of them.
 
-    Returns
-    -------
-    str
-        With three dots after digits that go on, and ``+-`` after digits that do not.
+    Returns with three dots after digits that go on, and ``+-`` after digits that do not.
 
     Examples
     --------

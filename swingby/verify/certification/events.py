@@ -1,7 +1,46 @@
-"""Events along a run, decided number by number, and nothing decided that the numbers leave open.
+r"""Events along a run, decided number by number, and nothing decided that the numbers leave open.
 
 The same code watches rationals and balls. With balls every comparison has three answers; "open"
 raises :class:`Doubt`, or at the highest precision notes the entry as undecided.
+
+The neighbourhood of I from which W provably converges to I.
+
+**Lemma.** Let every a_k > 0, let
+:math:`\rho = \max(|1 - 2\eta a_{\min}|, |1 - 2\eta a_{\max}|) < 1` and :math:`e = \|W - I\|_F`.
+Then one step gives
+
+.. math::
+    e' \le \rho e + 2\eta a_{\max} e^2 \ \text{(euler)}, \qquad
+    e' \le \rho e + 2\eta a_{\max} e^2 + \eta^2 a_{\max}^2 e^2 (1 + e) \quad\text{(gd)},
+
+and if :math:`e \le R` then :math:`e' \le \frac{1 + \rho}2 e`, with
+:math:`R = \frac{1 - \rho}{4\eta a_{\max}}` for euler and
+:math:`R = \frac{1 - \rho}{4\eta a_{\max}(1 + \eta a_{\max})}` for gd. So W(t) converges to I once
+it is that near, and :math:`\|W - I\|_F` falls in every step. Moreover :math:`R \le 1/2`, so W
+stays positive definite.
+
+**Proof.** Write W = I + E and :math:`S = (AE + EA)/2`. Then
+:math:`B = A - (AW + WA)/2 = -S`, and (D.2) is
+
+.. math:: E' = E - \eta(S(I + E) + (I + E)S) = E - \eta(AE + EA) - \eta(SE + ES).
+
+Entry (i, j) of :math:`E - \eta(AE + EA)` is :math:`(1 - \eta(a_i + a_j))E_{ij}`, and
+:math:`1 - \eta(a_i + a_j)` lies between :math:`1 - 2\eta a_{\max}` and
+:math:`1 - 2\eta a_{\min}`, so the norm of this part is at most :math:`\rho e`. Entry (i, j) of S
+is :math:`\frac12(a_i + a_j)E_{ij}`, so :math:`\|S\|_F \le a_{\max}e` and
+:math:`\|SE + ES\|_F \le 2a_{\max}e^2`. For gd, :math:`W' = (I - \eta S)W(I - \eta S)` has the
+further term :math:`\eta^2 S(I + E)S`, of norm at most :math:`\eta^2 a_{\max}^2 e^2(1 + e)`.
+
+*R is at most 1/2:* :math:`1 - \rho \le 1 - (1 - 2\eta a_{\max}) = 2\eta a_{\max}`, hold against
+:math:`4\eta a_{\max}`. *euler:* :math:`e \le R` makes :math:`2\eta a_{\max}e \le (1 - \rho)/2`.
+*gd:* with :math:`y = \eta a_{\max}` and :math:`e \le R` the quotient e'/e exceeds :math:`\rho` by
+at most
+
+.. math::
+    2ye + y^2e(1 + e) = 2ye\,(1 + \tfrac12 y(1 + e))
+    \le \frac{1 - \rho}{2(1 + y)}(1 + \tfrac12 y(1 + e)) \le \frac{1 - \rho}2,
+
+because :math:`e \le 1`. The least eigenvalue of W is at least :math:`1 - e \ge 1/2`. ∎
 """
 
 from __future__ import annotations
@@ -9,11 +48,54 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from swingby.theory.initial import Blocks
-from swingby.verify.certification.convergence import Neighbourhood, squared_distance
-from swingby.verify.certification.exact_run import rational
+from swingby.verify.certification.ball_run import rational
+
+
+class Neighbourhood(NamedTuple):
+    """Distance from I and rate of the lemma, as exact rationals."""
+
+    radius: Fraction
+    rate: Fraction
+
+
+def neighbourhood(signal: Sequence[Fraction], eta: Fraction, dynamics: str) -> Neighbourhood | None:
+    """Radius R and rate (1 + rho)/2 of the lemma.
+
+    Returns None where some a_k is 0 or rho is at least 1.
+
+    Examples
+    --------
+    >>> neighbourhood([Fraction(4), Fraction(1)], Fraction(1, 100), "euler")
+    Neighbourhood(radius=Fraction(1, 8), rate=Fraction(99, 100))
+    """
+    if min(signal) <= 0:
+        return None
+    largest = eta * max(signal)
+    rho = max(abs(1 - 2 * eta * min(signal)), abs(1 - 2 * largest))
+    if rho >= 1:
+        return None
+    radius = (1 - rho) / (4 * largest)
+    if dynamics == "gd":
+        radius /= 1 + largest
+    return Neighbourhood(radius, (1 + rho) / 2)
+
+
+def squared_distance(W: Sequence[Sequence[Any]], rest: Sequence[Any]) -> Any:
+    r"""The square of :math:`\|W - I\|_F`.
+
+    `rest`: 1 - w_ii.
+    """
+    total = rest[0] * rest[0]
+    for i in range(1, len(rest)):
+        total += rest[i] * rest[i]
+        for j in range(i):
+            entry = W[i][j]
+            total += 2 * entry * entry
+    return total
+
 
 #: Levels of w_kk whose first passage is certified, by the key they have in a certificate.
 LEVELS = {
@@ -54,20 +136,12 @@ class Largest:
 class Watch:
     """What has been seen of a run so far. Changed in place by :meth:`observe`.
 
-    Parameters
-    ----------
-    blocks : tuple of tuples of int
-        Connected components of W(0).
-    target : Neighbourhood or None
-        From :func:`swingby.verify.certification.convergence.neighbourhood`.
-    runaways : tuple of int
-        Concepts that are watched for w_kk < 0, after which w_kk tends to minus infinity.
-    hopeless : frozenset of int
-        Concepts not waited for by a run without a number of steps.
-    watches_psd : bool
-        Whether semidefiniteness can be lost at all.
-    strict : bool
-        Raise :class:`Doubt` rather than note an entry as undecided.
+    `blocks`: connected components of W(0).
+    `target`: from :func:`swingby.verify.certification.events.neighbourhood`.
+    `runaways`: concepts that are watched for w_kk < 0, after which w_kk tends to minus infinity.
+    `hopeless`: concepts not waited for by a run without a number of steps.
+    `watches_psd`: whether semidefiniteness can be lost at all.
+    `strict`: raise :class:`Doubt` rather than note an entry as undecided.
     """
 
     blocks: Blocks
@@ -115,15 +189,7 @@ class Watch:
     def doubt(self, path: str) -> None:
         """Raise, or note an entry as undecided.
 
-        Parameters
-        ----------
-        path : str
-            Path of the entry in the certificate.
-
-        Raises
-        ------
-        Doubt
-            If the watch is strict.
+        `path`: path of the entry in the certificate. Raises Doubt if the watch is strict.
         """
         if self.strict:
             raise Doubt(path)
@@ -134,14 +200,8 @@ class Watch:
     ) -> None:
         """Look at W at one step; every step is looked at once, in order.
 
-        Parameters
-        ----------
-        step : int
-        W : rows of flint.fmpq or flint.arb, d by d
-        rest : sequence of d numbers
-            1 - w_ii.
-        semidefinite : callable
-            Whether W is positive semidefinite; None for open. Called only where it matters.
+        `rest`: 1 - w_ii. `semidefinite`: whether W is positive semidefinite; None for open. Called
+        only where it matters.
         """
         if self.converged is None:
             self._look_for_convergence(step, W, rest)

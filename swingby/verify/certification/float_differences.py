@@ -1,6 +1,6 @@
 r"""Where a run in float64 differs from its certificate, and whether rounding explains it.
 
-A difference is *explained* when the balls of :mod:`swingby.verify.certification.float_range`,
+A difference is *explained* when the balls of :mod:`swingby.verify.certification.float_differences`,
 which contain the run in float64, leave room for it:
 
 - a passage, when at the earlier of the two steps the ball reaches to the side on which the float
@@ -12,11 +12,24 @@ which contain the run in float64, leave room for it:
 - an entry at the end, when the float lies in the ball.
 
 Where the balls have grown beyond use, float64 resolves nothing, and every difference is explained.
+
+What float64 resolves of a run: balls that contain what the kernels of simulate compute.
+
+The run is followed in balls of :data:`FLOAT_BITS` = 48 bits, and every entry of W(0) and of every
+later W is widened by a relative :math:`2^{-48}` on top of that. So at every step each term of the
+map is rounded by at least :math:`2^{-48}`, 32 times the :math:`2^{-53}` of float64. The kernels of
+:mod:`swingby.simulate` form an entry in at most d + 6 roundings of terms no larger than these, and
+jump over linear steps with an error of about :math:`10^{-17}`; for d at most 6 that is within 32. A
+diagonal entry is stored as w_kk and never as 1 - w_kk, so near 1 it is rounded by
+:math:`2^{-48}` itself.
+
+Entries on which a run in float64 and a certificate do not agree.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -24,20 +37,173 @@ from typing import TYPE_CHECKING, Any
 import flint
 
 from swingby.errors import InvalidInput
-from swingby.verify.certification.ball_run import BallState
+from swingby.verify.certification.ball_run import BallState, follow
 from swingby.verify.certification.certificate import Certificate
 from swingby.verify.certification.events import LEVELS
-from swingby.verify.certification.float_range import (
-    FLOAT_BITS,
-    float_states,
-    negative_pivot,
-    resolution,
-    states,
-)
-from swingby.verify.certification.float_suspects import Suspect, differing_end, is_same, suspects
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
+
+#: Working precision of the balls that stand for float64.
+FLOAT_BITS = 48
+#: The bar of swingby.simulate.observe for a negative pivot, times d w_kk.
+PIVOT_BAR = 8 * 2.0**-52
+
+
+def states(certificate: Certificate, last: int) -> Iterator[BallState]:
+    """The run of a certificate in balls, at the current working precision.
+
+    `last`: the last step.
+    """
+    given = certificate
+    return follow(given.signal, given.W0, given.eta, given.dynamics, last)
+
+
+def float_states(certificate: Certificate, last: int) -> Iterator[BallState]:
+    """The run in balls that contain the run in float64; at a working precision of FLOAT_BITS.
+
+    `last`: the last step. Yields the same object at every step.
+    """
+    error = flint.arb(0, 2.0**-FLOAT_BITS)
+    for state in states(certificate, last):
+        for i, row in enumerate(state.W):
+            for j in range(i):
+                row[j] = state.W[j][i] = row[j] + row[j] * error
+            change = row[i] * error
+            row[i] = row[i] + change
+            state.rest[i] = state.rest[i] + change
+        yield state
+
+
+def negative_pivot(signal: Sequence[Fraction], state: BallState) -> bool | None:
+    """Whether the kernels see a negative pivot in LDL^T, in descending order of a.
+
+    `signal`: a, length d. `state`: from :func:`float_states`. Returns None where a pivot is about
+    the bar of the kernels, 8 d 2^-52 w_kk below 0 and above.
+    """
+    order = sorted(range(len(signal)), key=lambda k: -signal[k])
+    rest = [[state.W[i][j] for j in order] for i in order]
+    bar = 2 * PIVOT_BAR * len(signal)
+    for k, own in enumerate(order):
+        slack = bar * abs(state.W[own][own])
+        pivot = rest[k][k]
+        if pivot < -slack:
+            return True
+        if not pivot > slack:
+            return None
+        for i in range(k + 1, len(order)):
+            for j in range(k + 1, len(order)):
+                rest[i][j] = rest[i][j] - rest[i][k] * rest[k][j] / pivot
+    return False
+
+
+def resolution(number: flint.arb | None) -> str:
+    """What float64 resolves of an entry, as an explanation.
+
+    `number`: from :func:`float_states`; None where the balls ended before.
+    """
+    if number is None or not number.is_finite() or float(number.rad()) > 0.01:
+        return "float64 resolves nothing there: rounding has grown to the size of W"
+    return f"within what float64 resolves, {float(number.rad()):.2g}"
+
+
+#: An entry at the end that agrees to this, relative or absolute, is not looked at any closer.
+SAME_RELATIVE, SAME_ABSOLUTE = 1e-9, 1e-12
+
+
+@dataclass
+class Suspect:
+    """A difference before it is explained: the entry, and the steps that matter."""
+
+    kind: str
+    name: str
+    entry: tuple[int, int]
+    certified: int | None
+    found: int | None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the run saw it later than it happened, or not at all."""
+        if self.found is None or self.certified is None:
+            return self.found is None
+        return self.certified < self.found
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The steps at which one of both sees it."""
+        return tuple(step for step in (self.certified, self.found) if step is not None)
+
+
+def suspects(certificate: Certificate, run: Run) -> list[Suspect]:
+    """Passages, peaks and the loss of semidefiniteness that differ.
+
+    Only steps that both speak of are compared.
+    """
+    return [*_passages(certificate, run), *_peaks(certificate, run), *_loss(certificate, run)]
+
+
+def _passages(certificate: Certificate, run: Run) -> Iterator[Suspect]:
+    common = min(certificate.steps, run.last_step)
+    for level, value in LEVELS.items():
+        for k, one in enumerate(certificate.passages[level]):
+            if one is None:
+                continue
+            seen = float(run.first_reach(float(value))[k])
+            found = None if math.isnan(seen) else int(seen)
+            # A step that only one of them reached says nothing about the other.
+            certified = one.step if one.step is None or one.step <= common else None
+            found = found if found is None or found <= common or one.never else None
+            if certified != found:
+                yield Suspect(level, f"w_{k + 1}{k + 1} reaches {level}", (k, k), certified, found)
+
+
+def _peaks(certificate: Certificate, run: Run) -> Iterator[Suspect]:
+    seen = {(peak.i, peak.j): peak.step for peak in run.peaks}
+    for peak in certificate.peaks:
+        if peak is None:
+            continue
+        entry = (peak.i - 1, peak.j - 1)
+        # The largest of a longer time is also that of a shorter one that it lies in.
+        if peak.step > run.last_step or (seen[entry] > certificate.steps and not peak.for_all_time):
+            continue
+        if peak.step != seen[entry]:
+            yield Suspect("peak", f"peak of w_{peak.i}{peak.j}", entry, peak.step, seen[entry])
+
+
+def _loss(certificate: Certificate, run: Run) -> Iterator[Suspect]:
+    if "psd" in certificate.undecided:
+        return
+    certified, found = certificate.first_loss, run.psd_lost
+    common = min(certificate.steps, run.last_step)
+    certified = None if certified is None or certified > common else certified
+    found = None if found is None or found > common else found
+    if certified != found:
+        yield Suspect("psd", "loss of semidefiniteness", (0, 0), certified, found)
+
+
+def differing_end(certificate: Certificate, run: Run) -> Any:
+    """W of the run at the last certified step, if some entry of it is not plainly the same.
+
+    Returns (d, d): None also where the run did not record that step.
+    """
+    places = [place for place, step in enumerate(run.steps) if step == certificate.steps]
+    if not places:
+        return None
+    W = run.W[places[0]]
+    for i, row in enumerate(certificate.end):
+        for j, one in enumerate(row):
+            if one is not None and not is_same(float(W[i, j]), one.middle):
+                return W
+    return None
+
+
+def is_same(number: float, exact: Fraction) -> bool:
+    """Whether an entry at the end agrees so well that it is not looked at any closer."""
+    if not math.isfinite(number):
+        return False
+    distance = abs(Fraction(number) - exact)
+    return distance <= max(Fraction(SAME_ABSOLUTE), Fraction(SAME_RELATIVE) * abs(exact))
+
 
 #: Working precision at which the distance from a level is told.
 TOLD_BITS = 512
@@ -49,16 +215,11 @@ HELD_AS_ZERO = Fraction(1, 10**299)
 class Difference:
     """One entry on which a run and a certificate do not agree.
 
-    Parameters
-    ----------
-    what : str
-        For example ``"w_22 reaches 1/2"``.
-    certified, found : int, str or None
-        The step, or the value, in the certificate and in the run; None for not at all.
-    explained : bool
-        Whether rounding explains it.
-    explanation : str
-        From certified numbers, or ``"unexplained"``.
+    `what`: for example ``"w_22 reaches 1/2"``.
+    `certified`, `found`: the step, or the value, in the certificate and in the run; None for not at
+    all.
+    `explained`: whether rounding explains it.
+    `explanation`: from certified numbers, or ``"unexplained"``.
     """
 
     what: str
@@ -76,16 +237,8 @@ def differences(certificate: Certificate, run: Run) -> tuple[Difference, ...]:
 
     Only steps that both speak of are compared.
 
-    Parameters
-    ----------
-    certificate : Certificate
-    run : Run
-        Of the same task, W(0), eta and dynamics.
-
-    Raises
-    ------
-    InvalidInput
-        If the run has another task, W(0), eta or dynamics, beyond the rounding of float64.
+    `run`: of the same task, W(0), eta and dynamics. Raises InvalidInput if the run has another
+    task, W(0), eta or dynamics, beyond the rounding of float64.
     """
     _require_same(certificate, run)
     found = suspects(certificate, run)

@@ -1,4 +1,7 @@
-"""One run followed to its end: exact first steps, then balls."""
+"""One run followed to its end: exact first steps, then balls.
+
+The certificate made of a run that was followed to its end.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,34 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import flint
+
 from swingby.theory.initial import Blocks
-from swingby.verify.certification.ball_run import BallState, follow
-from swingby.verify.certification.convergence import neighbourhood
-from swingby.verify.certification.events import Doubt, Watch
-from swingby.verify.certification.exact_run import Rows, follow_exactly
-from swingby.verify.certification.given import Given
-from swingby.verify.certification.semidefinite import (
+from swingby.verify.certification.ball_run import (
+    BallState,
+    Rows,
     exactly_semidefinite,
+    follow,
+    follow_exactly,
     independent_concepts,
     semidefinite_in_balls,
 )
+from swingby.verify.certification.certificate import (
+    Certificate,
+    CertifiedPeak,
+    Convergence,
+    Passage,
+    RunsAway,
+)
+from swingby.verify.certification.enclosure import Enclosure, enclose
+from swingby.verify.certification.events import (
+    LEVELS,
+    Doubt,
+    Watch,
+    neighbourhood,
+    squared_distance,
+)
+from swingby.verify.certification.given import Given
 
 #: A run without a number of steps ends before an entry passes this size.
 LARGEST = 10**6
@@ -33,17 +53,8 @@ LOOK = 256
 class Followed:
     """A run at its last step.
 
-    Parameters
-    ----------
-    watch : Watch
-        What was seen on the way.
-    step : int
-        The last step.
-    W : rows of flint.fmpq or flint.arb, d by d
-    rest : list
-        1 - w_ii.
-    moving : tuple of tuples of int
-        Blocks that still move; empty where the run is finished and at rest for ever.
+    `watch`: what was seen on the way. `step`: the last step. `rest`: 1 - w_ii. `moving`: blocks
+    that still move; empty where the run is finished and at rest for ever.
     """
 
     watch: Watch
@@ -56,10 +67,7 @@ class Followed:
 class Telling:
     """Lines on how far a run is, at most one per second.
 
-    Parameters
-    ----------
-    progress : callable or None
-        Gets each line.
+    `progress`: gets each line.
     """
 
     def __init__(self, progress: Callable[[str], object] | None) -> None:
@@ -76,11 +84,7 @@ class Telling:
 def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
     """The run as far as exact rationals go.
 
-    Returns
-    -------
-    followed : Followed
-    finished : bool
-        Whether nothing is left for balls.
+    Returns `followed`; `finished` whether nothing is left for balls.
     """
     watch = Watch(
         blocks=given.blocks,
@@ -117,21 +121,10 @@ def follow_in_balls(
 ) -> Followed:
     """The rest of the run, at the current working precision.
 
-    Parameters
-    ----------
-    given : Given
-    start : Followed
-        The last exact step.
-    bits : int
-        The working precision, for the lines that are told.
-    strict : bool
-        Raise :class:`~swingby.verify.certification.events.Doubt` at the first open entry.
-    tell : Telling
-
-    Raises
-    ------
-    Doubt
-        If `strict` and the precision leaves an entry open.
+    `start`: the last exact step.
+    `bits`: the working precision, for the lines that are told.
+    `strict`: raise :class:`~swingby.verify.certification.events.Doubt` at the first open entry.
+    Raises Doubt if `strict` and the precision leaves an entry open.
     """
     watch = start.watch.copy(strict=strict)
     W0 = [[Fraction(int(w.p), int(w.q)) for w in row] for row in start.W]
@@ -207,3 +200,118 @@ def _give_up(watch: Watch) -> None:
             watch.undecided.add("converges")
         if watch.watches_psd and watch.first_loss is None:
             watch.undecided.add("psd")
+
+
+def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
+    """Write everything down, at the working precision of the run.
+
+    `followed`: its watch says what happens with an entry whose ball is too wide. Raises Doubt if
+    the watch is strict and a ball is too wide for its enclosure.
+    """
+    from swingby import __version__
+
+    watch = followed.watch
+    d = len(given.signal)
+    passages = {
+        level: tuple(_passage(given, watch, level, k) for k in range(d)) for level in LEVELS
+    }
+    peaks = tuple(_peak(watch, followed, i, j) for i in range(d) for j in range(i + 1, d))
+    away: list[RunsAway | None] = []
+    for k in watch.runaways:
+        if k in watch.negative:
+            away.append(RunsAway(k + 1, watch.negative[k]))
+        elif f"runs_away/{k + 1}" in watch.undecided:
+            away.append(None)
+    converges = _convergence(watch)
+    end = tuple(
+        tuple(
+            None
+            if followed.W[i][j] is None
+            else _enclosed(watch, followed.W[max(i, j)][min(i, j)], f"end/{i + 1},{j + 1}")
+            for j in range(d)
+        )
+        for i in range(d)
+    )
+    watch.undecided.update(
+        f"end/{i + 1},{j + 1}"
+        for i, row in enumerate(end)
+        for j, one in enumerate(row)
+        if one is None
+    )
+    return Certificate(
+        dynamics=given.dynamics,
+        signal=given.signal,
+        eta=given.eta,
+        W0=given.W0,
+        steps=followed.step,
+        passages=passages,
+        peaks=peaks,
+        first_loss=watch.first_loss,
+        runs_away=tuple(away),
+        converges=converges,
+        end=end,
+        undecided=tuple(sorted(watch.undecided)),
+        made_by=f"swingby {__version__}",
+        bits=bits,
+    )
+
+
+def _enclosed(watch: Watch, number: Any, path: str) -> Enclosure | None:
+    found = enclose(number)
+    if found is None:
+        watch.doubt(path)
+    return found
+
+
+def _passage(given: Given, watch: Watch, level: str, k: int) -> Passage | None:
+    path = f"passages/{level}/{k + 1}"
+    reached = watch.passages.get((level, k))
+    if reached is not None:
+        before = None
+        if reached.step:
+            before = _enclosed(watch, reached.before, path)
+        at = _enclosed(watch, reached.at, path)
+        if at is None or (reached.step and before is None):
+            return None
+        return Passage(reached.step, before, at)
+    if k in given.never or k in watch.negative:
+        watch.undecided.discard(path)
+        return Passage(None, never=True)
+    if f"runs_away/{k + 1}" in watch.undecided and path not in watch.undecided:
+        # Whether the level is reached is known, but not whether it ever will be.
+        watch.doubt(path)
+    return None if path in watch.undecided else Passage(None)
+
+
+def _peak(watch: Watch, followed: Followed, i: int, j: int) -> CertifiedPeak | None:
+    path = f"peaks/{i + 1},{j + 1}"
+    peak = watch.peaks.get((i, j))
+    if peak is None:
+        # Different blocks: forced to stay 0.
+        return CertifiedPeak(i + 1, j + 1, 0, Enclosure("0", "0"), True)
+    if path in watch.undecided:
+        return None
+    if peak.size == 0:
+        return CertifiedPeak(i + 1, j + 1, 0, Enclosure("0", "0"), False)
+    value = _enclosed(watch, peak.value, path)
+    final = False
+    if "converges" in watch.undecided:
+        watch.doubt(path)
+        value = None
+    elif watch.converged is not None:
+        distance, square = squared_distance(followed.W, followed.rest), peak.size * peak.size
+        final = bool(distance < square)
+        if not final and not distance >= square:
+            watch.doubt(path)
+            value = None
+    return None if value is None else CertifiedPeak(i + 1, j + 1, peak.step, value, final)
+
+
+def _convergence(watch: Watch) -> Convergence | None:
+    if watch.converged is None or watch.target is None:
+        return None
+    step, square = watch.converged
+    distance = _enclosed(watch, flint.arb(square).sqrt(), "converges")
+    if distance is None:
+        return None
+    return Convergence(step, distance, watch.target.radius, watch.target.rate)

@@ -23,8 +23,7 @@ from swingby.theory.initial import (
     initial_matrix,
 )
 from swingby.theory.task import SIMTask
-from swingby.verify.certification.exact_run import Rows, rational
-from swingby.verify.certification.semidefinite import exact_pivots, exactly_semidefinite
+from swingby.verify.certification.ball_run import Rows, exact_pivots, exactly_semidefinite, rational
 
 #: Concepts of a certificate: a step costs about d^3.
 MOST_CONCEPTS = 6
@@ -38,16 +37,8 @@ Matrix = tuple[tuple[Fraction, ...], ...]
 class Given:
     """One run, as exact numbers.
 
-    Parameters
-    ----------
-    signal : tuple of Fraction, length d
-    W0 : tuple of tuples of Fraction, d by d
-        Symmetric.
-    eta : Fraction
-    dynamics : str
-        ``"euler"`` or ``"gd"``.
-    steps : int or None
-        The last step; None until everything is settled.
+    `W0`: symmetric. `dynamics`: ``"euler"`` or ``"gd"``. `steps`: the last step; None until
+    everything is settled.
     """
 
     signal: tuple[Fraction, ...]
@@ -126,10 +117,7 @@ class Given:
 def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given:
     """The arguments of :func:`swingby.certify` as exact numbers.
 
-    Raises
-    ------
-    InvalidInput
-        If one of them is wrong; names it.
+    Raises InvalidInput if one of them is wrong; names it.
     """
     if not isinstance(task, SIMTask):
         raise InvalidInput("task", task, "must be a SIMTask", "Sec. 2.1")
@@ -159,20 +147,12 @@ def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given
 def exact_matrix(W0: Any, dim: int) -> Matrix:
     """W(0) as exact rationals.
 
-    Parameters
-    ----------
-    W0 : array_like of shape (d, d), nested lists of exact numbers, Scaled or Initial
-        Floats are taken as the binary numbers they store and symmetrised as by
-        :func:`swingby.theory.initial.initial_matrix`; where anything else than floats and small
-        whole numbers is given, the matrix must be exactly symmetric.
-    dim : int
-        The d it has to have.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not a matrix of numbers, not d by d, not symmetric, zero, or has an entry above
-        1e300.
+    `W0` (d, d): floats are taken as the binary numbers they store and symmetrised as by
+    :func:`swingby.theory.initial.initial_matrix`; where anything else than floats and small whole
+    numbers is given, the matrix must be exactly symmetric.
+    `dim`: the d it has to have.
+    Raises InvalidInput if it is not a matrix of numbers, not d by d, not symmetric, zero, or has an
+    entry above 1e300.
     """
     if isinstance(W0, Initial):
         # initial_matrix trusts an Initial, whatever its shape.

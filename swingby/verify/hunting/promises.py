@@ -1,4 +1,7 @@
-"""A promise of a repaired theorem that a trajectory of euler or gd breaks, decided in balls."""
+"""A promise of a repaired theorem that a trajectory of euler or gd breaks, decided in balls.
+
+A counterexample followed once more, from its printed place, at a third precision.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,14 @@ import numpy as np
 
 from swingby.simulate.state import Floats
 from swingby.theory import balls
+from swingby.theory.claim import Claim
 from swingby.verify.certification.ball_run import BallState, follow
+from swingby.verify.prover.evidence import Witness
+from swingby.verify.prover.judge import judge
 from swingby.verify.prover.repaired.trials import Trials
-from swingby.verify.prover.trajectories.instances import eliminate
+from swingby.verify.prover.trajectories.instances import TrajectoryInstance, eliminate
+from swingby.verify.prover.trajectories.judge import confirm, states_at, steps_needed
+from swingby.verify.prover.trajectories.violation import Violation, parts
 
 #: The level at which a concept counts as learned.
 LEVEL = Fraction(4, 5)
@@ -32,18 +40,8 @@ BITS = (192, 320, 512)
 class Promises:
     """A trajectory, and what is promised of it.
 
-    Parameters
-    ----------
-    dynamics : {"euler", "gd"}
-    signal : tuple of Fraction
-    eta : Fraction
-    W0 : tuple of tuple of Fraction
-    log_peaks : dict from (int, int) to Fraction
-        Natural logarithm of the bound on w_ij.
-    times : tuple of Fraction
-        Eta times steps by which w_ii reaches 0.8.
-    keeps : bool
-        Whether it is promised to stay above.
+    `dynamics` in {"euler", "gd"}. `log_peaks`: natural logarithm of the bound on w_ij. `times`: eta
+    times steps by which w_ii reaches 0.8. `keeps`: whether it is promised to stay above.
     """
 
     dynamics: str
@@ -59,13 +57,7 @@ class Promises:
 class Breach:
     """A broken promise.
 
-    Parameters
-    ----------
-    relation : str
-    i, j, step : int
-        The entry, from 0, and the step.
-    left, right : str
-        Both sides, with 30 digits.
+    `i`, `j`, `step`: the entry, from 0, and the step. `left`, `right`: both sides, with 30 digits.
     """
 
     relation: str
@@ -79,10 +71,7 @@ class Breach:
 def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
     """One of some trials with exact numbers, certainly inside the hypotheses.
 
-    Returns
-    -------
-    Promises or None
-        None where the hypotheses are not certain.
+    Returns None where the hypotheses are not certain.
     """
     start = trials.starts[place]
     d = len(start)
@@ -106,11 +95,7 @@ def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
 def find_breach(promises: Promises, bits: int) -> Breach | None:
     """The first promise that a ball run breaks for certain.
 
-    Parameters
-    ----------
-    promises : Promises
-    bits : int
-        Working precision.
+    `bits`: working precision.
     """
     last = _last_step(promises)
     if last > MOST_STEPS:
@@ -186,11 +171,53 @@ def mixed(starts: Floats, other: Floats, share: Floats) -> Floats:
 
     A pivot is a concave function of the matrix.
 
-    Parameters
-    ----------
-    starts, other : ndarray of shape (n, d, d)
-    share : ndarray of shape (n,)
-        Of `other`.
+    `starts`, `other` (n, d, d). `share` (n,): of `other`.
     """
     weights = share[:, None, None]
     return np.asarray((1 - weights) * starts + weights * other)
+
+
+def place_of(claim: Claim, witness: Witness) -> Violation:
+    """Where a witness breaks a claim, read back from its values.
+
+    `claim`: with an AlongTrajectory as conclusion.
+    """
+    values = witness.values
+    relations = parts(claim.conclusion.relation)
+    relation = next(one for one in relations if str(one) == witness.relation)
+    lam = Fraction(values["lambda"]) if "lambda" in values else None
+    anchor, step = int(values.get("t_0", 0)), int(values["t"])
+    return Violation(relation, int(values["i"]) - 1, int(values["j"]) - 1, anchor, step, 0.0, lam)
+
+
+def third_precision(bits: int) -> int:
+    """Bits above those of both runs that confirmed a violation.
+
+    `bits`: of the first run.
+    """
+    return bits + 2 * max(256, bits // 8) + 64
+
+
+def still_violates(
+    claim: Claim, witness: Witness, instance: TrajectoryInstance, dynamics: str
+) -> bool:
+    """Whether a trajectory breaks a claim where its witness says so."""
+    violation = place_of(claim, witness)
+    bits = third_precision(instance.bits)
+    states = states_at(instance, dynamics, bits, steps_needed(claim, violation))
+    with flint.ctx.workprec(bits):
+        sides = confirm(claim, violation, instance, states)
+    return sides is not None and instance.is_admissible()
+
+
+def still_breaks(promises: Promises, witness: Witness) -> bool:
+    """Whether a trajectory breaks the promise of a theorem that its witness names."""
+    breach = find_breach(promises, BITS[2])
+    if breach is None:
+        return False
+    return (breach.relation, str(breach.step)) == (witness.relation, witness.values["t"])
+
+
+def still_refuted(claim: Claim) -> bool:
+    """Whether the prover refutes a line when asked again."""
+    return judge(claim).witness is not None

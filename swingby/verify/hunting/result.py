@@ -8,7 +8,7 @@ from typing import Any
 
 from swingby.errors import InvalidInput
 from swingby.theory.verdict import Finding
-from swingby.verify.hunting.closeness import Closest
+from swingby.verify.hunting.search import Closest
 from swingby.verify.prover.evidence import Witness
 
 
@@ -42,7 +42,7 @@ class Hunt:
     checked : tuple of str
         How the counterexample was confirmed.
     text : str
-        The statement, as :func:`swingby.theory.claim_text.to_text` writes it.
+        The statement, as :func:`swingby.theory.formula.to_text` writes it.
     note : str
         What else a reader has to know.
     parts : tuple of Hunt

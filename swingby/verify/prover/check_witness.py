@@ -253,10 +253,7 @@ class Formula:
 def holds(relation: Any, values: dict[str, Any]) -> bool:
     """Whether a relation such as ``x <= y`` holds, for certain.
 
-    Raises
-    ------
-    Wrong
-        If no number of digits decides it, or it cannot be read.
+    Raises Wrong if no number of digits decides it, or it cannot be read.
     """
     sides = re.split(r" (<=|<|=|!=) ", relation) if isinstance(relation, str) else []
     if len(sides) != 3:

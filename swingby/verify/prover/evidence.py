@@ -14,17 +14,11 @@ TAUTOLOGY = "tautology"
 class Witness:
     """A point at which a claim fails (or, for an existence claim, holds).
 
-    Parameters
-    ----------
-    values : dict from str to str
-        Every letter and constant: an exact rational, or a number with 50 digits.
-    relation : str
-        The relation that is decided there.
-    left, right : str
-        Its two sides, evaluated.
-    checked : tuple of str
-        The independent evaluations that agree, such as ``"exact rationals"``,
-        ``"balls of 256 bits"``.
+    `values`: every letter and constant: an exact rational, or a number with 50 digits.
+    `relation`: the relation that is decided there.
+    `left`, `right`: its two sides, evaluated.
+    `checked`: the independent evaluations that agree, such as ``"exact rationals"``, ``"balls of
+    256 bits"``.
     """
 
     values: dict[str, str]
@@ -38,20 +32,12 @@ class Witness:
 class Judged:
     """The verdict on one claim.
 
-    Parameters
-    ----------
-    verdict : Finding
-    method : str
-        A few words: ``"certificate, z3 agrees"``, ``"sympy, general d and entrywise d = 2 to 5"``.
-    evidence : tuple of str
-        Lines that a reader can check: a certificate, boxes, steps run.
-    witness : Witness or None
-    cases : int
-        How many cases, for *tested*.
-    tried : tuple of str
-        What was tried without success, for *undecided*.
-    parts : dict from str to Judged
-        Verdicts by part where they differ: by dynamics, by relation of a chain.
+    `method`: a few words: ``"certificate, z3 agrees"``, ``"sympy, general d and entrywise d = 2 to
+    5"``.
+    `evidence`: lines that a reader can check: a certificate, boxes, steps run.
+    `cases`: how many cases, for *tested*.
+    `tried`: what was tried without success, for *undecided*.
+    `parts`: verdicts by part where they differ: by dynamics, by relation of a chain.
     """
 
     verdict: Finding

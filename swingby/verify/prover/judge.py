@@ -12,7 +12,7 @@ from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import NOT_RUN, Judged
 
 if TYPE_CHECKING:
-    from swingby.verify.prover.trajectories.runs import Runs
+    from swingby.verify.prover.trajectories.judge import Runs
 
 
 def judge(
@@ -24,15 +24,9 @@ def judge(
 ) -> Judged:
     """The verdict on a claim, its repair left aside.
 
-    Parameters
-    ----------
-    claim : Claim
-    trajectories : bool
-        Run the searches over trajectories; without them such claims are *undecided*.
-    progress : callable, optional
-        Called with one line of text per stage of a search over trajectories.
-    runs : Runs, optional
-        Trajectories followed for an earlier claim, to be used again.
+    `trajectories`: run the searches over trajectories; without them such claims are *undecided*.
+    `progress`: called with one line of text per stage of a search over trajectories.
+    `runs`: trajectories followed for an earlier claim, to be used again.
     """
     if isinstance(claim.conclusion, AlongTrajectory):
         if not trajectories:

@@ -24,8 +24,8 @@ from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
 from swingby.verify.prover.scalar.dispatch import prepared
 from swingby.verify.prover.scalar.relation import plain, relation_from
-from swingby.verify.prover.scalar.rounding import compact
-from swingby.verify.prover.trajectories.valuation import parts
+from swingby.verify.prover.scalar.sampling import compact
+from swingby.verify.prover.trajectories.violation import parts
 
 #: What N_ij(t) is once a witness names the third concept, and that W(t) is U U^T.
 _NOISE = "N_ij(t) = (a_i + a_j + 2*a_k)*w_ki(t)*w_kj(t)/2"

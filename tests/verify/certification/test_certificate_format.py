@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from swingby.theory.task import SIMTask
-from swingby.verify.certification.certificate_format import digest, rational_text, to_plain
+from swingby.verify.certification.certificate import digest, rational_text, to_plain
 from swingby.verify.certification.replay import replay
 from swingby.verify.certify import certify
 

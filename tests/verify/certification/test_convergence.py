@@ -9,7 +9,7 @@ import sympy
 
 from swingby.theory.task import SIMTask
 from swingby.verify.certification.ball_run import follow
-from swingby.verify.certification.convergence import neighbourhood, squared_distance
+from swingby.verify.certification.events import neighbourhood, squared_distance
 from swingby.verify.certify import certify
 
 

@@ -19,8 +19,12 @@ from swingby.errors import InvalidInput, SwingbyWarning
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.certification.float_differences import differences
-from swingby.verify.certification.float_range import FLOAT_BITS, float_states, negative_pivot
+from swingby.verify.certification.float_differences import (
+    FLOAT_BITS,
+    differences,
+    float_states,
+    negative_pivot,
+)
 from swingby.verify.certify import certify
 
 

@@ -6,7 +6,7 @@ import flint
 import numpy as np
 import sympy
 
-from swingby.verify.certification.semidefinite import (
+from swingby.verify.certification.ball_run import (
     exactly_semidefinite,
     independent_concepts,
     semidefinite_in_balls,

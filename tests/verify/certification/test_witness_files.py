@@ -18,10 +18,10 @@ from swingby.theory.derivations.ledger import by_id
 from swingby.verify.prover import check_witness
 from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_witness import judge, rational
+from swingby.verify.prover.scalar.counterexample import settings
 from swingby.verify.prover.scalar.dispatch import prepared
-from swingby.verify.prover.scalar.feasible_constants import settings
 from swingby.verify.prover.scalar.relation import relation_from
-from swingby.verify.prover.scalar.rounding import compact
+from swingby.verify.prover.scalar.sampling import compact
 from swingby.verify.prover.witness_files import export, files
 
 #: Lines whose witnesses are found in a moment: of fractions, logarithms, roots, sums over k.

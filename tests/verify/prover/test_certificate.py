@@ -8,7 +8,6 @@ import pytest
 import sympy
 
 from swingby.theory.derivations.letters import K, a_i, a_j, alpha, eta, kappa, t, w
-from swingby.verify.prover.scalar.cases import normal, recognise_signs, relax
 from swingby.verify.prover.scalar.certificate import Certificate, find, verify, with_negated_goal
 from swingby.verify.prover.scalar.columns import column
 from swingby.verify.prover.scalar.laurent import (
@@ -17,15 +16,18 @@ from swingby.verify.prover.scalar.laurent import (
     PolynomialProblem,
     add,
     multiply,
+    opinion,
     power_of,
     text_of,
 )
-from swingby.verify.prover.scalar.naming import name_logarithms
-from swingby.verify.prover.scalar.polynomial_form import polynomial_problem
-from swingby.verify.prover.scalar.relation import Relation, Sequent
-from swingby.verify.prover.scalar.smt import opinion
-from swingby.verify.prover.scalar.translation import Translator, Untranslatable
-from swingby.verify.prover.scalar.translation_check import check_translation
+from swingby.verify.prover.scalar.relation import Relation, Sequent, normal, recognise_signs, relax
+from swingby.verify.prover.scalar.sampling import check_translation
+from swingby.verify.prover.scalar.translation import (
+    Translator,
+    Untranslatable,
+    name_logarithms,
+    polynomial_problem,
+)
 
 
 def problem(goal, *given):

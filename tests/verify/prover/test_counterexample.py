@@ -21,11 +21,24 @@ from swingby.theory.derivations.letters import (
     w_start,
     x,
 )
-from swingby.verify.prover.scalar.counterexample import LONG, Search, confirm, counterexample
-from swingby.verify.prover.scalar.exact_value import compiled, decide, holds, margin_of
-from swingby.verify.prover.scalar.feasible_constants import _conditions, satisfies, settings
+from swingby.verify.prover.scalar.counterexample import (
+    LONG,
+    Search,
+    _conditions,
+    confirm,
+    counterexample,
+    satisfies,
+    settings,
+)
+from swingby.verify.prover.scalar.exact_value import (
+    balls_agree,
+    compiled,
+    contains,
+    decide,
+    holds,
+    margin_of,
+)
 from swingby.verify.prover.scalar.relation import Relation, Sequent
-from swingby.verify.prover.scalar.second_evaluation import balls_agree, contains
 
 
 def number(text):

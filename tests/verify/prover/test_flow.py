@@ -7,12 +7,12 @@ import sympy
 
 from swingby.theory import dynamics
 from swingby.theory.claim import Claim
+from swingby.theory.derivations import conclusions
 from swingby.theory.derivations.letters import le, lt
-from swingby.theory.derivations.repaired import conclusions
 from swingby.theory.proofs.reader import packaged
-from swingby.verify.prover.repaired import by_hand
-from swingby.verify.prover.repaired.by_hand import TESTS
+from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.flow import judge_flow
+from swingby.verify.prover.repaired.theorems import TESTS
 
 R = sympy.Symbol("r", positive=True)
 X, A_1, Y = conclusions.X, conclusions.A_1, conclusions.Y
@@ -107,11 +107,11 @@ def test_other_conclusions_are_left_alone():
     assert judged(le(R, 1)) is None
 
 
-@pytest.mark.parametrize("name", sorted(by_hand.TESTS))
+@pytest.mark.parametrize("name", sorted(theorems.TESTS))
 def test_every_numerical_test_runs(name):
     import numpy as np
 
-    found = by_hand.try_step(name, 3, np.random.default_rng(1))
+    found = theorems.try_step(name, 3, np.random.default_rng(1))
     assert found.cases == 3
     assert found.witness is None
 

@@ -8,6 +8,7 @@ import sympy
 
 from swingby.theory.claim import Claim, MatrixIdentity
 from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
+from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     A,
     I,
@@ -16,7 +17,6 @@ from swingby.theory.derivations.matrices import (
     W,
     Wt,
     a,
-    d,
     delta,
     direction,
     directiont,
@@ -34,7 +34,7 @@ from swingby.theory.derivations.matrices import (
 )
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra import matrix, words
-from swingby.verify.prover.algebra.entries import product
+from swingby.verify.prover.algebra.expansion import product
 from swingby.verify.prover.algebra.matrix import judge_matrix
 
 SYMMETRIC = ((Wt, W),)

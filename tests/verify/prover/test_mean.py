@@ -9,9 +9,9 @@ import sympy
 from swingby.theory.claim import Claim, MeanIdentity
 from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
 from swingby.theory.derivations.ledger import by_id
+from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     cluster,
-    d,
     d_prime,
     delta,
     i,
@@ -31,7 +31,7 @@ from swingby.theory.derivations.matrices import (
 )
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra.mean import judge_mean
-from swingby.verify.prover.algebra.pattern import raw_moment
+from swingby.verify.prover.algebra.words import raw_moment
 
 
 def verdict(conclusion):

@@ -12,7 +12,7 @@ import os
 import pytest
 import sympy
 
-from swingby.testing.known_verdicts import ledger_verdicts
+from swingby.testing.assertions import ledger_verdicts
 from swingby.theory.claim import Claim
 from swingby.theory.derivations import ledger
 from swingby.theory.proofs.reader import packaged

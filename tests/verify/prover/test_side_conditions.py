@@ -14,21 +14,20 @@ from swingby.errors import InvalidInput
 from swingby.theory.claim import Claim, Given
 from swingby.theory.derivations.conclusions import FlowSolution
 from swingby.theory.derivations.letters import eq, ge, gt, le, lt
-from swingby.verify.prover.algebra.solution import judge_solution
+from swingby.verify.prover.algebra.dispatch import judge_solution
 from swingby.verify.prover.evidence import TAUTOLOGY
 from swingby.verify.prover.scalar import dispatch
 from swingby.verify.prover.scalar.certificate import verify
-from swingby.verify.prover.scalar.clock import OutOfTime, budget, left
-from swingby.verify.prover.scalar.definedness import conditions, resolved
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Atom,
     Constraint,
     PolynomialProblem,
+    by_roots,
     multiply,
 )
-from swingby.verify.prover.scalar.roots import by_roots
+from swingby.verify.prover.scalar.relation import OutOfTime, budget, conditions, left, resolved
 from swingby.verify.prover.scalar.squares import sum_of_squares
 
 x, y, z = sympy.symbols("x y z", real=True)

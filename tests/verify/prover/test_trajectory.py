@@ -19,13 +19,18 @@ from swingby.theory.initial import Scaled
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
 from swingby.verify.prover import check_witness
-from swingby.verify.prover.trajectories import instances, signed_logs
-from swingby.verify.prover.trajectories.confirmation import confirm, meets
-from swingby.verify.prover.trajectories.judge import judge_trajectories, judge_trajectory
-from swingby.verify.prover.trajectories.random_instances import random_instance
-from swingby.verify.prover.trajectories.runs import Runs, ball_run, float_run
-from swingby.verify.prover.trajectories.signed_logs import from_floats
-from swingby.verify.prover.trajectories.violation import Recorded, Violation, scan
+from swingby.verify.prover.trajectories import instances, violation
+from swingby.verify.prover.trajectories.instances import random_instance
+from swingby.verify.prover.trajectories.judge import (
+    Runs,
+    ball_run,
+    confirm,
+    float_run,
+    judge_trajectories,
+    judge_trajectory,
+    meets,
+)
+from swingby.verify.prover.trajectories.violation import Recorded, Violation, from_floats, scan
 from swingby.verify.prover.witness_files import files
 
 RANK_ONE, FULL_RANK, FAR_APART, ONE_SMALL, MANY_STEPS, DELAYED = instances.candidates()
@@ -78,7 +83,7 @@ def test_signed_logarithms_agree_with_floats():
     x, y = sympy.symbols("x y", real=True)
     expression = sympy.Max(sympy.Abs(x) * sympy.exp(y) - 3 * x**3, x / y) + sympy.log(y) ** 2
     values = {"x": np.array([-2.0, -0.1, 0.3, 5.0]), "y": np.array([0.2, 3.0, 1.5, 0.7])}
-    found = signed_logs.evaluate(expression, {k: from_floats(v) for k, v in values.items()})
+    found = violation.evaluate(expression, {k: from_floats(v) for k, v in values.items()})
     X, Y = values["x"], values["y"]
     expected = np.maximum(np.abs(X) * np.exp(Y) - 3 * X**3, X / Y) + np.log(Y) ** 2
     np.testing.assert_allclose(found.floats(), expected, rtol=1e-12)

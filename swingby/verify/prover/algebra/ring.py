@@ -22,16 +22,9 @@ Constant = Callable[[int, int], Any]
 def polynomials(write: Callable[[Number, Constant], list[Any]]) -> list[Any]:
     """The polynomials that a computation gives, in a ring with exactly the letters it asks for.
 
-    Parameters
-    ----------
-    write : callable
-        Gets a function from names to letters (``"1/eta"`` is the inverse of ``"eta"``) and one
-        from numerator and denominator to constants; returns ring elements.
-
-    Returns
-    -------
-    list of flint.fmpq_mpoly
-        With the relation of each letter and its inverse applied, all in one ring.
+    `write`: gets a function from names to letters (``"1/eta"`` is the inverse of ``"eta"``) and one
+    from numerator and denominator to constants; returns ring elements.
+    Returns with the relation of each letter and its inverse applied, all in one ring.
 
     Examples
     --------
@@ -99,17 +92,8 @@ def shown_name(name: str) -> str:
 def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | None:
     """Small integers at which a polynomial does not vanish, as many zeros as possible.
 
-    Parameters
-    ----------
-    polynomial : flint.fmpq_mpoly
-        Not zero.
-    names : list of str
-        Of its letters; an inverse follows its letter, and ``exp(-a t)`` is 1, as at t = 0.
-
-    Returns
-    -------
-    dict from str to Fraction, or None
-        None where none of the small integers will do.
+    `polynomial`: not zero. `names`: of its letters; an inverse follows its letter, and ``exp(-a
+    t)`` is 1, as at t = 0. Returns None where none of the small integers will do.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The prover of what :mod:`swingby.theory.derivations.repaired.conclusions` can say.
+"""The prover of what :mod:`swingby.theory.derivations.conclusions` can say.
 
 Identities are decided twice: symbolically, as rational functions of the entries, and at random
 rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
@@ -19,7 +19,7 @@ import sympy
 
 from swingby.theory import balls
 from swingby.theory.claim import Claim
-from swingby.theory.derivations.repaired.conclusions import (
+from swingby.theory.derivations.conclusions import (
     A_1,
     A_2,
     BlockTrace,
@@ -35,7 +35,7 @@ from swingby.theory.derivations.repaired.conclusions import (
 )
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
-from swingby.verify.prover.repaired.by_hand import TESTS, try_step
+from swingby.verify.prover.repaired.theorems import TESTS, try_step
 
 #: Random points or matrices of the second method.
 POINTS = 20
@@ -48,17 +48,8 @@ _TRANSPOSED = {Y: Y_transposed, Y_transposed: Y}
 def judge_flow(claim: Claim, *, instances: int = 200, seed: int = 0) -> Judged | None:
     """The verdict on a claim of the repaired edition that is no plain inequality.
 
-    Parameters
-    ----------
-    claim : Claim
-    instances : int
-        Random instances for what only a person can read.
-    seed : int
-
-    Returns
-    -------
-    Judged or None
-        None where the conclusion is none of this module's.
+    `instances`: random instances for what only a person can read. Returns None where the conclusion
+    is none of this module's.
 
     Examples
     --------

@@ -3,6 +3,8 @@
 An instance is a signal, (beta, rho), an omega and an initial matrix W(0) with
 w_ii(0) <= beta omega and pivots of at least rho omega. A good part of them sits at an edge of
 these conditions, or at omega_0.
+
+Trials run by the engine, with everything recorded that a promise may speak of.
 """
 
 from __future__ import annotations
@@ -15,8 +17,18 @@ from itertools import combinations
 
 import numpy as np
 
-from swingby.simulate.state import Floats
-from swingby.theory import theorem_r, theorem_r_search, theorem_two
+from swingby.simulate.run import GOES_ON, advance
+from swingby.simulate.state import (
+    LEVELS,
+    Floats,
+    Integers,
+    float_matrix,
+    make_problem,
+    make_record,
+    make_state,
+)
+from swingby.theory import theorem_r, theorem_two
+from swingby.theory.initial import Initial
 from swingby.theory.theorem_r import Setting, Witness
 
 #: The level at which a concept counts as learned.
@@ -27,26 +39,15 @@ LEVEL = float(theorem_two.LEVEL)
 class Trials:
     """Initial matrices under one signal, and a theorem's promises for each of them.
 
-    Parameters
-    ----------
-    signal : ndarray of shape (d,)
-        Descending, per unit of eta times steps.
-    eta : float
-    starts : ndarray of shape (n, d, d)
-        W(0).
-    log_peaks : ndarray of shape (n, d, d)
-        Natural logarithm of the bounds on w_ij(t); inf where nothing is promised.
-    reach : ndarray of shape (n, d)
-        Eta times steps by which each w_ii has reached the level.
-    keeps : bool
-        Whether w_ii is promised to stay above the level from then on.
-    text : str
-        The numbers, for a witness.
-    beta, rho, log_omega : float
-        nan where the theorem does not name them.
-    setting : Setting or None
-    witness : theorem_r.Witness or None
-        Of Theorem R, certified at omega.
+    `signal` (d,): descending, per unit of eta times steps.
+    `starts` (n, d, d): W(0).
+    `log_peaks` (n, d, d): natural logarithm of the bounds on w_ij(t); inf where nothing is
+    promised.
+    `reach` (n, d): eta times steps by which each w_ii has reached the level.
+    `keeps`: whether w_ii is promised to stay above the level from then on.
+    `text`: the numbers, for a witness.
+    `beta`, `rho`, `log_omega`: nan where the theorem does not name them.
+    `witness`: of Theorem R, certified at omega.
     """
 
     signal: Floats
@@ -93,14 +94,9 @@ def initial_matrices(
 def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
     """Draw trials of the theorem on two concepts, omega <= omega_0 (40% at omega_0).
 
-    Parameters
-    ----------
-    count : int
-    rng : numpy Generator
-    dynamics : {"flow", "gd"}
-    effective : bool
-        The form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta, and
-        peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
+    `dynamics` in {"flow", "gd"}.
+    `effective`: the form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta,
+    and peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
     """
     beta, rho = _spread(rng)
     signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
@@ -120,10 +116,7 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
 def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
     """Draw trials of the theorem on distinct concepts, d = 2 to 4.
 
-    Parameters
-    ----------
-    count, rng, dynamics, effective
-        As in :func:`draw_two`.
+    `count`, `rng`, `dynamics`, `effective`: as in :func:`draw_two`.
     """
     beta, rho = _spread(rng)
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
@@ -133,15 +126,15 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     eta = _eta(rng, dynamics)
     stated, promised = _signals(signal, eta, effective)
     setting = Setting(promised, Fraction(beta), Fraction(rho))
-    certified = theorem_r_search.search(setting)
+    certified = theorem_r.search(setting)
     limit = certified.log_omega_0
     if effective:
         plain = Setting(stated, setting.beta, setting.rho)
-        limit = min(limit, theorem_r_search.search(plain).log_omega_0)
+        limit = min(limit, theorem_r.search(plain).log_omega_0)
     L = limit - _depth(rng)
-    witness = theorem_r_search.find_witness(setting, L)
+    witness = theorem_r.find_witness(setting, L)
     if witness is None:
-        witness = theorem_r_search.scaled(setting, L, certified)
+        witness = theorem_r.scaled(setting, L, certified)
     peaks = np.array([[float(value) for value in row] for row in witness.log_peaks])
     times = np.array(theorem_r.time_bounds(setting, L, witness))
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
@@ -152,10 +145,7 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
 def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
     """Draw trials of the theorem on convergence: W(0) of any size, close signals included.
 
-    Parameters
-    ----------
-    count, rng, dynamics, effective
-        As in :func:`draw_two`.
+    `count`, `rng`, `dynamics`, `effective`: as in :func:`draw_two`.
     """
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
     signal = np.sort(rng.uniform(0.2, 1.0, d))[::-1]
@@ -238,3 +228,87 @@ def _trials(
         rho,
         log_omega,
     )
+
+
+#: Steps under gd between two records of W; under the flow every step is recorded.
+STRIDE = 8
+#: How long a run goes on after the last time promised, in units of 1/a_d.
+AFTER = 12
+
+_LOGIT = math.log(LEVEL / (1 - LEVEL))
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """What n runs did.
+
+    `steps` (m,): steps at which W is recorded.
+    `paths` (n, m, d, d).
+    `passages` (n, d): first step at which w_ii is at least 0.8; -1 where it never was.
+    `log_peaks` (n, d, d): natural logarithm of the largest |w_ij| over all steps.
+    `ends` (n, d, d).
+    """
+
+    steps: Integers
+    paths: Floats
+    passages: Integers
+    log_peaks: Floats
+    ends: Floats
+
+
+def run_trials(trials: Trials, dynamics: str) -> Runs:
+    """Run every initial matrix of the trials."""
+    n, d = trials.starts.shape[:2]
+    a, eta = trials.signal, trials.eta
+    last = math.ceil((trials.reach.max() + AFTER / a[-1]) / eta)
+    steps = np.arange(0, last + 1, 1 if dynamics == "flow" else STRIDE, dtype=np.int64)
+    problem = make_problem(a, eta, dynamics)
+    passages = np.empty((n, d), dtype=np.int64)
+    peaks, ends = np.empty((n, d, d)), np.empty((n, d, d))
+    paths = np.empty((n, len(steps), d, d))
+    for place in range(n):
+        state = make_state(Initial(trials.starts[place], Fraction(1)), problem.point)
+        record = make_record(steps, d)
+        while advance(problem, state, record, last, skip=True, rest=False) == GOES_ON:
+            pass
+        passages[place] = state.level_steps[LEVELS.index(LEVEL)]
+        peaks[place] = np.abs(state.peak * state.weight)
+        ends[place], paths[place] = float_matrix(state), record.W
+    with np.errstate(divide="ignore"):
+        log_peaks = np.log(np.maximum(peaks, np.abs(trials.starts)))
+    return Runs(steps, paths, passages, log_peaks, ends)
+
+
+def passage_times(trials: Trials, runs: Runs) -> Floats:
+    """Find when w_ii passes the level, between two steps of the flow.
+
+    On the cubic that has the values and slopes of logit w_ii at both steps; it is off by about
+    (eta a_1)^4/400.
+
+    `runs`: under the flow. Returns (n, d): eta times steps; of no meaning where w_ii starts above
+    the level or never passes.
+    """
+    n, d = runs.passages.shape
+    a, eta = trials.signal, trials.eta
+    rows, columns = np.arange(n)[:, None], np.arange(d)[None, :]
+    after = np.maximum(runs.passages, 1)
+    values, slopes = [], []
+    for at in (after - 1, after):
+        W = runs.paths[rows, at]  # W at the step that belongs to (instance, i)
+        w = np.minimum(W[rows, columns, columns, columns], 1 - 1e-16)
+        row = W[rows, columns, columns] ** 2
+        row[:, range(d), range(d)] = 0.0
+        f = ((a[:, None] + a) * row).sum(axis=2) / w
+        values.append(np.log(w / (1 - w)))
+        slopes.append(eta * (2 * a - f / (1 - w)))
+    low, high = np.zeros((n, d)), np.ones((n, d))
+    for _ in range(45):
+        s = (low + high) / 2
+        at_s = (
+            values[0] * (1 + 2 * s) * (1 - s) ** 2
+            + slopes[0] * s * (1 - s) ** 2
+            + values[1] * s**2 * (3 - 2 * s)
+            + slopes[1] * s**2 * (s - 1)
+        )
+        low, high = np.where(at_s < _LOGIT, s, low), np.where(at_s < _LOGIT, high, s)
+    return np.asarray((after - 1 + high) * eta)

@@ -17,9 +17,14 @@ from typing import Any
 
 import flint
 
-from swingby.verify.prover.scalar.chains import chain_columns
-from swingby.verify.prover.scalar.clock import left
-from swingby.verify.prover.scalar.columns import EFFORTS, Column, column, columns_of, useful
+from swingby.verify.prover.scalar.columns import (
+    EFFORTS,
+    Column,
+    chain_columns,
+    column,
+    columns_of,
+    useful,
+)
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Constraint,
@@ -29,6 +34,7 @@ from swingby.verify.prover.scalar.laurent import (
     add,
     text_of,
 )
+from swingby.verify.prover.scalar.relation import left
 
 #: Seconds for one linear program.
 MOST_SECONDS = 8.0
@@ -79,20 +85,11 @@ class Certificate:
 def find(problem: PolynomialProblem, *, effort: int = 2, least: int = 0) -> Certificate | None:
     """A verified certificate for a polynomial problem.
 
-    Parameters
-    ----------
-    problem : PolynomialProblem
-        Its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
-        constraints.
-    effort : int
-        How far the search goes: 0 to 3.
-    least : int
-        Where it starts.
-
-    Returns
-    -------
-    Certificate or None
-        None if none was found, which says nothing about the problem.
+    `problem`: its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
+    constraints.
+    `effort`: how far the search goes: 0 to 3.
+    `least`: where it starts.
+    Returns None if none was found, which says nothing about the problem.
     """
     for level in range(least, min(effort, len(EFFORTS) - 1) + 1):
         if level == CHAINS_BEFORE and problem.goal.polynomial:

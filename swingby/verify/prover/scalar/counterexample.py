@@ -3,31 +3,251 @@
 A point counts only if every hypothesis certainly holds there and the conclusion certainly fails:
 exactly where the sides are rational, otherwise in balls at rising precision. A second evaluation
 has to agree: balls for exact ones, mpmath with 60 digits for the others.
+
+Exact sets of numbers and constants that satisfy every one of Assumptions D.1 to D.5.
+
+A witness against a line that stands under D.1 to D.5 has to satisfy them all. The sets come
+from simple ones to extreme ones; each is checked against the statements of
+:mod:`swingby.theory.assumptions` before it is used, in exact arithmetic or balls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+import math
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import flint
 import numpy as np
 
+from swingby.theory import assumptions as text
 from swingby.verify.prover.evidence import Witness
-from swingby.verify.prover.scalar.clock import left
-from swingby.verify.prover.scalar.edges import Condition, condition
-from swingby.verify.prover.scalar.exact_value import compiled, decide
-from swingby.verify.prover.scalar.feasible_constants import (
-    admissible,
-    entry_conditions,
-    realised,
-    settings,
+from swingby.verify.prover.scalar.exact_value import (
+    Condition,
+    balls_agree,
+    compiled,
+    condition,
+    decide,
+    margin_of,
+    mpmath_agrees,
 )
-from swingby.verify.prover.scalar.relation import Relation, Sequent
-from swingby.verify.prover.scalar.rounding import compact, rounder
-from swingby.verify.prover.scalar.sampling import LEVELS, draw, in_order, may_be
-from swingby.verify.prover.scalar.second_evaluation import balls_agree, mpmath_agrees
+from swingby.verify.prover.scalar.relation import Relation, Sequent, left, relation_from
+from swingby.verify.prover.scalar.sampling import LEVELS, compact, draw, in_order, may_be, rounder
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Numbers and constants inside D.1 to D.5.
+
+    `signal`: a, length d. `values`: alpha, gamma, beta, P, K, kappa, C, omega, eta, d.
+    """
+
+    signal: tuple[Any, ...]
+    values: dict[str, Any]
+
+    def points(self, indices: str, letters: Collection[str]) -> Iterator[dict[str, Any]]:
+        """The values together with all of a, and a_i, a_j, a_k of the entries a line speaks of.
+
+        In a sum over k, k is neither i nor j.
+        """
+        whole = {f"a_{place}": a for place, a in enumerate(self.signal, 1)}
+        for (p, i), (q, j) in itertools.product(enumerate(self.signal), repeat=2):
+            if not admissible(i, j, indices):
+                continue
+            point = self.values | whole | {"a_i": i, "a_j": j}
+            others = [a for place, a in enumerate(self.signal) if place not in (p, q)]
+            if not _WITH_K & set(letters):
+                yield point
+            elif others:
+                yield from (point | {"a_k": a} for a in others)
+            elif "a_k" not in letters:
+                yield point
+
+
+#: Letters of a line that speaks of a third concept.
+_WITH_K = {"a_k", "N_ij(t)", "w_ki(t)", "w_kj(t)"}
+
+
+def realised(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] | None:
+    """Entries that make the letters at a point those of one symmetric W(t), or None."""
+    same = point.get("a_i") == point.get("a_j")
+    for names in (("w_ii(t)", "w_jj(t)", "w_ij(t)"), ("w_ki(t)", "w_kj(t)")):
+        if same and len({point[name] for name in names if name in point}) > 1:
+            return None
+    noise = point.get("N_ij(t)", 0)
+    if noise == 0 or same:
+        # Of one row the sum is that of squares; a rational root is not looked for.
+        return {} if noise == 0 else None
+    if "a_k" not in point:
+        return None
+    product = 2 * noise / (point["a_i"] + point["a_j"] + 2 * point["a_k"])
+    size = flint.fmpq(10) ** round(float(flint.arb(abs(product)).log() / flint.arb(100).log()))
+    entries = {"w_ki(t)": size, "w_kj(t)": product / size}
+    limit = max(point["P"] * point["beta"] * point["omega"], abs(point.get("w_ij(t)", 0)))
+    if max(map(abs, entries.values())) > limit:
+        return None
+    if not semidefinite:
+        return entries
+    x, y, v, w = point["w_ii(t)"], point["w_jj(t)"], size, product / size
+    z = point["w_ij(t)"]
+    if x <= 0 or x * y <= z**2:
+        return None
+    least = (y * v**2 - 2 * z * v * w + x * w**2) / (x * y - z**2)
+    power = math.ceil(float(flint.arb(least).log() / flint.arb(10).log()) + 1e-9)
+    return entries | {"w_kk(t)": flint.fmpq(10) ** power}
+
+
+def admissible(a_i: Any, a_j: Any, indices: str) -> bool:
+    """Whether a line with these indices speaks of an entry with these signals."""
+    allowed: dict[str, bool] = {
+        "any": True,
+        "diagonal": a_i == a_j,
+        "off-diagonal": a_i != a_j,
+        "larger first": a_i > a_j,
+    }
+    return allowed[indices]
+
+
+#: signal, K, kappa, C (None: K / (2 (kappa - 1))), alpha over the smallest signal, beta,
+#: and how many powers of ten omega stays below the largest.
+_SHAPES: tuple[tuple[tuple[str, ...], str, str, str | None, str, str, int], ...] = (
+    (("4", "1"), "20", "121/100", "2", "1", "2", 1),
+    (("4", "1"), "20", "121/100", "2", "1", "11/10", 20),
+    (("2", "1/2"), "20", "121/100", "2", "1", "2", 1),
+    (("4", "1"), "20", "144/100", "2", "1/2", "2", 1),
+    (("4", "1"), "20", "121/100", None, "1", "2", 1),
+    (("gap", "1"), "20", "121/100", None, "1", "2", 1),
+    (("gap", "1"), "20", "121/100", "2", "1", "2", 1),
+    (("16", "4", "1"), "20", "121/100", "2", "1", "2", 1),
+    (("gap", "1/2"), "20", "144/100", None, "1", "101/100", 1),
+    (("1/4", "1/16"), "40", "4", "4", "1", "10", 1),
+    (("gap", "1"), "20", "9", None, "1", "2", 1),
+    (("100", "1"), "20", "121/100", "11/10", "1", "2", 5),
+    (("gap", "1/100"), "20", "1225/1089", None, "1", "101/100", 1),
+    (("gap", "100"), "100", "4", None, "1/10", "2", 1),
+    (("4", "1"), "20", "9", None, "1", "2", 1),
+    (("4", "1"), "20", "121/100", "2", "1", "10000", 3),
+    (("4", "1"), "100", "121/4", "11/10", "1", "1001/1000", 1),
+    (("gap", "1"), "100", "36", None, "1", "101/100", 1),
+)
+
+
+def settings() -> Iterator[Setting]:
+    """Sets that satisfy all of D.1 to D.5, simple ones first.
+
+    Yields with P at the upper end of D.4 and eta at the upper end of D.2; then with a round P and a
+    small eta.
+    """
+    conditions = _conditions()
+    for loose in (False, True):
+        for shape in _SHAPES:
+            setting = _build(*shape, loose=loose)
+            if setting is not None and satisfies(setting, conditions):
+                yield setting
+
+
+def _build(
+    signal: tuple[str, ...],
+    K: str,
+    kappa: str,
+    C: str | None,
+    share: str,
+    beta: str,
+    margin: int,
+    *,
+    loose: bool,
+) -> Setting | None:
+    k, strength, b = Fraction(kappa), Fraction(K), Fraction(beta)
+    c = strength / (2 * (k - 1)) if C is None else Fraction(C)
+    alpha = Fraction(signal[-1]) * Fraction(share)
+    rates = [
+        3 * Fraction(signal[place + 1]) + alpha / c if entry == "gap" else Fraction(entry)
+        for place, entry in enumerate(signal)
+    ]
+    gamma = max(rates) / alpha
+    d = Fraction(len(rates))
+    root = Fraction(math.isqrt(k.numerator), math.isqrt(k.denominator))
+    bound = (1 - 1 / root) / (strength * gamma * d * b**2)
+    digits = _digits(rates, float(k), float(b), -math.log(float(bound))) + margin
+    digits = 10 * math.ceil(digits / 10) if digits < 1000 else 1000 * math.ceil(digits / 1000)
+    digits += 10 if loose and digits < 1000 else 0
+    omega = flint.fmpq(1, flint.fmpz(10) ** digits)
+    P = flint.fmpq(bound.numerator, bound.denominator) / omega
+    eta = 1 / (9 * strength * gamma * alpha)
+    if loose:
+        P = flint.fmpq(flint.fmpz(10) ** (digits + math.floor(math.log10(bound))))
+        eta /= 100
+    plain = {
+        "alpha": alpha,
+        "gamma": gamma,
+        "beta": b,
+        "K": strength,
+        "kappa": k,
+        "C": c,
+        "eta": eta,
+        "d": d,
+    }
+    values = {name: flint.fmpq(x.numerator, x.denominator) for name, x in plain.items()}
+    values |= {"P": P, "omega": omega}
+    return Setting(tuple(flint.fmpq(x.numerator, x.denominator) for x in rates), values)
+
+
+def _digits(rates: list[Fraction], kappa: float, beta: float, distance: float) -> int:
+    """Powers of ten that omega has to stay below for P to exist, from feasibility's F(kappa)."""
+    ordered = sorted(map(float, rates), reverse=True)
+    q = max(small / large for large, small in itertools.pairwise(ordered))
+    rho = (1 + q) / 2
+    Q = 10 * rho * kappa**2
+    b = math.log(beta)
+    # distance already holds 2 b.
+    least = ((distance - 2 * b) * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
+    return math.ceil(max(least, 10) / math.log(10))
+
+
+def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) -> bool:
+    """Whether every condition certainly holds, at every choice of its indices."""
+    for over, relation in conditions:
+        margin = margin_of(relation)
+        if over == "concept":
+            points = [setting.values | {"a_k": a} for a in setting.signal]
+        elif over == "pair":
+            points = [
+                setting.values | {"a_i": i, "a_j": j}
+                for i, j in itertools.product(setting.signal, repeat=2)
+                if i > j
+            ]
+        else:
+            points = [setting.values]
+        if not all(decide(margin, relation.kind, point) for point in points):
+            return False
+    return True
+
+
+def _conditions() -> tuple[tuple[str, Relation], ...]:
+    """D.1 to D.5 as printed, but for the entries of W(0), which are a witness's own."""
+    return tuple(
+        (condition.over, relation_from(condition.relation, statement.id))
+        for statement in text.PRINTED
+        for condition in statement.conditions
+        if condition.over != "entry"
+    )
+
+
+def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
+    """(D.8) for the entries of W(0) among some letters."""
+    import sympy
+
+    found = []
+    for letter in sorted(letters, key=str):
+        if letter.name in ("w_ij(0)", "w_ii(0)", "w_jj(0)"):
+            size = sympy.Abs(letter)
+            found.append(Relation(text.omega, size, "<=", "Assumption D.1"))
+            found.append(Relation(size, text.beta * text.omega, "<=", "Assumption D.1"))
+    return tuple(found)
+
 
 #: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them.
 QUICK = (8, 6, 120)
@@ -42,13 +262,8 @@ PRECISIONS = (128, 512, 2048)
 class Search:
     """Where a counterexample is looked for.
 
-    Parameters
-    ----------
-    sequent : Sequent
-    in_force : bool
-        Points have to satisfy Assumptions D.1 to D.5.
-    indices : str
-        Which entries the line speaks of.
+    `in_force`: points have to satisfy Assumptions D.1 to D.5. `indices`: which entries the line
+    speaks of.
     """
 
     sequent: Sequent
@@ -90,10 +305,7 @@ def counterexample(
 ) -> Witness | None:
     """A point at which a sequent fails.
 
-    Returns
-    -------
-    Witness or None
-        None if the search found none, which proves nothing.
+    Returns None if the search found none, which proves nothing.
     """
     letters = {letter.name: letter for letter in search.sequent.symbols}
     given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)

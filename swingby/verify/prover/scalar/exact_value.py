@@ -1,12 +1,22 @@
-"""Values of expressions at rational points: exact where they are rational, balls elsewhere."""
+"""Values of expressions at rational points: exact where they are rational, balls elsewhere.
+
+Rational bounds of numbers such as log(2), exp(3/10) and sqrt(11/10), from ball arithmetic.
+
+A second evaluation of a witness, by other means than the first.
+
+Edges: where a relation with one letter left begins or ceases to hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import flint
+import mpmath
 
 from swingby.theory import balls
 from swingby.verify.prover.scalar.relation import Relation
@@ -38,15 +48,8 @@ def sign_of(value: Value) -> int | None:
 def compiled(expression: Any) -> Evaluator:
     """A function that evaluates an expression at a point.
 
-    Returns
-    -------
-    callable
-        From values by letter to a flint.fmpq, or a flint.arb that contains the value.
-
-    Raises
-    ------
-    TypeError
-        If it has a function that no claim uses.
+    Returns from values by letter to a flint.fmpq, or a flint.arb that contains the value. Raises
+    TypeError if it has a function that no claim uses.
 
     Examples
     --------
@@ -104,10 +107,7 @@ def decide(
 ) -> bool | None:
     """Whether a relation holds at a point, at rising precision.
 
-    Returns
-    -------
-    bool or None
-        None where it is undefined or undecided.
+    Returns None where it is undefined or undecided.
     """
     for precision in bits:
         with flint.ctx.workprec(precision):
@@ -202,3 +202,205 @@ _UNARY: dict[str, Callable[[Value], Value]] = {
     "log": _logarithm,
     "Abs": abs,
 }
+
+
+#: Bounds are given with this many digits after the point, relative to the number's size.
+DIGITS = 12
+
+
+def enclose(expression: Any) -> tuple[Fraction, Fraction]:
+    """Two rationals with a number of sympy strictly between them.
+
+    Returns lower and upper bound. Raises ValueError if the number is not finite.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> low, high = enclose(sympy.log(2))
+    >>> float(low) < 0.6931471805599453 < float(high), high - low < Fraction(1, 10**11)
+    (True, True)
+    """
+    with flint.ctx.workprec(256):
+        number = balls.evaluate(expression, {})
+        if not number.is_finite():
+            raise ValueError(f"{expression} is not a finite number")
+        size = flint.fmpz(10) ** DIGITS
+        while abs(number) * flint.arb(size) < flint.arb(size) / 100 and size < 10**200:
+            size *= 1000
+        lower = (number * flint.arb(size)).lower().floor().unique_fmpz()
+        upper = (number * flint.arb(size)).upper().ceil().unique_fmpz()
+    if lower is None or upper is None:
+        raise ValueError(f"{expression} could not be enclosed")
+    return Fraction(int(lower) - 1, int(size)), Fraction(int(upper) + 1, int(size))
+
+
+def lower_root(number: Fraction, order: int) -> Fraction:
+    """A rational just below a root of a positive rational.
+
+    Returns its power `order` is at most `number`, checked exactly.
+    """
+    return _root(number, order, below=True)
+
+
+def upper_root(number: Fraction, order: int) -> Fraction:
+    """A rational just above a root of a positive rational.
+
+    Returns its power `order` is at least `number`, checked exactly.
+    """
+    return _root(number, order, below=False)
+
+
+def _root(number: Fraction, order: int, *, below: bool) -> Fraction:
+    with flint.ctx.workprec(256):
+        power = flint.arb(1) / order
+        ball = balls.ball(number) ** power * 10**6
+        edge = (ball.lower().floor() if below else ball.upper().ceil()).unique_fmpz()
+    guess = Fraction(int(edge), 10**6)
+    right = guess**order <= number if below else guess**order >= number
+    if not right:
+        raise RuntimeError(f"wrong bound {guess} for root {order} of {number}")
+    return guess
+
+
+def balls_agree(goal: Relation, point: Mapping[str, Any], sides: list[Any]) -> bool:
+    """Whether balls of 256 bits contain the exact values of both sides of a relation."""
+    with flint.ctx.workprec(256):
+        values = {letter: flint.arb(point[letter.name]) for letter in goal.symbols}
+        found = [balls.evaluate(side, values) for side in (goal.small, goal.large)]
+        return all(contains(ball, side) for ball, side in zip(found, sides, strict=True))
+
+
+def contains(ball: flint.arb, number: Any) -> bool:
+    """Whether a ball contains a rational, decided in rationals.
+
+    ``arb.contains`` rounds the rational to a ball first and asks for the whole of that, so that it
+    can deny what is true.
+
+    Examples
+    --------
+    >>> third = flint.fmpq(1, 3)
+    >>> contains(flint.arb(third), third), contains(flint.arb(third), third + third)
+    (True, False)
+    """
+    if not ball.is_finite():
+        return False
+    return bool(abs(number - _dyadic(ball.mid())) <= _dyadic(ball.rad()))
+
+
+def _dyadic(number: flint.arb) -> Any:
+    mantissa, exponent = number.man_exp()
+    power = flint.fmpz(2) ** abs(int(exponent))
+    return flint.fmpq(mantissa) * power if exponent >= 0 else flint.fmpq(mantissa, power)
+
+
+def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
+    """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding."""
+    with mpmath.workdps(60):
+        values = {
+            name: mpmath.mpf(int(value.p)) / mpmath.mpf(int(value.q))
+            for name, value in point.items()
+        }
+        for relation in (*given, goal):
+            small, large = _plain(relation.small, values), _plain(relation.large, values)
+            slack = (large - small) / (abs(large) + abs(small) + mpmath.mpf("1e-100000"))
+            bound = mpmath.mpf("1e-40")
+            fails = slack < -bound if relation.kind != "==" else abs(slack) > bound
+            if relation is not goal:
+                if fails:
+                    return False
+            elif slack > bound and relation.kind != "==":
+                return False
+    return True
+
+
+def _plain(expression: Any, values: Mapping[str, Any]) -> Any:
+    if expression.is_Symbol:
+        return values[expression.name]
+    if expression.is_Rational:
+        return mpmath.mpf(int(expression.p)) / int(expression.q)
+    if expression.is_NumberSymbol:
+        return mpmath.e if expression.func.__name__ == "Exp1" else mpmath.pi
+    parts = [_plain(argument, values) for argument in expression.args]
+    name = expression.func.__name__
+    if name == "Add":
+        return mpmath.fsum(parts)
+    if name == "Mul":
+        return mpmath.fprod(parts)
+    if name == "Pow":
+        return mpmath.power(*parts)
+    if name in ("Max", "Min"):
+        return max(parts) if name == "Max" else min(parts)
+    return {"exp": mpmath.exp, "log": mpmath.log, "Abs": abs}[name](parts[0])
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A relation ready for evaluation."""
+
+    relation: Relation
+    margin: Evaluator
+    letters: frozenset[str]
+
+
+def condition(relation: Relation) -> Condition:
+    """A relation ready for evaluation."""
+    letters = frozenset(letter.name for letter in relation.symbols)
+    return Condition(relation, margin_of(relation), letters)
+
+
+def edge_of(
+    found: Condition,
+    name: str,
+    point: Mapping[str, Any],
+    turns: tuple[str, ...] = ("plain", "inverse", "square"),
+) -> tuple[Any, int] | None:
+    """Where the margin of a relation vanishes, as a function of one letter.
+
+    Returns the edge, and 1 if the relation holds above it, -1 below. None if the margin is neither
+    linear in the letter nor in its inverse or square root.
+    """
+
+    def at(value: Any) -> Any:
+        return found.margin({**point, name: value})
+
+    with flint.ctx.workprec(192):
+        for turn in turns:
+            places = [_turned(turn, flint.fmpq(step)) for step in (1, 2, 3)]
+            try:
+                first, second, third = (at(place) for place in places)
+            except (Undefined, ZeroDivisionError, OverflowError, ValueError):
+                continue
+            slope = second - first
+            bend = third - second - slope
+            small = isinstance(bend, flint.arb)
+            if not (bend.contains(0) if small else bend == 0) or slope == 0:
+                continue
+            if small and slope.contains(0):
+                continue
+            root = 1 - first / slope
+            rising = slope > 0
+            if isinstance(root, flint.arb):
+                if not root.is_finite():
+                    continue
+                # A rational a little on the side where the relation holds.
+                lower, upper = root.lower(), root.upper()
+                root = _rational(upper if rising else lower)
+            if turn != "plain" and root <= 0:
+                continue
+            edge = _turned(turn, root)
+            return edge, (1 if rising else -1) * (-1 if turn in ("inverse", "negative") else 1)
+    return None
+
+
+def _turned(turn: str, value: Any) -> Any:
+    if turn == "inverse":
+        return 1 / value
+    if turn == "negative":
+        return -value
+    return value * value if turn == "square" else value
+
+
+def _rational(number: Any) -> Any:
+    mantissa, exponent = number.mid().man_exp()
+    power = flint.fmpz(2) ** abs(int(exponent))
+    return flint.fmpq(mantissa) * power if exponent >= 0 else flint.fmpq(mantissa, power)

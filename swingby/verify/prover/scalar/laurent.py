@@ -1,14 +1,29 @@
 """Laurent polynomials over the rationals, and problems made of them.
 
 An exponent may be negative where the atom is positive. Nothing here rounds.
+
+Polynomial problems in one unknown: decided completely, by isolating all roots exactly.
+
+Between two neighbouring roots of all the polynomials no sign changes, so that one rational point
+of each gap and the roots themselves decide. Roots are isolated by sympy over the rationals; the
+sign of another polynomial at an irrational root is its sign near it, unless they share the factor.
+
+A second opinion by z3 on polynomial problems, where the extra ``prove`` is installed.
+
+An answer "unsat" alone is no proof here, and a model is only a candidate for a witness.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import flint
+import sympy
+
+from swingby.verify.prover.scalar.relation import left
 
 #: Exponents as (atom, exponent), sorted by atom, without zeros.
 Monomial = tuple[tuple[int, int], ...]
@@ -21,12 +36,8 @@ ONE: Polynomial = {(): Fraction(1)}
 class Atom:
     """An unknown of a polynomial problem.
 
-    Parameters
-    ----------
-    name : str
-    sign : {"positive", "nonnegative", "real"}
-    meaning : sympy.Expr
-        What it stands for, in the letters of the claim.
+    `sign` in {"positive", "nonnegative", "real"}. `meaning`: what it stands for, in the letters of
+    the claim.
     """
 
     name: str
@@ -92,10 +103,10 @@ def add(first: Polynomial, second: Polynomial, factor: Fraction | int = 1) -> Po
 def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
     """The product of two polynomials."""
     total: Polynomial = {}
-    for one, left in first.items():
-        for other, right in second.items():
+    for one, factor in first.items():
+        for other, by in second.items():
             monomial = times(one, other)
-            value = total.get(monomial, Fraction(0)) + left * right
+            value = total.get(monomial, Fraction(0)) + factor * by
             if value:
                 total[monomial] = value
             else:
@@ -195,3 +206,171 @@ def product_of(first: Quotient, second: Quotient) -> Quotient:
     return Quotient(
         multiply(first.numerator, second.numerator), first.denominators + second.denominators
     )
+
+
+#: Degree of the product of all polynomials that is still looked at.
+MOST_DEGREE = 60
+
+X = sympy.Symbol("x")
+
+
+def by_roots(problem: PolynomialProblem) -> tuple[bool, str, Any]:
+    """Whether a problem whose goal has one unknown follows from the constraints on it.
+
+    Returns whether it is proved, by what, and a value of the unknown at which the goal fails.
+    """
+    unknowns = {atom for term in problem.goal.polynomial for atom, _ in term}
+    if not unknowns:
+        unknowns = {atom for c in problem.constraints for term in c.polynomial for atom, _ in term}
+    if len(unknowns) != 1:
+        return False, "", None
+    (unknown,) = unknowns
+    near = [c for c in problem.constraints if _only(c, unknown)]
+    relations = [(_polynomial(c, unknown), c.kind) for c in (*near, problem.goal)]
+    sign = problem.atoms[unknown].sign
+    if sign != "real":
+        kind = ">" if sign == "positive" else ">="
+        relations.insert(0, (sympy.Poly(X, X, domain="QQ"), kind))
+    factors = {
+        factor.monic()
+        for polynomial, _ in relations
+        if not polynomial.is_zero
+        for factor, _ in polynomial.factor_list()[1]
+    }
+    product = sympy.Poly(1, X, domain="QQ")
+    for factor in factors:
+        product *= factor
+    if product.degree() > MOST_DEGREE:
+        return False, "", None
+    count = 0
+    for place, factor in _cells(product, factors):
+        left()
+        count += 1
+        signs = [_sign(polynomial, place, factor) for polynomial, _ in relations]
+        met = [_met(value, kind) for value, (_, kind) in zip(signs, relations, strict=True)]
+        if all(met[:-1]) and not met[-1]:
+            return False, "", place if factor is None else None
+    name = problem.atoms[unknown].name
+    return True, f"all roots in {name} isolated exactly: {count} points and gaps decide", None
+
+
+def _only(constraint: Constraint, unknown: int) -> bool:
+    return all(atom == unknown for term in constraint.polynomial for atom, _ in term)
+
+
+def _polynomial(constraint: Constraint, unknown: int) -> Any:
+    """The polynomial without negative powers, which only a positive unknown has."""
+    powers = {dict(term).get(unknown, 0): value for term, value in constraint.polynomial.items()}
+    lowest = min((0, *powers))
+    found = {
+        (power - lowest,): sympy.Rational(value.numerator, value.denominator)
+        for power, value in powers.items()
+    }
+    return sympy.Poly.from_dict(found or {(0,): 0}, X, domain="QQ")
+
+
+def _cells(product: Any, factors: set[Any]) -> Iterator[tuple[Any, Any]]:
+    """A rational point of each gap, and each root: itself, or a point beside it with its factor."""
+    roots = []
+    for (low, high), _ in product.intervals() if product.degree() else ():
+        while low != high and (product.eval(low) == 0 or product.eval(high) == 0):
+            low, high = product.refine_root(low, high, steps=1)
+        roots.append((low, high))
+    edges = [high for _, high in roots]
+    if not roots:
+        yield sympy.Integer(0), None
+        return
+    yield roots[0][0] - 1, None
+    for place, (low, high) in enumerate(roots):
+        if low == high:
+            yield low, None
+        else:
+            yield low, next(f for f in factors if f.eval(low) * f.eval(high) < 0)
+        following = roots[place + 1][0] if place + 1 < len(roots) else high + 2
+        yield (edges[place] + following) / 2, None
+
+
+def _sign(polynomial: Any, place: Any, factor: Any) -> int:
+    if factor is not None and polynomial.rem(factor).is_zero:
+        return 0
+    value = polynomial.eval(place)
+    return int(bool(value > 0)) - int(bool(value < 0))
+
+
+def _met(sign: int, kind: str) -> bool:
+    return {">=": sign >= 0, ">": sign > 0, "==": sign == 0}[kind]
+
+
+#: Milliseconds.
+TIMEOUT = 3000
+
+
+def opinion(
+    problem: PolynomialProblem, only: Iterable[str] | None = None, *, timeout: int = TIMEOUT
+) -> tuple[str, dict[str, Any]]:
+    """Whether z3 finds a point that meets all constraints and not the goal.
+
+    Returns ``"unsat"``, ``"sat"``, ``"unknown"`` or ``"absent"``, and for ``"sat"`` the letters'
+    values as flint.fmpq, rounded where they are irrational.
+    """
+    try:
+        import z3
+    except ImportError:
+        return "absent", {}
+    solver = z3.Solver()
+    solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
+    variables = [z3.Real(f"x{place}") for place in range(len(problem.atoms))]
+    for variable, atom in zip(variables, problem.atoms, strict=True):
+        if atom.sign == "positive":
+            solver.add(variable > 0)
+        elif atom.sign == "nonnegative":
+            solver.add(variable >= 0)
+    kept = None if only is None else set(only)
+    for constraint in problem.constraints:
+        if kept is None or constraint.label in kept:
+            value = _term(constraint.polynomial, variables, z3)
+            solver.add(_relation(value, constraint.kind))
+    goal = _relation(_term(problem.goal.polynomial, variables, z3), problem.goal.kind)
+    solver.add(z3.Not(goal))
+    answer = str(solver.check())
+    return answer, _letters(problem, variables, solver.model()) if answer == "sat" else {}
+
+
+def _relation(value: Any, kind: str) -> Any:
+    return value >= 0 if kind == ">=" else value > 0 if kind == ">" else value == 0
+
+
+def _term(polynomial: Polynomial, variables: list[Any], z3: Any) -> Any:
+    """The polynomial with negative powers cleared; only positive atoms have them."""
+    lowest: dict[int, int] = {}
+    for term in polynomial:
+        for atom, exponent in term:
+            lowest[atom] = min(lowest.get(atom, 0), exponent)
+    total = z3.RealVal(0)
+    for term, value in polynomial.items():
+        exponents = {atom: -exponent for atom, exponent in lowest.items()}
+        for atom, exponent in term:
+            exponents[atom] = exponents.get(atom, 0) + exponent
+        piece = z3.Q(value.numerator, value.denominator)
+        for atom, exponent in exponents.items():
+            for _ in range(exponent):
+                piece = piece * variables[atom]
+        total = total + piece
+    return total
+
+
+def _letters(problem: PolynomialProblem, variables: list[Any], model: Any) -> dict[str, Any]:
+    values = {}
+    for variable, atom in zip(variables, problem.atoms, strict=True):
+        meaning = atom.meaning
+        letter, order = (meaning, 1)
+        if meaning.is_Pow and meaning.args[1].is_Rational:
+            letter, order = meaning.args[0], int(meaning.args[1].q)
+        if not isinstance(letter, sympy.Symbol):
+            continue
+        number = model.eval(variable, model_completion=True)
+        if not hasattr(number, "as_fraction"):
+            number = number.approx(20)
+        exact = number.as_fraction()
+        values[letter.name] = flint.fmpq(int(exact.numerator), int(exact.denominator)) ** order
+    return values

@@ -1,11 +1,25 @@
 """A relation and a sequent: what is assumed and what is to follow.
 
 sympy evaluates its relationals whenever they are rebuilt; these ones stay as they are written.
+
+Side conditions: where the two sides of a relation have values at all.
+
+A denominator is not zero, an even root is of nothing negative, a logarithm of something positive.
+Of a hypothesis these are facts, as it holds only where it is defined. Of a conclusion they are
+obligations: proved like any other line, or the conclusion is not proved. They are read off what is
+written, before sympy has cancelled anything.
+
+Budgets in seconds: a search asks how much is left, and stops by an exception when none is.
+
+Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and Min resolved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,12 +32,7 @@ from swingby.errors import InvalidInput
 class Relation:
     """``small <= large``, ``small < large``, ``small == large`` or ``small != large``.
 
-    Parameters
-    ----------
-    small, large : sympy.Expr
-    kind : {"<=", "<", "==", "!="}
-    label : str
-        Where it comes from; not part of what it says.
+    `kind` in {"<=", "<", "==", "!="}. `label`: where it comes from; not part of what it says.
     """
 
     small: Any
@@ -93,10 +102,7 @@ FALSUM = Relation(sympy.Integer(0), sympy.Integer(0), "<", "contradiction")
 def relation_from(relational: Any, label: str = "") -> Relation:
     """A relational of sympy, turned so that the smaller side comes first.
 
-    Raises
-    ------
-    InvalidInput
-        If it is anything else, such as a relation that sympy has already decided.
+    Raises InvalidInput if it is anything else, such as a relation that sympy has already decided.
 
     Examples
     --------
@@ -115,3 +121,328 @@ def relation_from(relational: Any, label: str = "") -> Relation:
 def plain(expression: Any) -> str:
     """An expression as one line of plain mathematics."""
     return str(sympy.sstr(expression)).replace("**", "^")
+
+
+ZERO = sympy.Integer(0)
+
+#: Label of a condition that is enough, and not always needed: x^y may have a value at x = 0.
+ENOUGH = "enough"
+
+#: What a claim may be built of; anything else is undecided.
+KNOWN = frozenset({"Add", "Mul", "Pow", "exp", "log", "Abs", "Max", "Min", "Exp1", "Pi"})
+
+#: Assumptions about a letter that no relation says, and that every value of it is asked for.
+_KINDS = ("integer", "even", "odd", "prime", "composite", "irrational", "rational")
+
+
+def conditions(expression: Any) -> Iterator[Relation]:
+    """What an expression needs to be defined, inner parts first.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x")
+    >>> [str(found) for found in conditions(sympy.log(1 - 1 / x))]
+    ['x != 0', '0 < 1 - 1/x']
+    """
+    for part in expression.args:
+        yield from conditions(part)
+    if isinstance(expression, sympy.log):
+        yield Relation(ZERO, expression.args[0], "<")
+    elif expression.is_Pow and expression.base is not sympy.E:
+        base, exponent = expression.args
+        if exponent.is_number:
+            exponent = exponent.doit()
+        if exponent.is_Integer:
+            if exponent < 0:
+                yield Relation(base, ZERO, "!=")
+        elif exponent.is_Rational:
+            yield Relation(ZERO, base, "<=" if exponent > 0 else "<")
+        else:
+            yield Relation(ZERO, base, "<", ENOUGH)
+
+
+def side_conditions(relation: Relation, where: dict[Any, Any]) -> tuple[Relation, ...]:
+    """What a relation and the definitions it uses need to be defined, as far as it is not plain."""
+    used = [where[letter] for letter in sorted(relation.symbols, key=str) if letter in where]
+    found: dict[Relation, None] = {}
+    for part in (*used, relation.small, relation.large):
+        for needed in conditions(part):
+            found[needed.substitute(where)] = None
+    return tuple(needed for needed in found if not is_plain(needed))
+
+
+def is_plain(needed: Relation) -> bool:
+    """Whether the signs of the letters say so by themselves."""
+    if needed.kind == "!=":
+        return bool(needed.small.is_nonzero)
+    return bool(needed.large.is_positive if needed.kind == "<" else needed.large.is_nonnegative)
+
+
+def as_fact(needed: Relation) -> Relation:
+    """A side condition as a hypothesis that the provers know."""
+    if needed.kind == "!=":
+        return Relation(ZERO, (needed.large - needed.small) ** 2, "<", needed.label)
+    return needed
+
+
+def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
+    """Definitions free of each other: each with all the others put in.
+
+    Raises InvalidInput if a letter is defined twice, or by way of itself.
+    """
+    given = dict(where)
+    if len(given) < len(where):
+        raise InvalidInput("where", [str(name) for name, _ in where], "must define a letter once")
+    done: dict[Any, Any] = {}
+
+    def visit(letter: Any, above: tuple[Any, ...]) -> None:
+        if letter in above:
+            circle = " -> ".join(map(str, (*above, letter)))
+            raise InvalidInput("where", circle, "must not define a letter by itself")
+        if letter in done:
+            return
+        inside = [name for name in given if name in given[letter].free_symbols]
+        for name in inside:
+            visit(name, (*above, letter))
+        done[letter] = given[letter].xreplace({name: done[name] for name in inside})
+
+    for letter in given:
+        visit(letter, ())
+    return done
+
+
+def unknown_part(relations: tuple[Relation, ...]) -> str:
+    """The first thing in some relations that no prover here knows, or nothing.
+
+    Raises InvalidInput if something is no exact real number, or two letters share a name.
+    """
+    named: dict[str, Any] = {}
+    for relation in relations:
+        for side in (relation.small, relation.large):
+            for part in sympy.preorder_traversal(side):
+                if part.is_Symbol:
+                    if named.setdefault(part.name, part) != part:
+                        raise InvalidInput("letter", part, "must mean one thing throughout")
+                    if part.is_real is False or not part.is_commutative:
+                        raise InvalidInput("letter", part, "must stand for a real number")
+                elif part.is_Float:
+                    raise InvalidInput("number", part, "must be exact, such as Rational(1, 10)")
+                elif part.is_number and part.is_extended_real is not True and not part.args:
+                    raise InvalidInput("number", part, "must be a real number")
+                elif part.is_infinite and not part.args:
+                    raise InvalidInput("number", part, "must be finite")
+                elif not part.is_Rational and part.func.__name__ not in KNOWN:
+                    return str(part)
+    return ""
+
+
+def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
+    """What sympy assumes of letters and the provers read off relations only."""
+    found = []
+    for letter in sorted(frozenset().union(*(r.symbols for r in relations)), key=str):
+        if letter.is_negative:
+            found.append(Relation(letter, ZERO, "<", "sign"))
+        elif letter.is_nonpositive and not letter.is_zero:
+            found.append(Relation(letter, ZERO, "<=", "sign"))
+        elif letter.is_nonzero and not letter.is_positive:
+            found.append(Relation(ZERO, letter**2, "<", "sign"))
+    return tuple(found)
+
+
+def may_have(letter: Any, value: Any) -> bool:
+    """Whether what sympy assumes of a letter allows a value."""
+    asked = [kind for kind in _KINDS if letter.assumptions0.get(kind) is not None]
+    if not asked:
+        return True
+    number = sympy.Rational(int(value.p), int(value.q))
+    return all(getattr(number, f"is_{kind}") == letter.assumptions0[kind] for kind in asked)
+
+
+_END: ContextVar[float] = ContextVar("end of the budget", default=float("inf"))
+
+
+class OutOfTime(Exception):
+    """The budget of a search is spent."""
+
+
+@contextlib.contextmanager
+def budget(seconds: float) -> Iterator[None]:
+    """A budget for what runs inside; budgets nest, and the tighter one counts."""
+    token = _END.set(min(_END.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _END.reset(token)
+
+
+def left(most: float = float("inf")) -> float:
+    """Seconds left, at most `most`.
+
+    Raises OutOfTime if there are none.
+    """
+    seconds = _END.get() - time.monotonic()
+    if seconds <= 0:
+        raise OutOfTime
+    return min(seconds, most)
+
+
+#: More cases than this are not looked at.
+MOST_CASES = 64
+
+
+def eliminate_equations(sequent: Sequent) -> Sequent:
+    """A sequent without hypotheses of the form letter = expression.
+
+    The expression takes the letter's place everywhere; that the letter was positive or
+    nonnegative stays as a hypothesis on the expression.
+    """
+    for place, relation in enumerate(sequent.given):
+        if relation.kind != "==":
+            continue
+        sides = ((relation.small, relation.large), (relation.large, relation.small))
+        for letter, expression in sides:
+            if not letter.is_Symbol or letter in expression.free_symbols:
+                continue
+            rest = list(sequent.given[:place] + sequent.given[place + 1 :])
+            if letter.is_nonnegative and not expression.is_nonnegative:
+                kind = "<" if letter.is_positive else "<="
+                rest.append(Relation(sympy.Integer(0), expression, kind, relation.label))
+            smaller = Sequent(tuple(rest), sequent.goal).substitute({letter: expression})
+            return eliminate_equations(smaller)
+    return sequent
+
+
+def recognise_signs(sequent: Sequent) -> Sequent:
+    """A sequent whose letters carry the signs that a hypothesis of the form e <= letter shows."""
+    for relation in sequent.given:
+        letter, bound = relation.large, relation.small
+        if not letter.is_Symbol or letter.is_positive or relation.kind == "==":
+            continue
+        if bound.is_positive or (bound.is_nonnegative and relation.kind == "<"):
+            better = sympy.Symbol(letter.name, positive=True)
+        elif bound.is_nonnegative and not letter.is_nonnegative:
+            better = sympy.Symbol(letter.name, nonnegative=True)
+        else:
+            continue
+        return recognise_signs(sequent.substitute({letter: better}))
+    return sequent
+
+
+def normal(sequent: Sequent) -> Sequent:
+    """A sequent whose expressions are built anew, so that none is left unevaluated."""
+    relations = [
+        replace(relation, small=_built(relation.small), large=_built(relation.large))
+        for relation in sequent.relations
+    ]
+    return Sequent(tuple(relations[:-1]), relations[-1])
+
+
+def _built(expression: Any) -> Any:
+    if not expression.args:
+        return expression
+    return expression.func(*map(_built, expression.args))
+
+
+def relax(sequent: Sequent) -> tuple[Sequent, bool]:
+    """A sequent without Abs, Max and Min that is at least as hard to prove.
+
+    A hypothesis abs(X) <= B becomes X <= B and -X <= B. Where abs(X) stands anywhere else, a letter
+    takes its place, of which no more is known than that it is at least X and -X; likewise
+    for Max and Min.
+
+    Returns whether it is exactly as hard.
+    """
+    exact = True
+    while (piece := _innermost(sequent)) is not None:
+        size = isinstance(piece, sympy.Abs)
+        letter = sympy.Symbol(plain(piece), nonnegative=True if size else None, real=True)
+        low: tuple[Any, ...]
+        if size:
+            low = (piece.args[0], -piece.args[0])
+        else:
+            low = piece.args if isinstance(piece, sympy.Max) else ()
+        high = piece.args if isinstance(piece, sympy.Min) else ()
+        facts = [Relation(bound, letter, "<=", "definition") for bound in low]
+        facts += [Relation(letter, bound, "<=", "definition") for bound in high]
+        bounds = [
+            relation
+            for relation in sequent.given
+            if size and relation.small == piece and relation.kind != "=="
+        ]
+        direct = [replace(bound, small=value) for bound in bounds for value in low]
+        rest = Sequent(
+            tuple(relation for relation in sequent.given if relation not in bounds), sequent.goal
+        )
+        kept = (*rest.given, *direct)
+        if any(piece in side.atoms(type(piece)) for r in (*kept, rest.goal) for side in _sides(r)):
+            exact = False
+            kept = (*sequent.given, *direct, *facts)
+        sequent = Sequent(kept, rest.goal).substitute({piece: letter})
+    return sequent, exact
+
+
+def _sides(relation: Relation) -> tuple[Any, Any]:
+    return relation.small, relation.large
+
+
+def split(sequent: Sequent) -> list[Sequent] | None:
+    """The sequents, one for each pattern of signs, in which no Abs, Max or Min is left.
+
+    Returns None if there are more than :data:`MOST_CASES`.
+    """
+    done: list[Sequent] = []
+    open_cases = [sequent]
+    while open_cases:
+        case = open_cases.pop()
+        if len(done) + len(open_cases) >= MOST_CASES:
+            return None
+        piece = _innermost(case)
+        if piece is None:
+            done.append(recognise_signs(case))
+        else:
+            open_cases.extend(_resolve(case, piece))
+    return done
+
+
+def _innermost(sequent: Sequent) -> Any:
+    for relation in sequent.relations:
+        for side in (relation.small, relation.large):
+            found = side.atoms(sympy.Abs, sympy.Max, sympy.Min)
+            for piece in sorted(found, key=str):
+                inside = [a.atoms(sympy.Abs, sympy.Max, sympy.Min) for a in piece.args]
+                if not any(inside):
+                    return piece
+    return None
+
+
+def _resolve(sequent: Sequent, piece: Any) -> list[Sequent]:
+    zero = sympy.Integer(0)
+    if isinstance(piece, sympy.Abs):
+        inside = piece.args[0]
+        options = [
+            (inside, [Relation(zero, inside, "<=", "case")]),
+            (-inside, [Relation(inside, zero, "<=", "case")]),
+        ]
+        if inside.is_nonnegative:
+            options = [(inside, [])]
+        elif inside.is_nonpositive:
+            options = [(-inside, [])]
+    else:
+        largest = isinstance(piece, sympy.Max)
+        options = []
+        for chosen in piece.args:
+            others = [other for other in piece.args if other is not chosen]
+            options.append(
+                (
+                    chosen,
+                    [
+                        Relation(*((o, chosen) if largest else (chosen, o)), "<=", "case")
+                        for o in others
+                    ],
+                )
+            )
+    cases = []
+    for value, conditions in options:
+        changed = sequent.substitute({piece: value})
+        cases.append(replace(changed, given=(*changed.given, *conditions)))
+    return cases

@@ -2,18 +2,33 @@
 
 The range of a letter is read off the relations in which it is the only letter left; corners of
 the range come first, because that is where tight inequalities break.
+
+Round numbers: how a witness gets short values, and how they are printed.
+
+A second look at a translation: the polynomial problem against the sequent, at points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import flint
 import numpy as np
 
-from swingby.verify.prover.scalar.definedness import may_have
-from swingby.verify.prover.scalar.edges import Condition, edge_of
+from swingby.verify.prover.scalar.exact_value import (
+    Condition,
+    Undefined,
+    ball_of,
+    compiled,
+    condition,
+    decide,
+    edge_of,
+)
+from swingby.verify.prover.scalar.laurent import Constraint, PolynomialProblem
+from swingby.verify.prover.scalar.relation import Sequent, may_have
 
 #: The order in which letters get values; others follow by name.
 ORDER = (
@@ -134,10 +149,7 @@ def _edges(
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     """The :data:`LEVELS` sizes that an entry of W takes in the proofs.
 
-    Returns
-    -------
-    list of flint.fmpq
-        omega, omega/1000, P beta omega, beta omega, 1/2 and 1; none for other letters.
+    Returns omega, omega/1000, P beta omega, beta omega, 1/2 and 1; none for other letters.
     """
     if not name.startswith("w_") or not {"omega", "beta", "P"} <= point.keys():
         return []
@@ -173,3 +185,141 @@ def draw(
         place = min(int(generator.exponential(2.0)), len(values) - 1)
         point[name] = values[place]
     return point
+
+
+def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
+    """Values that print shorter than a given one, the simplest first."""
+    size = _length(value)
+    options = [flint.fmpq(n) for n in (1, 2, 0, -1)] + [flint.fmpq(1, 2), flint.fmpq(10), *others]
+    for option in options:
+        if option == value:
+            return
+        if may_be(option, letter) and _length(option) <= size:
+            yield option
+    shift = _decimal_exponent(value)
+    scale = flint.fmpq(10) ** shift if abs(shift) < 400 else flint.fmpq(1)
+    for digits in (1, 2, 10, 100, 1000):
+        scaled = Fraction(int((value / scale).p), int((value / scale).q)) if size < 2000 else None
+        if scaled is None:
+            return
+        for near in (
+            scaled.limit_denominator(digits),
+            Fraction(math.ceil(scaled * digits), digits),
+        ):
+            option = flint.fmpq(near.numerator, near.denominator) * scale
+            if may_be(option, letter) and _length(option) < size:
+                yield option
+
+
+def _length(value: Any) -> int:
+    return len(compact(value)) if abs(_decimal_exponent(value)) < 2000 else 10**6
+
+
+def _decimal_exponent(value: Any) -> int:
+    if value == 0:
+        return 0
+    bits = int(value.p.bit_length()) - int(value.q.bit_length())
+    exponent = math.floor(bits * math.log10(2))
+    return 0 if -4 <= exponent <= 4 else exponent
+
+
+def compact(value: Any) -> str:
+    """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90".
+
+    Examples
+    --------
+    >>> compact(flint.fmpq(1, 10**90)), compact(flint.fmpq(1, 720)), compact(flint.fmpq(20))
+    ('10^-90', '1/720', '20')
+    """
+    over, under = value.p, value.q
+    powers = []
+    for number in (over, under):
+        count = 0
+        if abs(number) >= 10**6:
+            step = 2**20
+            while step:
+                if number % flint.fmpz(10) ** step == 0:
+                    number //= flint.fmpz(10) ** step
+                    count += step
+                else:
+                    step //= 2
+        powers.append((number, count))
+    (over, up), (under, down) = powers
+    body = str(over.str()) + (f"/{under.str()}" if under != 1 else "")
+    exponent = up - down
+    if not exponent:
+        return body
+    return f"10^{exponent}" if body == "1" else f"{body}*10^{exponent}"
+
+
+#: Points that are tried in any case, and until one of them meets the hypotheses.
+DRAWS, MOST_DRAWS = 12, 200
+
+
+def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int = 0) -> int:
+    """Compare a polynomial problem with the sequent it stands for, at points of its hypotheses.
+
+    Where all hypotheses hold, every constraint has to hold, and the goals have to agree.
+
+    Returns how many points were compared. Raises RuntimeError if they contradict each other
+    anywhere.
+    """
+    generator = np.random.default_rng(rng)
+    letters = {letter.name: letter for letter in sequent.symbols}
+    given, goal = [condition(relation) for relation in sequent.given], condition(sequent.goal)
+    compared = 0
+    for count in range(MOST_DRAWS):
+        if count >= DRAWS and compared:
+            break
+        point = draw(in_order(frozenset(letters)), letters, {}, given, goal, generator)
+        if point is None:
+            continue
+        if not all(decide(c.margin, c.relation.kind, point) is True for c in given):
+            continue
+        with flint.ctx.workprec(256):
+            try:
+                atoms = [ball_of(compiled(atom.meaning)(point)) for atom in problem.atoms]
+            except (Undefined, ZeroDivisionError):
+                continue
+            broken = [c for c in problem.constraints if _truth(c, atoms) is False]
+            found = _truth(problem.goal, atoms)
+        expected = decide(goal.margin, goal.relation.kind, point)
+        if broken or (found is not None and expected is not None and found != expected):
+            raise RuntimeError(f"the polynomial form of {sequent.goal} is wrong at {point}")
+        compared += 1
+    return compared
+
+
+def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
+    total = flint.arb(0)
+    for term, value in constraint.polynomial.items():
+        piece = flint.arb(flint.fmpq(value.numerator, value.denominator))
+        for atom, exponent in term:
+            piece *= atoms[atom] ** exponent
+        total += piece
+    if total > 0:
+        return constraint.kind != "=="
+    if total < 0:
+        return False
+    return None
+
+
+def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
+    """How many random rational points an equation was evaluated at without contradiction.
+
+    Raises RuntimeError if the two sides certainly differ somewhere.
+    """
+    generator = np.random.default_rng(rng)
+    goal = condition(sequent.goal)
+    letters = {letter.name: letter for letter in sequent.goal.symbols}
+    count = 0
+    for _ in range(6):
+        point: Mapping[str, Any] = {
+            name: flint.fmpq(int(generator.integers(1, 50)), int(generator.integers(1, 50)))
+            for name in letters
+        }
+        found = decide(goal.margin, "==", point)
+        if found is False:
+            raise RuntimeError(f"{sequent.goal} was expanded to zero but differs at {point}")
+        count += 1
+    return count

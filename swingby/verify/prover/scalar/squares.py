@@ -20,7 +20,6 @@ import flint
 import numpy as np
 
 from swingby.verify.prover.scalar.certificate import Certificate, verify
-from swingby.verify.prover.scalar.clock import left
 from swingby.verify.prover.scalar.columns import Column, column
 from swingby.verify.prover.scalar.laurent import (
     ONE,
@@ -33,6 +32,7 @@ from swingby.verify.prover.scalar.laurent import (
     shift,
     times,
 )
+from swingby.verify.prover.scalar.relation import left
 
 #: Unknowns, degree and Gram entries that are still looked at.
 MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
@@ -46,17 +46,10 @@ MOST_FACES = 5
 class Block:
     """A multiplier and the polynomials whose products stand in its Gram matrix.
 
-    Parameters
-    ----------
-    factors : tuple of int
-        Places of constraints.
-    monomial : Monomial
-        Never negative; with the powers that clear the constraints.
-    multiplier : Polynomial
-        The product of both.
-    basis : tuple of Polynomial
-    free : bool
-        An equation: instead of a Gram matrix each product has any coefficient.
+    `factors`: places of constraints.
+    `monomial`: never negative; with the powers that clear the constraints.
+    `multiplier`: the product of both.
+    `free`: an equation: instead of a Gram matrix each product has any coefficient.
     """
 
     factors: tuple[int, ...]

@@ -3,6 +3,18 @@
 Atoms are letters (or their roots: kappa = r^2 where sqrt(kappa) occurs), exponentials
 ``exp(c M)`` with M a monomial, and logarithms of letters and primes. All exponentials whose
 exponents are rational multiples of the same M are powers of one atom.
+
+The polynomial problem that stands for a sequent without Abs, Max and Min.
+
+Every constraint of the problem holds wherever the hypotheses do: it is a hypothesis with its
+denominators cleared, the logarithm of one, or a fact about an atom. Denominators are cleared only
+where their sign is certain; a hypothesis with any other is left out, which only weakens it.
+
+Factors such as kappa - 1 as letters of their own.
+
+Where a difference that is certainly positive stands as a factor, a positive letter takes its
+place, tied to it by an equation. Inequalities between products of such factors then become
+inequalities between monomials.
 """
 
 from __future__ import annotations
@@ -14,9 +26,13 @@ from typing import Any
 
 import sympy
 
+from swingby.verify.prover.scalar.certificate import find
+from swingby.verify.prover.scalar.exact_value import enclose, lower_root, upper_root
 from swingby.verify.prover.scalar.laurent import (
     Atom,
+    Constraint,
     Polynomial,
+    PolynomialProblem,
     Quotient,
     add,
     constant,
@@ -27,7 +43,9 @@ from swingby.verify.prover.scalar.laurent import (
     product_of,
     shift,
     sum_of,
+    surely_positive,
 )
+from swingby.verify.prover.scalar.relation import Relation, Sequent, plain
 
 #: Larger powers are not multiplied out.
 LARGEST_POWER = 64
@@ -45,10 +63,7 @@ def fraction(number: Any) -> Fraction:
 def exponent_terms(exponent: Any) -> tuple[list[tuple[Fraction, Any]], Any]:
     """An exponent as a sum of rational multiples of monomials, and a power free of exp.
 
-    Returns
-    -------
-    tuple
-        Pairs (c, M), and the product of x^c over the terms c log(x).
+    Returns pairs (c, M), and the product of x^c over the terms c log(x).
     """
     terms, power = [], sympy.Integer(1)
     for term in sympy.Add.make_args(sympy.expand(sympy.expand_log(exponent))):
@@ -67,10 +82,8 @@ def exponent_terms(exponent: Any) -> tuple[list[tuple[Fraction, Any]], Any]:
 class Translator:
     """Turns the expressions of one sequent into quotients over a common list of atoms.
 
-    Parameters
-    ----------
-    expressions : iterable of sympy.Expr
-        All that will be translated: roots and exponents are made commensurable over them.
+    `expressions`: all that will be translated: roots and exponents are made commensurable over
+    them.
     """
 
     def __init__(self, expressions: Iterable[Any]) -> None:
@@ -106,12 +119,7 @@ class Translator:
         return any(isinstance(atom.meaning, sympy.log) for atom in self.atoms)
 
     def quotient(self, expression: Any) -> Quotient:
-        """The polynomial form of an expression.
-
-        Raises
-        ------
-        Untranslatable
-        """
+        """The polynomial form of an expression."""
         if expression.is_Rational:
             return Quotient(constant(fraction(expression)))
         if expression.is_NumberSymbol:
@@ -139,10 +147,7 @@ class Translator:
     def logarithm(self, expression: Any) -> Polynomial:
         """The logarithm of a product of positive things, as a polynomial.
 
-        Raises
-        ------
-        Untranslatable
-            If it is no positive monomial.
+        Raises Untranslatable if it is no positive monomial.
         """
         found = self.quotient(expression)
         if found.denominators or len(found.numerator) != 1:
@@ -248,3 +253,325 @@ def _common_step(first: Fraction, second: Fraction) -> Fraction:
     denominator = math.lcm(first.denominator, second.denominator)
     divisor = math.gcd(int(first * denominator), int(second * denominator))
     return Fraction(divisor, denominator)
+
+
+KINDS = {"<=": ">=", "<": ">", "==": "=="}
+
+
+def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> PolynomialProblem:
+    """The polynomial form of a sequent.
+
+    `sequent`: without Abs, Max and Min.
+    `logarithmic`: compare the logarithms of the sides of the goal, which have to be positive
+    monomials times exponentials.
+    Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
+    """
+    sides = [side for relation in sequent.relations for side in (relation.small, relation.large)]
+    translator = Translator(sides)
+    goal = sequent.goal
+    if logarithmic:
+        target = Quotient(
+            add(translator.logarithm(goal.large), translator.logarithm(goal.small), -1)
+        )
+    else:
+        target = translator.quotient(goal.difference)
+    constraints: list[Constraint] = []
+    postponed: list[tuple[Relation, Quotient]] = []
+    for relation in sequent.given:
+        try:
+            found = translator.quotient(relation.difference)
+        except Untranslatable:
+            continue
+        if found.denominators:
+            postponed.append((relation, found))
+        else:
+            constraints.append(_constraint(relation, found.numerator))
+    if logarithmic or translator.has_logarithms:
+        constraints += _logarithms(translator, sequent)
+    if not logarithmic:
+        constraints += _exponential_facts(translator, constraints)
+    constraints += _number_facts(translator) + _root_facts(translator, constraints)
+    for relation, found in postponed:
+        cleared = _clear(translator, found, constraints)
+        if cleared is not None:
+            constraints.append(_constraint(relation, cleared))
+    cleared = _clear(translator, target, constraints)
+    if cleared is None:
+        raise Untranslatable("a denominator of the conclusion has no certain sign")
+    # Clearing and taking logarithms may have brought in new atoms.
+    known = {constraint.label for constraint in constraints}
+    late = [fact for fact in _number_facts(translator) if fact.label not in known]
+    unique = {
+        (tuple(sorted(constraint.polynomial.items())), constraint.kind): constraint
+        for constraint in constraints + late
+        if constraint.polynomial
+    }
+    return PolynomialProblem(
+        tuple(translator.atoms), tuple(unique.values()), Constraint(cleared, KINDS[goal.kind])
+    )
+
+
+def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
+    label = f"{relation}" + (f" [{relation.label}]" if relation.label else "")
+    if not polynomial and relation.kind == "<":
+        return Constraint(constant(-1), ">=", label)
+    return Constraint(polynomial, KINDS[relation.kind], label)
+
+
+def _clear(
+    translator: Translator, found: Quotient, constraints: list[Constraint]
+) -> Polynomial | None:
+    """The numerator times the sign of the denominators, if that is certain."""
+    numerator = found.numerator
+    for denominator in found.denominators:
+        sign = _certain_sign(translator, denominator, constraints)
+        if sign is None:
+            return None
+        numerator = {term: value * sign for term, value in numerator.items()}
+    return numerator
+
+
+def _certain_sign(
+    translator: Translator, polynomial: Polynomial, constraints: list[Constraint]
+) -> int | None:
+    atoms = tuple(translator.atoms)
+    for sign in (1, -1):
+        signed = {term: value * sign for term, value in polynomial.items()}
+        if surely_positive(signed, atoms):
+            return sign
+    for sign in (1, -1):
+        signed = {term: value * sign for term, value in polynomial.items()}
+        problem = PolynomialProblem(atoms, tuple(constraints), Constraint(signed, ">"))
+        if find(problem, effort=1) is not None:
+            return sign
+    return None
+
+
+def _logarithms(translator: Translator, sequent: Sequent) -> list[Constraint]:
+    """The hypotheses between positive monomials, in their logarithms."""
+    found = []
+    for relation in sequent.given:
+        try:
+            difference = add(
+                translator.logarithm(relation.large), translator.logarithm(relation.small), -1
+            )
+        except Untranslatable:
+            continue
+        label = f"logarithm of {relation}"
+        found.append(Constraint(difference, KINDS[relation.kind], label))
+    return found
+
+
+def _exponential_facts(translator: Translator, known: list[Constraint]) -> list[Constraint]:
+    """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 where y >= 0 follows."""
+    facts = []
+    for exponential in translator.exponentials:
+        y = exponential.exp
+        try:
+            value = translator.quotient(exponential).numerator
+            argument = translator.quotient(y)
+        except Untranslatable:
+            continue
+        if argument.denominators or len(value) != 1:
+            continue
+        ((monomial, coefficient),) = value.items()
+        name = plain(y)
+        above = add(add(value, constant(1), -1), argument.numerator, -1)
+        reciprocal = {inverse(monomial): 1 / coefficient}
+        below = add(add(reciprocal, constant(1), -1), argument.numerator)
+        facts.append(Constraint(above, ">=", f"exp(y) >= 1 + y at y = {name}"))
+        facts.append(Constraint(below, ">=", f"exp(-y) >= 1 - y at y = {name}"))
+        sign = _exponent_sign(translator, argument.numerator, known)
+        if sign:
+            bound = add(value, constant(1), -1)
+            signed = {term: factor * sign for term, factor in bound.items()}
+            facts.append(Constraint(signed, ">=", f"exp is monotone at {name}"))
+    for place, atom in enumerate(translator.atoms):
+        if isinstance(atom.meaning, sympy.exp) and atom.meaning.exp.is_nonnegative:
+            bound = add(power_of(place), constant(1), -1)
+            facts.append(Constraint(bound, ">=", f"{atom.name} >= 1"))
+    return facts
+
+
+def _exponent_sign(translator: Translator, polynomial: Polynomial, known: list[Constraint]) -> int:
+    """1 for an exponent that is certainly not negative, -1 for not positive, 0 for unknown."""
+    atoms = tuple(translator.atoms)
+    for sign in (1, -1):
+        signed = {term: value * sign for term, value in polynomial.items()}
+        problem = PolynomialProblem(atoms, tuple(known), Constraint(signed, ">="))
+        if find(problem, effort=0) is not None:
+            return sign
+    return 0
+
+
+def _number_facts(translator: Translator) -> list[Constraint]:
+    """Rational bounds of the atoms that are numbers, and the equation of a root of a number."""
+    facts = []
+    for place, atom in enumerate(translator.atoms):
+        meaning: Any = atom.meaning
+        if meaning.free_symbols:
+            continue
+        lower, upper = enclose(meaning)
+        one = power_of(place)
+        facts.append(Constraint(add(one, constant(lower), -1), ">", f"{atom.name} > {lower}"))
+        facts.append(Constraint(add(constant(upper), one, -1), ">", f"{atom.name} < {upper}"))
+        if meaning.is_Pow and meaning.args[0].is_Rational:
+            base, exponent = meaning.args
+            equation = add(
+                power_of(place, int(exponent.q)), constant(Fraction(int(base.p), int(base.q))), -1
+            )
+            facts.append(Constraint(equation, "==", f"{atom.name}^{exponent.q} = {base}"))
+    return facts
+
+
+def _root_facts(translator: Translator, known: list[Constraint]) -> list[Constraint]:
+    """Rational bounds of r that follow from bounds of r^q."""
+    facts = []
+    for place, atom in enumerate(translator.atoms):
+        meaning: Any = atom.meaning
+        if not (meaning.is_Pow and meaning.args[0].is_Symbol):
+            continue
+        order = int(meaning.args[1].q)
+        power = ((place, order),)
+        for constraint in known:
+            terms = constraint.polynomial
+            if set(terms) != {power, ()} or constraint.kind == "==":
+                continue
+            bound = -terms[()] / terms[power]
+            if bound <= 0:
+                continue
+            if terms[power] > 0:
+                root = lower_root(bound, order)
+                polynomial = add(power_of(place), constant(root), -1)
+                label = f"{atom.name} {constraint.kind} {root}, a root of at most {bound}"
+            else:
+                root = upper_root(bound, order)
+                polynomial = add(constant(root), power_of(place), -1)
+                label = f"{root} {constraint.kind} {atom.name}, a root of at least {bound}"
+            facts.append(Constraint(polynomial, constraint.kind, label))
+    return facts
+
+
+#: Logarithms that are compared with each other.
+MOST_LOGARITHMS = 4
+
+
+def name_factors(sequent: Sequent) -> Sequent:
+    """A sequent in which differences that stand as factors are letters.
+
+    Returns the same one if no factor is certainly positive.
+    """
+    for factor in _differences(sequent):
+        positive = Relation(sympy.Integer(0), factor, "<", "factor")
+        try:
+            problem = polynomial_problem(Sequent(sequent.given, positive))
+        except (Untranslatable, ValueError):
+            continue
+        if find(problem, effort=1) is None:
+            continue
+        letter = sympy.Symbol(f"({plain(factor)})", positive=True)
+        changed = sequent.substitute({factor: letter})
+        # The definition, and the hypotheses as they were: one may bound the factor's letters.
+        kept = tuple(r for r in sequent.given if factor not in (r.small, r.large))
+        definition = Relation(letter, factor, "==", "definition")
+        given = dict.fromkeys((*changed.given, *kept, definition, positive))
+        sequent = Sequent(tuple(given), changed.goal)
+    return sequent
+
+
+def _differences(sequent: Sequent) -> list[Any]:
+    found: dict[Any, None] = {}
+    for relation in sequent.relations:
+        for side in (relation.small, relation.large):
+            for piece in sympy.preorder_traversal(side):
+                if not (piece.is_Mul or piece.is_Pow):
+                    continue
+                for factor in piece.args if piece.is_Mul else piece.args[:1]:
+                    if factor.is_Add and not factor.is_positive:
+                        found[factor] = None
+    return list(found)
+
+
+def name_logarithms(sequent: Sequent) -> Sequent:
+    """A sequent in which logarithms of certain sign in the goal are letters.
+
+    log(Q) with Q >= 1 becomes a nonnegative letter, with Q <= 1 the negative of one. The letter is
+    tied to the logarithms of the factors of Q by an equation.
+
+    Returns the same one if there is no such logarithm.
+    """
+    goal, one = sequent.goal, sympy.Integer(1)
+    flat = tuple(r for r in sequent.given if not r.difference.has(sympy.log, sympy.exp))
+    found = goal.small.atoms(sympy.log) | goal.large.atoms(sympy.log)
+    for logarithm in sorted(found, key=str):
+        inside = logarithm.args[0]
+        if inside.is_Symbol or not inside.free_symbols or inside.has(sympy.log, sympy.exp):
+            continue
+        for sign, side in ((1, Relation(one, inside, "<=")), (-1, Relation(inside, one, "<="))):
+            try:
+                problem = polynomial_problem(Sequent(flat, side))
+            except (Untranslatable, ValueError):
+                continue
+            if find(problem, effort=1) is None:
+                continue
+            letter = sympy.Symbol(f"({plain(sign * logarithm)})", nonnegative=True)
+            definition = Relation(sign * letter, logarithm, "==", "definition")
+            changed = sequent.substitute({logarithm: sign * letter})
+            sequent = Sequent((*changed.given, definition), changed.goal)
+            break
+    return sequent
+
+
+def name_tangents(sequent: Sequent) -> Sequent:
+    """A sequent with tangents of its exponentials and logarithms among the hypotheses.
+
+    Every logarithm becomes a letter L = log(Q) with 1 - 1/Q <= L <= Q - 1 and L <= Q/e, two of them
+    with L_1 - L_2 <= Q_1/Q_2 - 1; an exponential keeps its form, with exp(y) >= 1 + y and
+    exp(y) >= e y.
+    """
+    sides = [side for r in sequent.relations for side in (r.small, r.large)]
+    facts = []
+    for found in sorted(frozenset().union(*(side.atoms(sympy.exp) for side in sides)), key=str):
+        y = found.exp
+        facts += [Relation(below, found, "<=", "tangent") for below in (1 + y, sympy.E * y)]
+    letters: dict[Any, Any] = {}
+    for found in sorted(frozenset().union(*(side.atoms(sympy.log) for side in sides)), key=str):
+        if found.free_symbols and not found.args[0].has(sympy.log, sympy.exp):
+            letters[found] = sympy.Symbol(f"({plain(found)})", real=True)
+    for found, letter in letters.items():
+        inside = found.args[0]
+        above = (inside - 1, inside / sympy.E)
+        facts += [Relation(letter, bound, "<=", "tangent") for bound in above]
+        facts += [Relation(1 - 1 / inside, letter, "<=", "tangent")]
+        facts += [
+            Relation(letter - other, inside / second.args[0] - 1, "<=", "tangent")
+            for second, other in letters.items()
+            if second is not found and len(letters) <= MOST_LOGARITHMS
+        ]
+        facts.append(Relation(sympy.Integer(0), inside, "<", "tangent"))
+    changed = sequent.substitute(letters)
+    return Sequent((*changed.given, *facts), changed.goal)
+
+
+def name_roots(sequent: Sequent) -> Sequent:
+    """A sequent in which roots of sums are letters, tied to what they are roots of."""
+    roots: dict[Any, list[Any]] = {}
+    for relation in sequent.relations:
+        for side in (relation.small, relation.large):
+            for power in side.atoms(sympy.Pow):
+                base, exponent = power.args
+                if exponent.is_Rational and not exponent.is_Integer and base.free_symbols:
+                    roots.setdefault(base, []).append(power)
+    facts: list[Relation] = []
+    letters: dict[Any, Any] = {}
+    for base in sorted(roots, key=str):
+        if base.is_Symbol or base.has(sympy.log, sympy.exp) or base.atoms(sympy.Pow) & set(letters):
+            continue
+        order = math.lcm(*(int(power.exp.q) for power in roots[base]))
+        positive = base.is_positive or any(power.exp < 0 for power in roots[base])
+        name = f"({plain(base)})^(1/{order})"
+        letter = sympy.Symbol(name, positive=True if positive else None, nonnegative=True)
+        letters |= {power: letter ** (power.exp * order) for power in roots[base]}
+        facts.append(Relation(letter**order, base, "==", "definition"))
+    changed = sequent.substitute(letters)
+    return Sequent((*changed.given, *facts), changed.goal)

@@ -2,6 +2,8 @@
 
 All numbers are exact rationals. Every instance carries explicit values of the constants that D.1 to
 D.5 ask for, and :meth:`TrajectoryInstance.is_admissible` confirms all inequalities with them.
+
+Random instances inside D.1 to D.5, for claims that no structured instance breaks.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+
+import flint
+import numpy as np
 
 from swingby.theory import assumptions as text
 from swingby.theory import numbers
@@ -25,25 +30,14 @@ Matrix = tuple[tuple[Fraction, ...], ...]
 class TrajectoryInstance:
     """Everything that fixes a trajectory, and the constants of D.1 to D.5 that go with it.
 
-    Parameters
-    ----------
-    name : str
-        What is special about it, in a few words.
-    signal : tuple of Fraction
-        Descending.
-    omega, eta : Fraction
-    matrix : tuple of tuple of Fraction
-        W(0) is ``omega * matrix``; symmetric and positive semidefinite, the smallest size of an
-        entry is 1: D.1 asks omega <= w_ij(0) of every one.
-    constants : Constants
-    steps : int
-        How far it is followed in balls.
-    bits : int
-        Working precision at which its balls stay narrow.
-    dynamics : tuple of str
-        Where it is worth following.
-    shape : str
-        W(0) as a formula, where its entries are too long to read.
+    `name`: what is special about it, in a few words.
+    `signal`: descending.
+    `matrix`: W(0) is ``omega * matrix``; symmetric and positive semidefinite, the smallest size of
+    an entry is 1: D.1 asks omega <= w_ij(0) of every one.
+    `steps`: how far it is followed in balls.
+    `bits`: working precision at which its balls stay narrow.
+    `dynamics`: where it is worth following.
+    `shape`: W(0) as a formula, where its entries are too long to read.
     """
 
     name: str
@@ -130,10 +124,7 @@ class TrajectoryInstance:
 def eliminate(matrix: Matrix) -> Iterator[tuple[Fraction, ...]]:
     """The rows that elimination without exchange pivots on, exactly.
 
-    Yields
-    ------
-    tuple of Fraction
-        Row k of what the earlier rows leave; a row with a zero pivot eliminates nothing.
+    Yields row k of what the earlier rows leave; a row with a zero pivot eliminates nothing.
     """
     rows = [list(row) for row in matrix]
     for k in range(len(rows)):
@@ -167,21 +158,11 @@ def instance(
 ) -> TrajectoryInstance:
     """An instance with round constants that witness D.1 to D.5, or with these, not yet looked at.
 
-    Parameters
-    ----------
-    name : str
-    signal : sequence of numbers
-    matrix : sequence of sequences of numbers
-        Without a zero.
-    omega, eta : number or text
-        W(0) is omega times the matrix; the omega of the instance is the smallest of its entries.
-    **others
-        steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
-
-    Raises
-    ------
-    ArithmeticError
-        If omega or eta is too large for D.1 to D.5.
+    `matrix`: without a zero.
+    `omega`, `eta`: W(0) is omega times the matrix; the omega of the instance is the smallest of its
+    entries.
+    `**others`: steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
+    Raises ArithmeticError if omega or eta is too large for D.1 to D.5.
     """
     entries = [[Fraction(entry) for entry in row] for row in matrix]
     # omega is the smallest entry of W(0), whatever unit the matrix is given in.
@@ -267,3 +248,78 @@ def _scale(number: Fraction) -> str:
         return str(number)
     text = str(whole.numerator).rstrip("0")
     return f"{text}e-{digits - len(str(whole.numerator)) + len(text)}"
+
+
+#: kappa of random instances, inside its range.
+KAPPA = Fraction(111, 100)
+#: Largest ratio of two neighbouring signals of a random instance, by dimension.
+LARGEST_RATIO = {2: 8, 3: 5, 4: 4}
+
+
+def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> TrajectoryInstance:
+    """A random instance inside D.1 to D.5.
+
+    Neighbouring signals differ by a factor from 3.2 to 8 (5 for d = 3, 4 for d = 4), W(0)/omega is
+    a Gram matrix with entries of 6 digits and size from 1 to about 6, omega lies up to 12 decades
+    below its largest value and P anywhere inside its window.
+
+    `d`: 2, 3 or 4.
+    `degenerate`: whether the smallest pivot is below a tenth of its diagonal entry, down to 1e-6 of
+    it, and eta just below the limit of D.2. Otherwise every pivot is at least half its diagonal
+    entry and eta is from 1/4 to 1/2 in units of 1/(max a log(1/omega)).
+    """
+    while True:
+        matrix = _gram(rng, d, degenerate=degenerate)
+        if matrix is None:
+            continue
+        signal = [Fraction(1)]
+        for _ in range(d - 1):
+            tenths = int(rng.integers(32, 10 * LARGEST_RATIO[d] + 1))
+            signal.insert(0, signal[0] * Fraction(tenths, 10))
+        sizes = [abs(entry) for row in matrix for entry in row]
+        problem = Problem(tuple(signal), Fraction(1), Fraction(1), max(sizes) / min(sizes))
+        supremum = feasibility.threshold(problem, KAPPA)
+        decades = math.ceil(float(supremum / flint.arb(10).log()) + float(rng.uniform(0.3, 12)))
+        limit = 180 if degenerate else 2 * math.ceil(decades * math.log(10) + 1)
+        eta = Fraction(1, math.ceil(float(rng.uniform(1, 2)) * limit * float(signal[0]) + 1))
+        omega = Fraction(1, 10**decades)
+        constants = _constants(rng, replace(problem, omega=omega * min(sizes), eta=eta))
+        name = "random, nearly degenerate" if degenerate else "random"
+        found = TrajectoryInstance(name, tuple(signal), omega, eta, matrix, constants, bits=512)
+        if found.is_admissible():
+            return found
+
+
+def _gram(rng: np.random.Generator, d: int, *, degenerate: bool) -> Matrix | None:
+    U = rng.normal(size=(d, d))
+    if degenerate:
+        U[:, -1] *= 10.0 ** rng.uniform(-3, -1)
+    else:
+        U += np.diag(rng.uniform(1, 3, size=d))
+    M = U @ U.T
+    M /= np.abs(M).min()
+    if np.abs(M).max() > 6:
+        return None
+    rows = [[Fraction(round(entry * 10**6), 10**6) for entry in row] for row in M.tolist()]
+    matrix = tuple(map(tuple, rows))
+    if degenerate:
+        return matrix if pivot_share(matrix) < Fraction(1, 10) else None
+    return matrix if pivot_share(matrix) >= Fraction(1, 2) else None
+
+
+def _constants(rng: np.random.Generator, problem: Problem) -> Constants:
+    """Values inside the windows of :mod:`swingby.verify.feasibility`; P at a random place."""
+    window = feasibility.window(problem, KAPPA, problem.beta)
+    lower, upper = (float(end / flint.arb(10).log()) for end in window)
+    log10_P = Fraction(lower + (upper - lower) * float(rng.uniform(0.02, 0.98)))
+    alpha = feasibility.alpha_at(problem, KAPPA)
+    gap = problem.gap or Fraction(1)
+    return Constants(
+        alpha,
+        max(problem.signal) / alpha,
+        problem.beta,
+        log10_P.limit_denominator(10**9),
+        feasibility.K,
+        KAPPA,
+        max(alpha / gap, Fraction(2)),
+    )

@@ -4,29 +4,357 @@ Each structured instance inside D.1 to D.5 is followed once in balls, and every 
 on it. A violation counts once two ball runs of different precision decide it and D.1 to D.5 are
 confirmed with explicit constants. A claim that survives is looked for on random instances, followed
 in floats; if nothing is found it is *tested*. Nothing is ever proved here.
+
+Trajectories followed once and kept: in balls from exact numbers, in floats from random ones.
+
+What a scan found, decided in balls: both sides, the anchor, and every step between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import flint
+import numpy as np
+import sympy
 
 from swingby.errors import InvalidInput
+from swingby.simulate.run import simulate
+from swingby.theory import balls, numbers
 from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Finding
-from swingby.verify.prover.evidence import NOT_RUN, Judged
-from swingby.verify.prover.trajectories.confirmation import (
-    Sides,
-    confirm,
-    meets,
-    steps_needed,
-    witness,
-)
+from swingby.verify.certification.ball_run import BallState
+from swingby.verify.prover.evidence import NOT_RUN, Judged, Witness
+from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
-from swingby.verify.prover.trajectories.runs import BallRun, Runs, ball_run, states_at
-from swingby.verify.prover.trajectories.violation import Violation, scan
+from swingby.verify.prover.trajectories.violation import (
+    Recorded,
+    SignedLog,
+    Violation,
+    constant_letters,
+    from_floats,
+    scan,
+    small_and_large,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+#: A ball run is recorded at every step in which some entry is on its way between 0 and 1 or
+#: outside, and otherwise at two neighbouring steps in so many.
+SPACING = 50
+SMALL, NEAR_ONE, ABOVE_ONE = 1e-3, 0.999, 1.001
+#: Random runs are recorded at so many pairs of steps over the whole run, and around each stage.
+GRID, AROUND = 300, 40
+#: Random instances: (dimension, nearly degenerate, how many).
+RANDOM = ((2, False, 110), (3, False, 85), (4, False, 15), (2, True, 25), (3, True, 25))
+
+
+@dataclass(frozen=True, eq=False)
+class BallRun:
+    """A trajectory in balls: what a scan needs of it, and the balls themselves."""
+
+    instance: TrajectoryInstance
+    dynamics: str
+    bits: int
+    recorded: Recorded
+    states: Mapping[int, BallState]
+
+
+@dataclass
+class Runs:
+    """Trajectories that were followed, by instance and dynamics: each is followed once.
+
+    `progress`: called with one line per stage. `seed`: of the random instances.
+    """
+
+    progress: Callable[[str], None] | None = None
+    seed: int = 20250101
+    _balls: dict[tuple[str, str], BallRun] = field(default_factory=dict)
+    _floats: dict[tuple[int, str], Recorded] = field(default_factory=dict)
+    _candidates: tuple[TrajectoryInstance, ...] = ()
+    _random: tuple[TrajectoryInstance, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[TrajectoryInstance, ...]:
+        """The structured instances, simplest first."""
+        if not self._candidates:
+            self._candidates = tuple(instances.candidates())
+        return self._candidates
+
+    @property
+    def random(self) -> tuple[TrajectoryInstance, ...]:
+        """The random instances."""
+        if not self._random:
+            self.report("random instances inside D.1 to D.5 are drawn")
+            rng = np.random.default_rng(self.seed)
+            self._random = tuple(
+                instances.random_instance(rng, d, degenerate=degenerate)
+                for d, degenerate, count in RANDOM
+                for _ in range(count)
+            )
+        return self._random
+
+    def report(self, line: str) -> None:
+        """Pass a line on to whoever watches."""
+        if self.progress is not None:
+            self.progress(line)
+
+    def in_balls(self, instance: TrajectoryInstance, dynamics: str) -> BallRun:
+        """The trajectory of an instance in balls of its own precision."""
+        key = (instance.name, dynamics)
+        if key not in self._balls:
+            self.report(f"{dynamics}, balls of {instance.bits} bits: {instance}")
+            self._balls[key] = ball_run(instance, dynamics)
+        return self._balls[key]
+
+    def in_floats(self, index: int, dynamics: str) -> Recorded:
+        """The trajectory of a random instance in floats."""
+        key = (index, dynamics)
+        if key not in self._floats:
+            self._floats[key] = float_run(self.random[index], dynamics)
+        return self._floats[key]
+
+
+def ball_run(
+    instance: TrajectoryInstance, dynamics: str, stop: Callable[[], bool] | None = None
+) -> BallRun:
+    """Follow an instance in balls and keep the steps that a scan looks at.
+
+    Returns ends early where a ball is no longer narrow.
+    """
+    kept: list[BallState] = []
+    with flint.ctx.workprec(instance.bits):
+        for state in instance.follow(dynamics):
+            if state.step % SPACING < 2 or _is_moving(state):
+                if not state.is_sound:
+                    break
+                kept.append(state.copy())
+            if stop is not None and state.step % 1000 == 999 and stop():
+                break
+    return BallRun(
+        instance, dynamics, instance.bits, _as_logs(kept), {state.step: state for state in kept}
+    )
+
+
+def states_at(
+    instance: TrajectoryInstance, dynamics: str, bits: int, steps: Iterable[int]
+) -> dict[int, BallState]:
+    """The balls at some steps, from a run of its own."""
+    wanted = set(steps)
+    found = {}
+    with flint.ctx.workprec(bits):
+        for state in instance.follow(dynamics, max(wanted)):
+            if state.step in wanted:
+                found[state.step] = state.copy()
+    return found
+
+
+def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
+    """Follow an instance in floats through all its stages, recorded around each of them."""
+    task = SIMTask.from_signal(instance.signal)
+    W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
+    stages = _stages(instance)
+    # Under (D.2) a concept without a pivot runs away late: what it grows from is a rest of others.
+    longer = 1.6 if dynamics == "euler" and not instance.pivot_share else 1.1
+    last = math.ceil(longer * max(time + 9 * width for time, width in stages))
+    wanted = [np.geomspace(1, last, GRID // 3), np.linspace(0, last, GRID)]
+    wanted += [np.linspace(time - 3 * w, time + 5 * w, AROUND) for time, w in stages]
+    steps = np.concatenate(wanted).astype(np.int64)
+    steps = np.unique(np.concatenate([steps, steps + 1]))
+    steps = steps[(steps >= 0) & (steps <= last)]
+    run = simulate(task, W0, instance.eta, steps=last, dynamics=dynamics, record=steps.tolist())
+    finite = np.isfinite(run.W).all(axis=(1, 2))
+    return Recorded(run.steps[finite].astype(np.int64), from_floats(run.W[finite]))
+
+
+def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
+    """When each pivot has grown to 1, and the width of that stage, in steps.
+
+    A diagonal entry stands in for a pivot of 0.
+    """
+    found = []
+    for k, row in enumerate(instances.eliminate(instance.matrix)):
+        rate = float(instance.eta * instance.signal[k])
+        size = row[k] or instance.matrix[k][k]
+        time = -numbers.log_of(size * instance.omega) / math.log1p(2 * rate)
+        found.append((time, 1 / rate))
+    return found
+
+
+def _is_moving(state: BallState) -> bool:
+    for i, row in enumerate(state.W):
+        size = abs(float(row[i]))
+        if SMALL < size < NEAR_ONE or not size < ABOVE_ONE:
+            return True
+        for j in range(i):
+            if not abs(float(row[j])) < SMALL:
+                return True
+    return False
+
+
+def _as_logs(states: list[BallState]) -> Recorded:
+    d = len(states[0].W)
+    sign, log = np.zeros((2, len(states), d, d))
+    for n, state in enumerate(states):
+        for i in range(d):
+            for j in range(i + 1):
+                sign[n, i, j], log[n, i, j] = sign[n, j, i], log[n, j, i] = _log(state.W[i][j])
+    return Recorded(np.array([state.step for state in states]), SignedLog(sign, log))
+
+
+def _log(number: flint.arb) -> tuple[float, float]:
+    middle = number.mid()
+    value = float(middle)
+    if 1e-300 < abs(value) < 1e300:
+        return math.copysign(1.0, value), math.log(abs(value))
+    if middle == 0:
+        return 0.0, -math.inf
+    with flint.ctx.workprec(64):
+        return (1.0 if middle > 0 else -1.0), float(abs(middle).log())
+
+
+#: Digits of a number in a witness.
+DIGITS = 50
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of a relation that is certainly broken, as text."""
+
+    left: str
+    right: str
+
+
+def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
+    """Whether the hypotheses that a claim adds certainly hold at an instance."""
+    relations = [given.relation for given in claim.given]
+    free = [relation for relation in relations if "lambda" not in map(str, relation.free_symbols)]
+    with flint.ctx.workprec(balls.PRECISIONS[1]):
+        return _all_hold(free, _constants(instance, None))
+
+
+def steps_needed(claim: Claim, violation: Violation) -> range | tuple[int, ...]:
+    """The steps whose balls decide a violation."""
+    if claim.conclusion.during:
+        return range(violation.anchor, violation.step + 2)
+    return (0, violation.anchor, violation.step, violation.step + 1)
+
+
+def confirm(
+    claim: Claim,
+    violation: Violation,
+    instance: TrajectoryInstance,
+    states: Mapping[int, BallState],
+) -> Sides | None:
+    """Decide a violation in balls, at the current working precision.
+
+    Returns None where the balls do not decide, or decide otherwise.
+    """
+    conclusion, start, step = claim.conclusion, violation.anchor, violation.step
+    if start not in states or step not in states:
+        return None
+    fixed = _constants(instance, violation.lam)
+    i, j = violation.i, violation.j
+    fixed |= {"a_i": balls.ball(instance.signal[i]), "a_j": balls.ball(instance.signal[j])}
+    fixed |= {"w_ij(0)": balls.ball(instance.W0[i][j]), "w_ii(0)": balls.ball(instance.W0[i][i])}
+    anchor = states[start]
+    fixed |= {"w_ij(t_0)": anchor.W[i][j], "w_ii(t_0)": anchor.W[i][i], "t_0": flint.arb(start)}
+    if not _all_hold([given.relation for given in claim.given], fixed):
+        return None
+    if not _all_hold(conclusion.when, fixed) or (not conclusion.when and start != 0):
+        return None
+    between = [states[n] for n in range(start, step + 1) if n in states]
+    for state in between if conclusion.during else ():
+        if not _all_hold(conclusion.during, fixed | _present(instance, state, i, j)):
+            return None
+    if conclusion.until is not None and not flint.arb(step) <= _value(conclusion.until, fixed):
+        return None
+    values = fixed | _present(instance, states[step], i, j)
+    if step + 1 in states:
+        following = states[step + 1].W
+        values |= {"w_ij(t+1)": following[i][j], "w_ii(t+1)": following[i][i]}
+    try:
+        small, large = (_value(side, values) for side in small_and_large(violation.relation))
+    except KeyError:
+        return None
+    if not small > large:
+        return None
+    if isinstance(violation.relation, sympy.Ge | sympy.Gt):
+        small, large = large, small
+    return Sides(small.str(DIGITS, radius=False), large.str(DIGITS, radius=False))
+
+
+def witness(
+    violation: Violation,
+    instance: TrajectoryInstance,
+    dynamics: str,
+    sides: Sides,
+    states: Mapping[int, BallState],
+    checked: tuple[str, ...],
+) -> Witness:
+    """Everything that is needed to run a counterexample again, and what is seen there."""
+    i, j = violation.i, violation.j
+    values = {"dynamics": dynamics} | instance.values()
+    if violation.lam is not None:
+        values["lambda"] = str(violation.lam)
+    values |= {"i": str(i + 1), "j": str(j + 1), "t": str(violation.step)}
+    values["eta t"] = str(instance.eta * violation.step)
+    if violation.anchor:
+        values["t_0"] = str(violation.anchor)
+        values[f"w_{i + 1}{j + 1}(t_0)"] = _shown(states[violation.anchor].W[i][j])
+    for p in range(instance.d):
+        for q in range(p + 1):
+            values[f"w_{p + 1}{q + 1}(t)"] = _shown(states[violation.step].W[p][q])
+    return Witness(values, str(violation.relation), sides.left, sides.right, checked)
+
+
+def _shown(number: flint.arb) -> str:
+    return str(number.str(DIGITS, radius=False))
+
+
+def _constants(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
+    found = {name: balls.ball(value) for name, value in constant_letters(instance, lam).items()}
+    return found | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
+
+
+def _present(
+    instance: TrajectoryInstance, state: BallState, i: int, j: int
+) -> dict[str, flint.arb]:
+    W, signal = state.W, instance.signal
+    noise = flint.arb(0)
+    for k, a_k in enumerate(signal):
+        if k not in (i, j):
+            noise += balls.ball((signal[i] + signal[j] + 2 * a_k) / 2) * W[k][i] * W[k][j]
+    return {
+        "w_ij(t)": W[i][j],
+        "w_ii(t)": W[i][i],
+        "w_jj(t)": W[j][j],
+        "N_ij(t)": noise,
+        "t": flint.arb(state.step),
+    }
+
+
+def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
+    filled = {symbol: values[str(symbol)] for symbol in expression.free_symbols}
+    return balls.evaluate(expression, filled)
+
+
+def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
+    for relation in relations:
+        small, large = (_value(side, values) for side in small_and_large(relation))
+        strict = isinstance(relation, sympy.Lt | sympy.Gt)
+        if not (small < large if strict else small <= large):
+            return False
+    return True
+
 
 DYNAMICS = ("euler", "gd")
 
@@ -51,16 +379,9 @@ def judge_trajectories(
 ) -> dict[str, Judged]:
     """The verdicts on some claims about trajectories, with each trajectory followed once.
 
-    Returns
-    -------
-    dict from str to Judged
-        By id. The parts are ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so
-        under euler, the map of the paper, and otherwise the weaker of the two.
-
-    Raises
-    ------
-    InvalidInput
-        If two claims have one id, or a claim is of another kind.
+    Returns by id. The parts are ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so
+    under euler, the map of the paper, and otherwise the weaker of the two.
+    Raises InvalidInput if two claims have one id, or a claim is of another kind.
     """
     asked = list(claims)
     if len({claim.id for claim in asked}) < len(asked):
@@ -131,10 +452,7 @@ def confirm_all(
 ) -> dict[str, Judged]:
     """Verdicts for what two ball runs decide; the second run is shared by all claims.
 
-    Returns
-    -------
-    dict from str to Judged
-        *refuted*, with a witness; the ids that balls do not decide are left out.
+    Returns *refuted*, with a witness; the ids that balls do not decide are left out.
     """
     first: dict[str, Sides] = {}
     with flint.ctx.workprec(run.bits):
@@ -208,10 +526,7 @@ def confirm_violation(
 ) -> Judged | None:
     """Decide what a run in floats showed, by two ball runs and exact constants.
 
-    Returns
-    -------
-    Judged or None
-        *refuted*; None where balls see no violation, or do not decide it.
+    Returns *refuted*; None where balls see no violation, or do not decide it.
     """
     exact = replace(instance, steps=violation.step + 2)
     report(f"{dynamics}, a violation of {claim.id} is looked at in balls: {instance}")

@@ -1,4 +1,7 @@
-"""Settings outside exactly one assumption."""
+"""Settings inside the assumptions.
+
+Settings outside exactly one assumption.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,96 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from swingby.errors import InvalidInput
-from swingby.testing import bounded_matrices, limits, matrices, repaired_settings, rounding, signals
-from swingby.testing.arguments import MOST_DIRECTIONS, Dimensions, choice, dimensions
-from swingby.testing.draw_step_sizes import below
-from swingby.testing.inside import BETAS, largest_step, omega_inside
+from swingby.errors import MISSING, InvalidInput
+from swingby.testing import draw_matrices, draw_tasks, setting
+from swingby.testing.draw_matrices import MOST_DIRECTIONS, Dimensions, choice, dimensions, fractions
+from swingby.testing.draw_tasks import below
 from swingby.testing.setting import Setting
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS
-from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE
+from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE, K
+
+#: beta, simplest first; 1 is the limit of beta > 1 from above.
+BETAS = st.sampled_from(fractions("2 1 3 4 3/2 10 6/5 5 100 1000001/1000000 1000"))
+#: Where omega lies: digits it is rounded to next to its limit, and decades below; simplest first.
+PLACES = st.sampled_from(
+    (
+        (0, 0),
+        *((0, decades) for decades in (1, 2, 5, 10, 30, 100, 300, 1000, 2000)),
+        *((digits, 0) for digits in (1, 2, 3, 6, 9, 12, 15, 18)),
+    )
+)
+NO_SETTING = f"must be 1: {INFEASIBILITY_CERTIFICATE} With one concept D.5 is empty."
+
+
+def satisfying(
+    edition: str = "printed", dim: int | st.SearchStrategy[int] | None = None
+) -> st.SearchStrategy[Setting]:
+    r"""Draw settings in which every assumption of an edition holds.
+
+    Signals are products of round ratios in any order (above 3 as printed, from 1.1 as repaired),
+    and come with sigma = 0. About half of the omegas lie next to the largest one, rounded down to
+    0 to 18 digits, the others up to 2000 decades below it. eta is a round number in the five
+    decades up to 1/(180 max a), or this itself (as repaired, where eta converts time only, up to
+    1/(10 max a)). W(0) is rank-deficient or nearly degenerate in part of the draws, but positive
+    definite as repaired. Shrinks to signals 4^k, powers of ten, and W(0) of small whole numbers.
+
+    Parameters
+    ----------
+    edition : {"printed", "corrected", "repaired"}
+    dim : int or strategy, optional
+        By default 1 to 4. The corrected edition has settings with dim = 1 only.
+
+    Returns
+    -------
+    strategy of Setting
+        ``check()`` and ``check_numbers()`` hold.
+
+    Raises
+    ------
+    InvalidInput
+        If an argument is out of range; for the corrected edition unless dim is 1, with the proof
+        that nothing satisfies it.
+
+    Examples
+    --------
+    >>> from hypothesis import find
+    >>> find(satisfying(dim=2), lambda setting: True)
+    Setting(SIMTask.from_signal([4, 1]), omega="1e-83", eta="0.001", beta=2,
+            W0=Scaled([[1.0, 1.0], [1.0, 1.0]], "1e-83"))
+    """
+    choice(edition, "edition", EDITIONS)
+    if edition == "repaired":
+        return setting.repaired_inside(dimensions(dim))
+    if edition == "printed":
+        return _inside(dimensions(dim), 1)
+    if dim is None:
+        raise InvalidInput("dim", MISSING, NO_SETTING)
+    return _inside(dimensions(dim, most=1, requirement=NO_SETTING), 2)
+
+
+@st.composite
+def _inside(draw: st.DrawFn, sizes: Dimensions, power: int) -> Setting:
+    task = draw_tasks.apart(draw, draw(sizes.strategy), sizes.most)
+    beta = draw(BETAS)
+    matrix = draw_matrices.any_form(draw, task.order, beta, sizes.most)
+    omega = omega_inside(draw, setting.largest(draw_tasks.shape(task), beta, power)[0])
+    eta = draw(below(largest_step(task)))
+    edition = "printed" if power == 1 else "corrected"
+    return Setting(task, omega, eta, beta, W0=Scaled(matrix, omega), edition=edition)
+
+
+def omega_inside(draw: st.DrawFn, largest: Fraction) -> Fraction:
+    """Draw omega next to or far below the largest."""
+    digits, decades = draw(PLACES)
+    return draw_tasks.down(largest, digits) * draw_tasks.power_of_ten(-decades)
+
+
+def largest_step(task: SIMTask) -> Fraction:
+    """The largest eta that D.2 admits."""
+    return 1 / (9 * K * max(task.exact_signal))
+
 
 PRINTED_IDS = ("D.1", "D.2", "D.3", "D.4", "D.5")
 REPAIRED_IDS = ("D.1'", "D.3'", "D.4'")
@@ -95,7 +178,7 @@ def violating(
     repaired = edition == "repaired"
     choice(assumption, "assumption", REPAIRED_IDS if repaired else PRINTED_IDS)
     if assumption == "D.4'":
-        return repaired_settings.outside(dimensions(dim))
+        return setting.repaired_outside(dimensions(dim))
     if repaired:
         raise InvalidInput("assumption", assumption, _NO_OMEGA_0)
     if assumption == "D.3":
@@ -117,14 +200,14 @@ def _outside(draw: st.DrawFn, assumption: str, sizes: Dimensions, power: int) ->
     elif assumption == "D.4":
         task, beta, matrix, omega = _without_D4(draw, d, most, power)
     else:
-        task = (signals.too_close if assumption == "D.5" else signals.apart)(draw, d, most)
+        task = (draw_tasks.too_close if assumption == "D.5" else draw_tasks.apart)(draw, d, most)
         beta = draw(BETAS)
-        matrix = bounded_matrices.any_form(draw, task.order, beta, most)
-        shape = signals.shape(task)
+        matrix = draw_matrices.any_form(draw, task.order, beta, most)
+        shape = draw_tasks.shape(task)
         if assumption == "D.5":
-            limit = limits.with_failing_D5(shape, beta, power)
+            limit = setting.with_failing_D5(shape, beta, power)
         else:
-            limit = limits.largest(shape, beta, power)[0]
+            limit = setting.largest(shape, beta, power)[0]
             eta = _large_step(draw, largest_step(task))
         omega = omega_inside(draw, limit)
     if eta is None:
@@ -135,37 +218,37 @@ def _outside(draw: st.DrawFn, assumption: str, sizes: Dimensions, power: int) ->
 
 def _without_D1(
     draw: st.DrawFn, d: int, most: int
-) -> tuple[SIMTask, Fraction, matrices.Floats, Fraction]:
+) -> tuple[SIMTask, Fraction, draw_matrices.Floats, Fraction]:
     """A zero signal, or a W(0) of blocks with zeros between them."""
     # The simplest draw is the one of fewest choices, a free direction.
     free = not draw(_COIN)
-    task = (signals.apart_and_zero if free else signals.apart)(draw, d, most)
+    task = (draw_tasks.apart_and_zero if free else draw_tasks.apart)(draw, d, most)
     beta = draw(BETAS)
-    matrix = bounded_matrices.any_form(draw, task.order, beta, most)
-    pattern = draw(matrices.between(1, 2 ** (d - 1) - 1))
+    matrix = draw_matrices.any_form(draw, task.order, beta, most)
+    pattern = draw(draw_matrices.between(1, 2 ** (d - 1) - 1))
     if not free:
-        matrix = matrices.in_blocks(matrix, pattern)
-    omega = omega_inside(draw, limits.with_failing_D1(signals.shape(task), beta))
+        matrix = draw_matrices.in_blocks(matrix, pattern)
+    omega = omega_inside(draw, setting.with_failing_D1(draw_tasks.shape(task), beta))
     return task, beta, matrix, omega
 
 
 def _without_D4(
     draw: st.DrawFn, d: int, most: int, power: int
-) -> tuple[SIMTask, Fraction, matrices.Floats, Fraction]:
+) -> tuple[SIMTask, Fraction, draw_matrices.Floats, Fraction]:
     """An omega that is too large both for beta and for W(0), whose entries reach 1 and beta."""
-    task = signals.apart(draw, d, most)
-    matrix = bounded_matrices.any_form(draw, task.order, draw(BETAS), most, anchored=True)
+    task = draw_tasks.apart(draw, d, most)
+    matrix = draw_matrices.any_form(draw, task.order, draw(BETAS), most, anchored=True)
     beta = Fraction(float(abs(matrix).max()))
-    shape = signals.shape(task)
-    largest = limits.with_failing_D4(shape, beta)
+    shape = draw_tasks.shape(task)
+    largest = setting.with_failing_D4(shape, beta)
     far, digits, eighths = omega_inside(draw, largest), draw(_DIGITS), draw(_EIGHTHS)
     if d > 1 and power == 2:
         return task, beta, matrix, far
-    smallest = limits.largest(shape, beta, power)[1]
-    omega = rounding.up(smallest, digits)
+    smallest = setting.largest(shape, beta, power)[1]
+    omega = draw_tasks.up(smallest, digits)
     # Up to the last power of ten below the largest, in eighths of the way.
-    room = rounding.decade(largest) - rounding.decade(omega)
-    omega *= rounding.power_of_ten(max(room - 1, 0) * eighths // 8)
+    room = draw_tasks.decade(largest) - draw_tasks.decade(omega)
+    omega *= draw_tasks.power_of_ten(max(room - 1, 0) * eighths // 8)
     return task, beta, matrix, min(omega, largest)
 
 
@@ -174,5 +257,5 @@ def _large_step(draw: st.DrawFn, largest: Fraction) -> Fraction:
     number, round_up = draw(_STEPS)
     if not round_up:
         return number * largest
-    exponent = rounding.decade(largest / number)
-    return number * rounding.power_of_ten(exponent + 1)
+    exponent = draw_tasks.decade(largest / number)
+    return number * draw_tasks.power_of_ten(exponent + 1)

@@ -1,0 +1,408 @@
+"""Criteria on descents of the test loss.
+
+Criteria on what the entries of W do while the test loss descends and rises.
+
+Verdicts from shares of runs, and the criteria that several network figures have in common.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swingby.figures.figure import Criterion, Data, Measured, under_every_reading
+from swingby.figures.theory import SWINGS
+from swingby.simulate.outcome import Extremum, turning_points
+from swingby.theory.verdict import Verdict
+from swingby.training.shares import Share, reaches
+
+#: How often.
+TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}
+_FINE, _COARSE = SWINGS
+
+
+class Leg(NamedTuple):
+    """A stretch over which the test loss only falls, or only rises, by swings that count."""
+
+    start: int
+    end: int
+    change: float
+
+    def __str__(self) -> str:
+        return f"{self.start} to {self.end}"
+
+
+def legs(data: Data, swing: float = _FINE) -> tuple[Leg, ...]:
+    """The descents and ascents of the test loss, in order.
+
+    `swing`: least change that counts, in units of the loss at the start.
+    """
+    turns = [Extremum(*turn) for turn in data["turns"]]
+    if not turns:
+        return ()
+    values, steps = [one.value for one in turns], [one.step for one in turns]
+    kept = turning_points(values, swing * data["start_loss"], steps)
+    return tuple(Leg(one.step, two.step, two.value - one.value) for one, two in pairwise(kept))
+
+
+def count(data: Data, swing: float) -> int:
+    """The number of descents by at least a share of the loss at the start."""
+    return sum(leg.change < 0 for leg in legs(data, swing))
+
+
+def number_of_descents(needed: int) -> Criterion:
+    """The criterion that the test loss descends so many times."""
+
+    def judge(data: Data) -> Measured:
+        counts = {swing: count(data, swing) for swing in SWINGS}
+        verdict = under_every_reading({str(one): counts[one] == needed for one in SWINGS})
+        other, gd = data["controls"]["other_rates"], data["controls"]["gd"]
+        largest = max((leg.change for leg in legs(data, 0.0)), default=0.0)
+        parts = [
+            f"Descents by 0.001 and by 0.01 of the start: {_pair(counts)} with rates "
+            f"{data['rates']}; {_pair(other['descents'])} with {other['rates']}, all else equal; "
+            f"{_pair(gd['descents'])} by gradient descent on U"
+        ]
+        if count(data, _FINE) < 2:
+            share = 100 * max(largest, 0.0) / data["start_loss"]
+            parts.append(f"the largest rise is {share:.2g} % of the start")
+        return Measured(
+            f"{counts[_FINE]} (0.001), {counts[_COARSE]} (0.01)",
+            verdict,
+            "; ".join(parts) + ".",
+            {"descents": {str(one): number for one, number in counts.items()}},
+        )
+
+    return Criterion(
+        "descents",
+        f"The test loss descends {TIMES[needed]}.",
+        str(needed),
+        "a descent counts from 0.001 of the loss at the start, and again from 0.01: both",
+        judge,
+    )
+
+
+def _pair(counts: Any) -> str:
+    return " and ".join(str(number) for number in counts.values())
+
+
+def ends_at_zero(most: float = 1e-3) -> Criterion:
+    """The criterion that the test loss ends at zero.
+
+    `most`: in units of the loss at the start.
+    """
+
+    def judge(data: Data) -> Measured:
+        share = float(data["test_loss"][-1]) / data["start_loss"]
+        holds = share <= most
+        return Measured(
+            f"{share:.2g} of the start",
+            Verdict.HOLDS if holds else Verdict.FAILS,
+            f"After {data['last_step']} steps the test loss is {share:.2g} of its start.",
+            {"share": share},
+        )
+
+    return Criterion(
+        "end",
+        "In the end the test point is learned: the test loss is 0.",
+        "0",
+        f"at most {most} of the loss at the start",
+        judge,
+    )
+
+
+def contributions(data: Data, leg: Leg) -> dict[tuple[int, int], float]:
+    r"""What each entry contributes to the change of the test loss over a leg.
+
+    The loss is quadratic in W, so the change over a step is exactly the sum over entries of
+    ``r_i x_j dw_ij``, with r the mean of ``W x - x`` before and after the step.
+
+    Returns from (i, j), i <= j counted from 1, to the contribution of the entry and its mirror
+    image; the sum is ``leg.change``.
+    """
+    W, x = data["W"][leg.start : leg.end + 1], data["test_point"]
+    residual = W @ x - x
+    mean = (residual[1:] + residual[:-1]) / 2
+    parts = np.einsum("ti,j,tij->ij", mean, x, np.diff(W, axis=0))
+    size = len(parts)
+    return {
+        (i + 1, j + 1): float(parts[i, j] + (parts[j, i] if i != j else 0.0))
+        for i in range(size)
+        for j in range(i, size)
+    }
+
+
+def _name(entry: tuple[int, int]) -> str:
+    return f"w_{entry[0]}{entry[1]}"
+
+
+def _stage_descent(data: Data, concept: int, leg: Leg) -> tuple[str, str]:
+    """What a descent is made of, and what is wrong with it as growth of a major entry."""
+    parts = contributions(data, leg)
+    main = min(parts, key=lambda one: parts[one])
+    half = data["half_times"][concept - 1]
+    own = (concept, concept)
+    text = f"{leg}: {_name(own)} {100 * parts[own] / leg.change:.0f} % of the fall"
+    if half is None or not leg.start <= half <= leg.end:
+        when = "never" if half is None else f"at {half}"
+        return text, f"{_name(own)} reaches 1/2 {when}, not in the descent {leg}"
+    if main != own:
+        return text, f"in the descent {leg} {_name(main)} contributes most"
+    return text, ""
+
+
+def _stage_ascent(data: Data, concept: int, later: list[int], leg: Leg) -> tuple[str, str]:
+    """What an ascent is made of, and what is wrong with it as suppression of minor entries."""
+    parts = contributions(data, leg)
+    group = [(min(concept, one), max(concept, one)) for one in later]
+    before, after = np.abs(data["W"][leg.start]), np.abs(data["W"][leg.end])
+    shrinking = [(i, j) for i, j in group if after[i - 1, j - 1] < before[i - 1, j - 1]]
+    share = sum(parts[entry] for entry in shrinking) / leg.change
+    names = ", ".join(map(_name, shrinking)) or "no minor entry"
+    text = f"{leg}: {names} {100 * share:.0f} % of the rise"
+    wrong = "" if share >= 1 else f"the ascent {leg} is not made by the fall of its minor entries"
+    return text, wrong
+
+
+def _judge_alignment(data: Data) -> Measured:
+    found, order = legs(data), data["order"]
+    falls = [leg for leg in found if leg.change < 0]
+    rises = [leg for leg in found if leg.change > 0][: len(order) - 1]
+    if len(falls) != len(order):
+        times = [data["half_times"][k - 1] for k in order]
+        halves = ", ".join(
+            f"w_{k}{k} {'never' if half is None else half}"
+            for k, half in zip(order, times, strict=True)
+        )
+        return Measured(
+            f"descents: {len(falls)}, stages: {len(order)}",
+            Verdict.FAILS,
+            f"There are {len(order)} major entries (half-times {halves}), but the test loss "
+            f"descends {TIMES.get(len(falls), f'{len(falls)} times')}.",
+        )
+    texts, wrong = [], []
+    for stage, (concept, leg) in enumerate(zip(order, falls, strict=True)):
+        pieces = [_stage_descent(data, concept, leg)]
+        if stage < len(rises):
+            pieces.append(_stage_ascent(data, concept, order[stage + 1 :], rises[stage]))
+        texts += [text for text, _ in pieces]
+        wrong += [one for _, one in pieces if one]
+    return Measured(
+        "no" if wrong else "yes, each",
+        Verdict.FAILS if wrong else Verdict.HOLDS,
+        f"{_sentence(wrong)} {_sentence(texts)}".strip(),
+    )
+
+
+def _sentence(parts: list[str]) -> str:
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+ALIGNMENT = Criterion(
+    "alignment",
+    "Each descent is the growth of a major entry, each ascent the suppression of its minor ones.",
+    "each",
+    "a descent: the entry reaches 1/2 in it and contributes most to the fall; an ascent: the "
+    "shrinking minor entries of the stage contribute all of the rise or more; swings of 0.001",
+    _judge_alignment,
+)
+
+
+def growth_start(values: Any, half: int) -> float:
+    """Where the tangent at the half-time meets zero: the lag time of a growth curve.
+
+    `values` (n,): a major entry at steps 0, 1, 2, . Returns in steps.
+    """
+    before, after = max(half - 1, 0), min(half + 1, len(values) - 1)
+    slope = (values[after] - values[before]) / (after - before)
+    return float(half - values[half] / slope)
+
+
+def _judge_order(data: Data) -> Measured:
+    order = data["order"]
+    peaks = {(i, j): (step, suppressed) for i, j, step, _, suppressed in data["peaks"]}
+    past, halved, texts = [], [], []
+    starts: dict[str, float | None] = {}
+    for earlier, concept in pairwise(order):
+        half = data["half_times"][concept - 1]
+        entry = (min(earlier, concept), max(earlier, concept))
+        peak, suppressed = peaks[entry]
+        if half is None:
+            start, text = None, f"w_{concept}{concept} never grows"
+        else:
+            start = growth_start(data["W"][:, concept - 1, concept - 1], half)
+            text = f"w_{concept}{concept} starts at {start:.0f}"
+        starts[f"w_{concept}{concept}"] = start
+        past.append(start is not None and start >= peak)
+        halved.append(start is not None and suppressed is not None and start >= suppressed)
+        until = "never" if suppressed is None else f"at {suppressed}"
+        texts.append(f"{text}, {_name(entry)} peaks at {peak} and is down to half {until}")
+    verdict = under_every_reading({"past the peak": all(past), "half": all(halved)})
+    return Measured(
+        f"{sum(halved)} of {len(halved)}"
+        + (f"; past the peak {sum(past)}" if past != halved else ""),
+        verdict,
+        "; ".join(texts) + ".",
+        {"starts": starts},
+    )
+
+
+ORDER = Criterion(
+    "order",
+    "Each major entry starts to grow only after the minor entry before it is suppressed.",
+    "each",
+    "start: where the tangent at the half-time meets 0; suppressed: past the peak, and again "
+    "half of the peak: both",
+    _judge_order,
+)
+
+
+#: A statement about all runs asks for it in so many of them.
+MOST = 0.9
+THRESHOLD = f"in {MOST:.0%} of all runs: the 95 % interval of the share lies above; fails below"
+#: A picture of one run may have been chosen, so what it shows need not happen in most runs.
+HALF, SOME = 0.5, 0.1
+HAPPENS = (
+    f"holds where the 95 % interval of the share of runs lies above {HALF:.0%}, fails where it "
+    f"lies below {SOME:.0%}"
+)
+
+
+def share_of(runs: Any) -> Share:
+    """The share of the runs that do something."""
+    return Share(int(np.sum(runs)), int(np.size(runs)))
+
+
+def verdict_of(share: Share) -> Verdict:
+    """The verdict on something that all runs are said to do.
+
+    Examples
+    --------
+    >>> [str(verdict_of(Share(count, 64))) for count in (64, 58, 50)]
+    ['holds', 'undecided', 'fails']
+    """
+    return reaches(share, MOST)
+
+
+def happens(share: Share) -> Verdict:
+    """The verdict on something that a picture of one run shows.
+
+    Examples
+    --------
+    >>> [str(happens(Share(count, 64))) for count in (40, 12, 1)]
+    ['holds', 'undecided', 'fails']
+    """
+    often = reaches(share, HALF) == Verdict.HOLDS
+    rare = reaches(share, SOME) == Verdict.FAILS
+    return Verdict.HOLDS if often else Verdict.FAILS if rare else Verdict.UNDECIDED
+
+
+def first_is_second(data: Data) -> Any:
+    """Whether concept 2 crosses one half before concept 1, for every cell and run.
+
+    Returns (c, r): a concept that is never learned comes last.
+    """
+    times = np.where(np.isnan(data["half_times"]), np.inf, data["half_times"])
+    return times[:, :, 1] < times[:, :, 0]
+
+
+def order_follows_signal(what: str, paper: str) -> Criterion:
+    """The criterion that the concept with the larger signal is learned first.
+
+    `what`: the statement.
+    """
+
+    def judge(data: Data) -> Measured:
+        second = first_is_second(data)
+        gap = np.log(data["signal"][:, 1] / data["signal"][:, 0])
+        shares, parts = [], []
+        for place, label in enumerate(data["labels"]):
+            if abs(gap[place]) < 1e-9:
+                parts.append(f"{label}: concept 2 first in {second[place].mean():.0%}, a tie")
+                continue
+            right = second[place] if gap[place] > 0 else ~second[place]
+            shares.append(share_of(right))
+            parts.append(f"{label}: {shares[-1]}")
+        least = min(shares, key=lambda share: share.value)
+        return Measured(
+            f"{least.value:.0%} at least",
+            verdict_of(least),
+            f"Runs in which the larger signal comes first: {'; '.join(parts)}.",
+            {"shares": [share.value for share in shares]},
+        )
+
+    return Criterion("order", what, paper, f"{THRESHOLD}, in every setting", judge)
+
+
+def bulge_changes_side() -> Criterion:
+    """The criterion that the side to which the output bulges follows the settings."""
+
+    def judge(data: Data) -> Measured:
+        mean = data["area"].mean(axis=1)
+        falling = bool((np.diff(mean) < 0).all())
+        changes = bool(mean[0] > 0 > mean[-1])
+        listed = ", ".join(
+            f"{label}: {one:+.2f}" for label, one in zip(data["labels"], mean, strict=True)
+        )
+        return Measured(
+            f"{mean[0]:+.2f} to {mean[-1]:+.2f}",
+            Verdict.HOLDS if falling and changes else Verdict.FAILS,
+            f"Mean of twice the area between output and chord, above it positive: {listed}.",
+            {"area": mean.tolist()},
+        )
+
+    return Criterion(
+        "bulge",
+        "The output bulges up, and ever less, until it bulges down.",
+        "changes side",
+        "the mean area over the runs falls from setting to setting, from above 0 to below 0",
+        judge,
+    )
+
+
+def slows_down() -> Criterion:
+    """The criterion that the output moves ever more slowly in the end."""
+    most = 0.25
+
+    def judge(data: Data) -> Measured:
+        slowing = data["slowing"]
+        share = share_of(slowing <= most)
+        return Measured(
+            f"{np.median(slowing):.2g} of the mean speed",
+            verdict_of(share),
+            f"In a share {share} of the runs the output moves at most at {most:g} of its mean "
+            f"speed in the last tenth of its time; the median is {np.median(slowing):.2g}.",
+            {"share": share.value, "median": float(np.median(slowing))},
+        )
+
+    return Criterion(
+        "slowing",
+        "Learning slows down in the terminal phase (Sec. 3.2).",
+        "slower",
+        f"at most {most:g} of the mean speed in the last tenth; {THRESHOLD}",
+        judge,
+    )
+
+
+def within(criterion: Criterion, cells: slice, name: str) -> Criterion:
+    """A criterion on some of the cells only.
+
+    `name`: joined to its id, since ids are unique.
+    """
+    return replace(
+        criterion,
+        id=f"{criterion.id}-{name}",
+        judge=lambda data: criterion.judge(cut(data, cells)),
+    )
+
+
+def cut(data: Data, cells: slice) -> dict[str, Any]:
+    """The data of some of the cells."""
+    return {
+        name: value if name == "epochs" or not hasattr(value, "__len__") else value[cells]
+        for name, value in data.items()
+    }
