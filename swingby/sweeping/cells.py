@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -130,51 +130,46 @@ def _edges(places: Sequence[float]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Counts and numbers per pixel. All arrays begin with the axes of the diagram.
+    """Counts and numbers per pixel, columns of a `table`, as arrays of the `shape` of the diagram.
 
-    `done`, `failed`, `missing`: points of the pixel; `predicted`, `observed`: how many have each of
-    `labels` (last axis). `decided`: points with a prediction and an observation, `agreed`: those
-    observed as predicted; undecided and unfinished points are in neither. `margin`,
-    `least_margin`: median and least; nan without any, as all numbers. `ended`: points whose run
-    ended before the steps ran out; `swing_by`, `descents`, `most_descents`: share of these with at
-    least two descents, mean number, and most common one (the smallest of equally common ones, -1
-    without any). `told`: points for which the law tells the number of descents;
-    `predicted_swing_by`, `predicted_descents`: share and mean over these.
+    `done`, `failed`, `missing`: points of the pixel. `decided`: points with a prediction and an
+    observation, `agreed`: those observed as predicted; undecided and unfinished points are in
+    neither. `margin`, `least_margin`: median and least; nan without any, as all numbers. `ended`:
+    points whose run ended before the steps ran out; `swing_by`, `descents`, `most_descents`: share
+    of these with at least two descents, mean number, and most common one (the smallest of equally
+    common ones, -1 without any). `told`: points for which the law tells the number of descents;
+    `predicted_swing_by`, `predicted_descents`: share and mean over these. `predicted`, `observed`:
+    how many points have each of `labels` (last axis).
     """
 
+    table: pd.DataFrame
+    shape: tuple[int, ...]
     labels: tuple[str, ...]
-    done: Whole
-    failed: Whole
-    missing: Whole
     predicted: Whole
     observed: Whole
-    decided: Whole
-    agreed: Whole
-    margin: Floats
-    least_margin: Floats
-    ended: Whole
-    swing_by: Floats
-    descents: Floats
-    most_descents: Whole
-    told: Whole
-    predicted_swing_by: Floats
-    predicted_descents: Floats
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.table:
+            raise AttributeError(name)
+        return self.table[name].to_numpy().reshape(self.shape)
 
     @property
     def disagreement(self) -> Floats:
         """Share of the decided points not observed as predicted; nan where none is decided."""
         return _over(self.decided - self.agreed, self.decided)
 
+    def counts(self, which: str) -> Whole:
+        """How many points have each label, ``"predicted"`` or ``"observed"``."""
+        return self.predicted if which == "predicted" else self.observed
+
     def share(self, which: str, label: str) -> Floats:
-        """Share of a label, predicted or observed, among the points that are done."""
-        counts = self.predicted if which == "predicted" else self.observed
-        return _over(counts[..., self.labels.index(label)], self.done)
+        """Share of a label among the points that are done."""
+        return _over(self.counts(which)[..., self.labels.index(label)], self.done)
 
     def majority(self, which: str) -> tuple[Whole, Floats]:
         """The most common label of every pixel (its place in `labels`, or -1), and its share."""
-        counts = self.predicted if which == "predicted" else self.observed
-        label = np.where(self.done > 0, counts.argmax(axis=-1), -1)
-        return label, _over(counts.max(axis=-1), self.done)
+        label = np.where(self.done > 0, self.counts(which).argmax(axis=-1), -1)
+        return label, _over(self.counts(which).max(axis=-1), self.done)
 
 
 def flagged(frame: pd.DataFrame) -> pd.DataFrame:
@@ -184,6 +179,8 @@ def flagged(frame: pd.DataFrame) -> pd.DataFrame:
     decided = ended & (frame["predicted"] != Label.UNDECIDED)
     return frame.assign(
         done=done,
+        failed=frame["status"] == "failed",
+        missing=frame["status"] == "missing",
         decided=decided,
         agreed=decided & (frame["predicted"] == frame["observed"]),
         ended=ended & frame["descents"].notna(),
@@ -193,43 +190,29 @@ def flagged(frame: pd.DataFrame) -> pd.DataFrame:
 
 def gather(frame: pd.DataFrame, shape: tuple[int, ...]) -> Cells:
     """The pixels of a frame whose column `pixel` has the number of each row's, in C order."""
-    rows = flagged(frame)
-    rows["failed"], rows["missing"] = rows["status"] == "failed", rows["status"] == "missing"
-    every = np.arange(int(np.prod(shape)))
-
-    def numbers_of(found: pd.Series) -> Floats:
-        return found.reindex(every).to_numpy(float).reshape(shape)
+    rows, every = flagged(frame), np.arange(int(np.prod(shape)))
+    flags = ["done", "failed", "missing", "decided", "agreed", "ended", "told"]
+    table = rows.groupby("pixel")[flags].sum().reindex(every, fill_value=0)
+    done, ended, told = (rows[rows[name]].groupby("pixel") for name in ("done", "ended", "told"))
+    table["margin"], table["least_margin"] = done["margin"].median(), done["margin"].min()
+    for found, name, prefix in (
+        (ended, "descents", ""),
+        (told, "predicted_descents", "predicted_"),
+    ):
+        table[f"{prefix}swing_by"] = found[name].agg(lambda one: (one >= SWING_BY).mean())
+        table[name] = found[name].mean()
+    most = ended["descents"].agg(lambda one: one.mode().min())
+    table["most_descents"] = most.reindex(every, fill_value=-1).astype(np.int64)
+    measured = rows[rows["done"]]
+    used = {*measured["predicted"].dropna(), *measured["observed"].dropna()}
+    labels = (*map(str, Label), *sorted(used - set(map(str, Label))))
 
     def per_label(which: str) -> Whole:
-        counted = done.groupby(["pixel", which]).size().unstack(fill_value=0)
+        counted = measured.groupby(["pixel", which]).size().unstack(fill_value=0)
         counted = counted.reindex(index=every, columns=list(labels), fill_value=0)
         return counted.to_numpy(np.int64).reshape(*shape, len(labels))
 
-    flags = ["done", "failed", "missing", "decided", "agreed", "ended", "told"]
-    counts = rows.groupby("pixel")[flags].sum().reindex(every, fill_value=0)
-    done, ended, told = (rows[rows[name]] for name in ("done", "ended", "told"))
-    used = {*done["predicted"].dropna(), *done["observed"].dropna()}
-    labels = (*map(str, Label), *sorted(used - set(map(str, Label))))
-    seen, said = ended.groupby("pixel")["descents"], told.groupby("pixel")["predicted_descents"]
-    margin = done.groupby("pixel")["margin"]
-    frequent = ended.groupby(["pixel", "descents"]).size().sort_index()
-    frequent = frequent.sort_values(ascending=False, kind="stable").reset_index()
-    most = frequent.drop_duplicates("pixel").set_index("pixel")["descents"]
-    return Cells(
-        labels=labels,
-        **{name: counts[name].to_numpy(np.int64).reshape(shape) for name in flags},
-        predicted=per_label("predicted"),
-        observed=per_label("observed"),
-        margin=numbers_of(margin.median()),
-        least_margin=numbers_of(margin.min()),
-        swing_by=numbers_of((ended["descents"] >= SWING_BY).groupby(ended["pixel"]).mean()),
-        descents=numbers_of(seen.mean()),
-        most_descents=np.nan_to_num(numbers_of(most), nan=-1).astype(np.int64),
-        predicted_swing_by=numbers_of(
-            (told["predicted_descents"] >= SWING_BY).groupby(told["pixel"]).mean()
-        ),
-        predicted_descents=numbers_of(said.mean()),
-    )
+    return Cells(table, shape, labels, per_label("predicted"), per_label("observed"))
 
 
 def _over(part: Whole | Floats, whole: Whole) -> Floats:
@@ -269,6 +252,9 @@ class Agreement:
             int((frame["status"] == "missing").sum()),
         )
 
+    def _count(self, which: Callable[[str, str], bool]) -> int:
+        return sum(count for pair, count in self.counts.items() if which(*pair))
+
     @property
     def done(self) -> int:
         """Points that are measured."""
@@ -282,16 +268,12 @@ class Agreement:
     @property
     def undecided(self) -> int:
         """Points of which the law does not say what happens."""
-        return sum(n for (said, _), n in self.counts.items() if said == Label.UNDECIDED)
+        return self._count(lambda said, _: said == Label.UNDECIDED)
 
     @property
     def unfinished(self) -> int:
         """Points that the law decides, whose steps ran out."""
-        return sum(
-            n
-            for (said, seen), n in self.counts.items()
-            if said != Label.UNDECIDED and seen == Label.UNFINISHED
-        )
+        return self._count(lambda said, seen: seen == Label.UNFINISHED and said != Label.UNDECIDED)
 
     @property
     def decided(self) -> int:
@@ -301,7 +283,7 @@ class Agreement:
     @property
     def agreed(self) -> int:
         """Decided points that are observed as predicted."""
-        return sum(n for (said, seen), n in self.counts.items() if said == seen)
+        return self._count(lambda said, seen: said == seen)
 
     @property
     def share(self) -> float:
@@ -354,8 +336,41 @@ class Agreement:
         )
 
 
+class Drawn:
+    """What says itself as a table, :meth:`to_grid`, in every form."""
+
+    _width = 100
+
+    def to_grid(self) -> Grid:
+        """The table behind all others.
+
+        Returns
+        -------
+        swingby.verify.grid.Grid
+        """
+        raise NotImplementedError
+
+    def to_text(self, width: int | None = None) -> str:
+        """The table for a terminal, `width` characters per line."""
+        return self.to_grid().to_text(width=width or self._width)
+
+    def to_latex(self) -> str:
+        """The table as LaTeX (booktabs)."""
+        return self.to_grid().to_latex()
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        return self.to_grid().to_markdown()
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_grid().to_html()
+
+
 @dataclass(frozen=True, eq=False)
-class Pixels:
+class Pixels(Drawn):
     """What a picture shows: see :class:`swingby.PhaseDiagram`, which is all of it and its words."""
 
     store: Path

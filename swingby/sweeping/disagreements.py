@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import Outcome
-from swingby.sweeping.cells import Agreement, flagged
+from swingby.sweeping.cells import Agreement, Drawn, flagged
 from swingby.sweeping.frame import selected
 from swingby.sweeping.grid import optional_whole
 from swingby.sweeping.labels import Label
@@ -140,7 +140,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Disagreements:
+class Disagreements(Drawn):
     """Decided points that are not observed as predicted. Made by ``SweepResult.disagreements``.
 
     Parameters
@@ -156,6 +156,8 @@ class Disagreements:
     store: Path
     rows: tuple[Disagreement, ...]
     agreement: Agreement
+
+    _width = 140
 
     @property
     def total(self) -> int:
@@ -187,33 +189,6 @@ class Disagreements:
             below=self.agreement.lines(),
         )
 
-    def to_text(self, width: int = 140) -> str:
-        """The rows for a terminal, `width` characters per line.
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_text(width=width)
-
-    def to_latex(self) -> str:
-        """The rows as LaTeX (booktabs).
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_latex()
-
-    def to_markdown(self) -> str:
-        """The rows as Markdown.
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_markdown()
-
     def to_frame(self) -> Any:
         """The rows as a table.
 
@@ -235,12 +210,6 @@ class Disagreements:
         """
         rows = [row.to_dict() for row in self.rows]
         return {"total": self.total, **self.agreement.to_dict(), "rows": rows}
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
 
 
 def _cells(row: Disagreement) -> list[str]:

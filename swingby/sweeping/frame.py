@@ -71,8 +71,8 @@ def read_frame(
 ) -> tuple[pd.DataFrame, Head]:
     """Points of a grid in its order, also missing ones, or all rows by place; none unchecked.
 
-    Beside :func:`exported` columns: `task`, the exact text of a task, `steps` and `record`; and what
-    functions of the frame add.
+    Beside :func:`exported` columns: `task`, the exact text of a task, `steps` and `record`; and
+    what functions of the frame add.
     """
     import pandas as pd
 
@@ -252,7 +252,7 @@ class Quantity:
     ``omega``, ``eta``, ``width``, ``dimension``, ``dynamics``, ``steps``, ``seed``; a vector as a
     whole: ``signal``, ``mu``, ``sigma``; one entry: ``a_1``, ``mu_2``; a ratio of entries:
     ``a_1/a_2``, ``mu_1/sigma_1``; any other column of the frame. `read` makes the exact number or
-    name from a value of the column `part`; None where there is none, as for ``a_3`` of two concepts.
+    name from a value of the column `part`; None where there is none, as for a_3 of two concepts.
 
     Examples
     --------
@@ -393,7 +393,7 @@ def column(frame: pd.DataFrame, one: Quantity) -> Column:
 
 
 def _ordered(values: list[Value]) -> list[Value]:
-    """Values ascending; names of dynamics and labels as they are known, vectors by their numbers."""
+    """Values ascending; names of dynamics and labels as they are known, vectors by number."""
     known = [*DYNAMICS, *map(str, Label)]
 
     def place(value: Value) -> tuple[int, tuple[Fraction, ...], str]:

@@ -88,10 +88,18 @@ class Range:
     spacing: str = "linear"
     dim: int | None = None
 
-    def draw(self, rng: np.random.Generator) -> str:
-        """One number, with six significant digits."""
+    def draw(self, rng: np.random.Generator, *, whole: bool = False) -> Any:
+        """A number of six digits, or a whole one, ends included; a tuple where there is a `dim`."""
+        if self.dim is not None:
+            return tuple(
+                Range(self.low, self.high, self.spacing).draw(rng) for _ in range(self.dim)
+            )
         low, high = Fraction(self.low), Fraction(self.high)
+        if whole and self.spacing == "linear":
+            return int(rng.integers(int(low), int(high), endpoint=True))
         share = rng.random()
+        if whole:
+            return min(int(high), int(int(low) * ((int(high) + 1) / int(low)) ** share))
         if self.spacing == "log":
             start = numbers.log_of(low)
             log = (start + share * (numbers.log_of(high) - start)) / float(np.log(10))
@@ -100,13 +108,6 @@ class Range:
             text = numbers.scientific(low + Fraction(share) * (high - low), DRAWN_DIGITS)
         # Rounding must not lead out of the range.
         return written_number(min(max(Fraction(text), low), high))
-
-    def draw_whole(self, rng: np.random.Generator) -> int:
-        """One whole number from low to high, both included."""
-        low, high = int(self.low), int(self.high)
-        if self.spacing == "linear":
-            return int(rng.integers(low, high, endpoint=True))
-        return min(high, int(low * ((high + 1) / low) ** rng.random()))
 
     def to_plain(self) -> dict[str, Any]:
         """The range as a table of plain values."""
@@ -186,7 +187,7 @@ def _number_axis(value: Any, argument: str) -> tuple[str, ...] | Range:
 def _vector_axis(
     value: Any, argument: str, *, positive: bool, shared: bool = False
 ) -> tuple[Vector, ...] | Range:
-    """Vectors: a list of them, one vector, or a range; `shared`: a number stands for all entries."""
+    """Vectors: a list of them, one, or a range; `shared`: a number stands for all entries."""
     read = functools.partial(number_text, positive=positive)
     if isinstance(value, (dict, Range)):
         return _read_range(value, argument, read, vector=True)
@@ -264,19 +265,6 @@ def _vectors(axis: tuple[Vector, ...] | Range | None) -> tuple[Vector, ...]:
 def _spread(sigma: Vector, mu: Vector) -> Vector:
     """Sigma with one entry per entry of mu, where one stands for all."""
     return sigma * len(mu) if len(sigma) == 1 else sigma
-
-
-def _drawn(axis: Any, rng: np.random.Generator, *, whole: bool = False) -> Any:
-    """One value of an axis: of a list with equal odds, of a range as it says."""
-    if axis is None:
-        return None
-    if not isinstance(axis, Range):
-        return axis[int(rng.integers(len(axis)))]
-    if whole:
-        return axis.draw_whole(rng)
-    if axis.dim is None:
-        return axis.draw(rng)
-    return tuple(axis.draw(rng) for _ in range(axis.dim))
 
 
 @dataclass(frozen=True, init=False)
@@ -438,13 +426,9 @@ class SweepGrid:
         return drawn * len(self.dynamics) * len(self.seeds)
 
     def points(self) -> Iterator[Point]:
-        """All points in order; seeds change fastest, then dynamics.
+        """All points in order, the same every time; seeds change fastest, then dynamics.
 
-        Yields
-        ------
-        Point
-            The same ones in the same order every time. In a random design two of them may be
-            equal by chance.
+        In a random design two of them may be equal by chance.
         """
         axes = [getattr(self, name) for name in _AXES]
         drawn = (
@@ -466,15 +450,15 @@ class SweepGrid:
         for place in range(self.points_drawn or 0):
             # One generator per point: a point does not depend on the ones before it.
             rng = np.random.default_rng([self.rng or 0, place])
-            yield tuple(_drawn(getattr(self, name), rng, whole=name == "width") for name in _AXES)
+            yield tuple(
+                axis.draw(rng, whole=name == "width")
+                if isinstance(axis := getattr(self, name), Range)
+                else axis and axis[int(rng.integers(len(axis)))]
+                for name in _AXES
+            )
 
     def to_dict(self) -> dict[str, Any]:
-        """The grid as plain values that :meth:`from_dict` reads; defaults are left out.
-
-        Returns
-        -------
-        dict
-        """
+        """The grid as plain values that :meth:`from_dict` reads; defaults are left out."""
         found: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -485,19 +469,6 @@ class SweepGrid:
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> SweepGrid:
         """The grid that a dict describes; its keys are the arguments of this class.
-
-        Parameters
-        ----------
-        content : dict
-
-        Returns
-        -------
-        SweepGrid
-
-        Raises
-        ------
-        InvalidInput
-            For a key that is unknown or missing, or a value that makes no sense.
 
         Examples
         --------
@@ -518,32 +489,12 @@ class SweepGrid:
         return cls(**content)
 
     def to_toml(self) -> str:
-        """The grid as TOML text that :meth:`from_toml` reads.
-
-        Returns
-        -------
-        str
-        """
+        """The grid as TOML text that :meth:`from_toml` reads."""
         return "".join(f"{name} = {_toml(value)}\n" for name, value in self.to_dict().items())
 
     @classmethod
     def from_toml(cls, path: str | Path) -> SweepGrid:
-        """The grid that a TOML file describes; its keys are the arguments of this class.
-
-        Parameters
-        ----------
-        path : str or Path
-            Decimals are read digit by digit, so that ``omega = 1e-400`` is not 0.
-
-        Returns
-        -------
-        SweepGrid
-
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be read, is no TOML, or describes no grid.
-        """
+        """The grid that a TOML file describes, read digit by digit: ``omega = 1e-400`` is not 0."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -646,7 +597,7 @@ def _spaced(low: float, high: float, count: int) -> list[str]:
 
 
 def as_grid(grid: Any) -> SweepGrid:
-    """A grid from a SweepGrid, a dict, a TOML file, or the name of a built-in grid (files first)."""
+    """A grid from a SweepGrid, a dict, a TOML file, or, behind files, a built-in grid's name."""
     if isinstance(grid, SweepGrid):
         return grid
     if isinstance(grid, str) and grid in BUILTIN and not Path(grid).exists():

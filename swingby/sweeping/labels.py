@@ -146,8 +146,9 @@ def margin(law: Law) -> float:
 def smallest_pivot(law: Law) -> float:
     r"""The smallest pivot of W(0) over a > 0, relative to the terms that it is formed from.
 
-    Signed, 0 where only rounding is left of a pivot; about :math:`\pi_k / w_{kk}(0)` for gd and the flow, where it is the share of a
-    concept that stronger concepts do not take away: between 0 and 1. Near 0 the concept is
-    learned late, at 0 it is trapped, below 0 (euler only, after the drift) it runs away.
+    Signed, 0 where only rounding is left of a pivot; about :math:`\pi_k / w_{kk}(0)` for gd and the
+    flow, where it is the share of a concept that stronger concepts do not take away: between 0
+    and 1. Near 0 the concept is learned late, at 0 it is trapped, below 0 (euler only, after the
+    drift) it runs away.
     """
     return float(min(share for a, share in zip(law.signal, law.share, strict=True) if a > 0))

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.sweeping.cells import (
-    Agreement,
-    Axis,
-    Pixels,
-    axis_of,
-    bins_of,
-    gather,
-    pooled_text,
-)
+from swingby.sweeping.cells import Agreement, Axis, Pixels, axis_of, bins_of, gather, pooled_text
 from swingby.sweeping.frame import (
     PARTS,
     Column,
@@ -48,12 +40,12 @@ MOST_DRAWS = 2_000
 MOST_VALUES = 100
 #: Draws that a bin holds on average, and how many bins an axis has at least and at most.
 PER_BIN, FEWEST_BINS, MOST_BINS = 12, 5, 60
-#: Whole numbers and numbers per pixel that a table shows, beside the labels.
-_COUNTS = ("done", "failed", "missing", "decided", "agreed")
-_NUMBERS = (
+#: Columns of the table of pixels, beside the labels.
+_COUNTS = ["done", "failed", "missing", "decided", "agreed"]
+_NUMBERS = [
     *("margin", "least_margin", "swing_by", "descents", "most_descents"),
     *("predicted_swing_by", "predicted_descents"),
-)
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,25 +125,6 @@ class PhaseDiagram(Pixels):
         with whole_file(path) as target:
             save_figure(lambda: self.plot(panels), target)
 
-    def _columns(self) -> dict[str, list[Any]]:
-        across, up = list(self.x.values), None if self.y is None else list(self.y.values)
-        if up is not None and not self.scattered:
-            across, up = across * len(up), [value for value in up for _ in across]
-        found: dict[str, list[Any]] = {self.x.name: across}
-        if self.y is not None and up is not None:
-            found[self.y.name] = up
-        cells = self.cells
-        for name in _COUNTS:
-            found[name] = getattr(cells, name).ravel().tolist()
-        for which in ("predicted", "observed"):
-            counts = getattr(cells, which)
-            for place, label in enumerate(cells.labels):
-                if counts[..., place].any():
-                    found[f"{which}_{label}"] = counts[..., place].ravel().tolist()
-        for name in _NUMBERS:
-            found[name] = getattr(cells, name).ravel().tolist()
-        return found
-
     def to_frame(self) -> Any:
         """The pixels as a table.
 
@@ -161,9 +134,20 @@ class PhaseDiagram(Pixels):
             One row per pixel: the exact values of the axes as text, counts, counts per label
             (``observed_trapped``), and numbers; see :class:`swingby.sweeping.cells.Cells`.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self._columns())
+        across, up = list(self.x.values), None if self.y is None else list(self.y.values)
+        if up is not None and not self.scattered:
+            across, up = across * len(up), [value for value in up for _ in across]
+        found = self.cells.table[_COUNTS].copy()
+        found.insert(0, self.x.name, across)
+        if self.y is not None:
+            found.insert(1, self.y.name, up)
+        for which in ("predicted", "observed"):
+            for place, label in enumerate(self.cells.labels):
+                counts = self.cells.counts(which)[..., place].ravel()
+                if counts.any():
+                    found[f"{which}_{label}"] = counts
+        found[_NUMBERS] = self.cells.table[_NUMBERS]
+        return found.reset_index(drop=True)
 
     def to_dict(self) -> dict[str, Any]:
         """The diagram as plain values, ready for JSON.
@@ -185,8 +169,8 @@ class PhaseDiagram(Pixels):
             "agreed": self.agreement.agreed,
             "interval": [*self.agreement.interval],
             "pixels": {
-                name: [_plain(value) for value in values]
-                for name, values in self._columns().items()
+                name: [_plain(value) for value in values.tolist()]
+                for name, values in self.to_frame().items()
             },
         }
 
@@ -214,34 +198,10 @@ class PhaseDiagram(Pixels):
             below.append(f"{self.left_out} points have no place on these axes")
         return self.agreement.to_grid(f"Phase diagram of {self.store.name}", above, below)
 
-    def to_text(self, width: int = 100) -> str:
-        """The counts for a terminal, `width` characters per line.
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_text(width=width)
-
-    def to_latex(self) -> str:
-        """The counts as LaTeX (booktabs).
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_latex()
-
-    def __str__(self) -> str:
-        return self.to_text()
-
     def __repr__(self) -> str:
         over = self.x.name if self.y is None else f"{self.x.name}, {self.y.name}"
         size = " x ".join(map(str, reversed(self.shape)))
         return f"<PhaseDiagram over {over}: {size} pixels, {self.agreement.done} points done>"
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
 
 
 def _plain(value: Any) -> Any:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Inches of a panel, and of an entry of the legend.
 WIDTH, HEIGHT, ENTRY = 2.75, 2.45, 1.3
-#: More pixels than this are drawn as an image also in a vector format; as many have room for a number.
+#: More pixels are drawn as an image also in a vector format; more have no room for a number.
 MOST_VECTORS, MOST_NUMBERS = 2_500, 144
 #: Ends of the colours of a margin.
 MARGINS = (0.01, 1e4)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput, MissingExtra
+from swingby.sweeping.cells import Agreement, Drawn
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.store import Kept, arrays_of, load_arrays, reading, whole_file
 
@@ -45,7 +46,7 @@ class Status:
     labels: dict[tuple[str, str], int]
 
 
-class SweepResult:
+class SweepResult(Drawn):
     """Rows of a store. Made by :func:`sweep`, or from the path of a store.
 
     Nothing is kept in memory: every method reads the file anew, so a store can be watched while a
@@ -128,8 +129,6 @@ class SweepResult:
         -------
         Status
         """
-        from swingby.sweeping.cells import Agreement
-
         frame, per_second, _ = self._read()
         found = Agreement.of(frame)
         reasons = frame["reason"].dropna().str.split(", got ").str[0].str[:LONGEST_REASON]
@@ -311,17 +310,9 @@ class SweepResult:
             f" {status.missing} missing>"
         )
 
-    def __str__(self) -> str:
-        return self.to_grid().to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
 
 def status_grid(status: Status, store: Path) -> Grid:
     """A status as a table."""
-    from swingby.sweeping.cells import Agreement
-
     found = Agreement(status.labels)
     rate = "" if status.per_second is None else f"; {status.per_second:.3g} per second"
     counts = (

@@ -8,8 +8,8 @@ checks all of them first, so what is shown is what a sweep wrote, or nothing is 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
+import re
 import sqlite3
 import time
 import uuid
@@ -183,25 +183,16 @@ class Head:
         return self.points / seconds if self.points and seconds > 0 else None
 
 
-def _table(name: str, columns: str, options: str) -> str:
-    return f"CREATE TABLE {name} ({columns}) {options}"
-
-
 _COLUMNS = ", ".join(
     f"{name} {kind}" + " NOT NULL" * (name not in _MAY_BE_NULL) for name, kind in COLUMNS.items()
 )
 _TABLES = {
-    "head": _table(
-        "head",
-        "one INTEGER PRIMARY KEY CHECK (one = 1), swingby TEXT NOT NULL, measure INTEGER NOT NULL,"
-        " created REAL NOT NULL, grid TEXT, started REAL NOT NULL, updated REAL NOT NULL,"
-        " points INTEGER NOT NULL, rows INTEGER NOT NULL, checksum BLOB NOT NULL,"
-        " digest BLOB NOT NULL",
-        "STRICT",
-    ),
-    "points": _table(
-        "points", f"{_COLUMNS}, digest BLOB NOT NULL, PRIMARY KEY (key)", "STRICT, WITHOUT ROWID"
-    ),
+    "head": "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), swingby TEXT NOT NULL,"
+    " measure INTEGER NOT NULL, created REAL NOT NULL, grid TEXT, started REAL NOT NULL,"
+    " updated REAL NOT NULL, points INTEGER NOT NULL, rows INTEGER NOT NULL,"
+    " checksum BLOB NOT NULL, digest BLOB NOT NULL) STRICT",
+    "points": f"CREATE TABLE points ({_COLUMNS}, digest BLOB NOT NULL, PRIMARY KEY (key))"
+    " STRICT, WITHOUT ROWID",
 }
 _HEAD = ", ".join(field.name for field in fields(Head))
 _ALL = ", ".join(COLUMNS)
@@ -232,7 +223,7 @@ class Store:
         return Head(*rows[0][:-1])
 
     def batches(self) -> Iterator[list[Values]]:
-        """All rows, checked one by one and, at the end, as a whole; refused unless all are sound."""
+        """All rows, checked one by one and, at the end, as a whole."""
         count, checksum = 0, bytes(32)
         for batch in self._scan():
             for values, digest in batch:
@@ -241,8 +232,7 @@ class Store:
                 count, checksum = count + 1, _combined(checksum, digest)
             yield [values for values, _ in batch]
         if (count, checksum) != (self.head.rows, self.head.checksum):
-            raise InvalidInput(
-                "store",
+            raise _refused(
                 self.path,
                 f"must hold the {self.head.rows} rows that were written, it has {count}, or others:"
                 f" {self._command()} measures what is missing",
@@ -265,8 +255,7 @@ class Store:
             shown = str(point_of(named))
         except (ValueError, TypeError, AttributeError):
             shown = "its point cannot be read"
-        return InvalidInput(
-            "store",
+        return _refused(
             self.path,
             f"has row {named['place']} ({shown}) changed after it was written: {self._command()}"
             " measures it again",
@@ -391,7 +380,7 @@ def writing(path: str | Path, wait: float = 5.0) -> Iterator[Store]:
 
 @contextlib.contextmanager
 def reading(path: str | Path) -> Iterator[Store]:
-    """Open a store to read, also while a driver writes it; it stays the same as long as it is open."""
+    """Open a store to read, as it is now, also while a driver writes it."""
     target = checked_path(path)
     with contextlib.closing(_open_to_read(target)) as connection:
         yield Store(target, connection)
@@ -413,7 +402,7 @@ def verify_store(path: str | Path) -> int:
     Raises
     ------
     InvalidInput
-        In one sentence that names what was changed: the row, and the command that measures it again.
+        In one sentence that names what was changed, and the command that measures it again.
     """
     with reading(path) as store:
         with refusing(store.path):
@@ -434,16 +423,16 @@ def verify_store(path: str | Path) -> int:
 def checked_path(path: str | Path) -> Path:
     """A path at which a store can be: one name for one file, as the lock goes by the name."""
     if not isinstance(path, (str, Path)) or not str(path):
-        raise InvalidInput("store", path, "must be the path of a file")
+        raise _refused(path, "must be the path of a file")
     try:
         target = Path(path).resolve()
         folder, inside = target.is_dir(), target.parent.is_dir()
     except (OSError, ValueError, RuntimeError) as error:
-        raise InvalidInput("store", repr(path), f"must be the path of a file ({error})") from None
+        raise _refused(repr(path), f"must be the path of a file ({error})") from None
     if folder:
-        raise InvalidInput("store", path, "must be a file, not a folder")
+        raise _refused(path, "must be a file, not a folder")
     if not inside:
-        raise InvalidInput("store", path, "must lie in a folder that exists")
+        raise _refused(path, "must lie in a folder that exists")
     return target
 
 
@@ -465,8 +454,7 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
                 ("measure", MEASURE_VERSION, head.measure),
             ):
                 if value != held:
-                    raise InvalidInput(
-                        "store",
+                    raise _refused(
                         path,
                         f"must have been written by this version ({name} {value}, it is {held}):"
                         " rows of two versions are not mixed; use another store",
@@ -485,7 +473,7 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
     if not path.exists():
-        raise InvalidInput("store", path, "must be a sweep store that exists")
+        raise _refused(path, "must be a sweep store that exists")
     _check_begin(path)
     with refusing(path):
         try:
@@ -525,9 +513,9 @@ def _check_begin(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise InvalidInput("store", path, f"must be readable ({error.strerror})") from None
+        raise _refused(path, f"must be readable ({error.strerror})") from None
     if begin and begin != b"SQLite format 3\0":
-        raise InvalidInput("store", path, "must be a sweep store; this file is no database")
+        raise _refused(path, "must be a sweep store; this file is no database")
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
@@ -559,15 +547,12 @@ def _make(connection: sqlite3.Connection) -> None:
 def _check(path: Path, connection: sqlite3.Connection) -> None:
     """Refuse a database that is not a store of this format, with exactly its tables, in full."""
     if _is_empty(connection):
-        raise InvalidInput("store", path, "must be a sweep store; this file is empty")
+        raise _refused(path, "must be a sweep store; this file is empty")
     if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise InvalidInput(
-            "store", path, "must be a sweep store; this database belongs to another program"
-        )
+        raise _refused(path, "must be a sweep store; this database belongs to another program")
     version = _pragma(connection, "user_version")
     if version != FORMAT:
-        raise InvalidInput(
-            "store",
+        raise _refused(
             path,
             f"must have tables of format {FORMAT}, these have format {version}: read it with the"
             " swingby that wrote it, or sweep into another file",
@@ -602,11 +587,11 @@ def _locked(store: Path, wait: float) -> Iterator[None]:
             while not _taken(connection):
                 if time.monotonic() >= end:
                     shown = f"is being written by another sweep (waited {wait:g} s for it)"
-                    raise InvalidInput("store", store, shown)
+                    raise _refused(store, shown)
                 time.sleep(0.1)  # short enough for Ctrl-C
         except sqlite3.Error as error:
             needed = f"must lie in a folder that is writable, {store.parent} ({error})"
-            raise InvalidInput("store", store, needed) from None
+            raise _refused(store, needed) from None
         yield
 
 
@@ -629,33 +614,30 @@ def refusing(path: Path) -> Iterator[None]:
         raise _in_words(path, error) from error
 
 
-def _in_words(path: Path, error: Exception) -> InvalidInput:
+_SAYS = {
+    "full|disk I/O": "must have room on its disk ({}); what was kept stays, and the same call goes"
+    " on from there once there is room",
+    "readonly": "must be writable ({}); nothing was changed",
+    "unable to open": "must be a file that can be opened ({})",
+    "locked|busy": "is held by another program ({})",
+    "not a database": "must be a sweep store ({})",
+    "": "is damaged ({}) and was left as it is: take a sound copy, or sweep into another file",
+}
+
+
+def _refused(path: object, requirement: str) -> InvalidInput:
+    return InvalidInput("store", path, requirement)
+
+
+def _in_words(path: Path, error: object) -> InvalidInput:
     text = str(error)
-    refused = functools.partial(InvalidInput, "store", path)
-    if "full" in text or "disk I/O" in text:
-        return refused(
-            f"must have room on its disk ({text}); what was kept stays, and the same call goes on"
-            " from there once there is room"
-        )
-    if "readonly" in text:
-        return refused(f"must be writable ({text}); nothing was changed")
-    if "unable to open" in text:
-        return refused(f"must be a file that can be opened ({text})")
-    if "locked" in text or "busy" in text:
-        return refused(f"is held by another program ({text})")
-    if "not a database" in text:
-        return refused(f"must be a sweep store ({text})")
-    return damaged(path, text)
+    said = next(said for words, said in _SAYS.items() if re.search(words, text))
+    return _refused(path, said.format(text))
 
 
 def damaged(path: Path, why: str) -> InvalidInput:
     """The error for a store that cannot be read."""
-    return InvalidInput(
-        "store",
-        path,
-        f"is damaged ({why}) and was left as it is: take a copy that is sound, or sweep into"
-        " another file",
-    )
+    return _refused(path, _SAYS[""].format(why))
 
 
 # Arrays that belong to rows: npz files without pickled objects, named by their content

@@ -18,15 +18,7 @@ from swingby.errors import InvalidInput, SwingbyWarning
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import BATCH, Store, writing
-from swingby.sweeping.workers import (
-    Dask,
-    Given,
-    InProcess,
-    Placed,
-    Pool,
-    is_dask,
-    measured,
-)
+from swingby.sweeping.workers import Dask, Given, InProcess, Placed, Pool, is_dask, measured
 from swingby.theory import numbers
 from swingby.verify.telling import Telling
 
@@ -208,7 +200,7 @@ class _Sizes:
 
 
 class Progress(Telling):
-    """What is said on stderr while a sweep runs: a bar on a terminal, lines by a thread elsewhere."""
+    """What is said on stderr while a sweep runs: a bar on a terminal, lines of a thread else."""
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self.total, self.done, self.failed, self.found = total, 0, 0, 0

@@ -116,6 +116,7 @@ class Given(InProcess):
         self.slots = AHEAD * workers
 
     def submit(self, *call: Any) -> Future[Any]:
+        """A future of :func:`measure_chunk` by the executor."""
         try:
             future = self._executor.submit(measure_chunk, *call)
         except RuntimeError as error:
@@ -126,9 +127,11 @@ class Given(InProcess):
         return future
 
     def died(self, error: BaseException) -> bool:
+        """Of an executor only Dask says that it was the process."""
         return type(error).__name__ == "KilledWorker"  # Dask has tried the chunk several times
 
     def stop(self, *, now: bool) -> None:
+        """Cancel what has not begun; the executor stays open."""
         for future in list(self._out):
             future.cancel()
 
@@ -171,6 +174,7 @@ class Dask(Given):
         )
 
     def stop(self, *, now: bool) -> None:
+        """Cancel what has not begun, and end a cluster of our own."""
         super().stop(now=now)
         # A cluster that is gone cannot be let go of; that must not hide the error that ended it.
         with contextlib.suppress(OSError, asyncio.TimeoutError, asyncio.CancelledError):
@@ -196,6 +200,7 @@ class Pool(InProcess):
         self.slots = AHEAD * workers
 
     def submit(self, *call: Any) -> Future[Any]:
+        """A future of :func:`measure_chunk`, of new processes where the old ones are gone."""
         for _ in range(STARTS):
             try:
                 pool = self._pool or self._started()
@@ -220,10 +225,11 @@ class Pool(InProcess):
         return self._pool
 
     def died(self, error: BaseException) -> bool:
-        # What waits in a pool that breaks may be cancelled before it is told.
+        """What waits in a pool that breaks may be cancelled before it is told."""
         return isinstance(error, (BrokenExecutor, CancelledError))
 
     def stop(self, *, now: bool) -> None:
+        """End the processes; `now` whatever they are at."""
         if self._pool is None:
             return
         if now:
