@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from swingby.simulate.initialization import gaussian
     from swingby.simulate.result import Run
     from swingby.simulate.run import simulate
+    from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.grid import SweepGrid
     from swingby.sweeping.phases import PhaseDiagram
-    from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.result import SweepResult
     from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled

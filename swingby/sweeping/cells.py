@@ -245,9 +245,9 @@ class Agreement:
         """The agreement over the rows of a frame."""
         done = frame[frame["status"] == "done"]
         counts = done.groupby(["predicted", "observed"], dropna=False).size()
-        ordered = counts.sort_values(ascending=False, kind="stable")
+        ordered: Any = counts.sort_values(ascending=False, kind="stable").items()
         return cls(
-            {(str(said), str(seen)): int(count) for (said, seen), count in ordered.items()},
+            {(str(said), str(seen)): int(count) for (said, seen), count in ordered},
             int((frame["status"] == "failed").sum()),
             int((frame["status"] == "missing").sum()),
         )
@@ -387,13 +387,14 @@ class Pixels(Drawn):
     @property
     def shape(self) -> tuple[int, ...]:
         """Of the arrays of :attr:`cells`: (y, x), (x,), or (draws,)."""
-        return self.cells.done.shape
+        return self.cells.shape
 
     def median(self, name: str) -> Floats:
         """The median of any column of numbers over the points of every pixel that are done."""
         done = self.frame[self.frame["status"] == "done"]
         found = done[name].astype(float).groupby(done["pixel"]).median()
-        return found.reindex(np.arange(self.cells.done.size)).to_numpy(float).reshape(self.shape)
+        every = np.arange(int(np.prod(self.shape)))
+        return np.asarray(found.reindex(every), dtype=np.float64).reshape(self.shape)
 
 
 def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = None) -> str:

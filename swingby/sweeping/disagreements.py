@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,32 +54,21 @@ class Disagreement:
     @classmethod
     def of(cls, row: Any) -> Disagreement:
         """The disagreement of a row of the frame."""
-        signal, mu, sigma = (one or None for one in row["task"].split("|"))
-        plain = {name: None if row[name] != row[name] else row[name] for name in row.index}
-        whole = {
-            name: None if plain[name] is None else int(row[name])
-            for name in ("width", "seed", "steps", "descents", "predicted_descents")
+        plain: dict[str, Any] = {
+            name: None if value != value else value for name, value in row.items()
         }
-        point = point_of(plain | whole | {"signal": signal, "mu": mu, "sigma": sigma})
-        times = {
-            names: tuple(float(row[f"{name}_{k}"]) for k in range(1, point.dimension + 1))
-            for name, names in (
-                ("predicted_half_time", "predicted_half_times"),
-                ("error", "error"),
-                ("half_time", "half_times"),
-            )
-        }
-        found = cls(
-            key=bytes.fromhex(row["key"]),
-            place=int(row["place"]),
-            point=point,
-            **{name: str(row[name]) for name in ("predicted", "observed")},
-            **{name: float(row[name]) for name in ("margin", "smallest_pivot")},
-            **{name: whole[name] for name in ("descents", "predicted_descents")},
-            **times,
-            why="",
-        )
-        return cls(**{**vars(found), "why": why(found, plain["outcome"])})
+        plain["signal"], plain["mu"], plain["sigma"] = (x or None for x in row["task"].split("|"))
+        for name in ("width", "seed", "steps", "descents", "predicted_descents"):
+            plain[name] = None if plain[name] is None else int(plain[name])
+        point = plain["point"] = point_of(plain)
+        for name in ("predicted_half_time", "error", "half_time"):
+            times = (float(row[f"{name}_{k}"]) for k in range(1, point.dimension + 1))
+            plain[name if name == "error" else f"{name}s"] = tuple(times)
+        for name in ("margin", "smallest_pivot"):
+            plain[name] = float(row[name])
+        plain |= {"key": bytes.fromhex(row["key"]), "place": int(row["place"]), "why": ""}
+        found = cls(**{field.name: plain[field.name] for field in fields(cls)})
+        return replace(found, why=why(found, plain["outcome"]))
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain values, ready for JSON: inf as text, None for nan."""
@@ -190,24 +179,14 @@ class Disagreements(Drawn):
         )
 
     def to_frame(self) -> Any:
-        """The rows as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """The rows as a table."""
         import pandas as pd
 
         names = [field.name for field in fields(Disagreement)]
         return pd.DataFrame([row.to_dict() for row in self.rows], columns=names)
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows and the agreement as plain values, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """The rows and the agreement as plain values, ready for JSON."""
         rows = [row.to_dict() for row in self.rows]
         return {"total": self.total, **self.agreement.to_dict(), "rows": rows}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +20,7 @@ from swingby.errors import InvalidInput
 from swingby.sweeping.grid import SweepGrid, number_text, written_number
 from swingby.sweeping.labels import Label
 from swingby.sweeping.point import Point
-from swingby.sweeping.store import BATCH, COLUMNS, RESULTS, Head, Kept, Values, reading
+from swingby.sweeping.store import COLUMNS, RESULTS, Head, Kept, Values, reading
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 
@@ -48,10 +48,10 @@ PER_CONCEPT = {
     "mu": "mu",
     "sigma": "sigma",
 }
-_WHOLE = ("place", "width", "seed")
 _FLOATS = tuple(name for name in PLAIN if RESULTS.get(name) in ("REAL", "INTEGER"))
 _TEXTS = tuple(name for name, kind in COLUMNS.items() if kind == "TEXT")
 _VECTORS = tuple(name for name, kind in RESULTS.items() if kind == "BLOB")
+_ORDERS = {"predicted_order": "predicted_half_times", "order": "half_times"}
 #: Values of an axis that an error names.
 _SHOWN = 8
 
@@ -76,54 +76,29 @@ def read_frame(
     """
     import pandas as pd
 
+    rows: list[pd.DataFrame] = []
+    fresh: list[Values] = []
     with reading(path) as store:
-        head, parts, places = store.head, [], dict[bytes, int]()
+        head, places = store.head, dict[bytes, int]()
         for batch in store.batches():
             places |= {values[0]: len(places) + n for n, values in enumerate(batch)}
-            parts.append(_Part.of(batch))
+            rows.append(pd.DataFrame(batch, columns=list(COLUMNS)))
         order: list[int] = []
-        fresh: list[Values] = []
         for place, point in enumerate(() if grid is None else grid.points()):
             key = store.key(point)
             if key not in places:
                 places[key] = len(places)
                 fresh.append(Kept(key, place, point, None).values())
             order.append(places[key])
-    parts += [
-        _Part.of(fresh[start : start + BATCH], "missing") for start in range(0, len(fresh), BATCH)
-    ]
-    if grid is not None:
-        dimension = grid.dims[-1]
-    else:
-        dimension = max((part.dimension for part in parts), default=0)
-    columns: dict[str, Any] = {}
-    for name in ("key", "task", *_TEXTS):
-        columns[name] = [value for part in parts for value in part.columns[name]]
-    for name in (*_WHOLE, *_FLOATS, "steps"):
-        kind = np.int64 if name in _WHOLE else np.float64
-        columns[name] = np.concatenate([[], *(part.columns[name] for part in parts)]).astype(kind)
-        if name in _WHOLE and parts:  # floats would round seeds beyond 2^53
-            columns[name] = np.concatenate([part.columns[name] for part in parts])
-    for name in ("omega", "eta"):
-        columns[f"log10_{name}"] = np.array(list(map(_log10, columns[name])), dtype=float)
-    vectors = {
-        name: _padded([part.columns[name] for part in parts], dimension) for name in _VECTORS
-    }
-    vectors |= _of_tasks(columns["task"], dimension)
-    done = np.array([status == "done" for status in columns["status"]], dtype=bool)
-    columns["predicted_order"] = _orders(vectors["predicted_half_times"], done)
-    columns["order"] = _orders(vectors["half_times"], done)
-    for name, vector in PER_CONCEPT.items():
-        columns |= {f"{name}_{k + 1}": vectors[vector][:, k] for k in range(dimension)}
-    names = [*exported(dimension), "task", "steps", "record"]
-    frame = pd.DataFrame({name: columns[name] for name in names})
+    missing = pd.DataFrame(fresh, columns=list(COLUMNS)).assign(status="missing")
+    frame = pd.concat([*rows, missing], ignore_index=True).infer_objects()
     if grid is None:
         frame = frame.sort_values(["place", "key"], ignore_index=True)
     else:
         frame = frame.take(order).reset_index(drop=True)
-    for name in (*_TEXTS, "predicted_order", "order"):
-        if name in frame and frame[name].isna().all():  # as if no other row had been read
-            frame[name] = np.full(len(frame), None)
+    frame = _with_concepts(frame, None if grid is None else grid.dims[-1])
+    for name in frame.columns[frame.isna().all()].intersection([*_TEXTS, *_ORDERS]):
+        frame[name] = np.full(len(frame), None)  # as if no other row had been read
     for name, function in (more or {}).items():
         try:
             frame[name] = function(frame.drop(columns="task"))
@@ -133,85 +108,55 @@ def read_frame(
     return frame, head
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Some rows as columns: texts that are equal are one, vectors are matrices."""
+def _with_concepts(frame: pd.DataFrame, dimension: int | None) -> pd.DataFrame:
+    """Columns of a store as those that are shown: a number per concept, logarithms, orders."""
+    import pandas as pd
 
-    columns: dict[str, Any]
-    dimension: int
+    tasks = frame[["signal", "mu", "sigma"]].fillna("").agg("|".join, axis=1) if len(frame) else []
+    distinct, which = np.unique(np.array(tasks, dtype=object), return_inverse=True)
+    vectors = {
+        letter: _matrix([_vector(task, letter) for task in distinct])[which]
+        for letter in ("a", "mu", "sigma")
+    }
+    if dimension is None:
+        dimension = vectors["a"].shape[1]
+    vectors |= {
+        name: _matrix([None if one is None else np.frombuffer(one, "<f8") for one in frame[name]])
+        for name in _VECTORS
+    }
+    columns: dict[str, Any] = {name: frame[name] for name in COLUMNS if name in PLAIN}
+    columns |= {name: frame[name].astype(float) for name in (*_FLOATS, "steps")}
+    columns |= {name: frame[name].astype(np.int64) for name in ("place", "width", "seed")}
+    columns |= {"key": [key.hex() for key in frame["key"]], "record": frame["record"]}
+    columns["task"] = tasks
+    done = frame["status"] == "done"
+    for name, vector in _ORDERS.items():
+        columns[name] = _orders(vectors[vector], done)
+    for name in ("omega", "eta"):
+        columns[f"log10_{name}"] = np.array(list(map(_log10, frame[name])), dtype=float)
+    for name, vector in PER_CONCEPT.items():
+        wide = np.full((len(frame), dimension), np.nan)
+        part = vectors[vector][:, :dimension]
+        wide[:, : part.shape[1]] = part
+        columns |= {f"{name}_{k + 1}": wide[:, k] for k in range(dimension)}
+    names = [*exported(dimension), "task", "steps", "record"]
+    return pd.DataFrame({name: columns[name] for name in names})
 
-    @classmethod
-    def of(cls, rows: list[Values], status: str | None = None) -> _Part:
-        columns: dict[str, Any] = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
-        if status is not None:
-            columns["status"] = (status,) * len(rows)
-        tasks = zip(columns["signal"], columns["mu"], columns["sigma"], strict=True)
-        columns["task"] = [_task_text(*one) for one in tasks]
-        columns["key"] = [key.hex() for key in columns["key"]]
-        for name in _TEXTS:
-            columns[name] = [None if one is None else _one(one) for one in columns[name]]
-        for name in _WHOLE:
-            columns[name] = np.array(columns[name], dtype=np.int64)
-        for name in (*_FLOATS, "steps"):
-            columns[name] = np.array(columns[name], dtype=np.float64)
-        for name in _VECTORS:
-            columns[name] = _matrix(columns[name])
-        return cls(columns, max(len(_vector(task, "a") or ()) for task in columns["task"]))
 
-
-@functools.lru_cache(100_000)
-def _one(text: str) -> str:
-    return text
-
-
-@functools.lru_cache(100_000)
-def _task_text(signal: str | None, mu: str | None, sigma: str | None) -> str:
-    return f"{signal or ''}|{mu or ''}|{sigma or ''}"
-
-
-def _matrix(blobs: tuple[bytes | None, ...]) -> Floats:
+def _matrix(vectors: Sequence[Any]) -> Floats:
     """Vectors of several lengths as rows, nan behind their ends."""
-    sizes = np.array([0 if blob is None else len(blob) // 8 for blob in blobs])
-    found = np.full((len(blobs), int(sizes.max(initial=0))), np.nan)
+    sizes = np.array([0 if one is None else len(one) for one in vectors], dtype=int)
+    found = np.full((len(vectors), int(sizes.max(initial=0))), np.nan)
     for size in np.unique(sizes[sizes > 0]):
         here = np.flatnonzero(sizes == size)
-        joined = b"".join(blobs[place] or b"" for place in here)
-        found[here, :size] = np.frombuffer(joined, "<f8").reshape(-1, size)
+        found[here, :size] = np.array([vectors[place] for place in here.tolist()], dtype=float)
     return found
 
 
-def _padded(matrices: list[Floats], dimension: int) -> Floats:
-    found = np.full((sum(map(len, matrices)), dimension), np.nan)
-    start = 0
-    for one in matrices:
-        width = min(dimension, one.shape[1])
-        found[start : start + len(one), :width] = one[:, :width]
-        start += len(one)
-    return found
-
-
-def _of_tasks(tasks: list[str], dimension: int) -> dict[str, Floats]:
-    """Entries of a, mu and sigma as floats, nan where there are none."""
-    distinct = {task: number for number, task in enumerate(dict.fromkeys(tasks))}
-    rows = np.array([distinct[task] for task in tasks], dtype=int)
-    found = {}
-    for letter in ("a", "mu", "sigma"):
-        values = np.full((len(distinct), dimension), np.nan)
-        for task, number in distinct.items():
-            vector = _vector(task, letter)
-            if vector is not None:
-                values[number, : len(vector)] = list(map(float, vector[:dimension]))
-        found[letter] = values[rows]
-    return found
-
-
-def _orders(times: Floats, done: NDArray[np.bool_]) -> list[str | None]:
+def _orders(times: Floats, done: Iterable[bool]) -> list[str | None]:
     """Concepts, counted from 1, by the step at which they reach 1/2; of equal ones the smaller."""
     order = np.argsort(times, axis=1, kind="stable") + 1
-    learned = np.isfinite(times).sum(axis=1)
-    order[np.arange(times.shape[1]) >= learned[:, None]] = 0
-    if not len(order):
-        return []
+    order[np.arange(times.shape[1]) >= np.isfinite(times).sum(axis=1)[:, None]] = 0
     distinct, which = np.unique(order, axis=0, return_inverse=True)
     texts = [" ".join(str(k) for k in row if k) for row in distinct.tolist()]
     return [texts[one] if there else None for one, there in zip(which.ravel(), done, strict=True)]
@@ -275,7 +220,7 @@ class Quantity:
         return f"${found}$" if under is None else f"${found} / {_LETTERS[under]}_{{{other}}}$"
 
 
-def quantity(name: Any, columns: Iterable[str] = ()) -> Quantity | None:
+def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
     """The quantity of a name, also of a column of one's own; None for one that says nothing."""
     if not isinstance(name, str):
         return None
@@ -407,7 +352,7 @@ def _ordered(values: list[Value]) -> list[Value]:
     return sorted(values, key=place)
 
 
-def known(name: Any, argument: str, columns: Iterable[str], varying: Iterable[str]) -> Quantity:
+def known(name: Any, argument: str, columns: Iterable[Any], varying: Iterable[str]) -> Quantity:
     """The quantity of a name that a caller gave; the error offers those that vary."""
     found = quantity(name, columns)
     if found is None:
@@ -481,7 +426,7 @@ def check_names(grid: SweepGrid, x: str | None, y: str | None, where: Iterable[s
             rows = {name: [] for name in ("task", *PARTS)}  # type: dict[str, list[Any]]
             for point in grid.points():
                 named = dict(zip(COLUMNS, Kept(b"", 0, point, None).values(), strict=True))
-                named["task"] = _task_text(named["signal"], named["mu"], named["sigma"])
+                named["task"] = "|".join(named[one] or "" for one in ("signal", "mu", "sigma"))
                 for part, values in rows.items():
                     values.append(named[part])
             known(name, argument, (), varying(pd.DataFrame(rows)))

@@ -533,60 +533,6 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def atlas() -> dict[str, Any]:
-    r"""A million trajectories at d = 3 with :math:`a = (1, 1/r, 1/r^2)`; euler, the printed map.
-
-    100 omega from 1e-12 to 1e-1, 50 eta from 0.01 to 0.8, 40 ratios r from 1 to 2.95, five draws of
-    W(0) each.
-    """
-    return {
-        "signal": [_geometric(Fraction(100 + 5 * k, 100), 3) for k in range(40)],
-        "omega": _spaced(1e-12, 1e-1, 100),
-        "eta": _spaced(0.01, 0.8, 50),
-        "seeds": 5,
-        "dynamics": "euler",
-    }
-
-
-def dimension() -> dict[str, Any]:
-    r"""The swing against dimension d and width d' (App. E.2): 100 draws of W(0) each; gd.
-
-    Entries off the diagonal of a Gaussian W(0) are smaller than those on it by about
-    :math:`d'^{-1/2}`, and d' is at least d; below, W(0) has no component for some concepts. Signals
-    are d values from 1 down to 1/4, evenly spaced in the logarithm.
-    """
-    dims = (2, 3, 4, 6, 8, 12)
-    return {
-        "signal": [[f"{4.0 ** (-k / (d - 1)):.6g}" for k in range(d)] for d in dims],
-        "omega": "1e-3",
-        "eta": "0.05",
-        "width": [*dims, 16, 32, 64, 256],
-        "seeds": 100,
-        "dynamics": "gd",
-    }
-
-
-def descents() -> dict[str, Any]:
-    r"""How often random initializations descend once, twice, three or four times; gd.
-
-    Signals are :math:`a = (1, 1/r, 1/r^2, \dots)` with r = 2 and 4, d from 2 to 6; omega from 1e-2
-    to 1e-8, 500 draws of W(0) each.
-    """
-    return {
-        "signal": [_geometric(Fraction(r), d) for r in (2, 4) for d in range(2, 7)],
-        "omega": ["1e-2", "1e-3", "1e-4", "1e-6", "1e-8"],
-        "eta": "0.05",
-        "seeds": 500,
-        "dynamics": "gd",
-    }
-
-
-#: Grids that come with swingby, by name: ``swingby sweep atlas``.
-BUILTIN: dict[str, Callable[[], dict[str, Any]]] = {
-    made.__name__: made for made in (atlas, dimension, descents)
-}
-
-
 def _geometric(ratio: Fraction, d: int) -> list[str]:
     return [f"{float(1 / ratio**k):.6g}" for k in range(d)]
 
@@ -596,12 +542,45 @@ def _spaced(low: float, high: float, count: int) -> list[str]:
     return [f"{low * (high / low) ** (k / (count - 1)):.3g}" for k in range(count)]
 
 
+_DIMS = (2, 3, 4, 6, 8, 12)
+#: Grids that come with swingby, by name: ``swingby sweep atlas``.
+BUILTIN: dict[str, dict[str, Any]] = {
+    # A million trajectories at d = 3 of the printed map, a = (1, 1/r, 1/r^2), r from 1 to 2.95.
+    "atlas": {
+        "signal": [_geometric(Fraction(100 + 5 * k, 100), 3) for k in range(40)],
+        "omega": _spaced(1e-12, 1e-1, 100),
+        "eta": _spaced(0.01, 0.8, 50),
+        "seeds": 5,
+        "dynamics": "euler",
+    },
+    # The swing against dimension d and width d' (App. E.2): entries off the diagonal of a Gaussian
+    # W(0) are smaller than those on it by about d'^(-1/2), and where d' is below d, W(0) has no
+    # component for some concepts. Signals are evenly spaced in the logarithm, from 1 to 1/4.
+    "dimension": {
+        "signal": [[f"{4.0 ** (-k / (d - 1)):.6g}" for k in range(d)] for d in _DIMS],
+        "omega": "1e-3",
+        "eta": "0.05",
+        "width": [*_DIMS, 16, 32, 64, 256],
+        "seeds": 100,
+        "dynamics": "gd",
+    },
+    # How often random initializations descend once, twice, three or four times.
+    "descents": {
+        "signal": [_geometric(Fraction(r), d) for r in (2, 4) for d in range(2, 7)],
+        "omega": ["1e-2", "1e-3", "1e-4", "1e-6", "1e-8"],
+        "eta": "0.05",
+        "seeds": 500,
+        "dynamics": "gd",
+    },
+}
+
+
 def as_grid(grid: Any) -> SweepGrid:
     """A grid from a SweepGrid, a dict, a TOML file, or, behind files, a built-in grid's name."""
     if isinstance(grid, SweepGrid):
         return grid
     if isinstance(grid, str) and grid in BUILTIN and not Path(grid).exists():
-        grid = BUILTIN[grid]()
+        grid = BUILTIN[grid]
     elif isinstance(grid, str) and "." not in grid and not Path(grid).exists():
         raise InvalidInput("grid", grid, f"must be a TOML file, or one of {', '.join(BUILTIN)}")
     return SweepGrid.from_toml(grid) if isinstance(grid, (str, Path)) else SweepGrid.from_dict(grid)

@@ -201,6 +201,22 @@ def _run_alone(one: _Given) -> tuple[dict[str, Any], dict[str, NDArray[Any]] | N
     return end, None if point.record is None else {"steps": run.steps, "W": run.W}
 
 
+def _together(group: list[_Given]) -> dict[str, Any]:
+    """What all batches are given."""
+    size = functools.cache(lambda text: float(Fraction(text)))
+    return {
+        "signal": np.array([one.task.signal for one in group]),
+        "W0": np.array([one.W0.matrix for one in group]),
+        "eta": np.array([size(one.point.eta) for one in group]),
+        "dynamics": group[0].point.dynamics,
+    }
+
+
+def _log_scales(group: list[_Given]) -> NDArray[np.float64]:
+    log_of = functools.cache(numbers.log_of)
+    return np.array([log_of(one.W0.omega) for one in group])
+
+
 def _ends(given: list[_Given]) -> _Found:
     """Runs of the points that go through the lanes; the others have to run alone."""
     from swingby.simulate.batch import simulate_batch
@@ -215,11 +231,8 @@ def _ends(given: list[_Given]) -> _Found:
 
     def run(group: list[_Given]) -> None:
         batch = simulate_batch(
-            np.array([one.task.signal for one in group]),
-            np.array([one.W0.matrix for one in group]),
-            _step_sizes(group),
-            group[0].point.steps,
-            group[0].point.dynamics,
+            **_together(group),
+            steps=group[0].point.steps,
             omega=np.array([one.W0.omega for one in group], dtype=object),
             test_point=np.array([one.task.test_point for one in group]),
         )
@@ -252,13 +265,9 @@ def _swings(given: list[_Given]) -> _Found:
         return (one.point.dimension, dynamics)
 
     def predict(group: list[_Given]) -> None:
+        points = np.array([one.task.test_point for one in group])
         batch = predict_swing_batch(
-            np.array([one.task.signal for one in group]),
-            np.array([one.W0.matrix for one in group]),
-            _step_sizes(group),
-            group[0].point.dynamics,
-            test_point=np.array([one.task.test_point for one in group]),
-            log_scale=_log_scales(group),
+            **_together(group), test_point=points, log_scale=_log_scales(group)
         )
         for number, one in enumerate(group):
             descents = None if batch.undecided[number] else int(batch.descents[number])
@@ -279,22 +288,13 @@ def _laws(given: list[_Given]) -> dict[int, Law]:
     found: dict[int, Law] = {}
 
     def predict(group: list[_Given]) -> None:
-        batch = predict_batch(
-            np.array([one.task.signal for one in group]),
-            np.array([one.W0.matrix for one in group]),
-            _step_sizes(group),
-            group[0].point.dynamics,
-            log_scale=_log_scales(group),
-        )
+        batch = predict_batch(**_together(group), log_scale=_log_scales(group))
+        names = ("crossing", "error", "trapped", "undecided", "share")
         for number, one in enumerate(group):
             found[one.place] = Law(
                 signal=one.task.exact_signal,
-                crossing=batch.crossing[number],
-                error=batch.error[number],
-                trapped=batch.trapped[number],
-                undecided=batch.undecided[number],
                 diverges=bool(np.isfinite(batch.blow_up[number])),
-                share=batch.share[number],
+                **{name: getattr(batch, name)[number] for name in names},
             )
 
     _for_each_group(given, lambda one: (one.point.dimension, one.point.dynamics), predict)
@@ -323,13 +323,3 @@ def _try(group: list[_Given], work: Callable[[list[_Given]], None]) -> None:
         if middle:
             _try(group[:middle], work)
             _try(group[middle:], work)
-
-
-def _log_scales(group: list[_Given]) -> NDArray[np.float64]:
-    log_of = functools.cache(numbers.log_of)
-    return np.array([log_of(one.W0.omega) for one in group])
-
-
-def _step_sizes(group: list[_Given]) -> NDArray[np.float64]:
-    size = functools.cache(lambda text: float(Fraction(text)))
-    return np.array([size(one.point.eta) for one in group])

@@ -175,12 +175,7 @@ class PhaseDiagram(Pixels):
         }
 
     def to_grid(self) -> Grid:
-        """The counts behind the picture: predicted labels down, observed labels across.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """The counts behind the picture: predicted labels down, observed labels across."""
         above = [_axis_line(name, axis) for name, axis in (("x", self.x), ("y", self.y)) if axis]
         if self.fixed:
             above.append(", ".join(f"{name} = {value}" for name, value in self.fixed.items()))
@@ -323,7 +318,8 @@ class _Pixels:
         )
         if self.scattered:
             where = np.unravel_index(distinct, sizes) if len(distinct) else pairs
-            self.cell, self.shape = place, (len(distinct),)
+            self.cell = place
+            self.shape: tuple[int, ...] = (len(distinct),)
             self.axes = [
                 _of_draws(one, index, grid) for one, index in zip(columns, where, strict=True)
             ]

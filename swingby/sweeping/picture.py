@@ -406,25 +406,14 @@ def _hatch(diagram: Pixels, here: Booleans, style: Style, ink: str, ax: Axes) ->
 
     if not style.hatch or diagram.y is None or not here.any():
         return
-    across, up = diagram.x.edges, diagram.y.edges
-    boxes = []
-    for row, column, end in runs(here):
-        left, right, low, high = across[column], across[end], up[row], up[row + 1]
-        boxes.append([(left, low), (right, low), (right, high), (left, high), (left, low)])
-    corners = np.array(boxes).reshape(-1, 2)
-    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(boxes)
-    area = Path(corners, codes)
+    across, up = np.array(diagram.x.edges), np.array(diagram.y.edges)
+    row, column = np.nonzero(here)
+    left, right, low, high = across[column], across[column + 1], up[row], up[row + 1]
+    corners = np.stack([left, low, right, low, right, high, left, high], axis=-1).reshape(-1, 4, 2)
+    area = Path.make_compound_path_from_polys(corners)
     ax.add_patch(
         PathPatch(area, facecolor="none", edgecolor=ink, hatch=style.hatch, linewidth=0, zorder=2)
     )
-
-
-def runs(here: Booleans) -> list[tuple[int, int, int]]:
-    """Pixels side by side: row, first column, and the one behind the last."""
-    padded = np.pad(here.astype(np.int8), ((0, 0), (1, 1)))
-    turns = np.diff(padded, axis=1)
-    ends = zip(np.argwhere(turns == 1).tolist(), np.argwhere(turns == -1).tolist(), strict=True)
-    return [(row, first, last) for (row, first), (_, last) in ends]
 
 
 def _outline(diagram: Pixels, values: Floats, ax: Axes) -> None:

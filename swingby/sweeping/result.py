@@ -80,10 +80,6 @@ class SweepResult(Drawn):
             one's own is a column named ``predicted`` or ``observed``: agreement, disagreements and
             diagrams are about it then. Rows that are missing have nan and None everywhere.
 
-        Returns
-        -------
-        SweepResult
-
         Examples
         --------
         >>> import tempfile, swingby
@@ -123,12 +119,7 @@ class SweepResult(Drawn):
             yield from (found[key] for key in keys if key in found)
 
     def status(self) -> Status:
-        """How many points are done, failed and missing, and why they failed.
-
-        Returns
-        -------
-        Status
-        """
+        """How many points are done, failed and missing, and why they failed."""
         frame, per_second, _ = self._read()
         found = Agreement.of(frame)
         reasons = frame["reason"].dropna().str.split(", got ").str[0].str[:LONGEST_REASON]
@@ -179,14 +170,6 @@ class SweepResult(Drawn):
     def to_parquet(self, path: str | Path) -> Path:
         """Write all rows to a Parquet file, which appears complete or not at all.
 
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Path
-
         Raises
         ------
         MissingExtra
@@ -205,14 +188,6 @@ class SweepResult(Drawn):
 
     def to_csv(self, path: str | Path) -> Path:
         """Write all rows to a CSV file, which appears complete or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Path
 
         Raises
         ------
@@ -244,10 +219,6 @@ class SweepResult(Drawn):
             Only these points: ``{"eta": "0.01", "dynamics": "gd"}``.
         bins : int, optional
             Bins per axis of numbers drawn at random. By default every draw is shown, up to 2000.
-
-        Returns
-        -------
-        PhaseDiagram
 
         Raises
         ------
@@ -284,23 +255,13 @@ class SweepResult(Drawn):
         return disagreements(self._read()[0], self.store, limit, where)
 
     def descents(self) -> Grid:
-        """How often the test loss descends, predicted and observed, by dimension.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """How often the test loss descends, predicted and observed, by dimension."""
         from swingby.sweeping.disagreements import descent_table
 
         return descent_table(self._read()[0])
 
     def to_grid(self) -> Grid:
-        """Counts as a table: predicted labels down, observed labels across.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """Counts as a table: predicted labels down, observed labels across."""
         return status_grid(self.status(), self.store)
 
     def __repr__(self) -> str:

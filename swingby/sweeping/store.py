@@ -121,13 +121,11 @@ class Kept:
 
 def point_of(plain: Any) -> Point:
     """The point of a row, from a mapping of its columns."""
-    vectors = (plain[name] for name in ("signal", "mu", "sigma"))
+    named = {name: plain[name] for name in ("omega", "width", "seed", "eta", "dynamics", "steps")}
+    for name in ("signal", "mu", "sigma"):
+        named[name] = None if plain[name] is None else tuple(plain[name].split(","))
     record = plain["record"]
-    return Point(
-        *(None if one is None else tuple(one.split(",")) for one in vectors),
-        *(plain[name] for name in ("omega", "width", "seed", "eta", "dynamics", "steps")),
-        int(record) if record is not None and record.isdigit() else record,
-    )
+    return Point(**named, record=int(record) if record and record.isdigit() else record)
 
 
 def _typed(value: Any, kind: str) -> Any:

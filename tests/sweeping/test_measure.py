@@ -163,7 +163,9 @@ def test_what_runs_away_is_foreseen_together(monkeypatch):
 
 
 def test_descents_are_predicted_as_observed():
-    grid = SweepGrid(signal=[[1, 0.25]], omega="1e-3", eta="0.05", width=[2, 4], seeds=25, dynamics="gd")
+    grid = SweepGrid(
+        signal=[[1, 0.25]], omega="1e-3", eta="0.05", width=[2, 4], seeds=25, dynamics="gd"
+    )
     rows = [row.results for row in measure(list(grid.points()))]
     decided = [row for row in rows if row["predicted_descents"] is not None]
     assert len(decided) >= 45

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.cells import Agreement, axis_of
 from swingby.sweeping.frame import quantity
+from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
 
@@ -271,7 +271,7 @@ def test_columns_of_ones_own_are_axes_labels_and_panels(measured):
     assert diagram.median("transient")[1, 1] == here.transient.median()
     titles = [ax.get_title(loc="left") for ax in diagram.plot(["observed", "transient"]).axes]
     assert titles[:2] == ["observed label", "transient, median"]
-    with pytest.raises(InvalidInput, match="broken must be a function of the frame.*omgea"):
+    with pytest.raises(InvalidInput, match=r"broken must be a function of the frame.*omgea"):
         measured.assign(broken=lambda frame: frame.omgea).to_frame()
 
 

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
-from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping import phases
+from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.picture import (
     FAILED,
     PALEST,
@@ -22,7 +22,6 @@ from swingby.sweeping.picture import (
     apart,
     default_panels,
     lightness,
-    runs,
     tick_text,
 )
 from swingby.sweeping.result import SweepResult
@@ -276,11 +275,6 @@ def test_a_single_point(tmp_path):
     assert pair.shape == (1, 1)
     pair.save_picture(tmp_path / "a.pdf")
     result.phase_diagram().save_picture(tmp_path / "b.pdf")
-
-
-def test_runs_of_pixels():
-    here = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
-    assert runs(here) == [(0, 0, 2), (0, 3, 4), (2, 0, 4)]
 
 
 def test_ticks():

@@ -278,11 +278,8 @@ TAMPERED = {
     "results moved": """UPDATE points SET (margin, half_times, digest) =
         (SELECT margin, half_times, digest FROM points WHERE place = 1) WHERE place = 2""",
     "a row removed": "DELETE FROM points WHERE place = 2",
-    "a row twice": """INSERT INTO points SELECT CAST(x'00' || key AS BLOB), place, signal, mu, sigma, omega, width,
-        seed, eta, dynamics, steps, record, status, reason, predicted, observed, outcome, margin,
-        smallest_pivot, predicted_descents, swing_margin, predicted_transient, descents, transient,
-        last_step, predicted_half_times, error, half_times, trapped, undecided, arrays, digest
-        FROM points WHERE place = 2""",
+    "a row twice": "INSERT INTO points SELECT CAST(x'00' || key AS BLOB), "
+    f"{', '.join([*module.COLUMNS][1:])}, digest FROM points WHERE place = 2",
 }
 
 
@@ -295,8 +292,8 @@ def test_what_was_changed_is_refused_and_measured_again(small, tmp_path, stateme
     if "place = 2" in statement and "DELETE" not in statement:
         words = rf"row 2 \(gd a=\(2,1\) .*seed=2\) changed after it was written: {words} it again"
     result = SweepResult(store, GRID)
-    for show in (result.to_frame, result.status, result.phase_diagram, result.disagreements,
-                 result.descents, lambda: list(result.rows()), lambda: verify_store(store)):  # fmt: skip
+    shows = (result.to_frame, result.status, result.phase_diagram, result.disagreements)
+    for show in (*shows, lambda: list(result.rows()), lambda: verify_store(store)):
         with pytest.raises(InvalidInput, match=words) as error:
             show()
         assert "\n" not in str(error.value)
@@ -312,7 +309,7 @@ def test_a_row_of_another_point_under_its_digest_is_found_by_verify(filled):
     with writing(filled) as store:
         other = row(5)
         store.put([Kept(row(6).key, 6, other.point, other.results)])
-    with pytest.raises(InvalidInput, match="has row 6 .* changed"):
+    with pytest.raises(InvalidInput, match=r"has row 6 .* changed"):
         verify_store(filled)
 
 
