@@ -112,7 +112,8 @@ def _with_concepts(frame: pd.DataFrame, dimension: int | None) -> pd.DataFrame:
     """Columns of a store as those that are shown: a number per concept, logarithms, orders."""
     import pandas as pd
 
-    tasks = frame[["signal", "mu", "sigma"]].fillna("").agg("|".join, axis=1) if len(frame) else []
+    given = frame[["signal", "mu", "sigma"]].fillna("").itertuples(index=False)
+    tasks = ["|".join(one) for one in given]
     distinct, which = np.unique(np.array(tasks, dtype=object), return_inverse=True)
     vectors = {
         letter: _matrix([_vector(task, letter) for task in distinct])[which]
@@ -121,7 +122,7 @@ def _with_concepts(frame: pd.DataFrame, dimension: int | None) -> pd.DataFrame:
     if dimension is None:
         dimension = vectors["a"].shape[1]
     vectors |= {
-        name: _matrix([None if one is None else np.frombuffer(one, "<f8") for one in frame[name]])
+        name: _matrix([np.frombuffer(one or b"", "<f8") for one in frame[name]])
         for name in _VECTORS
     }
     columns: dict[str, Any] = {name: frame[name] for name in COLUMNS if name in PLAIN}
@@ -149,7 +150,7 @@ def _matrix(vectors: Sequence[Any]) -> Floats:
     found = np.full((len(vectors), int(sizes.max(initial=0))), np.nan)
     for size in np.unique(sizes[sizes > 0]):
         here = np.flatnonzero(sizes == size)
-        found[here, :size] = np.array([vectors[place] for place in here.tolist()], dtype=float)
+        found[here, :size] = np.array([vectors[place] for place in here.tolist()], dtype=np.float64)
     return found
 
 

@@ -224,11 +224,11 @@ class Store:
         """All rows, checked one by one and, at the end, as a whole."""
         count, checksum = 0, bytes(32)
         for batch in self._scan():
-            for values, digest in batch:
-                if digest_of(values) != digest:
+            for values, digest, sound in batch:
+                if not sound:
                     raise self._changed(values)
                 count, checksum = count + 1, _combined(checksum, digest)
-            yield [values for values, _ in batch]
+            yield [values for values, _, _ in batch]
         if (count, checksum) != (self.head.rows, self.head.checksum):
             raise _refused(
                 self.path,
@@ -241,11 +241,13 @@ class Store:
         for batch in self.batches():
             yield from map(Kept.of, batch)
 
-    def _scan(self) -> Iterator[list[tuple[Values, bytes]]]:
+    def _scan(self) -> Iterator[list[tuple[Values, bytes, bool]]]:
+        """All rows with their digests, and whether these are theirs."""
         with refusing(self.path):
             cursor = self._connection.execute(f"SELECT {_ALL}, digest FROM points")  # noqa: S608
             while found := cursor.fetchmany(BATCH):
-                yield [(values[:-1], values[-1]) for values in found]
+                rows = [(values[:-1], values[-1]) for values in found]
+                yield [(values, digest, digest_of(values) == digest) for values, digest in rows]
 
     def _changed(self, values: Values) -> InvalidInput:
         named = dict(zip(COLUMNS, values, strict=True))
@@ -262,6 +264,13 @@ class Store:
     def _command(self) -> str:
         return f'"swingby sweep GRID --store {self.path.name}"'
 
+    def check_trees(self, how: str) -> None:
+        """Refuse a file whose pages do not fit together, by SQLite's own check."""
+        with refusing(self.path):
+            verdict = self._connection.execute(f"PRAGMA {how}(1)").fetchone()[0]
+        if verdict != "ok":
+            raise damaged(self.path, verdict)
+
     def mend(self) -> tuple[int, set[bytes]]:
         """Drop rows that were changed after they were written.
 
@@ -270,9 +279,9 @@ class Store:
         """
         dropped, settled, count, checksum = [], set(), 0, bytes(32)
         for batch in self._scan():
-            for values, digest in batch:
+            for values, digest, sound in batch:
                 key, reason = values[_PLACES["key"]], values[_PLACES["reason"]]
-                if digest_of(values) != digest:
+                if not sound:
                     dropped.append((key,))
                     continue
                 count, checksum = count + 1, _combined(checksum, digest)
@@ -280,6 +289,7 @@ class Store:
                     settled.add(key)
         if not dropped and (count, checksum) == (self.head.rows, self.head.checksum):
             return 0, settled
+        self.check_trees("quick_check")  # a row is found again by its key alone
         lost = max(len(dropped), abs(self.head.rows - count), 1)
         with self._writing(replace(self.head, rows=count, checksum=checksum)):
             self._connection.executemany("DELETE FROM points WHERE key = ?", dropped)
@@ -403,10 +413,7 @@ def verify_store(path: str | Path) -> int:
         In one sentence that names what was changed, and the command that measures it again.
     """
     with reading(path) as store:
-        with refusing(store.path):
-            verdict = store._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise damaged(store.path, verdict)
+        store.check_trees("integrity_check")
         for row in store.rows():
             if row.key != store.key(row.point):
                 raise store._changed(row.values())
@@ -442,14 +449,12 @@ def _open_to_write(path: Path) -> sqlite3.Connection:
             if _is_empty(connection):
                 _make(connection)
             _check(path, connection)
+            store = Store(path, connection)
             if path.stat().st_size <= QUICK_CHECK_BYTES:
-                verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-                if verdict != "ok":
-                    raise damaged(path, verdict)
-            head = Store(path, connection).head
+                store.check_trees("quick_check")
             for name, value, held in (
-                ("swingby", swingby.__version__, head.swingby),
-                ("measure", MEASURE_VERSION, head.measure),
+                ("swingby", swingby.__version__, store.head.swingby),
+                ("measure", MEASURE_VERSION, store.head.measure),
             ):
                 if value != held:
                     raise _refused(
