@@ -719,7 +719,7 @@ MUTANTS = (
         "sweeping/point.py",
         '"omega", "width", "seed")',
         '"omega", "width", "seed", "eta")',
-        ("sweeping/test_point.py::test_one_initial_matrix_for_all_dynamics_and_step_sizes",),
+        ("sweeping/test_measure.py::test_one_initial_matrix_for_all_dynamics_and_step_sizes",),
     ),
     Mutant(
         "a failed row replaces a measured one",

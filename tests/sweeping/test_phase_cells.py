@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.sweeping.cells import Agreement, axis_of
+from swingby.sweeping.cells import axis_of
 from swingby.sweeping.frame import quantity
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
@@ -188,13 +188,6 @@ def test_wrong_input(measured, arguments, words):
         measured.phase_diagram(**arguments)
 
 
-def test_agreement_of_nothing():
-    found = Agreement({})
-    assert np.isnan(found.share)
-    assert found.interval == (0, 1)
-    assert found.lines() == ["no point is decided"]
-
-
 def axis(name, *texts, spacing=None):
     return axis_of(quantity(name), sorted(Fraction(one) for one in texts), spacing)
 
@@ -211,11 +204,6 @@ def test_axes_take_the_scale_on_which_values_are_even():
     assert axis("omega", "1e-300", "1e-6", "1e-3").scale == "ordered"
     assert axis("sigma_1", "0", "0.5", "1").edges == (-0.25, 0.25, 0.75, 1.25)
     assert axis("omega", "1e-5").edges == (-5.5, -4.5)
-
-
-def test_uneven_pixels_end_half_way():
-    found = axis("eta", "1", "2", "4", spacing="linear")
-    assert found.edges == (0.5, 1.5, 3, 5)
 
 
 def test_plain_values(measured):

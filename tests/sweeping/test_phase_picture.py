@@ -173,13 +173,6 @@ def test_files(diagram, tmp_path, suffix):
     assert path.read_bytes()[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
 
 
-def test_files_that_are_refused(diagram, tmp_path):
-    with pytest.raises(InvalidInput, match=r"out must end in \.png, \.pdf or \.svg"):
-        diagram.save_picture(tmp_path / "a.gif")
-    with pytest.raises(InvalidInput, match="out must be writable"):
-        diagram.save_picture(tmp_path / "none" / "a.png")
-
-
 RANDOM = {
     "design": "random",
     "points": 60,
@@ -265,16 +258,6 @@ def test_no_points_at_all(tmp_path):
     assert (colors == 1).all()
     assert empty.phase_diagram("eta", "width", where={"seed": 3}).shape == (0, 0)
     assert not len(empty.disagreements())
-
-
-def test_a_single_point(tmp_path):
-    grid = SweepGrid(signal=[[2, 1]], omega="1e-3", eta="0.1")
-    result = by_hand(tmp_path / "a", grid, [row()])
-    assert result.phase_diagram().shape == (1,)
-    pair = result.phase_diagram("omega", "eta")
-    assert pair.shape == (1, 1)
-    pair.save_picture(tmp_path / "a.pdf")
-    result.phase_diagram().save_picture(tmp_path / "b.pdf")
 
 
 def test_ticks():

@@ -83,14 +83,6 @@ def test_files_hold_the_frame(store, tmp_path):
     assert [float(row["a_1"]) for row in rows] == frame["a_1"].tolist()
 
 
-def test_files_that_cannot_be_written(store, tmp_path):
-    pytest.importorskip("pyarrow")
-    result = SweepResult(store)
-    for write in (result.to_csv, result.to_parquet):
-        with pytest.raises(InvalidInput, match="out must be writable"):
-            write(tmp_path / "none" / "a.file")
-
-
 def test_parquet_without_pyarrow(store, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match="pyarrow is not installed"):
@@ -121,15 +113,6 @@ def test_texts(store):
     assert repr(result).endswith("4 done, 4 failed, 4 missing>")
     assert "<table>" in result._repr_html_()
     json.dumps(result.to_grid().to_dict())
-
-
-def test_an_empty_store(tmp_path):
-    grid = {"design": "random", "points": 1, "signal": [2, 1], "omega": 1e-3, "eta": 0.1}
-    sweep(grid, store=tmp_path / "a", workers=0, progress=False)
-    other = SweepResult(tmp_path / "a", {**grid, "rng": 0, "eta": 0.2})
-    assert other.status().missing == 1
-    assert len(other.to_frame()) == 0
-    assert "1 missing" in str(other)
 
 
 def test_no_store(tmp_path):

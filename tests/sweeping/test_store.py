@@ -6,7 +6,6 @@ import pickle
 import random
 import shutil
 import sqlite3
-import stat
 import subprocess
 import sys
 import threading
@@ -23,7 +22,6 @@ from swingby.sweeping import store as module
 from swingby.sweeping.point import Point
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import (
-    BATCH,
     Kept,
     keep_arrays,
     load_arrays,
@@ -90,14 +88,6 @@ def test_what_is_kept_comes_back(filled):
     assert [one.name for one in filled.parent.iterdir() if "lock" not in one.name] == [filled.name]
 
 
-def test_more_keys_than_one_query_takes(path):
-    rows = [row(seed) for seed in range(2 * BATCH + 1)]
-    with writing(path) as store:
-        store.put(rows)
-        store.put(rows)
-        assert store.mend() == (0, {one.key for one in rows})
-
-
 def test_a_row_is_there_once_and_never_gets_worse(filled):
     with writing(filled) as store:
         store.put([row(0), row(1, None, "E: x"), row(9, None, "E: x")])
@@ -155,16 +145,6 @@ def test_a_second_driver_waits_or_is_refused(filled):
     thread.join()
 
 
-def test_one_file_by_two_names_has_one_lock(filled):
-    other = filled.with_name("link")
-    other.symlink_to(filled)
-    words = "another sweep"
-    with writing(filled), pytest.raises(InvalidInput, match=words), writing(other, wait=0):
-        pass
-    with writing(other) as store:
-        assert len(held(store)) == 3
-
-
 def test_a_killed_driver_leaves_no_lock(filled):
     code = (
         "import sys, time; from swingby.sweeping.store import writing\n"
@@ -187,17 +167,6 @@ def test_a_truncated_store(filled, size):
     content = filled.read_bytes()
     filled.write_bytes(content[:size])
     refused(filled, "is damaged|is no database|must be a sweep store")
-
-
-def test_an_empty_file_becomes_a_store(path):
-    """It is what a driver leaves that is killed right after it made the file."""
-    path.touch()
-    with pytest.raises(InvalidInput, match="this file is empty"), reading(path):
-        pass
-    executed(path, "PRAGMA journal_mode = WAL")
-    with writing(path) as store:
-        store.put([row(0)])
-        assert len(held(store)) == 1
 
 
 def test_a_pickle_is_refused_and_not_executed(path, tmp_path):
@@ -343,11 +312,6 @@ def test_a_flipped_bit_changes_no_answer(small, tmp_path):
     assert min(outcomes.values()) > 100
 
 
-def test_nothing_that_a_file_brings_along_is_run(filled):
-    with reading(filled) as store:
-        assert store._connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
-
-
 @pytest.mark.parametrize("wrong", ["", 3, None, "a\0b", "x" * 9999])
 def test_what_is_no_path(wrong):
     with pytest.raises(InvalidInput, match="store must be the path of a file"), writing(wrong):
@@ -382,47 +346,6 @@ def test_a_read_only_file(filled, monkeypatch):
     with pytest.raises(InvalidInput, match=words), writing(filled):
         pass
     assert filled.read_bytes() == before
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to every folder")
-def test_a_read_only_folder(filled):
-    folder = filled.parent
-    (folder / "out.sqlite.lock").unlink()
-    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    try:
-        with pytest.raises(InvalidInput, match="folder that is writable"), writing(filled):
-            pass
-        with reading(filled) as store:
-            assert len(held(store)) == 3
-    finally:
-        folder.chmod(stat.S_IRWXU)
-
-
-def test_a_store_that_may_not_grow(filled, monkeypatch):
-    """SQLite's own bound on pages gives the error of a full disk."""
-
-    def bounded(connect, path, options):
-        connection = connect(path, **options)
-        connection.execute("PRAGMA max_page_count = 12")
-        return connection
-
-    connecting(monkeypatch, bounded)
-    with writing(filled) as store:
-
-        def fill():
-            for start in range(3, 600, 10):
-                store.put([row(seed) for seed in range(start, start + 10)])
-
-        with pytest.raises(InvalidInput, match=r"must have room on its disk .*what was kept stays"):
-            fill()
-        seeds = [one.point.seed for one in held(store)]
-        assert seeds == list(range(len(seeds)))
-        assert 3 < len(seeds) < 600
-        assert len(seeds) % 10 == 3
-    monkeypatch.undo()
-    with writing(filled) as store:
-        store.put([row(seed) for seed in range(600)])
-        assert len(held(store)) == 600
 
 
 def test_a_disk_that_takes_no_more(path, grid, rows_of, undisturbed):

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -164,13 +164,6 @@ def test_wrong_arguments(grid, path, options, words):
     with pytest.raises(InvalidInput, match=words):
         sweep(grid, store=path, progress=False, **options)
     assert not path.exists()
-
-
-def test_a_broken_executor_of_the_caller(grid, path):
-    pool = ProcessPoolExecutor(1)
-    pool.shutdown()
-    with pytest.raises(InvalidInput, match="executor must be open"):
-        sweep(grid, store=path, executor=pool, progress=False)
 
 
 def test_workers_that_cannot_start(grid, path, monkeypatch):

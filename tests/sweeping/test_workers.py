@@ -51,16 +51,6 @@ def failures(workers, *sizes):
     return {row.place: row.reason for row in rows if row.results is None}
 
 
-def test_all_chunks_are_measured_once():
-    workers = Scripted()
-    assert failures(workers, 2, 3, 1) == {}
-    assert workers.submitted == [(0, 1), (2, 3, 4), (5,)]
-
-
-def test_nothing_to_do():
-    assert list(measured(Scripted(), iter(()), "")) == []
-
-
 @pytest.mark.parametrize("lose", [{1}, {2}, {1, 2}, {3, 4, 5}, {1, 2, 3, 4}])
 def test_a_process_lost_now_and_then_loses_no_point(lose):
     assert failures(Scripted(lose=lose), 4, 4, 4) == {}
