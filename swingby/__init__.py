@@ -49,8 +49,8 @@ _HOME = {
     "sweep": "swingby.sweeping.sweep",
     "SweepGrid": "swingby.sweeping.grid",
     "SweepResult": "swingby.sweeping.result",
-    "PhaseDiagram": "swingby.sweeping.phases.diagram",
-    "Disagreements": "swingby.sweeping.phases.disagreements",
+    "PhaseDiagram": "swingby.sweeping.phases",
+    "Disagreements": "swingby.sweeping.disagreements",
     "Hunt": "swingby.verify.hunting.result",
 }
 
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from swingby.simulate.initialization import gaussian
     from swingby.simulate.result import Run
     from swingby.simulate.run import simulate
+    from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.grid import SweepGrid
-    from swingby.sweeping.phases.diagram import PhaseDiagram
-    from swingby.sweeping.phases.disagreements import Disagreements
+    from swingby.sweeping.phases import PhaseDiagram
     from swingby.sweeping.result import SweepResult
     from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled

@@ -13,7 +13,7 @@ from swingby.cli.given import json_text, terminal_width, whole
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from swingby.sweeping.phases.disagreements import Disagreements
+    from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.result import SweepResult
 
 _ENDINGS = (".parquet", ".csv")
@@ -77,7 +77,7 @@ def sweep(
             "where", where[0], "must be given together with diagram or disagreements"
         )
     if diagram is not None or disagreements:
-        from swingby.sweeping.phases.build import check_names
+        from swingby.sweeping.frame import check_names
 
         check_names(points, x, y, asked)
     if status:
@@ -102,9 +102,7 @@ def sweep(
         raise InvalidInput("descents", "json", "must not be given together with json")
     code = _tell(result, found, as_json=as_json)
     if descents:
-        from swingby.sweeping.phases.descent_counts import descent_counts
-
-        click.echo("\n" + descent_counts(result).to_grid().to_text(width=terminal_width(80)))
+        click.echo("\n" + result.descents().to_text(width=terminal_width(80)))
     return code
 
 
@@ -130,7 +128,7 @@ def _asked(where: tuple[str, ...]) -> dict[str, str]:
 
 
 def _tell(result: SweepResult, found: Disagreements | None, *, as_json: bool) -> int:
-    from swingby.sweeping.status import status_grid
+    from swingby.sweeping.result import status_grid
 
     status = result.status()
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swingby.sweeping.progress import EVERY
+from swingby.sweeping.sweep import EVERY
 from swingby.verify.telling import Telling
 
 

@@ -1,10 +1,18 @@
-"""SweepGrid: the points of a phase diagram, enumerated one by one and never all held."""
+"""SweepGrid: the points of a phase diagram, enumerated one by one and never all held.
+
+Numbers are kept as the one text that stands for them. A float is read as the decimal that it prints
+as, so that a TOML file, a dict and the command line describe the same points; text stays exact at
+any size: ``"1e-400"``, ``"1/3"``.
+"""
 
 from __future__ import annotations
 
+import functools
 import itertools
+import json
 import math
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
@@ -13,20 +21,250 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.sweeping import axes, grid_file
-from swingby.sweeping.axes import Vector
-from swingby.sweeping.builtin import BUILTIN
-from swingby.sweeping.grid_checks import check_design, check_tasks
-from swingby.sweeping.grid_numbers import optional_whole
-from swingby.sweeping.grid_values import AS_DIM, record_rule, seed_numbers, width_axis
+from swingby.simulate.initialization import LARGEST_WIDTH
 from swingby.sweeping.point import Point
-from swingby.sweeping.ranges import Range
-from swingby.theory import numbers
+from swingby.theory import numbers, written
 from swingby.theory.growth import require_dynamics
+from swingby.theory.task import LARGEST_DIMENSION, SIMTask
+
+#: What stands for "as many columns as concepts" on the axis `width`.
+AS_DIM = "d"
+#: Digits of a number drawn from a range: short to read, and the same on every machine.
+DRAWN_DIGITS = 6
+#: Whole numbers that a column of a store can hold.
+LARGEST_SEED = 2**63 - 1
 
 _AXES = ("signal", "mu", "sigma", "omega", "eta", "width")
 #: Names of keys where they differ from the field: `points` is a method.
 _KEY = {"points_drawn": "points"}
+
+Vector = tuple[str, ...]
+
+
+def written_number(value: Fraction, argument: str = "a number") -> str:
+    """The one text that stands for an exact number of at least 0 in keys and files."""
+    text = written.number(value).strip('"')
+    if text.startswith("Fraction"):
+        raise InvalidInput(argument, "a number of hundreds of digits", "must be shorter")
+    return text
+
+
+def number_text(value: Any, argument: str, *, positive: bool = True) -> str:
+    """One number of a grid, read.
+
+    Examples
+    --------
+    >>> number_text(0.1, "eta"), number_text("1/10", "eta"), number_text("1e-400", "omega")
+    ('0.1', '0.1', '1e-400')
+    """
+    exact = numbers.exact(value, argument)
+    if isinstance(value, (float, np.floating)):
+        exact = Fraction(repr(float(value)))
+    if exact < 0 or (positive and not exact):
+        wanted = "must be positive" if positive else "must not be negative"
+        raise InvalidInput(argument, value, wanted)
+    return written_number(exact, argument)
+
+
+def optional_whole(value: Any, argument: str, least: int, most: int | None = None) -> int | None:
+    """A whole number that may be left out, read."""
+    return None if value is None else numbers.whole(value, argument, least, most=most)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from `low` to `high`, exact as text, drawn uniformly or (``"log"``) log-uniformly.
+
+    Of a vector, `dim` entries are drawn, independently of each other.
+
+    Examples
+    --------
+    >>> Range("1e-400", "1e-300", "log").draw(np.random.default_rng(0))
+    '4.96785e-337'
+    """
+
+    low: str
+    high: str
+    spacing: str = "linear"
+    dim: int | None = None
+
+    def draw(self, rng: np.random.Generator, *, whole: bool = False) -> Any:
+        """A number of six digits, or a whole one, ends included; a tuple where there is a `dim`."""
+        if self.dim is not None:
+            return tuple(
+                Range(self.low, self.high, self.spacing).draw(rng) for _ in range(self.dim)
+            )
+        low, high = Fraction(self.low), Fraction(self.high)
+        if whole and self.spacing == "linear":
+            return int(rng.integers(int(low), int(high), endpoint=True))
+        share = rng.random()
+        if whole:
+            return min(int(high), int(int(low) * ((int(high) + 1) / int(low)) ** share))
+        if self.spacing == "log":
+            start = numbers.log_of(low)
+            log = (start + share * (numbers.log_of(high) - start)) / float(np.log(10))
+            text = numbers.scientific_log10(log, DRAWN_DIGITS)
+        else:
+            text = numbers.scientific(low + Fraction(share) * (high - low), DRAWN_DIGITS)
+        # Rounding must not lead out of the range.
+        return written_number(min(max(Fraction(text), low), high))
+
+    def to_plain(self) -> dict[str, Any]:
+        """The range as a table of plain values."""
+        plain: dict[str, Any] = {"low": self.low, "high": self.high, "spacing": self.spacing}
+        return plain if self.dim is None else plain | {"dim": self.dim}
+
+
+def _read_range(
+    value: dict[str, Any] | Range,
+    argument: str,
+    read: Callable[[Any, str], str],
+    *,
+    vector: bool = False,
+) -> Range:
+    """A range from a table ``{low, high, spacing, dim}``; `dim` belongs to vectors alone."""
+    table = value.to_plain() if isinstance(value, Range) else dict(value)
+    needed = {"low", "high", "dim"} if vector else {"low", "high"}
+    allowed = needed | {"spacing"}
+    for name in table:
+        if name not in allowed:
+            known = ", ".join(sorted(allowed))
+            raise InvalidInput(f"{argument}.{name}", table[name], f"is no key of a range: {known}")
+    for name in sorted(needed - table.keys()):
+        raise InvalidInput(f"{argument}.{name}", "nothing", "must be given for a range")
+    low, high = (read(table[name], f"{argument}.{name}") for name in ("low", "high"))
+    spacing = table.get("spacing", "linear")
+    if spacing not in ("linear", "log"):
+        raise InvalidInput(f"{argument}.spacing", spacing, "must be linear or log")
+    if Fraction(low) > Fraction(high):
+        raise InvalidInput(f"{argument}.low", low, f"must be at most high, which is {high}")
+    if spacing == "log" and not Fraction(low):
+        raise InvalidInput(f"{argument}.low", low, "must be positive for spacing = log")
+    dim = None
+    if vector:
+        dim = numbers.whole(table["dim"], f"{argument}.dim", 1, most=LARGEST_DIMENSION)
+    return Range(low, high, spacing, dim)
+
+
+def _listed(value: Any, argument: str) -> list[Any]:
+    """The values of an axis as a list; one value alone is a list of one."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (dict, set, bytes)):
+        raise InvalidInput(argument, value, "must be a list of values")
+    many = isinstance(value, Iterable) and not isinstance(value, str)
+    found = list(value) if many else [value]
+    if not found:
+        raise InvalidInput(argument, "an empty list", "must not be empty")
+    return found
+
+
+def _distinct(values: Iterable[Any], argument: str) -> tuple[Any, ...]:
+    """The values, refused when one of them comes twice: every point is to be met once."""
+    found = tuple(values)
+    seen: set[Any] = set()
+    for value in found:
+        if value in seen:
+            shown = f"({', '.join(value)})" if isinstance(value, tuple) else value
+            raise InvalidInput(argument, f"{shown} twice", "must not repeat a value")
+        seen.add(value)
+    return found
+
+
+def _each(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
+    """The values of a list, read one by one under the name of their place."""
+    found = enumerate(_listed(value, argument), 1)
+    return _distinct((read(one, f"{argument}[{place}]") for place, one in found), argument)
+
+
+def _number_axis(value: Any, argument: str) -> tuple[str, ...] | Range:
+    """Positive numbers: a list, one number, or a range."""
+    if isinstance(value, (dict, Range)):
+        return _read_range(value, argument, number_text)
+    return _each(value, argument, number_text)
+
+
+def _vector_axis(
+    value: Any, argument: str, *, positive: bool, shared: bool = False
+) -> tuple[Vector, ...] | Range:
+    """Vectors: a list of them, one, or a range; `shared`: a number stands for all entries."""
+    read = functools.partial(number_text, positive=positive)
+    if isinstance(value, (dict, Range)):
+        return _read_range(value, argument, read, vector=True)
+    found = _listed(value, argument)
+    if not shared and not any(_is_vector(one) for one in found):
+        found = [found]
+
+    def vector(one: Any, name: str) -> Vector:
+        if not (_is_vector(one) or shared):
+            raise InvalidInput(name, one, "must be a list of numbers")
+        return tuple(read(entry, f"{name}[{k}]") for k, entry in enumerate(_listed(one, name), 1))
+
+    return _each(found, argument, vector)
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, dict, set))
+
+
+def _width(value: Any, argument: str) -> int:
+    return numbers.whole(value, argument, 1, most=LARGEST_WIDTH)
+
+
+def _width_axis(value: Any) -> tuple[int | str, ...] | Range:
+    """Widths d' of U(0): whole numbers, :data:`AS_DIM`, or a range."""
+    if isinstance(value, (dict, Range)):
+        return _read_range(value, "width", lambda one, name: str(_width(one, name)))
+    given = [AS_DIM] if value is None else value
+    return _each(
+        given,
+        "width",
+        lambda one, name: AS_DIM if one is None or one == AS_DIM else _width(one, name),
+    )
+
+
+def _seed_numbers(value: Any) -> tuple[int, ...] | range:
+    """Numbers of the draws of W(0), or how many; the first n of them are a range.
+
+    Examples
+    --------
+    >>> _seed_numbers(3), _seed_numbers([0, 1, 2]), _seed_numbers([5, 2])
+    (range(0, 3), range(0, 3), (5, 2))
+    """
+    if isinstance(value, range) and value and value == range(len(value)):
+        return value
+    if not isinstance(value, (list, tuple, range, np.ndarray)):
+        return range(numbers.whole(value, "seeds", 1, most=2**53))
+    found = _each(value, "seeds", lambda one, name: numbers.whole(one, name, 0, most=LARGEST_SEED))
+    return range(len(found)) if found == tuple(range(len(found))) else found
+
+
+def _record_rule(value: Any) -> str | int | None:
+    """Which steps of W are recorded: None, ``"log"``, or every k-th."""
+    if isinstance(value, str):
+        if value != "log":
+            raise InvalidInput("record", value, 'must be "log" or a whole number')
+        return value
+    return optional_whole(value, "record", 1)
+
+
+def _axis_values(axis: Any) -> tuple[Any, ...]:
+    """The values of an axis; of one that is not given None alone, of a range nothing."""
+    if axis is None:
+        return (None,)
+    return () if isinstance(axis, Range) else axis
+
+
+def _vectors(axis: tuple[Vector, ...] | Range | None) -> tuple[Vector, ...]:
+    """The vectors of an axis; of a range the largest one, which stands for all."""
+    if isinstance(axis, Range):
+        return ((axis.high,) * (axis.dim or 1),)
+    return axis or ()
+
+
+def _spread(sigma: Vector, mu: Vector) -> Vector:
+    """Sigma with one entry per entry of mu, where one stands for all."""
+    return sigma * len(mu) if len(sigma) == 1 else sigma
 
 
 @dataclass(frozen=True, init=False)
@@ -122,13 +360,13 @@ class SweepGrid:
             "signal": signal,
             "mu": mu,
             "sigma": sigma,
-            "omega": axes.number_axis(omega, "omega"),
-            "eta": axes.number_axis(eta, "eta"),
-            "width": width_axis(width),
-            "seeds": seed_numbers(seeds),
-            "dynamics": axes.distinct(axes.listed(dynamics, "dynamics"), "dynamics"),
+            "omega": _number_axis(omega, "omega"),
+            "eta": _number_axis(eta, "eta"),
+            "width": _width_axis(width),
+            "seeds": _seed_numbers(seeds),
+            "dynamics": _distinct(_listed(dynamics, "dynamics"), "dynamics"),
             "steps": optional_whole(steps, "steps", 1, 2**53),
-            "record": record_rule(record),
+            "record": _record_rule(record),
             "design": design,
             "points_drawn": optional_whole(points, "points", 1),
             "rng": optional_whole(rng, "rng", 0),
@@ -136,101 +374,101 @@ class SweepGrid:
         if design == "random" and rng is None:
             values["rng"] = 0
         if mu is None:
-            values["signal"] = axes.vector_axis(signal, "signal", positive=False)
+            values["signal"] = _vector_axis(signal, "signal", positive=False)
         else:
-            values["mu"] = axes.vector_axis(mu, "mu", positive=True)
+            values["mu"] = _vector_axis(mu, "mu", positive=True)
             spreads = 0 if sigma is None else sigma
-            values["sigma"] = axes.vector_axis(spreads, "sigma", positive=False, shared=True)
+            values["sigma"] = _vector_axis(spreads, "sigma", positive=False, shared=True)
         for name in values["dynamics"]:
             require_dynamics(name)
-        for one in axes.ends(values["eta"]):
+        steps_of = values["eta"]
+        for one in (steps_of.low, steps_of.high) if isinstance(steps_of, Range) else steps_of:
             numbers.within_float(Fraction(one), "eta", "(D.2)")
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        ranges = [name for name in _AXES if isinstance(values[name], Range)]
-        check_design(design, ranges, self.points_drawn, self.rng)
-        check_tasks(self.signal, self.mu, self.sigma, self.width)
+        self._check_design()
+        self._check_tasks()
+
+    def _check_design(self) -> None:
+        """Whether ranges, the number of draws and their seed go with the design."""
+        if self.design == "random":
+            if self.points_drawn is None:
+                raise InvalidInput("points", MISSING, "must be given for design = random")
+            return
+        for name in _AXES:
+            if isinstance(getattr(self, name), Range):
+                raise InvalidInput(name, "a range", "must be a list, unless design = random")
+        for name, value in (("points", self.points_drawn), ("rng", self.rng)):
+            if value is not None:
+                raise InvalidInput(name, value, "is for design = random")
+
+    def _check_tasks(self) -> None:
+        """Every task of the lists, and the largest of a range, is one; no width is named twice."""
+        for place, one in enumerate(_vectors(self.signal), 1):
+            _check_task(f"signal[{place}]", SIMTask.from_signal, one)
+        for place, one in enumerate(_vectors(self.mu), 1):
+            for number, other in enumerate(_vectors(self.sigma), 1):
+                _check_task(f"mu[{place}] with sigma[{number}]", SIMTask, one, _spread(other, one))
+        twice = set(self.dims) & set(_axis_values(self.width))
+        if AS_DIM in _axis_values(self.width) and twice:
+            shown = f'{min(twice)} and "{AS_DIM}"'
+            raise InvalidInput("width", shown, "must not name the same width twice")
 
     @property
     def dims(self) -> tuple[int, ...]:
         """The dimensions d that occur, ascending."""
         axis = self.signal if self.signal is not None else self.mu
-        return tuple(sorted({len(vector) for vector in axes.vectors(axis)}))
+        return tuple(sorted({len(vector) for vector in _vectors(axis)}))
 
     def __len__(self) -> int:
-        product = math.prod(len(axes.axis_values(getattr(self, name))) for name in _AXES)
+        product = math.prod(len(_axis_values(getattr(self, name))) for name in _AXES)
         drawn = product if self.points_drawn is None else self.points_drawn
         return drawn * len(self.dynamics) * len(self.seeds)
 
     def points(self) -> Iterator[Point]:
-        """All points in order; seeds change fastest, then dynamics.
+        """All points in order, the same every time; seeds change fastest, then dynamics.
 
-        Yields
-        ------
-        Point
-            The same ones in the same order every time. In a random design two of them may be
-            equal by chance.
+        In a random design two of them may be equal by chance.
         """
-        drawn = self._drawn() if self.design == "random" else self._product()
+        axes = [getattr(self, name) for name in _AXES]
+        drawn = (
+            self._draws()
+            if self.design == "random"
+            else itertools.product(*map(_axis_values, axes))
+        )
         for signal, mu, sigma, omega, eta, width in drawn:
             columns = len(signal or mu) if width == AS_DIM else width
-            spread = None if mu is None else axes.spread(sigma, mu)
+            spread = None if mu is None else _spread(sigma, mu)
             for dynamics in self.dynamics:
                 for seed in self.seeds:  # no product, which would hold all of them
                     yield Point(
-                        signal=signal,
-                        mu=mu,
-                        sigma=spread,
-                        omega=omega,
-                        width=columns,
-                        seed=seed,
-                        eta=eta,
-                        dynamics=dynamics,
-                        steps=self.steps,
-                        record=self.record,
-                    )
+                        signal, mu, spread, omega, columns, seed, eta, dynamics,
+                        self.steps, self.record,
+                    )  # fmt: skip
 
-    def _product(self) -> Iterator[tuple[Any, ...]]:
-        return itertools.product(*(axes.axis_values(getattr(self, name)) for name in _AXES))
-
-    def _drawn(self) -> Iterator[tuple[Any, ...]]:
+    def _draws(self) -> Iterator[tuple[Any, ...]]:
         for place in range(self.points_drawn or 0):
             # One generator per point: a point does not depend on the ones before it.
             rng = np.random.default_rng([self.rng or 0, place])
             yield tuple(
-                axes.drawn(getattr(self, name), rng, whole=name == "width") for name in _AXES
+                axis.draw(rng, whole=name == "width")
+                if isinstance(axis := getattr(self, name), Range)
+                else axis and axis[int(rng.integers(len(axis)))]
+                for name in _AXES
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The grid as plain values that :meth:`from_dict` reads; defaults are left out.
-
-        Returns
-        -------
-        dict
-        """
+        """The grid as plain values that :meth:`from_dict` reads; defaults are left out."""
         found: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and (field.name, value) != ("design", "grid"):
-                found[_KEY.get(field.name, field.name)] = grid_file.plain(value)
+                found[_KEY.get(field.name, field.name)] = _plain(value)
         return found
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> SweepGrid:
         """The grid that a dict describes; its keys are the arguments of this class.
-
-        Parameters
-        ----------
-        content : dict
-
-        Returns
-        -------
-        SweepGrid
-
-        Raises
-        ------
-        InvalidInput
-            For a key that is unknown or missing, or a value that makes no sense.
 
         Examples
         --------
@@ -251,46 +489,98 @@ class SweepGrid:
         return cls(**content)
 
     def to_toml(self) -> str:
-        """The grid as TOML text that :meth:`from_toml` reads.
-
-        Returns
-        -------
-        str
-        """
-        return grid_file.write(self.to_dict())
+        """The grid as TOML text that :meth:`from_toml` reads."""
+        return "".join(f"{name} = {_toml(value)}\n" for name, value in self.to_dict().items())
 
     @classmethod
     def from_toml(cls, path: str | Path) -> SweepGrid:
-        """The grid that a TOML file describes; its keys are the arguments of this class.
+        """The grid that a TOML file describes, read digit by digit: ``omega = 1e-400`` is not 0."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise InvalidInput("grid", path, f"must be a readable TOML file ({reason})") from None
+        try:
+            return cls.from_dict(tomllib.loads(text, parse_float=str))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InvalidInput("grid", path, f"must be a TOML file ({error})") from None
 
-        Parameters
-        ----------
-        path : str or Path
 
-        Returns
-        -------
-        SweepGrid
+def _check_task(name: str, make: Any, *arguments: Vector) -> None:
+    try:
+        make(*arguments)
+    except InvalidInput as error:
+        shown = "; ".join(f"({', '.join(one)})" for one in arguments)
+        requirement = f"is no task ({error.argument} {error.requirement})"
+        raise InvalidInput(name, shown, requirement, error.source) from None
 
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be read, is no TOML, or describes no grid.
-        """
-        return cls.from_dict(grid_file.read(path))
+
+def _plain(value: Any) -> Any:
+    """The value of a key as lists, tables, text and whole numbers; the first n seeds are n."""
+    if isinstance(value, Range):
+        return value.to_plain()
+    if isinstance(value, range):
+        return len(value)
+    if isinstance(value, tuple):
+        return [list(one) if isinstance(one, tuple) else one for one in value]
+    return value
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in value.items())} }}"
+    # Lists, whole numbers and plain text are written alike in JSON and in TOML.
+    return json.dumps(value)
+
+
+def _geometric(ratio: Fraction, d: int) -> list[str]:
+    return [f"{float(1 / ratio**k):.6g}" for k in range(d)]
+
+
+def _spaced(low: float, high: float, count: int) -> list[str]:
+    """Evenly spaced in the logarithm, three digits each."""
+    return [f"{low * (high / low) ** (k / (count - 1)):.3g}" for k in range(count)]
+
+
+_DIMS = (2, 3, 4, 6, 8, 12)
+#: Grids that come with swingby, by name: ``swingby sweep atlas``.
+BUILTIN: dict[str, dict[str, Any]] = {
+    # A million trajectories at d = 3 of the printed map, a = (1, 1/r, 1/r^2), r from 1 to 2.95.
+    "atlas": {
+        "signal": [_geometric(Fraction(100 + 5 * k, 100), 3) for k in range(40)],
+        "omega": _spaced(1e-12, 1e-1, 100),
+        "eta": _spaced(0.01, 0.8, 50),
+        "seeds": 5,
+        "dynamics": "euler",
+    },
+    # The swing against dimension d and width d' (App. E.2): entries off the diagonal of a Gaussian
+    # W(0) are smaller than those on it by about d'^(-1/2), and where d' is below d, W(0) has no
+    # component for some concepts. Signals are evenly spaced in the logarithm, from 1 to 1/4.
+    "dimension": {
+        "signal": [[f"{4.0 ** (-k / (d - 1)):.6g}" for k in range(d)] for d in _DIMS],
+        "omega": "1e-3",
+        "eta": "0.05",
+        "width": [*_DIMS, 16, 32, 64, 256],
+        "seeds": 100,
+        "dynamics": "gd",
+    },
+    # How often random initializations descend once, twice, three or four times.
+    "descents": {
+        "signal": [_geometric(Fraction(r), d) for r in (2, 4) for d in range(2, 7)],
+        "omega": ["1e-2", "1e-3", "1e-4", "1e-6", "1e-8"],
+        "eta": "0.05",
+        "seeds": 500,
+        "dynamics": "gd",
+    },
+}
 
 
 def as_grid(grid: Any) -> SweepGrid:
-    """A grid from what a caller may hand over.
-
-    Parameters
-    ----------
-    grid : SweepGrid, dict, path of a TOML file, or name of a built-in grid
-        See :mod:`swingby.sweeping.builtin`; a file of that name goes first.
-    """
+    """A grid from a SweepGrid, a dict, a TOML file, or, behind files, a built-in grid's name."""
     if isinstance(grid, SweepGrid):
         return grid
     if isinstance(grid, str) and grid in BUILTIN and not Path(grid).exists():
-        grid = BUILTIN[grid]()
+        grid = BUILTIN[grid]
     elif isinstance(grid, str) and "." not in grid and not Path(grid).exists():
         raise InvalidInput("grid", grid, f"must be a TOML file, or one of {', '.join(BUILTIN)}")
     return SweepGrid.from_toml(grid) if isinstance(grid, (str, Path)) else SweepGrid.from_dict(grid)

@@ -52,18 +52,10 @@ class Label(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """What the stage law says of a point; arrays of shape (d,).
+    """What the stage law says of a point; arrays of shape (d,), crossing and error in steps.
 
-    Parameters
-    ----------
-    signal : sequence of Fraction
-    crossing, error : ndarray
-        In steps.
-    trapped, undecided : ndarray of bool
-    diverges : bool
-        A negative pivot runs away.
-    share : ndarray
-        Pivots of W(0) relative to the terms that they are formed from, signed.
+    diverges: a negative pivot runs away; share: pivots of W(0) relative to the terms that they are
+    formed from, signed.
     """
 
     signal: Sequence[Fraction]
@@ -81,13 +73,7 @@ class Law:
 
 
 def law_of(schedule: Schedule) -> Law:
-    """The law of a schedule.
-
-    Parameters
-    ----------
-    schedule : Schedule
-        Of one W(0).
-    """
+    """The law of a schedule of one W(0)."""
     stages = schedule.stages
     if stages is None:
         raise TypeError("a schedule of one W(0) expected")
@@ -118,15 +104,7 @@ def predicted_label(law: Law) -> Label:
 
 
 def observed_label(outcome: str, signal: Sequence[Fraction], half_times: Floats) -> Label:
-    """What a run did.
-
-    Parameters
-    ----------
-    outcome : str
-        Of :class:`swingby.simulate.outcome.Outcome`.
-    signal : sequence of d Fractions
-    half_times : ndarray of shape (d,)
-    """
+    """What a run did, from its :class:`swingby.simulate.outcome.Outcome` and half-times (d,)."""
     match outcome:
         case Outcome.CONVERGED:
             return _order_label(signal, half_times)
@@ -147,35 +125,14 @@ def _order_label(signal: Sequence[Fraction], times: Floats) -> Label:
     return Label.OUT_OF_ORDER if late else Label.IN_ORDER
 
 
-def learning_order(times: Floats) -> list[int]:
-    """Concepts, counted from 1, by the step at which they reach 1/2.
-
-    Parameters
-    ----------
-    times : ndarray of shape (d,)
-        Concepts that are not learned have no finite time and are left out.
-
-    Returns
-    -------
-    list of int
-        Of equal steps, the smaller number first.
-    """
-    order = np.argsort(times, kind="stable")
-    return [int(k) + 1 for k in order if np.isfinite(times[k])]
-
-
 def margin(law: Law) -> float:
     r"""How clearly the law separates the stages.
 
     .. math:: \min_{i, j} \frac{|t_i - t_j|}{e_i + e_j}
 
     over concepts i, j that are next to each other by descending a, with the predicted crossing
-    times t and error bars e in steps. Above 1, the predicted order is beyond the error of the law.
-
-    Returns
-    -------
-    float
-        0 where an error bar is infinite; inf with fewer than two concepts to compare.
+    times t and error bars e in steps. Above 1, the predicted order is beyond the error of the law;
+    0 where an error bar is infinite, inf with fewer than two concepts to compare.
     """
     order = sorted(range(len(law.signal)), key=lambda k: -law.signal[k])
     learned = [k for k in order if law.signal[k] > 0 and np.isfinite(law.crossing[k])]
@@ -187,15 +144,11 @@ def margin(law: Law) -> float:
 
 
 def smallest_pivot(law: Law) -> float:
-    r"""The smallest pivot of W(0) relative to the terms that it is formed from.
+    r"""The smallest pivot of W(0) over a > 0, relative to the terms that it is formed from.
 
-    Signed; about :math:`\pi_k / w_{kk}(0)` for gd and the flow, where it is the share of a
-    concept that stronger concepts do not take away: between 0 and 1. Near 0 the concept is
-    learned late, at 0 it is trapped, below 0 (euler only, after the drift) it runs away.
-
-    Returns
-    -------
-    float
-        Over the concepts with a > 0; 0 where only rounding is left of a pivot.
+    Signed, 0 where only rounding is left of a pivot; about :math:`\pi_k / w_{kk}(0)` for gd and the
+    flow, where it is the share of a concept that stronger concepts do not take away: between 0
+    and 1. Near 0 the concept is learned late, at 0 it is trapped, below 0 (euler only, after the
+    drift) it runs away.
     """
     return float(min(share for a, share in zip(law.signal, law.share, strict=True) if a > 0))

@@ -1,4 +1,9 @@
-"""What is measured at a point: the only place of a sweep that computes."""
+"""What is measured at a point: the only place of a sweep that computes.
+
+Points are measured side by side, in batches of runs and of predictions. What a batch says of a
+point does not depend on the other points, not in a bit. Points that a batch refuses, or that are
+special, are measured one by one.
+"""
 
 from __future__ import annotations
 
@@ -6,76 +11,51 @@ import contextlib
 import functools
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.errors import SwingbyWarning
+from swingby.simulate.steps import MAPS
 from swingby.sweeping import labels
-from swingby.sweeping.draw import initial
 from swingby.sweeping.labels import Law
-from swingby.sweeping.point import Point
-from swingby.sweeping.together import (
-    End,
-    Given,
-    Swing,
-    foresee_together,
-    observe_together,
-    predict_together,
-)
+from swingby.sweeping.point import Point, initial
+from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
+from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Numbers that every measured point has.
-NUMBERS = (
-    "margin",
-    "smallest_pivot",
-    "predicted_descents",
-    "swing_margin",
-    "predicted_transient",
-    "descents",
-    "transient",
-    "last_step",
-)
-#: Words that every measured point has.
-WORDS = ("predicted", "observed", "outcome")
-#: One number, or truth value, per concept.
-VECTORS = ("signal", "predicted_half_times", "error", "half_times", "trapped", "undecided")
-#: Concepts, counted from 1, in the order in which they are learned.
-ORDERS = ("predicted_order", "order")
+#: Largest d of runs in lanes, as in :mod:`swingby.simulate.lanes`.
+LARGEST_RUN = 8
+#: From this eta a on, no descents are predicted for steps that are not those of the flow.
+COARSE = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of a point after it was measured.
+    """What is known of a point after it was measured: results, or the reason why there are none.
 
-    Parameters
-    ----------
-    results : dict or None
-        None where measuring failed. Numbers are finite floats, ints, None for "not at all" and
-        the text ``"inf"`` for infinity:
+    Results are None for "not at all", numbers, words, and one number per concept:
 
-        - ``signal``: a, per concept;
-        - ``predicted_half_times``, ``error``: per concept, in steps, from the stage law;
-        - ``trapped``, ``undecided``: per concept, the answer of the law;
-        - ``predicted_order``, ``order``: concepts, counted from 1, in the order of learning;
-        - ``half_times``: per concept, the observed step;
-        - ``outcome``: :class:`swingby.simulate.outcome.Outcome`;
-        - ``last_step``: of the run; runs side by side are looked at every 256 steps;
-        - ``descents``: how often the test loss descends by 1e-3 of its initial value;
-        - ``transient``: largest |w_ij|, i and j different, along the run: the size of the swing;
-        - ``predicted_descents``, ``predicted_transient``, ``swing_margin``: see
-          :class:`swingby.verify.predict_swing.BatchSwing`; None where undecided;
-        - ``predicted``, ``observed``: :class:`swingby.sweeping.labels.Label`;
-        - ``margin``, ``smallest_pivot``: see :mod:`swingby.sweeping.labels`.
-    reason : str or None
-        Where measuring failed: type and message of the exception.
-    arrays : dict of ndarray, or None
-        ``steps`` and ``W`` where the point asks for a record.
+    - ``predicted``, ``observed``: :class:`swingby.sweeping.labels.Label`; ``outcome``:
+      :class:`swingby.simulate.outcome.Outcome`;
+    - ``margin``, ``smallest_pivot``: see :mod:`swingby.sweeping.labels`;
+    - ``predicted_half_times``, ``error``: per concept, in steps, from the stage law;
+      ``trapped``, ``undecided``: its answer per concept, 0 or 1;
+    - ``half_times``: per concept, the observed step; ``last_step``: of the run (runs side by side
+      are looked at every 256 steps);
+    - ``descents``: how often the test loss descends by 1e-3 of its initial value; ``transient``:
+      largest abs(w_ij), i and j different, along the run: the size of the swing;
+    - ``predicted_descents``, ``predicted_transient``, ``swing_margin``: see
+      :class:`swingby.verify.predict_swing.BatchSwing`; None where undecided.
+
+    `arrays` has ``steps`` and ``W`` where the point asks for a record.
     """
 
     results: dict[str, Any] | None
@@ -83,37 +63,46 @@ class Row:
     arrays: dict[str, NDArray[Any]] | None = None
 
 
-def measure(points: Sequence[Point]) -> list[Row]:
-    """Predict and run every point, side by side where the dynamics allow it.
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """A point with its place among those to be measured, its task and its W(0)."""
 
-    Returns
-    -------
-    list of Row
-        In the order of the points. A row depends on its point alone, bit for bit: not on the
-        other points, on their order, or on how a sweep was split. A point that raises gives a row
-        with the reason and stops nothing.
+    place: int
+    point: Point
+    task: SIMTask
+    W0: Scaled
+
+
+#: What a batch says of each place.
+_Found = dict[int, dict[str, Any]]
+
+
+def measure(points: Sequence[Point]) -> list[Row]:
+    """Predict and run every point, in the order of the points.
+
+    A row depends on its point alone, bit for bit: not on the other points, on their order, or on
+    how a sweep was split. A point that raises gives a row with the reason and stops nothing.
 
     Examples
     --------
     >>> point = Point(("2", "1"), None, None, "1e-3", 2, 0, "0.01", "flow")
     >>> row = measure([point])[0]
     >>> row.results["predicted"], row.results["observed"], row.results["half_times"]
-    ('in_order', 'in_order', [162, 590])
+    ('in_order', 'in_order', [162.0, 590.0])
     """
     with _quiet():
         rows: list[Row | None] = [None] * len(points)
-        given: list[Given] = []
+        given: list[_Given] = []
         for place, point in enumerate(points):
             try:
-                given.append(Given(place, point, task_of(point), initial(point)))
+                given.append(_Given(place, point, task_of(point), initial(point)))
             except Exception as error:  # whatever it is, the other points go on
                 rows[place] = _failed(error)
-        laws, ends = predict_together(given), observe_together(given)
-        swings = foresee_together(given)
+        laws, swings, ends = _laws(given), _swings(given), _ends(given)
         for one in given:
             try:
                 rows[one.place] = _measured(
-                    one, laws.get(one.place), swings.get(one.place), ends.get(one.place)
+                    one, laws.get(one.place), swings.get(one.place, {}), ends.get(one.place)
                 )
             except Exception as error:
                 rows[one.place] = _failed(error)
@@ -139,27 +128,41 @@ def _failed(error: Exception) -> Row:
     return Row(None, f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def _measured(given: Given, law: Law | None, swing: Swing | None, end: End | None) -> Row:
-    from swingby.simulate.run import simulate
-    from swingby.verify.predict import predict
-
+def _measured(
+    given: _Given, law: Law | None, swing: dict[str, Any], end: dict[str, Any] | None
+) -> Row:
     point, arrays = given.point, None
     if law is None:
+        from swingby.verify.predict import predict
+
         schedule = predict(given.task, given.W0, eta=point.eta, dynamics=point.dynamics)
         law = labels.law_of(schedule)
     if end is None:
-        run = simulate(
-            given.task,
-            given.W0,
-            eta=point.eta,
-            steps=point.steps,
-            dynamics=point.dynamics,
-            record="none" if point.record is None else point.record,
-        )
-        end = End.of_run(run)
-        arrays = None if point.record is None else {"steps": run.steps, "W": run.W}
-    results = {**_predicted(law), **_foreseen(swing), **_observed(law, end)}
-    return Row(results, arrays=arrays)
+        end, arrays = _run_alone(given)
+    times = end["half_times"]
+    results = {
+        "predicted": str(labels.predicted_label(law)),
+        "observed": str(labels.observed_label(end["outcome"], law.signal, times)),
+        "margin": labels.margin(law),
+        "smallest_pivot": labels.smallest_pivot(law),
+        "predicted_half_times": _plain(law.half_times),
+        "error": _plain(law.error),
+        "trapped": _plain(law.trapped),
+        "undecided": _plain(law.undecided),
+        **dict.fromkeys(("predicted_descents", "swing_margin", "predicted_transient")),
+        **swing,
+        **end,
+        "half_times": _plain(times),
+    }
+    nothing = {
+        name for name, value in results.items() if isinstance(value, float) and value != value
+    }
+    return Row(results | dict.fromkeys(nothing), arrays=arrays)
+
+
+def _plain(values: NDArray[Any]) -> list[float | None]:
+    """Numbers of concepts, None for nan."""
+    return [None if value != value else float(value) for value in values.tolist()]
 
 
 def task_of(point: Point) -> SIMTask:
@@ -176,50 +179,147 @@ def _task(
     return SIMTask(mu or (), sigma or ())
 
 
-def _predicted(law: Law) -> dict[str, Any]:
+def _run_alone(one: _Given) -> tuple[dict[str, Any], dict[str, NDArray[Any]] | None]:
+    from swingby.simulate.run import simulate
+
+    point = one.point
+    run = simulate(
+        one.task,
+        one.W0,
+        eta=point.eta,
+        steps=point.steps,
+        dynamics=point.dynamics,
+        record="none" if point.record is None else point.record,
+    )
+    end = {
+        "half_times": run.half_times,
+        "outcome": str(run.outcome),
+        "last_step": run.last_step,
+        "descents": run.descents(),
+        "transient": max((abs(peak.value) for peak in run.peaks), default=0.0),
+    }
+    return end, None if point.record is None else {"steps": run.steps, "W": run.W}
+
+
+def _together(group: list[_Given]) -> dict[str, Any]:
+    """What all batches are given."""
+    size = functools.cache(lambda text: float(Fraction(text)))
     return {
-        "signal": [float(a) for a in law.signal],
-        "predicted_half_times": _plain(law.half_times),
-        "error": _plain(law.error),
-        "trapped": law.trapped.tolist(),
-        "undecided": law.undecided.tolist(),
-        "predicted_order": labels.learning_order(law.half_times),
-        "predicted": str(labels.predicted_label(law)),
-        "margin": _number(labels.margin(law)),
-        "smallest_pivot": _number(labels.smallest_pivot(law)),
+        "signal": np.array([one.task.signal for one in group]),
+        "W0": np.array([one.W0.matrix for one in group]),
+        "eta": np.array([size(one.point.eta) for one in group]),
+        "dynamics": group[0].point.dynamics,
     }
 
 
-def _foreseen(swing: Swing | None) -> dict[str, Any]:
-    if swing is None:
-        return dict.fromkeys(("predicted_descents", "swing_margin", "predicted_transient"))
-    return {
-        "predicted_descents": swing.descents,
-        "swing_margin": _number(swing.margin),
-        "predicted_transient": _number(swing.transient),
-    }
+def _log_scales(group: list[_Given]) -> NDArray[np.float64]:
+    log_of = functools.cache(numbers.log_of)
+    return np.array([log_of(one.W0.omega) for one in group])
 
 
-def _observed(law: Law, end: End) -> dict[str, Any]:
-    return {
-        "half_times": _plain(end.half_times),
-        "order": labels.learning_order(end.half_times),
-        "outcome": end.outcome,
-        "observed": str(labels.observed_label(end.outcome, law.signal, end.half_times)),
-        "last_step": end.last_step,
-        "descents": end.descents,
-        "transient": _number(end.transient),
-    }
+def _ends(given: list[_Given]) -> _Found:
+    """Runs of the points that go through the lanes; the others have to run alone."""
+    from swingby.simulate.batch import simulate_batch
+
+    found: _Found = {}
+
+    def group_of(one: _Given) -> Hashable:
+        point = one.point
+        alone = point.record is not None or not MAPS[point.dynamics].lanes
+        alone |= point.dimension > LARGEST_RUN
+        return None if alone else (point.dimension, point.dynamics, point.steps)
+
+    def run(group: list[_Given]) -> None:
+        batch = simulate_batch(
+            **_together(group),
+            steps=group[0].point.steps,
+            omega=np.array([one.W0.omega for one in group], dtype=object),
+            test_point=np.array([one.task.test_point for one in group]),
+        )
+        descents, transient = batch.descents, batch.transient
+        if descents is None or transient is None:
+            raise AssertionError("a watched batch has both")
+        for number, one in enumerate(group):
+            found[one.place] = {
+                "half_times": batch.half_times[number],
+                "outcome": str(batch.outcome[number]),
+                "last_step": int(batch.last_step[number]),
+                "descents": int(descents[number]),
+                "transient": float(transient[number]),
+            }
+
+    _for_each_group(given, group_of, run)
+    return found
 
 
-def _plain(values: NDArray[np.float64]) -> list[float | int | str | None]:
-    return [_number(value) for value in values.tolist()]
+def _swings(given: list[_Given]) -> _Found:
+    """Descents of the test loss and transients, predicted; without points that it refuses."""
+    from swingby.verify.predict_swing import predict_swing_batch
+
+    found: _Found = {}
+
+    def group_of(one: _Given) -> Hashable:
+        dynamics = one.point.dynamics
+        if DYNAMICS[dynamics].of and Fraction(one.point.eta) * max(one.task.exact_signal) >= COARSE:
+            return None
+        return (one.point.dimension, dynamics)
+
+    def predict(group: list[_Given]) -> None:
+        points = np.array([one.task.test_point for one in group])
+        batch = predict_swing_batch(
+            **_together(group), test_point=points, log_scale=_log_scales(group)
+        )
+        for number, one in enumerate(group):
+            descents = None if batch.undecided[number] else int(batch.descents[number])
+            found[one.place] = {
+                "predicted_descents": descents,
+                "swing_margin": float(batch.swing_margin[number]),
+                "predicted_transient": float(batch.transient[number]),
+            }
+
+    _for_each_group(given, group_of, predict)
+    return found
 
 
-def _number(value: float) -> float | int | str | None:
-    """A number as JSON has it: whole ones short, nan as None, infinity as text."""
-    if value != value:
-        return None
-    if value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
-    return int(value) if value == int(value) and abs(value) < 2**53 else float(value)
+def _laws(given: list[_Given]) -> dict[int, Law]:
+    """The stage law of all points but those that a batch refuses."""
+    from swingby.verify.predict_batch import predict_batch
+
+    found: dict[int, Law] = {}
+
+    def predict(group: list[_Given]) -> None:
+        batch = predict_batch(**_together(group), log_scale=_log_scales(group))
+        names = ("crossing", "error", "trapped", "undecided", "share")
+        for number, one in enumerate(group):
+            found[one.place] = Law(
+                signal=one.task.exact_signal,
+                diverges=bool(np.isfinite(batch.blow_up[number])),
+                **{name: getattr(batch, name)[number] for name in names},
+            )
+
+    _for_each_group(given, lambda one: (one.point.dimension, one.point.dynamics), predict)
+    return found
+
+
+def _for_each_group(
+    given: list[_Given],
+    group_of: Callable[[_Given], Hashable],
+    work: Callable[[list[_Given]], None],
+) -> None:
+    groups: dict[Hashable, list[_Given]] = {}
+    for one in given:
+        groups.setdefault(group_of(one), []).append(one)
+    groups.pop(None, None)
+    for group in groups.values():
+        _try(group, work)
+
+
+def _try(group: list[_Given], work: Callable[[list[_Given]], None]) -> None:
+    """Work on a group, without the points that a batch refuses: alone, they say what is wrong."""
+    try:
+        work(group)
+    except Exception:
+        middle = len(group) // 2
+        if middle:
+            _try(group[:middle], work)
+            _try(group[middle:], work)

@@ -1,4 +1,4 @@
-"""One point of a sweep: what is run, and the key under which its row is kept."""
+"""One point of a sweep: what is run, its W(0), and the key under which its row is kept."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 import swingby
+from swingby.theory.initial import Scaled
 
 #: Raised whenever :func:`swingby.sweeping.measure.measure` may give another row for a point.
 MEASURE_VERSION = 2
+#: Entries of U are multiples of 2 to the minus this. At most 100,000 columns of squares of 18
+#: digits behind the point stay below 2^53 units.
+BITS = 18
 
 #: Fields that W(0) depends on; the step size and the dynamics are not among them, so that one
 #: W(0) is run under all of them.
@@ -20,24 +26,10 @@ _OF_INITIAL = ("signal", "mu", "sigma", "omega", "width", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The numbers of one trajectory, as exact text. Made by :class:`SweepGrid`.
+    """The numbers of one trajectory, as exact text: a signal, or mu and sigma. Made by SweepGrid.
 
-    Parameters
-    ----------
-    signal : tuple of str, or None
-        The signal a; None where mu and sigma are given.
-    mu, sigma : tuple of str, or None
-    omega : str
-        Expected diagonal entry of W(0).
-    width : int
-        d', columns of U(0).
-    seed : int
-        Number of the draw of U(0).
-    eta : str
-    dynamics : {"euler", "gd", "flow"}
-    steps : int or None
-    record : str, int or None
-        Which steps of W are kept as an array; see :func:`swingby.simulate`.
+    `omega` is the expected diagonal entry of W(0), `width` is d', the columns of U(0), `seed` the
+    number of its draw, `record` which steps of W are kept (see :func:`swingby.simulate`).
     """
 
     signal: tuple[str, ...] | None
@@ -57,7 +49,7 @@ class Point:
         return len(self.signal or self.mu or ())
 
     def exact_signal(self) -> tuple[Fraction, ...]:
-        """The signal a as exact rationals, length d."""
+        """The signal a as exact rationals, length d: sigma_p^2 + mu_p^2 / s (Sec. 2.1)."""
         if self.signal is not None:
             return tuple(map(Fraction, self.signal))
         centres, spreads = self.mu or (), self.sigma or ()
@@ -75,45 +67,23 @@ class Point:
             if value is not None
         }
 
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> Point:
-        """The point that :meth:`to_plain` wrote."""
-        values: dict[str, Any] = {"signal": None, "mu": None, "sigma": None}
-        values |= {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in plain.items()
-        }
-        return cls(**values)
-
     def key(self, version: str | None = None, measure: int = MEASURE_VERSION) -> bytes:
-        """SHA-256 over the content of the point and the code that measures it.
-
-        Parameters
-        ----------
-        version : str, optional
-            Of swingby; default the running one.
-        measure : int
-            Version of the measurement.
-
-        Returns
-        -------
-        bytes
-            32 of them. Equal for equal points in every process, on every machine.
-        """
+        """SHA-256 over the point and the version of the code that measures it, on every machine."""
         code = {"swingby": version or swingby.__version__, "measure": measure}
         return _digest({"point": self.to_plain(), "code": code})
 
     def initial_entropy(self) -> int:
-        """Entropy of the seed of U(0): SHA-256 over task, omega, width and seed.
-
-        Returns
-        -------
-        int
-            For :class:`numpy.random.SeedSequence` (SPEC 7). Dynamics, eta and steps do not count:
-            the same W(0) is run under all of them.
-        """
+        """Entropy of the seed of U(0): SHA-256 over task, omega, width and seed alone."""
         plain = self.to_plain()
         return int.from_bytes(_digest({name: plain.get(name) for name in _OF_INITIAL}))
+
+    def __str__(self) -> str:
+        vectors = {"a": self.signal, "mu": self.mu, "sigma": self.sigma}
+        parts = [self.dynamics]
+        parts += [f"{name}=({','.join(one)})" for name, one in vectors.items() if one is not None]
+        parts += [f"omega={self.omega}", f"eta={self.eta}", f"d'={self.width}"]
+        parts += [] if self.steps is None else [f"steps={self.steps}"]
+        return " ".join([*parts, f"seed={self.seed}"])
 
 
 _FIELDS = tuple(field.name for field in fields(Point))
@@ -126,3 +96,19 @@ def _digest(content: dict[str, Any]) -> bytes:
 def canonical(content: Any) -> str:
     """JSON written in one way: sorted keys, no spaces, ASCII, no NaN."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def initial(point: Point) -> Scaled:
+    r"""W(0) of a point: the paper's Gaussian, U U^T of shape (d, d) and its scale omega / d'.
+
+    .. math:: W(0) = \frac{\omega}{d'} U U^T, \qquad u_{ij} \sim N(0, 1), \qquad
+              \mathbb E\,w_{ii}(0) = \omega \qquad \text{(App. E.2)}
+
+    Entries of U are rounded to multiples of 2^-18. Every product and every sum of U U^T is then
+    exact in float64, so W(0) has exactly the rank min(d, d') and is the same bit for bit on every
+    machine, whatever the library behind the matrix product does.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(point.initial_entropy()))
+    U = rng.standard_normal((point.dimension, point.width))
+    U = np.round(U * 2.0**BITS) / 2.0**BITS
+    return Scaled(U @ U.T, Fraction(point.omega) / point.width)

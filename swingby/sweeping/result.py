@@ -1,40 +1,56 @@
-"""SweepResult: what a store holds of a grid, as tables and counts; read row by row."""
+"""SweepResult: what a store holds of a grid, as queries on one frame."""
 
 from __future__ import annotations
 
-import csv
 import importlib
-from collections import Counter
+import json
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.sweeping import arrays
-from swingby.sweeping.columns import column_types, record
+from swingby.sweeping.cells import Agreement, Drawn
 from swingby.sweeping.grid import SweepGrid, as_grid
-from swingby.sweeping.kept import Kept, State
-from swingby.sweeping.status import Status, status_grid, summary
-from swingby.sweeping.store import BATCH, Store, reading
-from swingby.verify.grid import Grid
-from swingby.verify.output import writable
+from swingby.sweeping.store import Kept, arrays_of, load_arrays, reading, whole_file
 
 if TYPE_CHECKING:
-    from swingby.sweeping.phases.diagram import PhaseDiagram
-    from swingby.sweeping.phases.disagreements import Disagreements
+    import pandas as pd
 
-#: Rows that are held at once while a file is written.
-GROUP = 5_000
+    from swingby.sweeping.disagreements import Disagreements
+    from swingby.sweeping.frame import Function
+    from swingby.sweeping.phases import PhaseDiagram
+    from swingby.verify.grid import Grid
+
+#: Characters of a reason that is counted.
+LONGEST_REASON = 120
 
 
-class SweepResult:
+@dataclass(frozen=True)
+class Status:
+    """How far a sweep is: points of the grid (without one, rows of the store), and their labels.
+
+    `reasons`: why points failed, without the value that was refused, and how many, the most
+    frequent first; `per_second`: points per second in the last driver, None before its first chunk;
+    `labels`: how many points have which predicted and which observed label.
+    """
+
+    total: int
+    done: int
+    failed: int
+    missing: int
+    reasons: dict[str, int]
+    per_second: float | None
+    labels: dict[tuple[str, str], int]
+
+
+class SweepResult(Drawn):
     """Rows of a store. Made by :func:`sweep`, or from the path of a store.
 
-    Nothing is loaded: every method reads the file anew, so a store can be watched while a sweep
-    writes it.
+    Nothing is kept in memory: every method reads the file anew, so a store can be watched while a
+    sweep writes it. Every row is checked against its digest; a store that was changed is refused.
 
     Parameters
     ----------
@@ -50,8 +66,40 @@ class SweepResult:
 
     def __init__(self, store: str | Path, grid: Any = None) -> None:
         self.grid: SweepGrid | None = None if grid is None else as_grid(grid)
+        self._more: dict[str, Function] = {}
         with reading(store) as kept:
             self.store = kept.path
+
+    def assign(self, **columns: Function) -> SweepResult:
+        """The same rows with columns of one's own: labels, axes, panels.
+
+        Parameters
+        ----------
+        **columns : callable
+            A plain function from the frame of :meth:`to_frame` to a value per row. A label of
+            one's own is a column named ``predicted`` or ``observed``: agreement, disagreements and
+            diagrams are about it then. Rows that are missing have nan and None everywhere.
+
+        Examples
+        --------
+        >>> import tempfile, swingby
+        >>> grid = {"signal": [[4, 1]], "omega": [1e-3, 1e-6], "eta": 0.01, "dynamics": "gd"}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = swingby.sweep(grid, store=f"{folder}/a", workers=0, progress=False)
+        ...     slow = result.assign(slow=lambda frame: frame.half_time_2 > 500)
+        ...     slow.to_frame()["slow"].tolist(), slow.phase_diagram("slow").x.values
+        ([False, True], ('0', '1'))
+        """
+        found = SweepResult(self.store, self.grid)
+        found._more = {**self._more, **columns}
+        return found
+
+    def _read(self) -> tuple[pd.DataFrame, float | None, str | None]:
+        """The frame, also of missing points; points per second; the grid that was swept last."""
+        from swingby.sweeping.frame import read_frame
+
+        frame, head = read_frame(self.store, self.grid, self._more)
+        return frame, head.per_second, head.grid
 
     def rows(self) -> Iterator[Kept]:
         """Rows one by one: in the order of the grid, or without one by place.
@@ -63,60 +111,34 @@ class SweepResult:
             Points that are missing are left out.
         """
         with reading(self.store) as store:
-            if self.grid is None:
-                yield from store.rows()
-                return
-            for keys in self._keys(store):
-                yield from store.rows(keys)
-
-    def _keys(self, store: Store) -> Iterator[list[bytes]]:
-        points = self.grid.points() if self.grid is not None else iter(())
-        while batch := list(islice(points, BATCH)):
-            yield [store.key(point) for point in batch]
+            found = {row.key: row for row in store.rows()}
+            keys = None if self.grid is None else [store.key(one) for one in self.grid.points()]
+        if keys is None:
+            yield from sorted(found.values(), key=lambda row: (row.place, row.key))
+        else:
+            yield from (found[key] for key in keys if key in found)
 
     def status(self) -> Status:
-        """How many points are done, failed and missing, and why they failed.
-
-        Returns
-        -------
-        Status
-        """
-        counts: Counter[State] = Counter()
-        missing = 0
-        with reading(self.store) as store:
-            if self.grid is None:
-                query = "SELECT reason, predicted, observed FROM points"
-                for state in store.stream(query):
-                    counts[summary(State(*state))] += 1
-            for keys in self._keys(store):
-                states = store.states(keys)
-                missing += sum(key not in states for key in keys)
-                counts.update(summary(states[key]) for key in keys if key in states)
-            per_second = store.rate()
-        reasons: dict[str, int] = {}
-        labels: dict[tuple[str, str], int] = {}
-        for state, count in counts.most_common():
-            if state.reason is not None:
-                reasons[state.reason] = count
-            else:
-                labels[str(state.predicted), str(state.observed)] = count
-        done, failed = sum(labels.values()), sum(reasons.values())
+        """How many points are done, failed and missing, and why they failed."""
+        frame, per_second, _ = self._read()
+        found = Agreement.of(frame)
+        reasons = frame["reason"].dropna().str.split(", got ").str[0].str[:LONGEST_REASON]
         return Status(
-            total=done + failed + missing,
-            done=done,
-            failed=failed,
-            missing=missing,
-            reasons=reasons,
+            total=found.points,
+            done=found.done,
+            failed=found.failed,
+            missing=found.missing,
+            reasons={str(name): int(count) for name, count in reasons.value_counts().items()},
             per_second=per_second,
-            labels=labels,
+            labels=dict(found.counts),
         )
 
-    def arrays(self, row: Kept) -> dict[str, NDArray[Any]]:
+    def arrays(self, row: Any) -> dict[str, NDArray[Any]]:
         """The recorded ``steps`` and ``W`` of a row.
 
         Parameters
         ----------
-        row : Kept
+        row : Kept, or row of the frame
 
         Returns
         -------
@@ -125,14 +147,14 @@ class SweepResult:
         Raises
         ------
         InvalidInput
-            If the grid asked for no record, or the file is missing or broken.
+            If the grid asked for no record, or the file is missing, broken, or was changed.
         """
-        if row.arrays is None:
+        if not isinstance(row.arrays, str):
             raise InvalidInput("row", "a row without arrays", "must be of a grid with record")
-        return arrays.load(self.store.with_name(self.store.name + ".arrays"), row.arrays)
+        return load_arrays(arrays_of(self.store), row.arrays)
 
     def to_frame(self) -> Any:
-        """All rows as a pandas DataFrame; for millions of rows write a file instead.
+        """All rows as a pandas DataFrame.
 
         Returns
         -------
@@ -141,27 +163,12 @@ class SweepResult:
             ``log10_eta``; concepts are counted from 1: ``a_1``, ``predicted_half_time_1``,
             ``error_1``, ``half_time_1``, ...
         """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise MissingExtra("pandas", "tables") from None
-        dimension = self._dimension()
-        kinds = column_types(dimension)
-        records = [record(row, dimension) for row in self.rows()]
-        columns = {name: [one[name] for one in records] for name in kinds}
-        frame = pandas.DataFrame(columns, columns=list(kinds))
-        return frame.astype({name: kind for name, kind in kinds.items() if kind is not str})
+        frame = self._read()[0]
+        frame = frame[frame["status"] != "missing"].reset_index(drop=True)
+        return frame.drop(columns=["task", "steps", "record"])
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write all rows to a Parquet file, a group of rows at a time.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Path
+        """Write all rows to a Parquet file, which appears complete or not at all.
 
         Raises
         ------
@@ -171,56 +178,26 @@ class SweepResult:
             If the file cannot be written.
         """
         try:
-            pyarrow = importlib.import_module("pyarrow")
-            parquet = importlib.import_module("pyarrow.parquet")
+            importlib.import_module("pyarrow")
         except ImportError:
             raise MissingExtra("pyarrow", "report") from None
-        kinds = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
-        dimension = self._dimension()
-        types = column_types(dimension)
-        schema = pyarrow.schema([(name, kinds[kind]) for name, kind in types.items()])
-        with (
-            writable(path) as target,
-            parquet.ParquetWriter(target, schema, compression="zstd") as writer,
-        ):
-            for records in self._groups(dimension):
-                writer.write_table(pyarrow.Table.from_pylist(records, schema=schema))
+        frame = self.to_frame()
+        with whole_file(path) as target:
+            frame.to_parquet(target, engine="pyarrow", compression="zstd", index=False)
         return Path(path)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write all rows to a CSV file, a group of rows at a time.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Path
+        """Write all rows to a CSV file, which appears complete or not at all.
 
         Raises
         ------
         InvalidInput
             If the file cannot be written.
         """
-        dimension = self._dimension()
-        with writable(path) as target, target.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, list(column_types(dimension)))
-            writer.writeheader()
-            for records in self._groups(dimension):
-                writer.writerows(records)
+        frame = self.to_frame()
+        with whole_file(path) as target:
+            frame.to_csv(target, index=False, lineterminator="\r\n")
         return Path(path)
-
-    def _groups(self, dimension: int) -> Iterator[list[dict[str, Any]]]:
-        rows = self.rows()
-        while group := list(islice(rows, GROUP)):
-            yield [record(row, dimension) for row in group]
-
-    def _dimension(self) -> int:
-        if self.grid is not None:
-            return self.grid.dims[-1]
-        with reading(self.store) as store:
-            return store.largest_dimension
 
     def phase_diagram(
         self,
@@ -236,25 +213,25 @@ class SweepResult:
         ----------
         x, y : str, optional
             ``omega``, ``eta``, ``width``, ``dimension``, ``dynamics``, ``a_1/a_2``, ``sigma_1``,
-            ...; see :class:`swingby.sweeping.phases.quantity.Quantity`. Default: the first ones
-            that vary. All others are pooled, as the seeds are.
+            ..., or any column of the frame; see :class:`swingby.sweeping.frame.Quantity`. Default:
+            the first ones that vary. All others are pooled, as the seeds are.
         where : dict from str to a value, optional
             Only these points: ``{"eta": "0.01", "dynamics": "gd"}``.
         bins : int, optional
             Bins per axis of numbers drawn at random. By default every draw is shown, up to 2000.
-
-        Returns
-        -------
-        PhaseDiagram
 
         Raises
         ------
         InvalidInput
             For an unknown quantity, or a value that no point has.
         """
-        from swingby.sweeping.phases.build import phase_diagram
+        from swingby.sweeping.phases import phase_diagram
 
-        return phase_diagram(self, x, y, where=where, bins=bins)
+        frame, _, swept = self._read()
+        design = self.grid
+        if design is None and swept is not None:
+            design = SweepGrid.from_dict(json.loads(swept))
+        return phase_diagram(frame, design, self.store, x, y, where=where, bins=bins)
 
     def disagreements(
         self, limit: int | None = 20, *, where: Mapping[str, Any] | None = None
@@ -273,17 +250,18 @@ class SweepResult:
         Disagreements
             With the agreement over all points.
         """
-        from swingby.sweeping.phases.disagreements import disagreements
+        from swingby.sweeping.disagreements import disagreements
 
-        return disagreements(self, limit, where)
+        return disagreements(self._read()[0], self.store, limit, where)
+
+    def descents(self) -> Grid:
+        """How often the test loss descends, predicted and observed, by dimension."""
+        from swingby.sweeping.disagreements import descent_table
+
+        return descent_table(self._read()[0])
 
     def to_grid(self) -> Grid:
-        """Counts as a table: predicted labels down, observed labels across.
-
-        Returns
-        -------
-        swingby.verify.grid.Grid
-        """
+        """Counts as a table: predicted labels down, observed labels across."""
         return status_grid(self.status(), self.store)
 
     def __repr__(self) -> str:
@@ -293,8 +271,18 @@ class SweepResult:
             f" {status.missing} missing>"
         )
 
-    def __str__(self) -> str:
-        return self.to_grid().to_text()
 
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
+def status_grid(status: Status, store: Path) -> Grid:
+    """A status as a table."""
+    found = Agreement(status.labels)
+    rate = "" if status.per_second is None else f"; {status.per_second:.3g} per second"
+    counts = (
+        f"{status.total} points: {status.done} done, {status.failed} failed,"
+        f" {status.missing} missing{rate}"
+    )
+    below = [f"failed, {count}: {reason}" for reason, count in status.reasons.items()]
+    if status.labels:
+        share = f" ({100 * found.share:.4g}%)" if found.decided else ""
+        agreed = f"predicted as observed: {found.agreed} of {found.decided} decided points"
+        below.insert(0, agreed + share)
+    return found.to_grid(f"Sweep {store}", [counts], below[:12])

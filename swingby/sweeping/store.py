@@ -1,33 +1,199 @@
-"""The file that a sweep is kept in: one SQLite database, written by one driver at a time."""
+"""The file of a sweep: one SQLite database of typed columns, written by one driver at a time.
+
+Every row carries a digest over all its columns, its point included, and the head of the file one
+over the versions, the grid, the number of rows and the exclusive-or of their digests. Whoever reads
+checks all of them first, so what is shown is what a sweep wrote, or nothing is shown.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import re
 import sqlite3
 import time
+import uuid
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from swingby.sweeping import store_file
-from swingby.sweeping.kept import COLUMNS, Kept, State, from_columns, to_columns
-from swingby.sweeping.lock import locked
-from swingby.sweeping.point import Point, canonical
-from swingby.sweeping.store_errors import refusing
+import numpy as np
+from numpy.typing import NDArray
 
-#: Keys looked up at once, and rows read at once.
+import swingby
+from swingby.errors import InvalidInput
+from swingby.sweeping.point import MEASURE_VERSION, Point, canonical
+
+#: Raised when the tables change.
+FORMAT = 2
+#: "swby": tells our databases from those of other programs.
+APPLICATION_ID = 0x73776279
+#: Rows read at once, and keys looked up at once.
 BATCH = 500
+#: Above this size the trees of a file are not checked before it is written, which reads all of it.
+QUICK_CHECK_BYTES = 64 * 2**20
+#: Seconds to wait for a reader or writer of the same file.
+BUSY_SECONDS = 30.0
+#: Begin of the reason of a point whose worker process died; a resume tries these again.
+WORKER_DIED = "WorkerDied"
 
-_PUT = """
-INSERT INTO points (key, place, dimension, parameters, results, predicted, observed, status,
-    reason, arrays)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET
-    place = min(place, excluded.place), results = excluded.results,
-    predicted = excluded.predicted, observed = excluded.observed, status = excluded.status,
-    reason = excluded.reason, arrays = excluded.arrays
-WHERE status = 'failed' OR excluded.status = 'done'
-"""
+#: Results of a point with their SQL types. A BLOB holds one float64 (little-endian) per concept,
+#: nan for nothing.
+RESULTS = {
+    "predicted": "TEXT",
+    "observed": "TEXT",
+    "outcome": "TEXT",
+    "margin": "REAL",
+    "smallest_pivot": "REAL",
+    "predicted_descents": "INTEGER",
+    "swing_margin": "REAL",
+    "predicted_transient": "REAL",
+    "descents": "INTEGER",
+    "transient": "REAL",
+    "last_step": "INTEGER",
+    "predicted_half_times": "BLOB",
+    "error": "BLOB",
+    "half_times": "BLOB",
+    "trapped": "BLOB",
+    "undecided": "BLOB",
+}
+#: All columns of a row but its digest. Entries of vectors are exact text between commas.
+COLUMNS = {
+    "key": "BLOB",
+    "place": "INTEGER",
+    **dict.fromkeys(("signal", "mu", "sigma", "omega"), "TEXT"),
+    "width": "INTEGER",
+    "seed": "INTEGER",
+    "eta": "TEXT",
+    "dynamics": "TEXT",
+    "steps": "INTEGER",
+    "record": "TEXT",
+    "status": "TEXT",
+    "reason": "TEXT",
+    **RESULTS,
+    "arrays": "TEXT",
+}
+_MAY_BE_NULL = {"signal", "mu", "sigma", "steps", "record", "reason", "arrays", *RESULTS}
+_PLACES = {name: place for place, name in enumerate(COLUMNS)}
+
+Values = tuple[Any, ...]
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One row of a store: a point with its results, or the reason why it failed.
+
+    `place` is that of the point in the grid that it was first measured for, `arrays` the name of
+    the npz file where W was recorded, `results` as in :class:`swingby.sweeping.measure.Row`.
+    """
+
+    key: bytes
+    place: int
+    point: Point
+    results: dict[str, Any] | None
+    reason: str | None = None
+    arrays: str | None = None
+
+    def values(self) -> Values:
+        """The row as values of :data:`COLUMNS`, in the types that SQLite gives back."""
+        plain = self.point.to_plain() | (self.results or {})
+        plain |= {name: getattr(self, name) for name in ("key", "place", "reason", "arrays")}
+        plain["status"] = "failed" if self.results is None else "done"
+        return tuple(_typed(plain.get(name), kind) for name, kind in COLUMNS.items())
+
+    @classmethod
+    def of(cls, values: Values) -> Kept:
+        """The row that :meth:`values` wrote."""
+        plain = dict(zip(COLUMNS, values, strict=True))
+        results = {name: _read(plain[name]) for name in RESULTS}
+        return cls(
+            key=plain["key"],
+            place=plain["place"],
+            point=point_of(plain),
+            results=results if plain["status"] == "done" else None,
+            reason=plain["reason"],
+            arrays=plain["arrays"],
+        )
+
+
+def point_of(plain: Any) -> Point:
+    """The point of a row, from a mapping of its columns."""
+    named = {name: plain[name] for name in ("omega", "width", "seed", "eta", "dynamics", "steps")}
+    for name in ("signal", "mu", "sigma"):
+        named[name] = None if plain[name] is None else tuple(plain[name].split(","))
+    record = plain["record"]
+    return Point(**named, record=int(record) if record and record.isdigit() else record)
+
+
+def _typed(value: Any, kind: str) -> Any:
+    if value is None or isinstance(value, bytes):
+        return value
+    if kind == "BLOB":
+        return np.array(value, dtype="<f8").tobytes()
+    if kind == "REAL":
+        return float(value) + 0.0  # SQLite has no minus zero
+    if kind == "INTEGER":
+        return int(value)
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    return [None if one != one else one for one in np.frombuffer(value, "<f8").tolist()]
+
+
+def digest_of(values: Values) -> bytes:
+    """SHA-256 over the values of a row, as text that tells every bit and every type apart."""
+    return hashlib.sha256(ascii(values).encode()).digest()
+
+
+def _combined(one: bytes, other: bytes) -> bytes:
+    """Exclusive-or: the checksum of rows does not depend on their order."""
+    return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(32)
+
+
+@dataclass(frozen=True)
+class Head:
+    """The single row of the table `head`: who wrote the file, for which grid, and all its rows.
+
+    `started`, `updated` (seconds since 1970) and `points` are of the last driver; `checksum` is the
+    exclusive-or of the digests of the rows.
+    """
+
+    swingby: str
+    measure: int
+    created: float
+    grid: str | None = None
+    started: float = 0.0
+    updated: float = 0.0
+    points: int = 0
+    rows: int = 0
+    checksum: bytes = bytes(32)
+
+    @property
+    def per_second(self) -> float | None:
+        """Points per second in the last driver; None if it kept none yet."""
+        seconds = self.updated - self.started
+        return self.points / seconds if self.points and seconds > 0 else None
+
+
+_COLUMNS = ", ".join(
+    f"{name} {kind}" + " NOT NULL" * (name not in _MAY_BE_NULL) for name, kind in COLUMNS.items()
+)
+_TABLES = {
+    "head": "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), swingby TEXT NOT NULL,"
+    " measure INTEGER NOT NULL, created REAL NOT NULL, grid TEXT, started REAL NOT NULL,"
+    " updated REAL NOT NULL, points INTEGER NOT NULL, rows INTEGER NOT NULL,"
+    " checksum BLOB NOT NULL, digest BLOB NOT NULL) STRICT",
+    "points": f"CREATE TABLE points ({_COLUMNS}, digest BLOB NOT NULL, PRIMARY KEY (key))"
+    " STRICT, WITHOUT ROWID",
+}
+_HEAD = ", ".join(field.name for field in fields(Head))
+_ALL = ", ".join(COLUMNS)
 
 
 class Store:
@@ -36,168 +202,504 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self.meta = store_file.read_meta(path, connection)
+        self.head = self._head()
 
     @property
     def arrays(self) -> Path:
         """Folder of the npz files beside the store."""
-        return self.path.with_name(self.path.name + ".arrays")
+        return arrays_of(self.path)
 
     def key(self, point: Point) -> bytes:
         """The key of a point in this store, with the versions that wrote it."""
-        return point.key(self.meta["swingby"], int(self.meta["measure"]))
+        return point.key(self.head.swingby, self.head.measure)
+
+    def _head(self) -> Head:
+        with refusing(self.path):
+            rows = self._connection.execute(f"SELECT {_HEAD}, digest FROM head").fetchall()  # noqa: S608
+        if len(rows) != 1 or digest_of(rows[0][:-1]) != rows[0][-1]:
+            raise damaged(self.path, "its head was changed after it was written")
+        return Head(*rows[0][:-1])
+
+    def batches(self) -> Iterator[list[Values]]:
+        """All rows, checked one by one and, at the end, as a whole."""
+        count, checksum = 0, bytes(32)
+        for batch in self._scan():
+            for values, digest, sound in batch:
+                if not sound:
+                    raise self._changed(values)
+                count, checksum = count + 1, _combined(checksum, digest)
+            yield [values for values, _, _ in batch]
+        if (count, checksum) != (self.head.rows, self.head.checksum):
+            raise _refused(
+                self.path,
+                f"must hold the {self.head.rows} rows that were written, it has {count}, or others:"
+                f" {self._command()} measures what is missing",
+            )
+
+    def rows(self) -> Iterator[Kept]:
+        """All rows, by key."""
+        for batch in self.batches():
+            yield from map(Kept.of, batch)
+
+    def _scan(self) -> Iterator[list[tuple[Values, bytes, bool]]]:
+        """All rows with their digests, and whether these are theirs."""
+        with refusing(self.path):
+            cursor = self._connection.execute(f"SELECT {_ALL}, digest FROM points")  # noqa: S608
+            while found := cursor.fetchmany(BATCH):
+                rows = [(values[:-1], values[-1]) for values in found]
+                yield [(values, digest, digest_of(values) == digest) for values, digest in rows]
+
+    def _changed(self, values: Values) -> InvalidInput:
+        named = dict(zip(COLUMNS, values, strict=True))
+        try:
+            shown = str(point_of(named))
+        except (ValueError, TypeError, AttributeError):
+            shown = "its point cannot be read"
+        return _refused(
+            self.path,
+            f"has row {named['place']} ({shown}) changed after it was written: {self._command()}"
+            " measures it again",
+        )
+
+    def _command(self) -> str:
+        return f'"swingby sweep GRID --store {self.path.name}"'
+
+    def check_trees(self, how: str) -> None:
+        """Refuse a file whose pages do not fit together, by SQLite's own check."""
+        with refusing(self.path):
+            verdict = self._connection.execute(f"PRAGMA {how}(1)").fetchone()[0]
+        if verdict != "ok":
+            raise damaged(self.path, verdict)
+
+    def mend(self) -> tuple[int, set[bytes]]:
+        """Drop rows that were changed after they were written.
+
+        How many are to be measured again, and the keys of those that need no more work: done, or
+        failed for a reason of their own.
+        """
+        dropped, settled, count, checksum = [], set(), 0, bytes(32)
+        for batch in self._scan():
+            for values, digest, sound in batch:
+                key, reason = values[_PLACES["key"]], values[_PLACES["reason"]]
+                if not sound:
+                    dropped.append((key,))
+                    continue
+                count, checksum = count + 1, _combined(checksum, digest)
+                if reason is None or not reason.startswith(WORKER_DIED):
+                    settled.add(key)
+        if not dropped and (count, checksum) == (self.head.rows, self.head.checksum):
+            return 0, settled
+        self.check_trees("quick_check")  # a row is found again by its key alone
+        lost = max(len(dropped), abs(self.head.rows - count), 1)
+        with self._writing(replace(self.head, rows=count, checksum=checksum)):
+            self._connection.executemany("DELETE FROM points WHERE key = ?", dropped)
+        return lost, settled
 
     def put(self, rows: Iterable[Kept]) -> None:
         """Keep rows, all or none of them.
 
-        A row that is there already is replaced, but never a measured one by a failed one.
-
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be written, for example because the disk is full. What was kept
-            before stays.
+        A row that is there already is replaced, but never a measured one by a failed one. If the
+        disk is full, what was kept before stays.
         """
-        values = [to_columns(row) for row in rows]
-        now = time.time()
-        with self._writing():
-            self._connection.executemany(_PUT, values)
-            self._connection.execute(
-                "UPDATE drivers SET updated = ?, points = points + ?"
-                " WHERE id = (SELECT max(id) FROM drivers)",
-                (now, len(values)),
+        fresh = [row.values() for row in rows]
+        there = dict(self._present([values[_PLACES["key"]] for values in fresh]))
+        count, checksum = self.head.rows, self.head.checksum
+        found: dict[bytes, Values] = {}
+        for values in fresh:
+            named = dict(zip(COLUMNS, values, strict=True))
+            key, old = named["key"], there.get(named["key"])
+            if old is not None and (old[1], named["status"]) == ("done", "failed"):
+                continue
+            if old is not None:
+                named["place"] = min(named["place"], old[0])
+                checksum = _combined(checksum, old[2])
+            values = tuple(named.values())
+            digest = digest_of(values)
+            there[key] = (named["place"], named["status"], digest)
+            found[key] = (*values, digest)
+            count, checksum = count + (old is None), _combined(checksum, digest)
+        points = self.head.points + len(fresh)
+        head = replace(self.head, rows=count, checksum=checksum, points=points, updated=time.time())
+        with self._writing(head):
+            marks = ", ".join("?" * (len(COLUMNS) + 1))
+            self._connection.executemany(
+                f"INSERT OR REPLACE INTO points ({_ALL}, digest) VALUES ({marks})",  # noqa: S608
+                found.values(),
             )
+
+    def _present(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, tuple[int, str, bytes]]]:
+        with refusing(self.path):
+            for start in range(0, len(keys), BATCH):
+                batch = keys[start : start + BATCH]
+                marks = ", ".join("?" * len(batch))
+                query = f"SELECT key, place, status, digest FROM points WHERE key IN ({marks})"  # noqa: S608
+                for key, *rest in self._connection.execute(query, batch):
+                    yield key, tuple(rest)
 
     def note_driver(self, grid: dict[str, Any]) -> None:
-        """Note that a driver begins, and on which grid.
-
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be written.
-        """
+        """Note that a driver begins, and on which grid."""
         now = time.time()
-        with self._writing():
-            self._connection.execute(
-                "INSERT INTO drivers (started, updated, points) VALUES (?, ?, 0)", (now, now)
-            )
-            self._connection.execute(
-                "INSERT INTO meta (name, value) VALUES ('grid', ?)"
-                " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                (canonical(grid),),
-            )
+        head = replace(self.head, grid=canonical(grid), started=now, updated=now, points=0)
+        with self._writing(head):
+            pass
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self, head: Head) -> Iterator[None]:
         with refusing(self.path):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
+                _write_head(self._connection, head)
                 self._connection.execute("COMMIT")
             except BaseException:
                 # A full disk may have rolled back already.
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+        self.head = head
 
-    def settled(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the keys that need no more work: done, or failed for a reason of their own."""
-        return {key for key, state in self.states(keys).items() if state.settled}
 
-    def states(self, keys: Sequence[bytes]) -> dict[bytes, State]:
-        """How those of the keys stand that are in the store."""
-        columns = "key, reason, predicted, observed"
-        return {key: State(*rest) for key, *rest in self._looked_up(columns, keys)}
-
-    def rows(self, keys: Sequence[bytes] | None = None) -> Iterator[Kept]:
-        """Rows, streamed.
-
-        Parameters
-        ----------
-        keys : sequence of bytes, optional
-            Which ones, in this order; those that are not there are left out. Default: all, by
-            place.
-        """
-        if keys is None:
-            query = f"SELECT {COLUMNS} FROM points ORDER BY place, key"  # noqa: S608
-            with refusing(self.path):
-                for values in self._connection.execute(query):
-                    yield from_columns(self.path, values)
-            return
-        found = {values[0]: values for values in self._looked_up(COLUMNS, keys)}
-        for key in keys:
-            if key in found:
-                yield from_columns(self.path, found[key])
-
-    def _looked_up(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
-        with refusing(self.path):
-            for start in range(0, len(keys), BATCH):
-                batch = list(keys[start : start + BATCH])
-                marks = ",".join("?" * len(batch))
-                query = f"SELECT {columns} FROM points WHERE key IN ({marks})"  # noqa: S608
-                yield from self._connection.execute(query, batch)
-
-    def stream(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The answer to a query of our own, row by row.
-
-        Parameters
-        ----------
-        query : str
-            With ``?`` for values.
-        values : sequence
-        """
-        with refusing(self.path):
-            yield from self._connection.execute(query, tuple(values))
-
-    @property
-    def largest_dimension(self) -> int:
-        """The largest d of a point; 0 in an empty store."""
-        ((found,),) = self.stream("SELECT coalesce(max(dimension), 0) FROM points")
-        return int(found)
-
-    def rate(self) -> float | None:
-        """Points per second in the last driver; None if it kept none yet."""
-        query = "SELECT updated - started, points FROM drivers ORDER BY id DESC LIMIT 1"
-        for seconds, points in self.stream(query):
-            if points and seconds > 0:
-                return float(points / seconds)
-        return None
+def _write_head(connection: sqlite3.Connection, head: Head) -> None:
+    values = astuple(head)
+    marks = ", ".join("?" * (len(values) + 2))
+    connection.execute(
+        f"INSERT OR REPLACE INTO head (one, {_HEAD}, digest) VALUES ({marks})",  # noqa: S608
+        (1, *values, digest_of(values)),
+    )
 
 
 @contextlib.contextmanager
 def writing(path: str | Path, wait: float = 5.0) -> Iterator[Store]:
-    """Open a store for the one driver that writes it; made where there is none.
+    """Open a store for the one driver that writes it, made where there is none.
 
-    Parameters
-    ----------
-    path : str or Path
-    wait : float
-        Seconds to wait for another driver.
-
-    Raises
-    ------
-    InvalidInput
-        If another driver holds it, or the file is no store, is damaged, belongs to another
-        version, or cannot be written. Nothing in it is changed then.
+    Refused, and left as it is, if another driver holds it for longer than `wait` seconds, or the
+    file is no store, is damaged, belongs to another version, or cannot be written.
     """
-    target = store_file.checked_path(path)
-    with locked(target, wait), contextlib.closing(store_file.open_to_write(target)) as connection:
-        store = Store(target, connection)
+    target = checked_path(path)
+    with _locked(target, wait), contextlib.closing(_open_to_write(target)) as connection:
         try:
-            yield store
+            yield Store(target, connection)
         finally:
-            store_file.fold(connection)
+            # One file, without a log beside it; where somebody reads it, the log stays.
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("PRAGMA busy_timeout = 0")
+                connection.execute("PRAGMA journal_mode = DELETE")
 
 
 @contextlib.contextmanager
 def reading(path: str | Path) -> Iterator[Store]:
-    """Open a store to read, also while a driver writes it.
+    """Open a store to read, as it is now, also while a driver writes it."""
+    target = checked_path(path)
+    with contextlib.closing(_open_to_read(target)) as connection:
+        yield Store(target, connection)
+
+
+def verify_store(path: str | Path) -> int:
+    """Check every byte of a store that means something: its schema, its rows, and its arrays.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    int
+        Number of rows. Each has the digest of its columns and the key of its point; together they
+        are the rows that were written; recorded arrays are those that the rows name.
 
     Raises
     ------
     InvalidInput
-        If there is no such file, or it is no store.
+        In one sentence that names what was changed, and the command that measures it again.
     """
-    target = store_file.checked_path(path)
-    with contextlib.closing(store_file.open_to_read(target)) as connection:
-        yield Store(target, connection)
+    with reading(path) as store:
+        store.check_trees("integrity_check")
+        for row in store.rows():
+            if row.key != store.key(row.point):
+                raise store._changed(row.values())
+            if row.arrays is not None:
+                load_arrays(store.arrays, row.arrays)
+        return store.head.rows
+
+
+# The file
+
+
+def checked_path(path: str | Path) -> Path:
+    """A path at which a store can be: one name for one file, as the lock goes by the name."""
+    if not isinstance(path, (str, Path)) or not str(path):
+        raise _refused(path, "must be the path of a file")
+    try:
+        target = Path(path).resolve()
+        folder, inside = target.is_dir(), target.parent.is_dir()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _refused(repr(path), f"must be the path of a file ({error})") from None
+    if folder:
+        raise _refused(path, "must be a file, not a folder")
+    if not inside:
+        raise _refused(path, "must lie in a folder that exists")
+    return target
+
+
+def _open_to_write(path: Path) -> sqlite3.Connection:
+    _check_begin(path)
+    with refusing(path):
+        connection = _connected(path)
+        try:
+            if _is_empty(connection):
+                _make(connection)
+            _check(path, connection)
+            store = Store(path, connection)
+            if path.stat().st_size <= QUICK_CHECK_BYTES:
+                store.check_trees("quick_check")
+            for name, value, held in (
+                ("swingby", swingby.__version__, store.head.swingby),
+                ("measure", MEASURE_VERSION, store.head.measure),
+            ):
+                if value != held:
+                    raise _refused(
+                        path,
+                        f"must have been written by this version ({name} {value}, it is {held}):"
+                        " rows of two versions are not mixed; use another store",
+                    )
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            # A file that cannot be written is found out now, not after the first points.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("UPDATE head SET rows = rows")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        raise _refused(path, "must be a sweep store that exists")
+    _check_begin(path)
+    with refusing(path):
+        try:
+            return _snapshot(path, "mode=ro")
+        except sqlite3.OperationalError:
+            # In a folder that is read-only SQLite cannot make the files that share memory; with
+            # no log left behind, the file is complete without them.
+            if _log_size(path):
+                raise
+            return _snapshot(path, "mode=ro&immutable=1")
+
+
+def _snapshot(path: Path, options: str) -> sqlite3.Connection:
+    connection = _connected(f"{path.as_uri()}?{options}", uri=True)
+    try:
+        connection.execute("BEGIN")
+        _check(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connected(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+    """A connection that runs nothing that a file may hold, without implicit transactions."""
+    connection = sqlite3.connect(path, uri=uri, timeout=BUSY_SECONDS, isolation_level=None)
+    for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _check_begin(path: Path) -> None:
+    """Refuse what is no database by its first bytes; an empty file may become one."""
+    try:
+        with open(path, "rb") as stream:
+            begin = stream.read(16)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _refused(path, f"must be readable ({error.strerror})") from None
+    if begin and begin != b"SQLite format 3\0":
+        raise _refused(path, "must be a sweep store; this file is no database")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
+    return connection.execute(query).fetchall()
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    """No tables and no owner: new, or left by a driver that was killed while making it."""
+    owner, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    return not owner and not version and not _schema(connection)
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Create the tables of an empty database, in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    for table in _TABLES.values():
+        connection.execute(table)
+    _write_head(connection, Head(swingby.__version__, MEASURE_VERSION, time.time()))
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
+
+
+def _check(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a database that is not a store of this format, with exactly its tables, in full."""
+    if _is_empty(connection):
+        raise _refused(path, "must be a sweep store; this file is empty")
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        raise _refused(path, "must be a sweep store; this database belongs to another program")
+    version = _pragma(connection, "user_version")
+    if version != FORMAT:
+        raise _refused(
+            path,
+            f"must have tables of format {FORMAT}, these have format {version}: read it with the"
+            " swingby that wrote it, or sweep into another file",
+        )
+    if _schema(connection) != [("table", name, name, sql) for name, sql in _TABLES.items()]:
+        raise damaged(path, "its tables are not those of a sweep store, or not these alone")
+    size = path.stat().st_size
+    whole = _pragma(connection, "page_count") * _pragma(connection, "page_size")
+    # A log may hold pages that the file does not have yet.
+    if size < whole and not _log_size(path):
+        raise damaged(path, f"{size} bytes are left of {whole}")
+
+
+def _log_size(path: Path) -> int:
+    log = path.with_name(path.name + "-wal")
+    return log.stat().st_size if log.exists() else 0
+
+
+@contextlib.contextmanager
+def _locked(store: Path, wait: float) -> Iterator[None]:
+    """Hold the lock of a store: an exclusive transaction on the empty database ``<store>.lock``.
+
+    SQLite takes a lock of the operating system for it, which also excludes a second thread, and
+    which a killed process cannot leave behind. The file itself stays and means nothing.
+    """
+    place = store.with_name(store.name + ".lock")
+    end = time.monotonic() + wait
+    with contextlib.ExitStack() as held:
+        try:
+            connection = sqlite3.connect(place, timeout=0, isolation_level=None)
+            held.callback(connection.close)
+            while not _taken(connection):
+                if time.monotonic() >= end:
+                    shown = f"is being written by another sweep (waited {wait:g} s for it)"
+                    raise _refused(store, shown)
+                time.sleep(0.1)  # short enough for Ctrl-C
+        except sqlite3.Error as error:
+            needed = f"must lie in a folder that is writable, {store.parent} ({error})"
+            raise _refused(store, needed) from None
+        yield
+
+
+def _taken(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            return False
+        raise
+    return True
+
+
+@contextlib.contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Say in words what SQLite says about a file."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+        raise _in_words(path, error) from error
+
+
+_SAYS = {
+    "full|disk I/O": "must have room on its disk ({}); what was kept stays, and the same call goes"
+    " on from there once there is room",
+    "readonly": "must be writable ({}); nothing was changed",
+    "unable to open": "must be a file that can be opened ({})",
+    "locked|busy": "is held by another program ({})",
+    "not a database": "must be a sweep store ({})",
+    "": "is damaged ({}) and was left as it is: take a sound copy, or sweep into another file",
+}
+
+
+def _refused(path: object, requirement: str) -> InvalidInput:
+    return InvalidInput("store", path, requirement)
+
+
+def _in_words(path: Path, error: object) -> InvalidInput:
+    text = str(error)
+    said = next(said for words, said in _SAYS.items() if re.search(words, text))
+    return _refused(path, said.format(text))
+
+
+def damaged(path: Path, why: str) -> InvalidInput:
+    """The error for a store that cannot be read."""
+    return _refused(path, _SAYS[""].format(why))
+
+
+# Arrays that belong to rows: npz files without pickled objects, named by their content
+
+
+def arrays_of(store: Path) -> Path:
+    """Where the arrays of a store lie."""
+    return store.with_name(store.name + ".arrays")
+
+
+def _name_of(arrays: Arrays) -> str:
+    """SHA-256 over names, types, shapes and numbers."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def keep_arrays(folder: Path, arrays: Arrays) -> str:
+    """Write arrays, complete or not at all; the name to load them by."""
+    name = _name_of(arrays)
+    target = folder / f"{name}.npz"
+    if target.exists():
+        return name
+    with whole_file(target, "store") as temporary:
+        folder.mkdir(exist_ok=True)
+        with open(temporary, "wb") as stream:
+            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+    return name
+
+
+@contextlib.contextmanager
+def whole_file(path: str | Path, argument: str = "out") -> Iterator[Path]:
+    """A file to write beside `path`, which takes its place once it is complete, or not at all."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex}{target.suffix}")
+    try:
+        yield temporary
+        temporary.replace(target)
+    except InvalidInput as error:
+        raise InvalidInput(error.argument, path, error.requirement, error.source) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(argument, path, f"must be writable ({reason})") from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def load_arrays(folder: Path, name: str) -> Arrays:
+    """Read arrays that :func:`keep_arrays` wrote; nothing is unpickled."""
+    path = folder / f"{Path(name).name}.npz"
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise InvalidInput("arrays", path, f"must be an npz file of this store ({error})") from None
+    if _name_of(arrays) != name:
+        raise InvalidInput("arrays", path, "must hold what its name says; it was changed")
+    return arrays

@@ -21,20 +21,22 @@ GRID = {
 }
 
 
+ROOT = Path(swingby.__file__).parents[1]
+
+
 class Driver:
     """``sweep`` in a process of its own, in chunks of four points."""
 
-    def __init__(self, store, **options):
-        options = {"chunk": 4, "progress": False, "wait": 30, **options}
+    def __init__(self, store, grid=GRID, environment=None, **options):
+        options = {"chunk": 4, "wait": 600, **options}
         code = (
             "from swingby.sweeping.sweep import sweep\n"
-            f"sweep({GRID!r}, store={str(store)!r}, **{options!r})"
+            f"sweep({grid!r}, store={str(store)!r}, **{options!r})"
         )
-        root = str(Path(swingby.__file__).parents[1])
-        environment = {**os.environ, "PYTHONPATH": root, "DASK_LOGGING__DISTRIBUTED": "critical"}
+        own = {"PYTHONPATH": str(ROOT), "DASK_LOGGING__DISTRIBUTED": "critical"}
         self.process = subprocess.Popen(
             [sys.executable, "-c", code],
-            env=environment,
+            env={**os.environ, **own, **(environment or {})},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -49,7 +51,7 @@ class Driver:
         self.process.communicate()
 
     def finish(self):
-        _, errors = self.process.communicate(timeout=120)
+        _, errors = self.process.communicate()
         assert self.process.returncode == 0, errors.decode()
 
 
@@ -128,10 +130,12 @@ def kill_workers(store, rng, times, **options):
     driver.finish()
 
 
-def wait_until_gone(pids, seconds=20.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if not any(b"spawn_main" in command(pid) for pid in pids):
-            return True
-        time.sleep(0.05)
-    return False
+def running(pids):
+    """Which of the workers are still there."""
+    return [pid for pid in pids if b"spawn_main" in command(pid)]
+
+
+def wait_for(condition):
+    """Wait until something holds, however slow the machine is."""
+    while not condition():
+        time.sleep(0.02)

@@ -1,8 +1,7 @@
 """Stores whose rows are written by hand, so that every number of a diagram is known."""
 
-from swingby.sweeping.kept import Kept
 from swingby.sweeping.result import SweepResult
-from swingby.sweeping.store import writing
+from swingby.sweeping.store import Kept, writing
 
 
 def by_hand(path, grid, rows):

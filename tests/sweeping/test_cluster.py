@@ -1,4 +1,4 @@
-"""Dask: the same rows through shards, and after kills. Skipped where distributed is missing."""
+"""Dask: the same rows, and after kills. Skipped where distributed is missing."""
 
 import importlib
 import importlib.util
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.sweeping import cluster
+from swingby.sweeping import workers
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
 
@@ -24,7 +24,7 @@ def test_without_distributed(grid, tmp_path, monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(cluster.importlib, "import_module", missing)
+    monkeypatch.setattr(workers.importlib, "import_module", missing)
     with pytest.raises(MissingExtra, match=r'pip install "swingby\[cluster\]"'):
         sweep(grid, store=tmp_path / "a", executor="dask", workers=1, progress=False)
 
@@ -44,38 +44,16 @@ def test_a_cluster_that_is_given(grid, tmp_path, undisturbed, rows_of):
             store = tmp_path / name
             sweep(grid, store=store, executor=executor, workers=2, chunk=9, progress=False)
             assert rows_of(store) == undisturbed
-            assert not (tmp_path / f"{name}.shards").exists()
         assert client.submit(int).result() == 0
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_nobody_answers(grid, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster, "_ANSWER", 0.5)
+    monkeypatch.setattr(workers, "_ANSWER", 0.5)
     with pytest.raises(InvalidInput, match="must be the address of a Dask scheduler"):
         sweep(grid, store=tmp_path / "a", executor="tcp://127.0.0.1:9", progress=False)
     assert SweepResult(tmp_path / "a").status().total == 0
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_greeting_that_is_taken_for_a_fault(grid, tmp_path, undisturbed, rows_of, monkeypatch):
-    """Client asserts that the scheduler sends one message first; a busy one may send two."""
-    distributed = pytest.importorskip("distributed")
-    made = []
-
-    class Client(distributed.Client):
-        def __init__(self, *arguments, **options):
-            made.append(arguments)
-            assert len(made) > 1
-            super().__init__(*arguments, **options)
-
-    monkeypatch.setattr(distributed, "Client", Client)
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-    ) as local:
-        sweep(grid, store=tmp_path / "a", executor=local, progress=False)
-    assert rows_of(tmp_path / "a") == undisturbed
-    assert len(made) == 2
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +71,6 @@ def test_killed_drivers(tmp_path, expected, rows_of):
     rng = random.Random("dask driver")
     killing.kill_drivers(store, rng, 5, executor="dask", workers=1, longest=6)
     assert rows_of(store) == rows_of(expected)
-    assert not list(tmp_path.glob("*.shards/*.sqlite"))
 
 
 @linux

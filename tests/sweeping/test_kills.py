@@ -4,14 +4,17 @@
 """
 
 import importlib.util
+import os
 import random
+import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.result import SweepResult
+from swingby.sweeping.store import verify_store
 from swingby.sweeping.sweep import sweep
 
 pytestmark = [
@@ -58,11 +61,54 @@ def test_killed_workers(tmp_path, expected, rows_of, workers, times):
 
 
 def test_workers_end_with_their_driver(tmp_path):
-    driver = killing.Driver(tmp_path / "out.sqlite", workers=2)
-    end = time.monotonic() + 30
-    while not killing.count(tmp_path / "out.sqlite") and time.monotonic() < end:
-        time.sleep(0.05)
+    endless = {**killing.GRID, "seeds": 10**15}
+    driver = killing.Driver(tmp_path / "out.sqlite", endless, workers=2)
+    killing.wait_for(lambda: killing.count(tmp_path / "out.sqlite"))
     workers = driver.workers()
     assert len(workers) == 2
     driver.kill()
-    assert killing.wait_until_gone(workers)
+    killing.wait_for(lambda: not killing.running(workers))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_signals_leave_a_sound_store(tmp_path, number):
+    """To all processes of a sweep that cannot have ended: it has 10^15 points."""
+    store = tmp_path / "out.sqlite"
+    endless = {**killing.GRID, "seeds": 10**15}
+    driver = killing.Driver(store, endless, workers=2)
+    killing.wait_for(lambda: killing.count(store))
+    workers = driver.workers()
+    assert driver.process.poll() is None
+    os.killpg(driver.process.pid, number)
+    _, errors = driver.process.communicate()
+    assert driver.process.returncode not in (0, None)
+    if number == signal.SIGINT:
+        assert b"the same call goes on" in errors
+    killing.wait_for(lambda: not killing.running(workers))
+    kept = killing.count(store)
+    assert verify_store(store) == kept > 0
+    few = {**killing.GRID, "seeds": [0]}
+    result = sweep(few, store=store, workers=0, progress=False)
+    assert result.status().done == 4
+    assert verify_store(store) >= kept
+
+
+def test_a_point_that_kills_its_worker_is_a_failed_row(tmp_path):
+    """Three times, in processes of their own; the sweep goes on to its end."""
+    script = tmp_path / "lethal.py"
+    script.write_text(
+        "import os\n"
+        "from swingby.sweeping import measure\n"
+        "initial = measure.initial\n"
+        "def lethal(point):\n"
+        "    return initial(point) if point.seed != 3 else os._exit(9)\n"
+        "measure.initial = lethal\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text("import lethal\n")
+    store = tmp_path / "out.sqlite"
+    grid = {**killing.GRID, "omega": "1e-2", "dynamics": "gd", "seeds": 6}
+    path = os.pathsep.join([str(tmp_path), str(killing.ROOT)])
+    killing.Driver(store, grid, workers=2, environment={"PYTHONPATH": path}).finish()
+    status = SweepResult(store).status()
+    assert (status.done, status.failed) == (5, 1)
+    assert status.reasons == {"WorkerDied: the process died 3 times at this point": 1}

@@ -2,20 +2,16 @@
 
 import importlib.util
 import json
-import sqlite3
-from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from swingby.errors import InvalidInput
+from swingby.sweeping.cells import axis_of
+from swingby.sweeping.frame import quantity
 from swingby.sweeping.grid import SweepGrid
-from swingby.sweeping.phases.agreement import Agreement, wilson
-from swingby.sweeping.phases.axis import axis_of, ordered
-from swingby.sweeping.phases.quantity import quantity
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
 
@@ -192,23 +188,8 @@ def test_wrong_input(measured, arguments, words):
         measured.phase_diagram(**arguments)
 
 
-def test_wilson_is_that_of_scipy():
-    for agreed, decided in [(0, 7), (7, 7), (3, 10), (999, 1000), (1, 1)]:
-        expected = stats.binomtest(agreed, decided).proportion_ci(method="wilson")
-        assert wilson(agreed, decided) == pytest.approx(
-            (expected.low, expected.high), rel=1e-12, abs=1e-15
-        )
-
-
-def test_agreement_of_nothing():
-    found = Agreement({})
-    assert np.isnan(found.share)
-    assert found.interval == (0, 1)
-    assert found.lines() == ["no point is decided"]
-
-
 def axis(name, *texts, spacing=None):
-    return axis_of(quantity(name), ordered([Fraction(one) for one in texts]), spacing)
+    return axis_of(quantity(name), sorted(Fraction(one) for one in texts), spacing)
 
 
 def test_axes_take_the_scale_on_which_values_are_even():
@@ -223,11 +204,6 @@ def test_axes_take_the_scale_on_which_values_are_even():
     assert axis("omega", "1e-300", "1e-6", "1e-3").scale == "ordered"
     assert axis("sigma_1", "0", "0.5", "1").edges == (-0.25, 0.25, 0.75, 1.25)
     assert axis("omega", "1e-5").edges == (-5.5, -4.5)
-
-
-def test_uneven_pixels_end_half_way():
-    found = axis("eta", "1", "2", "4", spacing="linear")
-    assert found.edges == (0.5, 1.5, 3, 5)
 
 
 def test_plain_values(measured):
@@ -249,11 +225,51 @@ def test_plain_values(measured):
     assert diagram.to_latex().startswith(r"\begin{tabular}")
 
 
-def test_a_damaged_row_is_named(tmp_path):
-    grid = SweepGrid(signal=[[2, 1]], omega="1e-3", eta=[0.1, 0.2])
-    result = by_hand(tmp_path / "a", grid, [row(), row()])
-    with closing(sqlite3.connect(result.store)) as connection:
-        connection.execute("UPDATE points SET results = '{' WHERE place = 1")
-        connection.commit()
-    with pytest.raises(InvalidInput, match="store"):
-        result.phase_diagram()
+def test_columns_of_ones_own_are_axes_labels_and_panels(measured):
+    """Counted again with pandas: a label is a plain function of the frame."""
+
+    def late(times):
+        return lambda frame: np.where(frame[f"{times}_2"] > 40, "late", "early")
+
+    result = measured.assign(
+        predicted=late("predicted_half_time"),
+        observed=late("half_time"),
+        fast=lambda frame: frame.half_time_1 < 20,
+    )
+    frame = measured.to_frame()
+    frame = frame[frame.status == "done"]
+    said, seen = (
+        np.where(frame[f"{name}_2"] > 40, "late", "early")
+        for name in ("predicted_half_time", "half_time")
+    )
+    expected = {
+        (one, other): int(((said == one) & (seen == other)).sum())
+        for one in ("early", "late")
+        for other in ("early", "late")
+    }
+    labels = result.status().labels
+    assert labels == {pair: count for pair, count in expected.items() if count}
+    assert {"early", "late"} <= {label for pair in labels for label in pair}
+    worst = result.disagreements(None)
+    assert worst.total == len(worst) == (said != seen).sum()
+    diagram = result.phase_diagram("fast", "eta", where={"omega": "1e-2"})
+    assert diagram.x.values == ("0", "1")
+    assert diagram.cells.done.sum() == (frame.omega == "0.01").sum()
+    here = frame[(frame.omega == "0.01") & (frame.eta == "0.25") & (frame.half_time_1 < 20)]
+    assert diagram.median("transient")[1, 1] == here.transient.median()
+    titles = [ax.get_title(loc="left") for ax in diagram.plot(["observed", "transient"]).axes]
+    assert titles[:2] == ["observed label", "transient, median"]
+    with pytest.raises(InvalidInput, match=r"broken must be a function of the frame.*omgea"):
+        measured.assign(broken=lambda frame: frame.omgea).to_frame()
+
+
+def test_any_column_is_an_axis(measured):
+    frame = measured.to_frame()
+    frame = frame[frame.status == "done"]
+    diagram = measured.phase_diagram("descents", "outcome")
+    assert set(diagram.y.values) == set(frame.outcome)
+    counts = frame.groupby(["outcome", "descents"]).size().unstack(fill_value=0)
+    counts = counts.reindex(diagram.y.values)
+    assert diagram.cells.done.tolist() == counts.to_numpy().tolist()
+    binned = measured.phase_diagram("smallest_pivot", bins=6)
+    assert binned.cells.done.sum() == np.isfinite(frame.smallest_pivot).sum()

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.sweeping.grid import SweepGrid
-from swingby.sweeping.phases.disagreement import why
 from swingby.sweeping.result import SweepResult
 
 _HELP = importlib.util.spec_from_file_location("rows", Path(__file__).with_name("phase_rows.py"))
@@ -48,24 +46,17 @@ def test_the_surest_comes_first(result):
     assert (found.agreement.failed, found.agreement.missing) == (1, 1)
     assert [one.place for one in result.disagreements(2)] == [5, 2]
     assert result.disagreements(2).total == 5
-    assert result.disagreements(None).rows == found.rows
+    assert result.disagreements(None).to_dict() == found.to_dict()
     assert [one.place for one in result.disagreements(where={"omega": "1e-400"})] == [5, 6, 7]
 
 
 def test_without_a_grid_the_rows_are_the_same(result):
     found = SweepResult(result.store).disagreements()
-    assert found.rows == result.disagreements().rows
+    assert found.to_dict()["rows"] == result.disagreements().to_dict()["rows"]
     assert found.agreement.missing == 0
     part = SweepResult(result.store).disagreements(where={"omega": "1e-400"})
     assert [one.place for one in part] == [5, 6, 7]
     assert part.agreement.failed == 1
-
-
-def test_a_smaller_grid_sees_its_own_points(result):
-    grid = SweepGrid(signal=[[2, 1]], omega="1e-3", eta=0.1, seeds=3)
-    found = SweepResult(result.store, grid).disagreements()
-    assert [one.place for one in found] == [2, 1]
-    assert found.agreement.points == 3
 
 
 def test_table(result):
@@ -114,10 +105,10 @@ def test_table(result):
         (row("trapped", smallest_pivot=0.5), ""),
     ],
 )
-def test_why(results, words):
-    found = why(results)
-    assert found.startswith(words)
-    assert bool(found) == bool(words)
+def test_why(tmp_path, results, words):
+    (found,) = by_hand(tmp_path / "a", GRID, [results]).disagreements()
+    assert found.why.startswith(words)
+    assert bool(found.why) == bool(words)
 
 
 @pytest.mark.parametrize(
@@ -125,74 +116,13 @@ def test_why(results, words):
     [
         ({"limit": 0}, "limit must be at least 1"),
         ({"where": {"omgea": 1}}, "where must name a quantity"),
-        ({"where": {"omega": 1}}, "where must leave points of the sweep, got omega = 1"),
+        (
+            {"where": {"omega": 1}},
+            r"where\[omega\] must be a value of the sweep: 1e-400, 0.001, got 1",
+        ),
         ({"where": []}, "where must be a dict"),
     ],
 )
 def test_wrong_input(result, arguments, words):
     with pytest.raises(InvalidInput, match=words):
         result.disagreements(**arguments)
-
-
-CONTENT = """
-signal = [[4, 1], [4, 3]]
-omega = [1e-1, 1e-3]
-eta = [0.1, 0.2]
-seeds = 2
-"""
-
-
-@pytest.fixture
-def workplace(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "grid.toml").write_text(CONTENT)
-    return tmp_path
-
-
-def run(*arguments):
-    return cli.run(["sweep", "grid.toml", "--store", "out.sqlite", "--workers", "0", *arguments])
-
-
-def test_command(capsys, workplace):
-    assert run("--diagram", "a.png", "--disagreements") == 0
-    out = capsys.readouterr().out
-    assert "16 points: 16 done" in out
-    assert "Predicted otherwise than observed, out.sqlite" in out
-    assert (workplace / "a.png").read_bytes()[:4] == b"\x89PNG"
-    axes = ["--x", "eta", "--y", "a_1/a_2", "--where", "omega=1e-3"]
-    assert run("--status", "--diagram", "b.svg", *axes) == 0
-    svg = (workplace / "b.svg").read_text()
-    assert "in order" in svg
-    capsys.readouterr()
-    assert run("--status", "--json", "--disagreements", "--where", "eta=0.2") == 0
-    found = json.loads(capsys.readouterr().out)["disagreements"]
-    assert found["decided"] + found["undecided"] + found["unfinished"] == 8
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--diagram", "a.gif"], "diagram must end in .png, .pdf or .svg, got a.gif"),
-        (["--diagram", "none/a.png"], "diagram must lie in a folder that exists"),
-        (
-            ["--diagram", "a.png", "--x", "omgea"],
-            "x must name a quantity of the sweep; these vary: omega, a_1/a_2, a_2, signal, eta,"
-            " got omgea",
-        ),
-        (["--x", "omega"], "x must be given together with diagram"),
-        (["--where", "eta=1"], "where must be given together with diagram or disagreements"),
-        (["--disagreements", "--where", "eta"], "where must be NAME=VALUE"),
-        (["--disagreements", "--where", "etta=1"], "where must name a quantity of the sweep;"),
-    ],
-)
-def test_wrong_input_is_one_line_before_the_sweep(capsys, workplace, arguments, words):
-    assert run(*arguments) == 2
-    stderr = capsys.readouterr().err
-    assert stderr.startswith(f"swingby: {words}")
-    assert stderr.count("\n") == 1
-    assert not (workplace / "out.sqlite").exists()
-
-
-def test_a_value_that_no_point_has_is_one_line(capsys, workplace):
-    assert run("--diagram", "a.png", "--where", "eta=0.3") == 2
-    assert "where[eta] must be a value of the sweep: 0.1, 0.2, got 0.3" in capsys.readouterr().err

@@ -12,12 +12,18 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
+from swingby.sweeping import phases
 from swingby.sweeping.grid import SweepGrid
-from swingby.sweeping.phases import build as phase
-from swingby.sweeping.phases.marks import runs
-from swingby.sweeping.phases.picture import PANELS, default_panels
-from swingby.sweeping.phases.style import FAILED, PALEST, STYLES, lightness
-from swingby.sweeping.phases.ticks import apart, tick_text
+from swingby.sweeping.picture import (
+    FAILED,
+    PALEST,
+    PANELS,
+    STYLES,
+    apart,
+    default_panels,
+    lightness,
+    tick_text,
+)
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import writing
 from swingby.sweeping.sweep import sweep
@@ -167,13 +173,6 @@ def test_files(diagram, tmp_path, suffix):
     assert path.read_bytes()[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
 
 
-def test_files_that_are_refused(diagram, tmp_path):
-    with pytest.raises(InvalidInput, match=r"out must end in \.png, \.pdf or \.svg"):
-        diagram.save_picture(tmp_path / "a.gif")
-    with pytest.raises(InvalidInput, match="out must be writable"):
-        diagram.save_picture(tmp_path / "none" / "a.png")
-
-
 RANDOM = {
     "design": "random",
     "points": 60,
@@ -221,7 +220,7 @@ def test_bins_hold_every_draw_once(drawn, monkeypatch):
     expected, _ = np.histogram(frame.log10_omega, edges)
     assert diagram.cells.done.sum(axis=0).tolist() == expected.tolist()
     assert diagram.cells.done.sum() == 120
-    monkeypatch.setattr(phase, "MOST_DRAWS", 59)
+    monkeypatch.setattr(phases, "MOST_DRAWS", 59)
     assert drawn.phase_diagram().shape == (5, 5)
     # A quantity that was not drawn from a range keeps its values.
     assert drawn.phase_diagram("omega", "eta").shape == (2, 5)
@@ -259,21 +258,6 @@ def test_no_points_at_all(tmp_path):
     assert (colors == 1).all()
     assert empty.phase_diagram("eta", "width", where={"seed": 3}).shape == (0, 0)
     assert not len(empty.disagreements())
-
-
-def test_a_single_point(tmp_path):
-    grid = SweepGrid(signal=[[2, 1]], omega="1e-3", eta="0.1")
-    result = by_hand(tmp_path / "a", grid, [row()])
-    assert result.phase_diagram().shape == (1,)
-    pair = result.phase_diagram("omega", "eta")
-    assert pair.shape == (1, 1)
-    pair.save_picture(tmp_path / "a.pdf")
-    result.phase_diagram().save_picture(tmp_path / "b.pdf")
-
-
-def test_runs_of_pixels():
-    here = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1, 1]], dtype=bool)
-    assert runs(here) == [(0, 0, 2), (0, 3, 4), (2, 0, 4)]
 
 
 def test_ticks():

@@ -1,14 +1,14 @@
 """What a store holds, as counts, tables and files."""
 
 import csv
-import importlib
 import json
+import sys
 
 import numpy as np
+import pandas
 import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.sweeping import result as module
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.measure import measure
 from swingby.sweeping.result import SweepResult
@@ -68,10 +68,8 @@ def test_frame(store):
     assert SweepResult(store).to_frame()["mu_2"].dropna().tolist() == [2]
 
 
-def test_files_hold_the_frame(store, tmp_path, monkeypatch):
-    pandas = importlib.import_module("pandas")
+def test_files_hold_the_frame(store, tmp_path):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(module, "GROUP", 3)
     result = SweepResult(store)
     frame = result.to_frame()
     parquet = pandas.read_parquet(result.to_parquet(tmp_path / "a.parquet"))
@@ -85,26 +83,27 @@ def test_files_hold_the_frame(store, tmp_path, monkeypatch):
     assert [float(row["a_1"]) for row in rows] == frame["a_1"].tolist()
 
 
-def test_files_that_cannot_be_written(store, tmp_path):
+def test_parquet_without_pyarrow(store, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match="pyarrow is not installed"):
+        SweepResult(store).to_parquet(tmp_path / "x")
+
+
+@pytest.mark.parametrize("method", ["to_csv", "to_parquet"])
+def test_an_export_that_breaks_leaves_the_old_file(store, tmp_path, monkeypatch, method):
     pytest.importorskip("pyarrow")
-    result = SweepResult(store)
-    for write in (result.to_csv, result.to_parquet):
-        with pytest.raises(InvalidInput, match="out must be writable"):
-            write(tmp_path / "none" / "a.file")
+    path = tmp_path / "rows"
+    path.write_text("old")
 
+    def broken(frame, target, **options):
+        target.write_text("half of ")
+        raise OSError(28, "No space left on device")
 
-@pytest.mark.parametrize(("package", "method"), [("pandas", "to_frame"), ("pyarrow", "to_parquet")])
-def test_missing_extras(store, tmp_path, monkeypatch, package, method):
-    load = importlib.import_module
-
-    def without(name):
-        if name.startswith(package):
-            raise ImportError(name)
-        return load(name)
-
-    monkeypatch.setattr(module.importlib, "import_module", without)
-    with pytest.raises(MissingExtra, match=f"{package} is not installed"):
-        getattr(SweepResult(store), method)(*[tmp_path / "x"][: method == "to_parquet"])
+    monkeypatch.setattr(pandas.DataFrame, method, broken)
+    with pytest.raises(InvalidInput, match=r"out must be writable \(No space left on device\)"):
+        getattr(SweepResult(store), method)(path)
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["rows"]
 
 
 def test_texts(store):
@@ -116,15 +115,21 @@ def test_texts(store):
     json.dumps(result.to_grid().to_dict())
 
 
-def test_an_empty_store(tmp_path):
-    grid = {"design": "random", "points": 1, "signal": [2, 1], "omega": 1e-3, "eta": 0.1}
-    sweep(grid, store=tmp_path / "a", workers=0, progress=False)
-    other = SweepResult(tmp_path / "a", {**grid, "rng": 0, "eta": 0.2})
-    assert other.status().missing == 1
-    assert len(other.to_frame()) == 0
-    assert "1 missing" in str(other)
-
-
 def test_no_store(tmp_path):
     with pytest.raises(InvalidInput, match="must be a sweep store that exists"):
         SweepResult(tmp_path / "none")
+
+
+def test_descents_are_counted_by_dimension(tmp_path):
+    grid = {"signal": [[1, 0.25], [1, 0.5, 0.25]], "omega": 1e-3, "eta": 0.05, "seeds": 12}
+    result = sweep(
+        {**grid, "dynamics": "gd"}, store=tmp_path / "a.sqlite", workers=0, progress=False
+    )
+    table = result.descents()
+    rows = [row.results for row in result.rows() if row.point.dimension == 2]
+    decided = [row for row in rows if row["predicted_descents"] is not None]
+    seen = sum(row["descents"] == 2 for row in decided) / len(decided)
+    assert table.rows[0][:3] == ["2", "12", f"{1 - len(decided) / 12:.2%}"]
+    assert table.rows[0][4].endswith(f", {seen:.2%}")
+    assert [row[0] for row in table.rows] == ["2", "3"]
+    assert "decided points" in table.below[1]

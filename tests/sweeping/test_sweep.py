@@ -3,20 +3,19 @@
 import os
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.sweeping import executors, shards, work
-from swingby.sweeping import pool as pool_of_ours
 from swingby.sweeping import sweep as module
+from swingby.sweeping import workers as hands
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
-from swingby.sweeping.store import reading, writing
+from swingby.sweeping.store import Kept, verify_store, writing
 from swingby.sweeping.sweep import sweep
 
 
@@ -27,15 +26,15 @@ def path(tmp_path):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """Places of the points that this process measures."""
+    """Points that this process measures."""
     seen = []
-    measure_chunk = work.measure_chunk
+    measure_chunk = hands.measure_chunk
 
-    def counting(plain):
-        seen.extend(plain["places"])
-        return measure_chunk(plain)
+    def counting(points, *more):
+        seen.extend(points)
+        return measure_chunk(points, *more)
 
-    monkeypatch.setattr(executors, "measure_chunk", counting)
+    monkeypatch.setattr(hands, "measure_chunk", counting)
     return seen
 
 
@@ -63,8 +62,9 @@ def test_resume_measures_only_what_is_missing(grid, path, counted, undisturbed, 
     counted.clear()
     sweep(grid, store=path, workers=0, progress=False)
     assert counted == []
-    without_place = [(row[0], *row[2:]) for row in rows_of(path)]
-    assert without_place == [(row[0], *row[2:]) for row in undisturbed]
+    # The digest covers the place, which is that in the first grid.
+    without_place = [(row[0], *row[2:-1]) for row in rows_of(path)]
+    assert without_place == [(row[0], *row[2:-1]) for row in undisturbed]
 
 
 def replace_seeds(grid, seeds):
@@ -75,16 +75,14 @@ def test_restart_measures_all_again_and_changes_nothing(grid, path, counted, und
     sweep(grid, store=path, workers=0, progress=False)
     counted.clear()
     sweep(grid, store=path, workers=0, resume=False, progress=False)
-    assert counted == list(range(len(grid)))
+    assert counted == list(grid.points())
     assert rows_of(path) == undisturbed
 
 
 def test_points_whose_worker_died_are_measured_by_the_next_sweep(grid, path, undisturbed, rows_of):
-    sweep(grid, store=path, workers=0, progress=False)
     with writing(path) as store:
-        row = next(row for row in store.rows() if row.results is not None)
-        list(store.stream("DELETE FROM points WHERE key = ?", [row.key]))
-        store.put([replace(row, results=None, reason="WorkerDied: x")])
+        point = next(grid.points())
+        store.put([Kept(store.key(point), 0, point, None, "WorkerDied: x")])
     result = sweep(grid, store=path, workers=0, progress=False)
     assert rows_of(path) == undisturbed
     assert "WorkerDied: x" not in result.status().reasons
@@ -93,14 +91,15 @@ def test_points_whose_worker_died_are_measured_by_the_next_sweep(grid, path, und
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     grid, path, monkeypatch, capsys, undisturbed, rows_of
 ):
-    measure_chunk = work.measure_chunk
+    measure_chunk = hands.measure_chunk
+    twelfth = list(grid.points())[12]
 
-    def interrupted(plain):
-        if 12 in plain["places"]:
+    def interrupted(points, *more):
+        if twelfth in points:
             raise KeyboardInterrupt
-        return measure_chunk(plain)
+        return measure_chunk(points, *more)
 
-    monkeypatch.setattr(executors, "measure_chunk", interrupted)
+    monkeypatch.setattr(hands, "measure_chunk", interrupted)
     with pytest.raises(KeyboardInterrupt) as error:
         sweep(grid, store=path, workers=0, chunk=4)
     said = f"stopped: 12 of {len(grid)} points"
@@ -114,25 +113,13 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     assert rows_of(path) == undisturbed
 
 
-def test_shards_of_a_killed_driver_are_used(grid, path, counted):
-    sweep(replace_seeds(grid, [0]), store=path.with_name("other"), workers=0, progress=False)
-    with reading(path.with_name("other")) as other:
-        rows = list(other.rows())
-    shards.write(shards.folder_of(path), rows)
-    counted.clear()
-    sweep(grid, store=path, workers=0, progress=False)
-    assert len(counted) == len(grid) - len(rows)
-    assert not shards.folder_of(path).exists()
-
-
 def test_equal_points_of_a_random_grid_are_kept_once(path):
     grid = SweepGrid(
         design="random", points=8, signal=[[2, 1]], omega=[1e-2, 1e-3], eta=0.1, dynamics="gd"
     )
     result = sweep(grid, store=path, workers=0, progress=False)
     assert result.status().done == len(grid) == 8
-    with reading(path) as store:
-        assert len(list(store.rows())) == 2
+    assert SweepResult(path).status().total == 2
 
 
 def test_recorded_trajectories_lie_beside_the_store(path):
@@ -140,6 +127,8 @@ def test_recorded_trajectories_lie_beside_the_store(path):
     result = sweep(grid, store=path, workers=0, progress=False)
     (row,) = result.rows()
     kept = result.arrays(row)
+    assert verify_store(path) == 1
+    assert result.arrays(result.to_frame().iloc[0]).keys() == kept.keys()
     run = swingby.simulate(
         swingby.SIMTask.from_signal([2, 1]), kept["W"][0], "0.1", dynamics="gd", record=5
     )
@@ -152,11 +141,10 @@ def test_recorded_trajectories_lie_beside_the_store(path):
 
 
 def test_a_worker_of_another_version_is_refused(grid, path, monkeypatch):
-    to_plain = work.Chunk.to_plain
-    monkeypatch.setattr(
-        work.Chunk, "to_plain", lambda chunk: {**to_plain(chunk), "swingby": "9.9.9"}
-    )
-    with pytest.raises(InvalidInput, match=r"must run the version of the driver, swingby 9\.9\.9"):
+    versions = iter(["swingby 9.9.9, measure 2"])
+    running_code = hands.running_code
+    monkeypatch.setattr(hands, "running_code", lambda: next(versions, running_code()))
+    with pytest.raises(InvalidInput, match=r"must run the driver's version, swingby 9\.9\.9"):
         sweep(grid, store=path, workers=0, progress=False)
     assert SweepResult(path).status().total == 0
 
@@ -178,15 +166,8 @@ def test_wrong_arguments(grid, path, options, words):
     assert not path.exists()
 
 
-def test_a_broken_executor_of_the_caller(grid, path):
-    pool = ProcessPoolExecutor(1)
-    pool.shutdown()
-    with pytest.raises(InvalidInput, match="executor must be open"):
-        sweep(grid, store=path, executor=pool, progress=False)
-
-
 def test_workers_that_cannot_start(grid, path, monkeypatch):
-    monkeypatch.setattr(pool_of_ours, "_prepare", _exit)
+    monkeypatch.setattr(hands, "_prepare", _exit)
     with pytest.raises(InvalidInput, match="must be processes that can be started"):
         sweep(grid, store=path, workers=1, progress=False)
     assert SweepResult(path).status().total == 0
@@ -229,15 +210,31 @@ def test_chunks_grow_to_about_a_second():
     assert sizes.next == 125
 
 
-def test_progress_off_a_terminal(grid, path, monkeypatch, capsys):
-    monkeypatch.setattr("swingby.sweeping.progress.EVERY", 0.0)
-    sweep(grid, store=path, workers=0, chunk=20)
+def test_there_is_life_before_the_first_chunk_is_done(grid, path, monkeypatch, capsys):
+    """The first chunk ends once a line was written, and the second one after a second line."""
+    assert module.FIRST < 2
+    monkeypatch.setattr(module, "FIRST", 0.01)
+    monkeypatch.setattr(module, "EVERY", 0.01)
+    said = threading.Event()
+    write = module.Progress._write
+    measure_chunk = hands.measure_chunk
+
+    def writing(report, text):
+        write(report, text)
+        said.set()
+
+    def waiting(*call):
+        said.clear()
+        said.wait()
+        return measure_chunk(*call)
+
+    monkeypatch.setattr(module.Progress, "_write", writing)
+    monkeypatch.setattr(hands, "measure_chunk", waiting)
+    sweep(grid, store=path, workers=0, chunk=30)
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(",")[0] for line in lines] == [
-        f"swingby: {count} of 60 points" for count in (20, 40, 60)
-    ]
-    sweep(grid, store=path, workers=0)
-    assert "60 of 60 points, 60 of them found in the store" in capsys.readouterr().err
+    assert lines[0] == "swingby: 0 of 60 points, the first ones are measured"
+    assert any(line.startswith("swingby: 30 of 60 points, ") for line in lines)
+    monkeypatch.undo()
     sweep(grid, store=path, workers=0, progress=False)
     assert capsys.readouterr().err == ""
 
@@ -246,3 +243,24 @@ def test_progress_on_a_terminal(grid, path, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     sweep(grid, store=path, workers=0)
     assert "60/60" in capsys.readouterr().err
+
+
+def test_few_files_of_the_package_are_passed(tmp_path):
+    """The driver of a small sweep reads at most 30 files of the package."""
+    code = (
+        "import sys, swingby\n"
+        "grid = {'signal': [[4, 1], [4, 3]], 'omega': ['1e-3', '1e-300'], 'eta': '0.01',"
+        " 'seeds': 2, 'dynamics': ['euler', 'gd']}\n"
+        "assert len(swingby.SweepGrid(**grid)) == 16\n"
+        "swingby.sweep(grid, store='out.sqlite', workers=1, progress=True)\n"
+        "print(*[name for name in sys.modules if name.split('.')[0] == 'swingby'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(swingby.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 5 < len(done.stdout.split()) <= 30, done.stdout

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from swingby import cli
-from swingby.sweeping import executors, work
+from swingby.sweeping import workers
 
 GRID = """
 signal = [[4, 1]]
@@ -57,12 +57,14 @@ def test_export(capsys, workplace):
 
 
 def test_ctrl_c_gives_exit_code_130(capsys, monkeypatch):
-    def interrupted(plain):
-        if 3 in plain["places"]:
-            raise KeyboardInterrupt
-        return work.measure_chunk(plain)
+    measure_chunk = workers.measure_chunk
 
-    monkeypatch.setattr(executors, "measure_chunk", interrupted)
+    def interrupted(points, *more):
+        if points[0].seed == 2:
+            raise KeyboardInterrupt
+        return measure_chunk(points, *more)
+
+    monkeypatch.setattr(workers, "measure_chunk", interrupted)
     assert run("--workers", "0", "--chunk", "2") == 130
     stderr = capsys.readouterr().err
     assert "stopped: 2 of 6 points" in stderr
@@ -97,3 +99,53 @@ def test_wrong_files_are_one_line(capsys, workplace):
     assert "grid must be a readable TOML file (No such file or directory)" in stderr
     assert "this file is no database" in stderr
     assert stderr.count("\n") == 2
+
+
+DIAGRAMS = """
+signal = [[4, 1], [4, 3]]
+omega = [1e-1, 1e-3]
+eta = [0.1, 0.2]
+seeds = 2
+"""
+
+
+def test_diagrams_and_disagreements(capsys, workplace):
+    (workplace / "grid.toml").write_text(DIAGRAMS)
+    assert run("--workers", "0", "--diagram", "a.png", "--disagreements") == 0
+    out = capsys.readouterr().out
+    assert "16 points: 16 done" in out
+    assert "Predicted otherwise than observed, out.sqlite" in out
+    assert (workplace / "a.png").read_bytes()[:4] == b"\x89PNG"
+    axes = ["--x", "eta", "--y", "a_1/a_2", "--where", "omega=1e-3"]
+    assert run("--status", "--diagram", "b.svg", *axes) == 0
+    svg = (workplace / "b.svg").read_text()
+    assert "in order" in svg
+    capsys.readouterr()
+    assert run("--status", "--json", "--disagreements", "--where", "eta=0.2") == 0
+    found = json.loads(capsys.readouterr().out)["disagreements"]
+    assert found["decided"] + found["undecided"] + found["unfinished"] == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--diagram", "a.gif"], "diagram must end in .png, .pdf or .svg, got a.gif"),
+        (["--diagram", "none/a.png"], "diagram must lie in a folder that exists"),
+        (
+            ["--diagram", "a.png", "--x", "omgea"],
+            "x must name a quantity of the sweep; these vary: omega, a_1/a_2, a_2, signal, eta,"
+            " got omgea",
+        ),
+        (["--x", "omega"], "x must be given together with diagram"),
+        (["--where", "eta=1"], "where must be given together with diagram or disagreements"),
+        (["--disagreements", "--where", "eta"], "where must be NAME=VALUE"),
+        (["--disagreements", "--where", "etta=1"], "where must name a quantity of the sweep;"),
+    ],
+)
+def test_wrong_input_is_one_line_before_the_sweep(capsys, workplace, arguments, words):
+    (workplace / "grid.toml").write_text(DIAGRAMS)
+    assert run(*arguments) == 2
+    stderr = capsys.readouterr().err
+    assert stderr.startswith(f"swingby: {words}")
+    assert stderr.count("\n") == 1
+    assert not (workplace / "out.sqlite").exists()

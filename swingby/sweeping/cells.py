@@ -1,0 +1,410 @@
+"""Axes and pixels of a phase diagram: exact values where they stand, and counts of the points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.sweeping.frame import Quantity, Value, value_text
+from swingby.sweeping.labels import Label
+from swingby.theory import numbers
+from swingby.verify.grid import Grid
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+#: A pixel narrower than this share of the mean makes an axis one of equal pixels.
+NARROWEST = 0.25
+#: Two values that differ by this factor stand on a logarithmic axis.
+DECADE = 10
+#: A swing-by shows as a second descent of the loss, if not as more.
+SWING_BY = 2
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values in ascending order, one pixel each.
+
+    `values` are exact text (of bins: their two ends to four digits), `places` where they stand: the
+    value itself, its log10, or its number, as `scale` says: ``linear``, ``log``, or ``ordered`` for
+    names, and for values so uneven that their pixels would not be seen. `edges` of the pixels are
+    one more than values; a diagram of draws has none.
+    """
+
+    name: str
+    symbol: str
+    values: tuple[str, ...]
+    places: tuple[float, ...]
+    scale: str
+    edges: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def axis_of(
+    quantity: Quantity, values: Sequence[Value], spacing: str | None = None, *, even: bool = True
+) -> Axis:
+    """The axis of distinct values in order; on a logarithmic one they may lie far below floats.
+
+    `spacing` says how they were drawn, by default the more even one is taken; `even`: values that
+    are too uneven for pixels become an axis of equal pixels.
+
+    Examples
+    --------
+    >>> from swingby.sweeping.frame import quantity
+    >>> found = axis_of(quantity("omega"), [Fraction(1, 100), Fraction(1, 10)])
+    >>> found.values, found.scale, found.places, found.edges
+    (('0.01', '0.1'), 'log', (-2.0, -1.0), (-2.5, -1.5, -0.5))
+    """
+    texts = tuple(map(value_text, values))
+    exact = [value for value in values if isinstance(value, Fraction)]
+    scale = "ordered" if len(exact) < len(values) else (spacing or _scale(exact))
+    places = tuple(range(len(values))) if scale == "ordered" else _places(exact, scale)
+    if even and len(places) > 1 and scale != "ordered":
+        widths = np.diff(_edges(places))
+        if widths.min() < NARROWEST * widths.mean():
+            scale, places = "ordered", tuple(range(len(values)))
+    places = tuple(map(float, places))
+    return Axis(quantity.name, quantity.symbol, texts, places, scale, _edges(places))
+
+
+def bins_of(
+    quantity: Quantity, values: Sequence[Fraction], count: int, spacing: str | None
+) -> Axis:
+    """An axis of bins of equal width that hold all values."""
+    scale = spacing or _scale(values)
+    ends = _places([min(values), max(values)], scale)
+    edges = np.linspace(ends[0], ends[1], count + 1)
+    texts = [numbers.scientific_log10(one) if scale == "log" else f"{one:.4g}" for one in edges]
+    return Axis(
+        name=quantity.name,
+        symbol=quantity.symbol,
+        values=tuple(f"{low} to {high}" for low, high in pairwise(texts)),
+        places=tuple(((edges[:-1] + edges[1:]) / 2).tolist()),
+        scale=scale,
+        edges=tuple(edges.tolist()),
+    )
+
+
+def _places(values: Sequence[Fraction], scale: str) -> tuple[float, ...]:
+    """Values as floats, or their log10, to 12 digits so that powers of ten are whole."""
+    if scale == "log":
+        return tuple(round(numbers.log_of(value) / math.log(10), 12) for value in values)
+    return tuple(map(float, values))
+
+
+def _scale(values: Sequence[Fraction]) -> str:
+    """Linear or log, whichever has the more even steps; log where floats would not do."""
+    low, high = min(values), max(values)
+    if low <= 0 or low == high:
+        return "linear" if low <= 0 or 1e-4 <= low <= 1e6 else "log"
+    if low < Fraction(1, 10**300) or high > 10**300:
+        return "log"
+    if len(values) == 2:
+        return "log" if high >= DECADE * low else "linear"
+    steps = [np.diff(_places(values, scale)) for scale in ("linear", "log")]
+    straight, curved = (float(one.max() / max(one.min(), 1e-300)) for one in steps)
+    return "log" if curved < straight else "linear"
+
+
+def _edges(places: Sequence[float]) -> tuple[float, ...]:
+    """Half-way between neighbours; the outermost pixels reach as far out as in."""
+    if len(places) == 1:
+        return (places[0] - 0.5, places[0] + 0.5)
+    middle = [(low + high) / 2 for low, high in pairwise(places)]
+    first, last = 2 * places[0] - middle[0], 2 * places[-1] - middle[-1]
+    return (first, *middle, last)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts and numbers per pixel, columns of a `table`, as arrays of the `shape` of the diagram.
+
+    `done`, `failed`, `missing`: points of the pixel. `decided`: points with a prediction and an
+    observation, `agreed`: those observed as predicted; undecided and unfinished points are in
+    neither. `margin`, `least_margin`: median and least; nan without any, as all numbers. `ended`:
+    points whose run ended before the steps ran out; `swing_by`, `descents`, `most_descents`: share
+    of these with at least two descents, mean number, and most common one (the smallest of equally
+    common ones, -1 without any). `told`: points for which the law tells the number of descents;
+    `predicted_swing_by`, `predicted_descents`: share and mean over these. `predicted`, `observed`:
+    how many points have each of `labels` (last axis).
+    """
+
+    table: pd.DataFrame
+    shape: tuple[int, ...]
+    labels: tuple[str, ...]
+    predicted: Whole
+    observed: Whole
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.table:
+            raise AttributeError(name)
+        return self.table[name].to_numpy().reshape(self.shape)
+
+    @property
+    def disagreement(self) -> Floats:
+        """Share of the decided points not observed as predicted; nan where none is decided."""
+        return _over(self.decided - self.agreed, self.decided)
+
+    def counts(self, which: str) -> Whole:
+        """How many points have each label, ``"predicted"`` or ``"observed"``."""
+        return self.predicted if which == "predicted" else self.observed
+
+    def share(self, which: str, label: str) -> Floats:
+        """Share of a label among the points that are done."""
+        return _over(self.counts(which)[..., self.labels.index(label)], self.done)
+
+    def majority(self, which: str) -> tuple[Whole, Floats]:
+        """The most common label of every pixel (its place in `labels`, or -1), and its share."""
+        label = np.where(self.done > 0, self.counts(which).argmax(axis=-1), -1)
+        return label, _over(self.counts(which).max(axis=-1), self.done)
+
+
+def flagged(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with what every query asks of a point: done, decided, agreed, ended, told."""
+    done = frame["status"] == "done"
+    ended = done & (frame["observed"] != Label.UNFINISHED)
+    decided = ended & (frame["predicted"] != Label.UNDECIDED)
+    return frame.assign(
+        done=done,
+        failed=frame["status"] == "failed",
+        missing=frame["status"] == "missing",
+        decided=decided,
+        agreed=decided & (frame["predicted"] == frame["observed"]),
+        ended=ended & frame["descents"].notna(),
+        told=done & frame["predicted_descents"].notna(),
+    )
+
+
+def gather(frame: pd.DataFrame, shape: tuple[int, ...]) -> Cells:
+    """The pixels of a frame whose column `pixel` has the number of each row's, in C order."""
+    rows, every = flagged(frame), np.arange(int(np.prod(shape)))
+    flags = ["done", "failed", "missing", "decided", "agreed", "ended", "told"]
+    table = rows.groupby("pixel")[flags].sum().reindex(every, fill_value=0)
+    done, ended, told = (rows[rows[name]].groupby("pixel") for name in ("done", "ended", "told"))
+    table["margin"], table["least_margin"] = done["margin"].median(), done["margin"].min()
+    for found, name, prefix in (
+        (ended, "descents", ""),
+        (told, "predicted_descents", "predicted_"),
+    ):
+        table[f"{prefix}swing_by"] = found[name].agg(lambda one: (one >= SWING_BY).mean())
+        table[name] = found[name].mean()
+    most = ended["descents"].agg(lambda one: one.mode().min())
+    table["most_descents"] = most.reindex(every, fill_value=-1).astype(np.int64)
+    measured = rows[rows["done"]]
+    used = {*measured["predicted"].dropna(), *measured["observed"].dropna()}
+    labels = (*map(str, Label), *sorted(used - set(map(str, Label))))
+
+    def per_label(which: str) -> Whole:
+        counted = measured.groupby(["pixel", which]).size().unstack(fill_value=0)
+        counted = counted.reindex(index=every, columns=list(labels), fill_value=0)
+        return counted.to_numpy(np.int64).reshape(*shape, len(labels))
+
+    return Cells(table, shape, labels, per_label("predicted"), per_label("observed"))
+
+
+def _over(part: Whole | Floats, whole: Whole) -> Floats:
+    found = np.full(whole.shape, np.nan)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many points have which predicted and which observed label, failed, or are missing.
+
+    Examples
+    --------
+    >>> found = Agreement({("in_order", "in_order"): 8, ("undecided", "in_order"): 5,
+    ...     ("in_order", "trapped"): 2})
+    >>> found.agreed, found.decided, found.undecided
+    (8, 10, 5)
+    >>> low, high = found.interval
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+    """
+
+    counts: Mapping[tuple[str, str], int]
+    failed: int = 0
+    missing: int = 0
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Agreement:
+        """The agreement over the rows of a frame."""
+        done = frame[frame["status"] == "done"]
+        counts = done.groupby(["predicted", "observed"], dropna=False).size()
+        ordered: Any = counts.sort_values(ascending=False, kind="stable").items()
+        return cls(
+            {(str(said), str(seen)): int(count) for (said, seen), count in ordered},
+            int((frame["status"] == "failed").sum()),
+            int((frame["status"] == "missing").sum()),
+        )
+
+    def _count(self, which: Callable[[str, str], bool]) -> int:
+        return sum(count for pair, count in self.counts.items() if which(*pair))
+
+    @property
+    def done(self) -> int:
+        """Points that are measured."""
+        return sum(self.counts.values())
+
+    @property
+    def points(self) -> int:
+        """All of them, also failed and missing ones."""
+        return self.done + self.failed + self.missing
+
+    @property
+    def undecided(self) -> int:
+        """Points of which the law does not say what happens."""
+        return self._count(lambda said, _: said == Label.UNDECIDED)
+
+    @property
+    def unfinished(self) -> int:
+        """Points that the law decides, whose steps ran out."""
+        return self._count(lambda said, seen: seen == Label.UNFINISHED and said != Label.UNDECIDED)
+
+    @property
+    def decided(self) -> int:
+        """Points with a prediction and an observation: all others say nothing of the law."""
+        return self.done - self.undecided - self.unfinished
+
+    @property
+    def agreed(self) -> int:
+        """Decided points that are observed as predicted."""
+        return self._count(lambda said, seen: said == seen)
+
+    @property
+    def share(self) -> float:
+        """Agreed over decided points; nan where none is decided."""
+        return self.agreed / self.decided if self.decided else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval for the share; (0, 1) where there is nothing to count."""
+        if not self.decided:
+            return 0.0, 1.0
+        from scipy.stats import binomtest
+
+        found = binomtest(self.agreed, self.decided).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
+
+    def lines(self) -> list[str]:
+        """The counts as sentences."""
+        low, high = self.interval
+        text = (
+            f"predicted as observed: {self.agreed} of {self.decided} decided points"
+            f" ({100 * self.share:.4g}%, 95% interval {100 * low:.4g}% to {100 * high:.4g}%)"
+            if self.decided
+            else "no point is decided"
+        )
+        beside = {"undecided": self.undecided, "unfinished": self.unfinished}
+        beside |= {"failed": self.failed, "missing": self.missing}
+        rest = ", ".join(f"{count} {name}" for name, count in beside.items() if count)
+        return [text, f"not counted: {rest}"] if rest else [text]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        names = ("decided", "agreed", "undecided", "unfinished", "failed", "missing")
+        return {name: getattr(self, name) for name in names} | {"interval": [*self.interval]}
+
+    def to_grid(self, title: str, above: Sequence[str], below: Sequence[str]) -> Grid:
+        """The confusion matrix: predicted labels down, observed labels across."""
+        names = [*map(str, Label)]
+        names += sorted({name for pair in self.counts for name in pair} - set(names))
+        across = [one for one in names if any(seen == one for _, seen in self.counts)]
+        down = [one for one in names if any(said == one for said, _ in self.counts)]
+        return Grid(
+            title=title,
+            columns=["predicted \\ observed", *(f">{name}" for name in across)],
+            rows=[
+                [said, *(str(self.counts.get((said, seen), 0)) for seen in across)] for said in down
+            ],
+            above=above,
+            below=below,
+        )
+
+
+class Drawn:
+    """What says itself as a table, :meth:`to_grid`, in every form."""
+
+    _width = 100
+
+    def to_grid(self) -> Grid:
+        """The table behind all others.
+
+        Returns
+        -------
+        swingby.verify.grid.Grid
+        """
+        raise NotImplementedError
+
+    def to_text(self, width: int | None = None) -> str:
+        """The table for a terminal, `width` characters per line."""
+        return self.to_grid().to_text(width=width or self._width)
+
+    def to_latex(self) -> str:
+        """The table as LaTeX (booktabs)."""
+        return self.to_grid().to_latex()
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        return self.to_grid().to_markdown()
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_grid().to_html()
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels(Drawn):
+    """What a picture shows: see :class:`swingby.PhaseDiagram`, which is all of it and its words."""
+
+    store: Path
+    x: Axis
+    y: Axis | None
+    scattered: bool
+    cells: Cells
+    agreement: Agreement
+    fixed: dict[str, str]
+    pooled: dict[str, int]
+    left_out: int
+    frame: pd.DataFrame
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the arrays of :attr:`cells`: (y, x), (x,), or (draws,)."""
+        return self.cells.shape
+
+    def median(self, name: str) -> Floats:
+        """The median of any column of numbers over the points of every pixel that are done."""
+        done = self.frame[self.frame["status"] == "done"]
+        found = done[name].astype(float).groupby(done["pixel"]).median()
+        every = np.arange(int(np.prod(self.shape)))
+        return np.asarray(found.reindex(every), dtype=np.float64).reshape(self.shape)
+
+
+def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = None) -> str:
+    """What the points of one pixel differ in, in words.
+
+    Examples
+    --------
+    >>> pooled_text({"eta": 2, "seed": 10})
+    '2 eta, 10 seeds'
+    """
+    plural = {"seed": "seeds", "signal": "tasks", "steps": "numbers of steps"}
+    written = {**(symbols or {}), **plural, "dynamics": "dynamics"}
+    return ", ".join(f"{count} {written.get(name, name)}" for name, count in pooled.items())

@@ -1,1 +1,0 @@
-"""Phase diagrams: what was predicted and observed over the axes of a sweep."""
