@@ -32,6 +32,8 @@ _HOME = {
     "Report": "swingby.verify.judgement",
     "predict": "swingby.verify.predict",
     "predict_gaussian": "swingby.verify.predict",
+    "predict_network": "swingby.verify.predict_network",
+    "NetworkSchedule": "swingby.verify.predict_network",
     "crossing_function": "swingby.verify.gradients",
     "predict_batch": "swingby.verify.predict_batch",
     "BatchSchedule": "swingby.verify.predict_batch",
@@ -94,6 +96,7 @@ if TYPE_CHECKING:
     from swingby.verify.ledger import Ledger, Record
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.predict_batch import BatchSchedule, predict_batch
+    from swingby.verify.predict_network import NetworkSchedule, predict_network
     from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
     from swingby.verify.schedule import Schedule
 

@@ -184,6 +184,25 @@ def network_rows(tell: Tell) -> list[Row]:
     return found
 
 
+def deep_rows(tell: Tell) -> list[Row]:
+    """Deep linear networks, against the half-times that their first layers predict."""
+    from swingby.training.deep_networks import CELLS, trained
+
+    found = []
+    for place, cell in enumerate(CELLS):
+        tell(place / len(CELLS), cell.name)
+        runs = list(trained(cell, RUNS, SEED))
+        barred = [one for one in runs if np.isfinite(one.leading.error).all()]
+        shares = {
+            "half-times within their bars": _share(one.inside("full") for one in runs),
+            "half-times to the step": _share((np.abs(one.off) <= 1).all() for one in runs),
+            "order": _share(one.in_order("full") for one in runs),
+            "leading order within its bars": _share(one.inside("leading") for one in barred),
+        }
+        found += [row_of_share("deep", cell.name, *one) for one in shares.items()]
+    return found
+
+
 def figure_rows(tell: Tell) -> list[Row]:
     """The criteria of the paper's figures."""
     from swingby.figures.make import all_figures, make_figures
@@ -279,6 +298,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "map": ("verify/compare.py",),
     "autograd": _TRAINING,
     "networks": _TRAINING,
+    "deep": ("training/deep_networks.py",),
     "figures": ("figures/make.py", "figures/paper/figure_*.py"),
     "vectors": ("diffusion/vectors/trials.py",),
     "images": ("diffusion/judged.py",),
@@ -290,6 +310,7 @@ STUDIES: dict[str, tuple[str, Callable[[Tell], list[Row]]]] = {
     "map": ("the iterated map, in the settings of the paper's figures", map_rows),
     "autograd": ("U U^T trained by automatic differentiation", autograd_rows),
     "networks": ("networks that the theory was not made for", network_rows),
+    "deep": ("deep linear networks against the law of their layers", deep_rows),
     "figures": ("the paper's figures", figure_rows),
     "vectors": ("diffusion models of points", vector_rows),
     "images": ("diffusion models of images, as recorded", image_rows),

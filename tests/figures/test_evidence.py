@@ -14,7 +14,7 @@ from swingby.theory.verdict import Verdict
 from swingby.training.shares import Share, needed, reaches
 from swingby.verify import audit_cache
 
-STUDIES = ("map", "autograd", "networks", "figures", "vectors", "images")
+STUDIES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images")
 
 
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])

@@ -49,6 +49,8 @@ _FEASIBILITY = "verify/test_feasibility.py::test_"
 _CHECK = "verify/test_check.py::test_"
 _FACTOR = "verify/test_factor.py::test_"
 _PREDICT = "verify/test_predict.py::test_"
+_DEEP = "theory/test_deep_law.py::test_"
+_NETWORK = "verify/test_predict_network.py::test_"
 _COMPARE = "verify/test_compare.py::test_"
 _CLI = "test_cli.py::test_"
 _KERNELS = "simulate/test_kernels.py::test_"
@@ -1876,5 +1878,47 @@ MUTANTS = (
         "np.load(path, allow_pickle=True)",
         (_IMAGES + "malicious_files.py::test_pickles_among_the_images",),
         slow=True,
+    ),
+    Mutant(
+        "the modified field of the layers has a wrong weight",
+        "theory/law/deep.py",
+        "(-1 / 6, -1 / 6, 4 / 3)",
+        "(-1 / 6, 1 / 6, 1.0)",
+        (_DEEP + "a_step_of_gradient_descent_is_the_modified_flow_to_its_order",),
+    ),
+    Mutant(
+        "a chain is cut out by an orthogonal projector",
+        "theory/law/deep.py",
+        "np.outer(layer @ up[i], down[i]) / (down[i] @ up[i])",
+        "np.outer(layer @ up[i], up[i]) / (up[i] @ up[i])",
+        (_DEEP + "a_concept_cut_out_leaves_the_schur_complement",),
+    ),
+    Mutant(
+        "a chain is cut out that is not parallel",
+        "theory/law/deep.py",
+        "PARALLEL * tolerance",
+        "math.inf",
+        (_NETWORK + "a_chain_that_is_not_parallel_is_not_cut_out",),
+    ),
+    Mutant(
+        "the time from the homogeneous flow to the half is left out",
+        "theory/law/deep.py",
+        "t + (on + to_half(depth))",
+        "t + (on)",
+        (_DEEP + "one_chain_waits_c_more_than_the_homogeneous_flow",),
+    ),
+    Mutant(
+        "bars of deep networks are given for large steps",
+        "verify/predict_network.py",
+        "if x > LARGEST_STEP:",
+        "if x > 4 * LARGEST_STEP:",
+        (_NETWORK + "out_of_its_range_a_prediction_says_so",),
+    ),
+    Mutant(
+        "overlapping bars of deep networks do not matter",
+        "verify/predict_network.py",
+        "<= error[i] + error[j]",
+        "< 0",
+        (_NETWORK + "equal_signals_leave_the_order_open_where_bars_overlap",),
     ),
 )

@@ -1,0 +1,223 @@
+"""Half-times of linear networks, against gradient descent, closed forms and the two-layer law."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+import swingby
+from swingby import InvalidInput, SIMTask, predict_network
+from swingby.training.deep_networks import CELLS, DeepCell, draw, half_times_of, trained
+
+TASK = SIMTask.from_signal([4, 2, 1])
+
+
+def gaussian(seed, widths, scale):
+    rng = np.random.default_rng(seed)
+    return [scale * rng.standard_normal((q, p)) for p, q in itertools.pairwise(widths)]
+
+
+def plain_descent(layers, a, lr, steps):
+    """First steps with w_kk >= 1/2 by the gradient as it is written; nan where there is none."""
+    layers = [layer.copy() for layer in layers]
+    found = np.full(len(a), np.nan)
+    for step in range(steps + 1):
+        above = [np.eye(len(a))]
+        for layer in layers[::-1]:
+            above.append(above[-1] @ layer)
+        above.reverse()  # above[i] is W_L ... W_(i+1), above[0] is W
+        found[np.isnan(found) & (np.diagonal(above[0]) >= 0.5)] = step
+        if not np.isnan(found).any():
+            break
+        rest, below, slopes = (np.eye(len(a)) - above[0]) * a, np.eye(len(a)), []
+        for i, layer in enumerate(layers):
+            slopes.append(above[i + 1].T @ rest @ below.T)
+            below = layer @ below
+        layers = [layer + lr * slope for layer, slope in zip(layers, slopes, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("widths", "scale"),
+    [((3, 5, 3), 0.1), ((3, 5, 5, 3), 0.1), ((3, 4, 6, 3, 3), 0.25), ((3, 5, 5, 5, 5, 3), 0.25)],
+)
+def test_half_times_are_those_of_gradient_descent_to_the_step(widths, scale):
+    """None is off by more than a bar, and bars are below a step."""
+    a, lr = np.array([4.0, 2.0, 1.0]), 0.2 / (4 * (len(widths) - 1))
+    for seed in range(4):
+        layers = gaussian(seed, widths, scale)
+        seen = plain_descent(layers, a, lr, 60_000)
+        said = predict_network(layers, TASK, lr=lr)
+        assert said.verdict == "holds"
+        assert said.reasons == ()
+        assert (said.error < 1).all()
+        assert (np.ceil(said.crossing - said.error) <= seen).all()
+        assert (seen <= np.ceil(said.crossing + said.error)).all()
+        assert list(said.order) == np.argsort(seen).tolist()
+        rough = predict_network(layers, TASK, lr=lr, accuracy="leading")
+        assert (rough.error > said.error).all()
+
+
+def test_a_finite_step_matters_and_is_accounted_for():
+    """Without its terms in lr the prediction would be off by several steps here."""
+    layers = gaussian(1, (3, 5, 5, 3), 0.1)
+    seen = plain_descent(layers, np.array([4.0, 2.0, 1.0]), 0.04, 5000)
+    fine = predict_network(layers, TASK, lr=0.04 / 1000)
+    assert (np.abs(fine.crossing / 1000 - seen) > 1.2).all()
+    assert (np.abs(predict_network(layers, TASK, lr=0.04).crossing - seen) <= 1).all()
+
+
+def test_depth_two_is_the_law_of_two_layers():
+    """W_1^T = W_2 = U runs the clock of (D.2) at eta = lr; exactly where U U^T is diagonal."""
+    U = np.diag([0.02, 0.05, 0.01])
+    said = predict_network([U.T, U], TASK, lr=0.01)
+    law = swingby.predict(TASK, U0=U, eta=0.01, dynamics="gd")
+    assert (np.abs(said.crossing - law.crossing) <= said.error + law.error).all()
+    np.testing.assert_array_equal(said.half_times, law.half_times)
+    # Otherwise the layers part, by terms that vanish with the scale.
+    off = []
+    for scale in (1e-2, 1e-4):
+        U = scale * np.random.default_rng(2).standard_normal((3, 5))
+        law = swingby.predict(TASK, U0=U, eta=0.01, dynamics="gd")
+        said = predict_network([U.T, U], TASK, lr=0.01)
+        off.append(np.abs(said.crossing / law.crossing - 1).max())
+    assert off[1] < 2e-3
+    assert off[1] < off[0] / 2
+
+
+def test_depth_one_in_closed_form():
+    for seed, lr in ((0, 0.01), (1, 0.2), (2, 0.3)):
+        W = np.random.default_rng(seed).standard_normal((3, 3))
+        seen = plain_descent([W], np.array([4.0, 2.0, 1.0]), lr, 5000)
+        said = predict_network([W], TASK, lr=lr)
+        np.testing.assert_array_equal(said.half_times, seen)
+        assert (said.error <= 1e-9).all()
+
+
+def test_permuted_concepts_and_rotated_hidden_layers_change_nothing():
+    layers = gaussian(4, (3, 5, 5, 3), 0.1)
+    said = predict_network(layers, TASK, lr=0.01)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
+    other = predict_network([turn @ layers[0], layers[1] @ turn.T, layers[2]], TASK, lr=0.01)
+    np.testing.assert_allclose(other.crossing, said.crossing, rtol=2e-5)
+    order = [2, 0, 1]
+    mixed = [layers[0][:, order], layers[1], layers[2][order]]
+    other = predict_network(mixed, SIMTask.from_signal([1, 4, 2]), lr=0.01)
+    np.testing.assert_allclose(other.crossing, said.crossing[order], rtol=2e-5)
+    assert [order[k] for k in other.order] == list(said.order)
+
+
+def test_out_of_its_range_a_prediction_says_so():
+    layers = gaussian(1, (3, 5, 5, 3), 0.1)
+    coarse = predict_network(layers, TASK, lr=0.05)
+    assert coarse.verdict == "undecided"
+    assert np.isinf(coarse.error).all()
+    assert "lr times the fastest rate is 0.6" in coarse.reasons[0]
+    large = [layer * 5 for layer in layers]
+    rough = predict_network(large, TASK, lr=0.001, accuracy="leading")
+    assert "the norm of W(0) is" in rough.reasons[0]
+    assert np.isinf(rough.error).all()
+    nothing = predict_network([0 * layer for layer in layers], TASK, lr=0.01)
+    assert np.isnan(nothing.half_times).all()
+    assert nothing.order == ()
+    assert "half-time of concept 1, 2, 3: the gradient is 0" in nothing.reasons[0]
+    missing = predict_network([np.diag([0.1, 0, 0.1])] * 3, TASK, lr=0.01)
+    assert np.isnan(missing.half_times).tolist() == [False, True, False]
+    assert "half-time of concept 2: the gradient is 0" in missing.reasons[0]
+    assert np.isfinite(missing.error).tolist() == [True, False, True]
+    faint = predict_network([1e-9 * np.eye(3)] * 2, TASK, lr=0.01)
+    assert np.isinf(faint.error).all()
+    assert "a layer has the norm 1e-09" in faint.reasons[0]
+    slow = predict_network([1e-8 * np.eye(3)] * 4, TASK, lr=0.01)
+    assert "the wait is longer than is predicted" in slow.reasons[0]
+
+
+def test_equal_signals_leave_the_order_open_where_bars_overlap():
+    same = [np.diag([0.1, 0.1 + 1e-9])] * 3
+    said = predict_network(same, SIMTask.from_signal([1, 1]), lr=0.01)
+    assert said.verdict == "undecided"
+    assert "order of concepts" in said.reasons[0]
+
+
+def test_directions_without_a_signal_and_concepts_that_are_there_already():
+    layers = [np.diag([0.9, 0.1, 0.1])] * 3
+    said = predict_network(layers, SIMTask([1, 2], dim=3), lr=0.01)
+    assert said.half_times[0] == said.error[0] == 0
+    assert said.half_times[2] == math.inf
+    assert said.order == (0, 1)
+    assert said.verdict == "holds"
+
+
+def test_a_result_shows_itself():
+    said = predict_network(gaussian(1, (3, 5, 5, 3), 0.1), TASK, lr=0.01)
+    text = str(said)
+    assert "depth 3, widths 3 x 5 x 5 x 3" in text
+    assert f"{said.half_times[2]:.0f}" in text
+    assert repr(said).startswith("<NetworkSchedule depth 3")
+    assert json.loads(json.dumps(said.to_dict()))["order"] == [0, 1, 2]
+    assert said.to_frame()["half_time"].tolist() == said.half_times.tolist()
+    assert "w\\_11" in said.to_latex()
+    assert "<table" in said._repr_html_()
+
+
+GOOD = gaussian(0, (3, 4, 3), 0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"weights": []}, "weights"),
+        ({"weights": "abc"}, "weights"),
+        ({"weights": 3}, "weights"),
+        ({"weights": [GOOD[0]]}, r"weights\[0\]"),
+        ({"weights": [GOOD[1], GOOD[0]]}, r"weights\[0\]"),
+        ({"weights": gaussian(0, (3, 2, 3), 0.1)}, r"weights\[0\] must have at least 3 rows"),
+        ({"weights": gaussian(0, (3, 4, 5), 0.1)}, r"weights\[1\] must have 3 rows"),
+        ({"weights": [GOOD[0], GOOD[1] * math.nan]}, r"weights\[1\]"),
+        ({"weights": [GOOD[0] * 1e-150, GOOD[1] * 1e-150]}, "weights must have a product"),
+        ({"weights": [GOOD[0] * 1e9, GOOD[1]]}, "weights must be at most"),
+        ({"task": [4, 2, 1]}, "task"),
+        ({"lr": 0}, "lr"),
+        ({"lr": "fast"}, "lr"),
+        ({"accuracy": "best"}, "accuracy"),
+    ],
+)
+def test_wrong_input(change, name):
+    given = {"weights": GOOD, "task": TASK, "lr": 0.01} | change
+    with pytest.raises(InvalidInput, match=name):
+        predict_network(given.pop("weights"), given.pop("task"), **given)
+
+
+def test_the_compiled_training_is_the_plain_one():
+    for place, cell in enumerate((DeepCell(1, 0.1), DeepCell(3, None), DeepCell(4, 0.3, d=2))):
+        layers, task, lr = draw(cell, np.random.default_rng(place))
+        before = [layer.copy() for layer in layers]
+        seen, last = half_times_of(layers, task.signal, lr, 3000)
+        np.testing.assert_array_equal(seen, plain_descent(layers, task.signal, lr, 3000))
+        assert last == seen.max()
+        assert all((x == y).all() for x, y in zip(before, layers, strict=True))
+    seen, last = half_times_of(layers, task.signal, lr, 5)
+    assert last == 5
+    assert np.isnan(seen).all()
+
+
+@pytest.mark.parametrize("cell", [CELLS[1], CELLS[4], CELLS[8]], ids=lambda cell: cell.name)
+def test_bars_cover_what_random_networks_do(cell):
+    """On a seed that no bar was calibrated on."""
+    runs = list(trained(cell, 8, 23))
+    assert all(one.inside("full") and one.in_order("full") for one in runs)
+    assert sum(one.inside("leading") for one in runs) >= 7
+    assert np.nanmedian(np.abs([one.off for one in runs])) <= 1
+
+
+def test_a_chain_that_is_not_parallel_is_not_cut_out():
+    """Cut out where 1 less the cosine was 0.015, it moved the last of 10,668 steps by 13."""
+    cell = DeepCell(5, 0.2)
+    rng = np.random.default_rng([7, *cell.name.encode()])
+    for _ in range(140):
+        layers, task, lr = draw(cell, rng)
+    seen, last = half_times_of(layers, task.signal, lr, 20_000)
+    assert last == seen[2] == 10_668
+    np.testing.assert_allclose(predict_network(layers, task, lr=lr).half_times, seen, atol=1)
