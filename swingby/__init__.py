@@ -57,7 +57,7 @@ _HOME = {
 }
 
 #: Folders that are loaded like names; `simulate` can be called, see its docstring.
-_FOLDERS = ("diffusion", "figures", "simulate", "testing", "training")
+_FOLDERS = ("diffusion", "figures", "relu", "simulate", "testing", "training")
 
 __all__ = ["__version__", *_FOLDERS, *sorted(_HOME)]
 

@@ -23,13 +23,27 @@ from swingby.cli.diffusion_command import diffusion
 from swingby.cli.figures_command import evidence, figures
 from swingby.cli.hunt_command import hunt
 from swingby.cli.limits import budget_spent, limit
+from swingby.cli.relu_command import relu
 from swingby.cli.studies_command import studies
 from swingby.cli.sweep_command import sweep
 from swingby.cli.train_command import train
 from swingby.cli.vectors_command import vectors
 from swingby.errors import SwingbyError, SwingbyWarning
 
-for command in (audit, certify, diffusion, evidence, figures, hunt, studies, sweep, train, vectors):
+_COMMANDS = (
+    audit,
+    certify,
+    diffusion,
+    evidence,
+    figures,
+    hunt,
+    relu,
+    studies,
+    sweep,
+    train,
+    vectors,
+)
+for command in _COMMANDS:
     cli.add_command(command)
 for command in cli.commands.values():
     limit(command)

@@ -1,0 +1,238 @@
+r"""Noisy linear data, and what the paper asks of it, as far as a sample can tell.
+
+The statements are those of "Simplicity bias and optimization threshold in two-layer networks"
+(Boursier and Flammarion) as its reviews and the authors' replies tell them: x has a symmetric
+distribution; :math:`y = \beta \cdot x + \eta` with noise that is independent of x. An equation (8)
+that Theorem 2 needs is not quoted there. Which role it may play is our finding: without a **gap**,
+a cone about the hyperplane :math:`\beta^\perp` without data, hyperplanes of data cut every
+neighbourhood of the extremal directions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.relu.geometry import Extremal, Floats, data
+from swingby.theory import numbers
+from swingby.theory.verdict import Verdict, all_hold, from_sign
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from swingby.verify.grid import Grid
+
+FAMILIES = ("gaussian", "gap")
+#: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
+GAP = 0.3
+#: A distribution is refuted at this level; a sample never proves one.
+LEVEL = 0.01
+_FLIPS = 400
+
+
+def draw(
+    n: int, d: int, sigma: float, family: str, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    r"""Noisy linear data: :math:`y = x_1 + \sigma \eta`, x and eta standard normal.
+
+    Of the family "gap" only points with :math:`|x_1| \ge 0.3\, |x|` are kept.
+    """
+    if family not in FAMILIES:
+        raise InvalidInput("family", family, f"must be among {', '.join(FAMILIES)}")
+    X = rng.standard_normal((n, d))
+    while family == "gap":
+        outside = np.abs(X[:, 0]) < GAP * np.linalg.norm(X, axis=1)
+        if not outside.any():
+            break
+        X[outside] = rng.standard_normal((int(outside.sum()), d))
+    return X, X[:, 0] + sigma * rng.standard_normal(n)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing that is asked of data; its margin is log10 of (upper side)/(lower side)."""
+
+    id: str
+    says: str
+    source: str
+    observed: str
+    margin: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class DataReport:
+    """What data say about the paper's assumptions. Made by :func:`check`.
+
+    Parameters
+    ----------
+    statements : tuple of Statement
+        Each with id, what it says, source, what was observed, margin (positive inside) and verdict.
+    points : tuple of Extremal
+        The extremal vectors of the data.
+    """
+
+    statements: tuple[Statement, ...]
+    points: tuple[Extremal, ...]
+
+    def __getitem__(self, id: str) -> Statement:
+        for one in self.statements:
+            if one.id == id:
+                return one
+        raise InvalidInput("id", id, f"must be among {', '.join(s.id for s in self.statements)}")
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all statements together."""
+        return all_hold(one.verdict for one in self.statements)
+
+    def __str__(self) -> str:
+        return self.to_grid().to_text(width=100)
+
+    def _repr_html_(self) -> str:
+        return self.to_grid().to_html()
+
+    def to_grid(self) -> Grid:
+        """A line a statement."""
+        from swingby.verify.grid import Grid
+
+        rows = [
+            [one.id, one.says, one.source, one.observed, _shown(one.margin), str(one.verdict)]
+            for one in self.statements
+        ]
+        columns = ("", "says", "source", "observed", ">margin", "verdict")
+        below = ["A sample can refute a distribution, at level 1 %; it cannot prove one."]
+        return Grid("What is asked of the data", columns, rows, below=below)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per statement."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(one) for one in self.statements])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statements as JSON can hold them."""
+        rows = [
+            vars(one) | {"margin": one.margin if math.isfinite(one.margin) else None}
+            for one in self.statements
+        ]
+        return {"verdict": str(self.verdict), "statements": rows}
+
+
+def _shown(margin: float) -> str:
+    return "any" if margin == math.inf else "-" if math.isnan(margin) else f"{margin:.2f}"
+
+
+def check_data(
+    X: object, y: object, points: tuple[Extremal, ...], complete: bool, seed: int = 0
+) -> DataReport:
+    """Judge the statements at some data whose critical directions are known."""
+    x, values = data(X, y)
+    numbers.whole(seed, "seed")
+    n, d = x.shape
+    rng = np.random.default_rng(seed)
+    beta = np.asarray(np.linalg.lstsq(x, values, rcond=None)[0], np.float64)
+    residual = values - x @ beta
+    rows = [_symmetric(x, rng), _independent(x, residual, rng)]
+    rows += [_moments(x), _enough(n, d), _gap(x, beta)]
+    count = len(points)
+    verdict = from_sign(-1 if count != 2 else 0 if complete else None)
+    kinds = ", ".join(one.kind for one in points)
+    known = "" if complete else " found; there may be more"
+    rows.append(
+        Statement(
+            "two",
+            "exactly two extremal vectors",
+            "G_n",
+            f"{count}{known}: {kinds}",
+            math.nan,
+            verdict,
+        )
+    )
+    return DataReport(tuple(rows), points)
+
+
+def _refuted(id: str, says: str, source: str, p: float) -> Statement:
+    verdict = Verdict.FAILS if p < LEVEL else Verdict.UNDECIDED
+    return Statement(id, says, source, f"p = {p:.3g}", math.log10(p / LEVEL), verdict)
+
+
+def _symmetric(x: Floats, rng: np.random.Generator) -> Statement:
+    """E|x + x'| >= E|x - x'|, equal only for symmetric x; signs flipped at random are the null."""
+    x = x[rng.permutation(len(x))[:400]]
+    sums = np.linalg.norm(x[:, None] + x[None], axis=2)
+    excess = sums - np.linalg.norm(x[:, None] - x[None], axis=2)
+    np.fill_diagonal(excess, 0.0)
+    flips = rng.choice((-1.0, 1.0), (_FLIPS, len(x)))
+    null = np.einsum("fi,ij,fj->f", flips, excess, flips, optimize=True)
+    p = float((1 + (null >= excess.sum()).sum()) / (1 + _FLIPS))
+    return _refuted("symmetric", "x has a symmetric distribution", "Assumption 1", p)
+
+
+def _independent(x: Floats, residual: Floats, rng: np.random.Generator) -> Statement:
+    """Squares and values of residuals against |x|, x and products: the largest correlation."""
+    d = x.shape[1]
+    upper = np.triu_indices(d)
+    features = np.column_stack(
+        [np.linalg.norm(x, axis=1), np.maximum(x, 0), x[:, upper[0]] * x[:, upper[1]]]
+    )
+    features = features - features.mean(axis=0)
+    features /= np.maximum(np.linalg.norm(features, axis=0), 1e-300)
+
+    def largest(noise: Floats) -> float:
+        best = 0.0
+        for some in (noise, noise * noise):
+            centred = some - some.mean()
+            length = float(np.linalg.norm(centred))
+            best = max(best, float(np.abs(centred @ features).max()) / max(length, 1e-300))
+        return best
+
+    if np.linalg.norm(residual) <= 1e-12 * max(1.0, float(np.linalg.norm(x))):
+        return _refuted("noise", "the noise is independent of x", "Assumption 1", 1.0)
+    seen = largest(residual)
+    null = [largest(residual[rng.permutation(len(x))]) for _ in range(_FLIPS)]
+    p = (1 + sum(one >= seen for one in null)) / (1 + _FLIPS)
+    return _refuted("noise", "the noise is independent of x", "Assumption 1", p)
+
+
+def _moments(x: Floats) -> Statement:
+    """A second moment that is not singular, so that least squares is one function."""
+    eigenvalues = np.linalg.eigvalsh(x.T @ x / len(x))
+    ratio = float(eigenvalues[0] / eigenvalues[-1])
+    margin = math.log10(max(ratio, 1e-300) / 1e-12)
+    return Statement(
+        "moments",
+        "E x x^T exists and is not singular",
+        "least squares",
+        f"eigenvalues {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}",
+        margin,
+        Verdict.FAILS if margin < 0 else Verdict.HOLDS,
+    )
+
+
+def _enough(n: int, d: int) -> Statement:
+    """More points than the two halves have numbers."""
+    margin = math.log10(n / (2 * d))
+    verdict = Verdict.HOLDS if margin > 0 else Verdict.FAILS
+    return Statement(
+        "n", "n > 2 d", "loss (1 - 2d/n) sigma^2", f"n = {n}, 2 d = {2 * d}", margin, verdict
+    )
+
+
+def _gap(x: Floats, beta: Floats) -> Statement:
+    """The angle about beta's hyperplane without data, against that of least squares."""
+    cosine = np.abs(x @ beta) / np.linalg.norm(x, axis=1) / max(float(np.linalg.norm(beta)), 1e-300)
+    least, usual = float(cosine.min()), math.sqrt(x.shape[1] / len(x))
+    margin = math.log10(max(least, 1e-300) / usual)
+    return Statement(
+        "gap",
+        "no data within sqrt(d/n) of the hyperplane of beta",
+        "ours; see docs/relu.md",
+        f"least |cos(x, beta)| {least:.3g}, sqrt(d/n) {usual:.3g}",
+        margin,
+        from_sign(1 if margin >= 0 else -1),
+    )

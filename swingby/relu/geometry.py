@@ -1,0 +1,347 @@
+r"""The function whose ascent aligns neurons, and all its critical directions.
+
+With data :math:`x_k \in \mathbb R^d`, :math:`y_k \in \mathbb R`, k = 1..n,
+
+.. math:: G_n(w) = \frac1n \sum_k y_k\, \mathrm{relu}(w \cdot x_k), \qquad
+          D_n(w) = \frac1n \sum_k 1[w \cdot x_k > 0]\, y_k x_k,
+
+:math:`D_n` is its gradient, constant on each cone of the arrangement of hyperplanes
+:math:`x_k^\perp`, and where :math:`w \cdot x_k = 0` the factor may be any number in [0, 1]. A
+direction w is critical on the sphere if some such g is parallel to w; g is the extremal vector.
+
+**Only directions count**, so nothing irrational is needed: on the face where the points T are tied,
+w is the projection P D of the gradient on :math:`x_T^\perp`, or its opposite; w has to lie on that
+face, and :math:`(I - P) D = -\sum_T \eta_k \kappa_k x_k` has to have every :math:`\eta_k` in
+[0, 1]. So each face has at most two critical directions, decided by signs of rational numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+
+Floats = NDArray[np.float64]
+Signs = NDArray[np.int8]
+
+#: What floats leave open, relative to the sizes compared: it is decided in rational numbers.
+DOUBT = 1e-9
+#: Faces looked at together, and at most.
+_TOGETHER, MOST_FACES = 2**15, 3 * 10**8
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """G_n as L w + sum_h kappa_h relu(u_h w): points on one line share a hyperplane."""
+
+    dim: int
+    #: (h, d), one normal a line; and the jump of the gradient along it, (h,).
+    lines: tuple[tuple[Fraction, ...], ...]
+    jumps: tuple[Fraction, ...]
+    linear: tuple[Fraction, ...]
+
+    @cached_property
+    def normals(self) -> Floats:
+        """The normals of length 1, (h, d)."""
+        raw = np.array([[float(entry) for entry in one] for one in self.lines])
+        return raw / self.lengths[:, None] if len(raw) else np.zeros((0, self.dim))
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """|u_h|, (h,)."""
+        return np.array([math.hypot(*map(float, one)) for one in self.lines])
+
+    @cached_property
+    def kinks(self) -> Floats:
+        """kappa_h |u_h|: the jumps where normals have length 1, (h,)."""
+        return np.array([float(one) for one in self.jumps]) * self.lengths
+
+    @cached_property
+    def slope(self) -> Floats:
+        """L, (d,)."""
+        return np.array([float(one) for one in self.linear])
+
+    @cached_property
+    def size(self) -> float:
+        """A bound of |D|, against which its rounding is measured."""
+        return float(np.abs(self.kinks).sum() + math.hypot(*self.slope))
+
+    def gradient(self, active: Any) -> Floats:
+        """D of shape (..., d) where these lines (..., h) are active."""
+        found: Floats = self.slope + np.asarray(active, float) @ (
+            self.kinks[:, None] * self.normals
+        )
+        return found
+
+    def value(self, w: Floats) -> Floats:
+        """G_n at (..., d)."""
+        found: Floats = w @ self.slope + np.maximum(w @ self.normals.T, 0) @ self.kinks
+        return found
+
+    def faces(self) -> int:
+        """How often a face is looked at in an enumeration."""
+        ties = self.dim - 1
+        return int(2 * math.comb(len(self.lines), ties) * 3**ties)
+
+
+def data(X: object, y: object) -> tuple[Floats, Floats]:
+    """Points (n, d) and values (n,), as arrays; wrong ones are refused."""
+    points, values = numbers.real_array(X, "X"), numbers.real_array(y, "y")
+    if points.ndim != 2 or points.shape[1] < 2:
+        raise InvalidInput(
+            "X", f"an array of shape {points.shape}", "must have shape (n, d), d >= 2"
+        )
+    if values.shape != points.shape[:1]:
+        shown = f"an array of shape {values.shape}"
+        raise InvalidInput("y", shown, f"must have one value for each of the {len(points)} points")
+    if not points.any(axis=1).all():
+        place = int(np.flatnonzero(~points.any(axis=1))[0])
+        raise InvalidInput("X", f"zeros in row {place}", "must have no point at 0: no w tells it")
+    return points, values
+
+
+def arrange(X: object, y: object) -> Arrangement:
+    """The arrangement of some data, exactly."""
+    points, values = data(X, y)
+    n, d = points.shape
+    linear = [Fraction(0)] * d
+    jumps: dict[tuple[Fraction, ...], Fraction] = {}
+    shown: dict[tuple[Fraction, ...], tuple[Fraction, ...]] = {}
+    for point, value in zip(points, values, strict=True):
+        x, weight = [Fraction(float(entry)) for entry in point], Fraction(float(value)) / n
+        first = next(entry for entry in x if entry)
+        line = tuple(entry / first for entry in x)
+        u = shown.setdefault(line, tuple(x))
+        factor = next(mine / other for mine, other in zip(x, u, strict=True) if other)
+        # y relu(c u w) is y c relu(u w) for c > 0, and y |c| (relu(u w) - u w) for c < 0.
+        jumps[line] = jumps.get(line, Fraction(0)) + weight * abs(factor)
+        if factor < 0:
+            linear = [a + weight * factor * b for a, b in zip(linear, u, strict=True)]
+    kept = [line for line, jump in jumps.items() if jump]
+    return Arrangement(
+        d, tuple(shown[one] for one in kept), tuple(jumps[one] for one in kept), tuple(linear)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Extremal:
+    """A critical direction of G_n on the sphere.
+
+    Parameters
+    ----------
+    direction : ndarray of shape (d,)
+        w, of length 1.
+    vector : ndarray of shape (d,)
+        The extremal vector g = G_n(w) w, one of the gradients at w.
+    value : float
+        G_n(w).
+    kind : {"max", "min", "saddle", "flat", "degenerate"}
+        "max" attracts neurons with a_j > 0, "min" those with a_j < 0; "flat" is a cone of
+        directions with g = 0, all of which are critical; "degenerate" has a factor that is
+        exactly 0 or 1, as special data may.
+    index : int
+        Dimensions of the sphere along which G_n falls.
+    tied : tuple of int
+        Lines of data orthogonal to w.
+    balls : tuple of str
+        Entries of w as balls that contain them; empty where nothing was certified.
+    """
+
+    direction: Floats
+    vector: Floats
+    value: float
+    kind: str
+    index: int
+    tied: tuple[int, ...]
+    balls: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class Face:
+    """Tied lines, and which of the others are active."""
+
+    tied: tuple[int, ...]
+    active: tuple[bool, ...]
+
+
+def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
+    """All critical directions, one certificate each.
+
+    Every face has a ray of the arrangement in its closure, so the faces around all rays are all
+    faces. Floats dismiss a face by a margin of :data:`DOUBT`; what is left is decided exactly.
+    """
+    if not len(arrangement.lines):
+        return tuple(_of_linear(arrangement))
+    rank = int(np.linalg.matrix_rank(arrangement.normals))
+    if rank < arrangement.dim:
+        shown = f"lines of rank {rank}"
+        raise InvalidInput("X", shown, "must have points with a kink that span the space")
+    if arrangement.faces() > MOST_FACES:
+        requirement = f"must have at most {MOST_FACES:.0e} faces; method='starts' has no limit"
+        raise InvalidInput("X", f"an arrangement of {arrangement.faces():.1e}", requirement)
+    found: dict[Face, list[Extremal]] = {}
+    flat: Extremal | None = None
+    for ties, others in _rays(arrangement):
+        for face in _suspects(arrangement, ties, others):
+            if face in found:
+                continue
+            found[face] = certify_face(arrangement, face)
+            if flat is None:
+                flat = next((one for one in found[face] if one.kind == "flat"), None)
+    points = [one for some in found.values() for one in some if one.kind != "flat"]
+    points += [flat] if flat is not None else []
+    return tuple(sorted(points, key=lambda one: -one.value))
+
+
+def _of_linear(arrangement: Arrangement) -> Iterator[Extremal]:
+    """The two critical directions of a linear G_n, or the whole sphere for G_n = 0."""
+    d = arrangement.dim
+    if not any(arrangement.linear):
+        yield Extremal(np.eye(d)[0], np.zeros(d), 0.0, "flat", 0, ())
+        return
+    yield from certify_face(arrangement, Face((), ()))
+
+
+def _rays(arrangement: Arrangement) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+    """Index sets of d - 1 lines (b, d - 1), and the rays orthogonal to them (b, d)."""
+    d, normals = arrangement.dim, arrangement.normals
+    sets = itertools.combinations(range(len(normals)), d - 1)
+    while chunk := list(itertools.islice(sets, _TOGETHER)):
+        ties = np.array(chunk, dtype=np.int64)
+        rows = normals[ties]
+        # The generalized cross product: signed minors.
+        columns = [np.delete(np.arange(d), k) for k in range(d)]
+        v = np.stack([(-1) ** k * np.linalg.det(rows[:, :, c]) for k, c in enumerate(columns)], 1)
+        length = np.linalg.norm(v, axis=1)
+        if (length < 1e-12).any():
+            raise _special(ties[int(np.argmin(length))])
+        yield ties, v / length[:, None]
+
+
+def _special(ties: Any) -> InvalidInput:
+    shown = "points on lines " + ", ".join(map(str, ties))
+    return InvalidInput("X", shown, "must lie in general position, but these are dependent")
+
+
+def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -> Iterator[Face]:
+    """Faces around rays that floats cannot dismiss."""
+    normals, kinks, t = arrangement.normals, arrangement.kinks, ties.shape[1]
+    inside = rays @ normals.T
+    np.put_along_axis(inside, ties, np.inf, axis=1)
+    if (np.abs(inside) < 1e-12).any():
+        place = int(np.argmin(np.abs(inside).min(axis=1)))
+        raise _special([*ties[place], int(np.abs(inside[place]).argmin())])
+    np.put_along_axis(inside, ties, 0.0, axis=1)
+    rows, jumps = normals[ties], kinks[ties]
+    doubt = DOUBT * arrangement.size
+    for side in (1, -1):
+        signs = side * np.sign(inside)
+        base = arrangement.gradient(signs > 0)
+        for pattern in itertools.product((-1, 0, 1), repeat=t):
+            at = np.array(pattern)
+            zero, on = np.flatnonzero(at == 0), np.flatnonzero(at == 1)
+            D = base + np.einsum("bk,bkd->bd", jumps[:, on], rows[:, on])
+            open_ = np.ones(len(D), bool)
+            if len(zero):
+                R = rows[:, zero]
+                gram = np.einsum("bkd,bld->bkl", R, R)
+                c = np.linalg.solve(gram, np.einsum("bkd,bd->bk", R, D)[..., None])[..., 0]
+                eta = -c / jumps[:, zero]
+                slack = DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
+                # Of nearly dependent lines floats say nothing.
+                bad = np.linalg.det(gram) < 1e-8
+                open_ &= ((eta > -slack) & (eta < 1 + slack)).all(axis=1) | bad
+                D = D - np.einsum("bk,bkd->bd", c, R)
+            else:
+                bad = np.zeros(len(D), bool)
+            on_ties = np.einsum("bkd,bd->bk", rows, D) * at
+            for s in (1, -1):
+                left = open_ & ((s * on_ties > -doubt).all(axis=1) | bad)
+                places = np.flatnonzero(left)
+                if not len(places):
+                    continue
+                same = s * (D[places] @ normals.T) * signs[places] > -doubt
+                for place in places[same.all(axis=1) | bad[places]]:
+                    active = signs[place] > 0
+                    active[ties[place][on]] = True
+                    tied = tuple(sorted(int(k) for k in ties[place][zero]))
+                    yield Face(tied, tuple(bool(one) for one in active))
+
+
+def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
+    """The critical directions on a face, decided in rational numbers: none, one or a flat cone."""
+    import flint
+
+    def rational(number: Fraction) -> Any:
+        return flint.fmpq(number.numerator, number.denominator)
+
+    d, tied, special = arrangement.dim, face.tied, False
+    lines = [[rational(entry) for entry in one] for one in arrangement.lines]
+    jumps = [rational(one) for one in arrangement.jumps]
+    D = [rational(one) for one in arrangement.linear]
+    for u, jump, active in zip(lines, jumps, face.active, strict=True):
+        if active:
+            D = [a + jump * b for a, b in zip(D, u, strict=True)]
+    if tied:
+        gram = flint.fmpq_mat([[_dot(lines[k], lines[m]) for m in tied] for k in tied])
+        right = flint.fmpq_mat([[_dot(lines[k], D)] for k in tied])
+        solved = gram.solve(right)
+        c = [solved[k, 0] for k in range(len(tied))]
+        eta = [-one / jumps[k] for one, k in zip(c, tied, strict=True)]
+        special = any(one in (0, 1) for one in eta)
+        if not all(0 <= one <= 1 for one in eta):
+            return []
+        for one, k in zip(c, tied, strict=True):
+            D = [a - one * b for a, b in zip(D, lines[k], strict=True)]
+    if not any(D):
+        return [Extremal(np.zeros(d), np.zeros(d), 0.0, "flat", 0, tied)]
+    found = []
+    for s in (1, -1):
+        w = [s * one for one in D]
+        if all(
+            _dot(u, w) * (1 if active else -1) > 0
+            for k, (u, active) in enumerate(zip(lines, face.active, strict=True))
+            if k not in tied
+        ):
+            found.append(_extremal(w, s, [jumps[k] for k in tied], tied))
+    return [replace(one, kind="degenerate") for one in found] if special else found
+
+
+def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> Extremal:
+    """The record of w = s P D, with its entries in balls."""
+    import flint
+
+    d = len(w)
+    with flint.ctx.workprec(128):
+        length = flint.arb(_dot(w, w)).sqrt()
+        balls = [flint.arb(one) / length for one in w]
+        shown = tuple(ball.str(20) for ball in balls)
+    direction = np.array([float(ball.mid()) for ball in balls])
+    value = s * float(length.mid())
+    # Falling along the face if G > 0, by the cosine; across it at each kink that is concave.
+    index = (d - 1 - len(tied) if s > 0 else 0) + sum(one < 0 for one in jumps)
+    kind = "max" if index == d - 1 else "min" if index == 0 else "saddle"
+    return Extremal(direction, value * direction, value, kind, index, tied, shown)
+
+
+def _dot(a: list[Any], b: list[Any]) -> Any:
+    """The product of two rational vectors."""
+    return sum((one * other for one, other in zip(a, b, strict=True)), 0 * a[0])
+
+
+def euler_characteristic(points: tuple[Extremal, ...], dim: int) -> bool | None:
+    r"""Whether :math:`\sum (-1)^{index}` is that of the sphere; None where a cone is flat."""
+    if any(one.kind in ("flat", "degenerate") for one in points):
+        return None
+    total = sum(1 - 2 * (one.index % 2) for one in points)
+    return total == (2 if dim % 2 else 0)

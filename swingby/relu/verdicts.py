@@ -1,0 +1,449 @@
+"""The study: the threshold as geometry, the link to training, alignment, and what else holds.
+
+The work is a list of cells, each a pure function of its names and the seed. What is done lies in
+a JSON file that is replaced as a whole, so a study goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.relu.data import FAMILIES
+from swingby.relu.geometry import Floats
+from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
+from swingby.theory import numbers
+from swingby.theory.verdict import Verdict, counted
+from swingby.training.shares import Share, needed, reaches
+
+if TYPE_CHECKING:
+    from swingby.verify.grid import Grid
+
+Tell = Callable[[float, str], None]
+FORMAT = "swingby relu 1"
+#: Mean |cosine| of neurons with least squares, weighted by |a_j w_j|, that counts as one line.
+STRAIGHT = 0.95
+#: Asked of the rectified law where alignment is complete.
+NEAR = 0.003
+
+
+@dataclass(frozen=True)
+class Study:
+    """What was found. Made by :func:`study`."""
+
+    seed: int
+    quick: bool
+    results: dict[str, list[dict[str, Any]]]
+
+    def of(self, kind: str) -> Iterator[tuple[Cell, list[dict[str, Any]]]]:
+        """The cells of a kind with their runs."""
+        for cell in cells(self.quick):
+            if cell.kind == kind:
+                yield cell, self.results[cell.name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdicts, the threshold and all runs, as JSON can hold them."""
+        fitted = threshold(self)
+        return {
+            "seed": self.seed,
+            "quick": self.quick,
+            "rows": rows(self),
+            "threshold": None if fitted is None else asdict(fitted),
+            "results": self.results,
+        }
+
+    def __str__(self) -> str:
+        return "\n\n".join(grid.to_text(width=100) for grid in tables(self))
+
+
+def study(
+    *,
+    quick: bool = False,
+    seed: int = 7,
+    store: str | Path | None = None,
+    workers: int = 1,
+    tell: Tell | None = None,
+) -> Study:
+    r"""Measure threshold, link and alignment over many data sets.
+
+    Parameters
+    ----------
+    quick : bool
+        Fewer cells and runs: under five minutes on two cores, where the full study takes under an
+        hour.
+    seed : int
+        Of all data and all networks.
+    store : path, optional
+        A JSON file to go on with; it is made if it does not exist.
+    workers : int
+        Processes.
+    tell : callable, optional
+        Gets a share from 0 to 1 and a few words.
+
+    Returns
+    -------
+    Study
+        Its text are the tables; :func:`rows` yields the verdicts.
+
+    Raises
+    ------
+    InvalidInput
+        For a store of another study, or one that cannot be read or written.
+
+    Examples
+    --------
+    >>> from swingby.relu import study
+    >>> study(quick=True, workers=2)  # doctest: +SKIP
+    """
+    numbers.whole(seed, "seed")
+    numbers.whole(workers, "workers", 1)
+    path = None if store is None else Path(store)
+    head = {"format": FORMAT, "seed": seed, "quick": quick, "code": _code()}
+    results = _read(path, head) if path is not None and path.exists() else {}
+    every = cells(quick)
+    waiting = [cell for cell in every if cell.name not in results]
+
+    def keep(cell: Cell, found: list[dict[str, Any]]) -> None:
+        results[cell.name] = found
+        if path is not None:
+            _write(path, head | {"results": results})
+        if tell is not None:
+            tell(len(results) / len(every), cell.name)
+
+    if tell is not None:
+        tell(len(results) / len(every), "start")
+    if workers == 1:
+        for cell in waiting:
+            keep(cell, measure(cell, seed))
+    else:
+        _measure_together(waiting, seed, workers, keep)
+    return Study(seed, quick, results)
+
+
+def _measure_together(
+    waiting: Sequence[Cell],
+    seed: int,
+    workers: int,
+    keep: Callable[[Cell, list[dict[str, Any]]], None],
+) -> None:
+    """The geometry first, then the longest cells, so that no process is alone at the end."""
+    import multiprocessing
+
+    order = sorted(waiting, key=lambda cell: (cell.kind != "two", -cell.d, -cell.n))
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        running: dict[Future[list[dict[str, Any]]], Cell] = {
+            pool.submit(measure, cell, seed): cell for cell in order
+        }
+        while running:
+            for done in wait(running, return_when=FIRST_COMPLETED)[0]:
+                keep(running.pop(done), done.result())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _code() -> str:
+    """A hash of the code that measures."""
+    from swingby.verify.audit_cache import hash_of
+
+    here = Path(__file__).parent
+    return hash_of(*(here / f"{name}.py" for name in _MEASURED), words=False)
+
+
+_MEASURED = ("geometry", "paths", "network", "data", "concepts", "runs")
+
+
+def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        known = {name: content[name] for name in head}
+        results = {str(name): list(runs) for name, runs in content["results"].items()}
+    except OSError as error:
+        raise InvalidInput("store", path, f"must be readable ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InvalidInput("store", path, "must be a file of swingby relu") from None
+    for name, value in head.items():
+        if known[name] != value:
+            asked = "be made by this code" if name == "code" else f"have {name} {value}"
+            raise InvalidInput("store", path, f"must {asked}; take another file")
+    return results
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    """The whole file or nothing of it."""
+    from swingby.verify.output import writable
+
+    with writable(path) as target:
+        part = target.with_name(f"{target.name}.part")
+        part.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        part.replace(target)
+
+
+@dataclass(frozen=True)
+class Exponent:
+    r"""The threshold :math:`n^*(d) = c\, d^p`, where P(two) = 1/2, with intervals of 95 %."""
+
+    p: float
+    p_interval: tuple[float, float]
+    at: dict[int, float]
+    at_interval: dict[int, tuple[float, float]]
+
+
+def threshold(found: Study, draws: int = 200) -> Exponent | None:
+    r"""Fit logit P(two) = k (log n - log n*(d)), one n* a dimension, then :math:`n^* = c\,d^p`.
+
+    Intervals come from drawing the counts of the cells again. None where the fit has no answer.
+    """
+    table = [
+        (cell.d, cell.n, sum(run["count"] == 2 for run in runs), len(runs))
+        for cell, runs in found.of("two")
+        if cell.family == "gap"
+    ]
+    d, n, hits, total = (np.array(column, float) for column in zip(*table, strict=True))
+    dims = np.unique(d)
+    rng = np.random.default_rng(found.seed)
+    best = _fit(d, n, hits, total, dims)
+    if best is None:
+        return None
+    again = [
+        _fit(d, n, rng.binomial(total.astype(int), hits / total), total, dims) for _ in range(draws)
+    ]
+    kept = np.array([one for one in again if one is not None])
+    slopes = [_slope(dims, one) for one in kept]
+    low, high = np.quantile(kept, (0.025, 0.975), axis=0)
+    return Exponent(
+        _slope(dims, best),
+        (float(np.quantile(slopes, 0.025)), float(np.quantile(slopes, 0.975))),
+        {int(one): math.exp(value) for one, value in zip(dims, best, strict=True)},
+        {int(one): (math.exp(a), math.exp(b)) for one, a, b in zip(dims, low, high, strict=True)},
+    )
+
+
+def _slope(dims: Floats, logs: Floats) -> float:
+    return float(np.polyfit(np.log(dims), logs, 1)[0])
+
+
+def _fit(d: Floats, n: Floats, hits: Any, total: Floats, dims: Floats) -> Floats | None:
+    """Log n* of each dimension, with one steepness for all."""
+    from scipy.optimize import minimize
+    from scipy.special import log_expit
+
+    place = np.searchsorted(dims, d)
+
+    def cost(at: Floats) -> float:
+        z = math.exp(at[0]) * (np.log(n) - at[1:][place])
+        return -float((hits * log_expit(z) + (total - hits) * log_expit(-z)).sum())
+
+    first = np.concatenate([[0.5], np.full(len(dims), math.log(15.0))])
+    done = minimize(cost, first, method="L-BFGS-B", bounds=[(-3, 3)] + [(0, 12)] * len(dims))
+    logs: Floats = done.x[1:]
+    return logs if done.success and (logs < 11.9).all() and (logs > 0.1).all() else None
+
+
+def _judged(
+    setting: str, statement: str, seen: Sequence[bool | None], **more: Any
+) -> dict[str, Any]:
+    """A row about a share of runs that has to reach the threshold of nine in ten."""
+    decided = [bool(one) for one in seen if one is not None]
+    share = Share(sum(decided), len(decided))
+    known = bool(share.total)
+    return {
+        "source": "relu",
+        "setting": setting,
+        "edition": "",
+        "statement": statement,
+        "predicted": f"in {MOST:.0%} of the runs",
+        "observed": f"{share.value:.1%}" if known else "-",
+        "interval": f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
+        "verdict": reaches(share, MOST) if known else Verdict.UNDECIDED,
+        "seeds": share.total,
+        "needed": needed(share, MOST),
+    } | more
+
+
+def rows(found: Study) -> list[dict[str, Any]]:
+    """The verdicts, with the fields of a row of the evidence table."""
+    rows: list[dict[str, Any]] = []
+    for family in FAMILIES:
+        by_n = [(c, r) for c, r in found.of("two") if c.family == family]
+        for d in sorted({cell.d for cell, _ in by_n}):
+            cell, runs = max((one for one in by_n if one[0].d == d), key=lambda one: one[0].n)
+            seen = [run["count"] == 2 for run in runs]
+            setting = f"{family}, d = {d}, n = {cell.n}"
+            rows.append(_judged(setting, "two extremal vectors for many points", seen))
+    same = [run["same"] for _, runs in found.of("complete") for run in runs]
+    rows.append(_judged("gaussian, d = 3, 4", "starts say two where all say two", same))
+    for family in FAMILIES:
+        linked = [(c, r) for c, r in found.of("link") if c.family == family]
+        for d in sorted({cell.d for cell, _ in linked}):
+            runs = [run for cell, some in linked if cell.d == d for run in some]
+            both = [
+                None if close(run) is None else (run["count"] == 2) == close(run) for run in runs
+            ]
+            two = [close(run) for run in runs if run["count"] == 2]
+            end = [run["count"] == 2 for run in runs if close(run)]
+            kept = [close(run) for run in runs if run["count"] == 2 and run["split"]]
+            setting = f"{family}, d = {d}"
+            rows.append(_judged(setting, "loss of two halves iff two extremal vectors", both))
+            rows.append(_judged(setting, "two extremal vectors: loss of two halves", two))
+            rows.append(_judged(setting, "loss of two halves: two extremal vectors", end))
+            words = "two extremal vectors, halves that split as they are: their loss"
+            rows.append(_judged(setting, words, kept))
+    rows += [_mean_row(found, family) for family in FAMILIES]
+    for setting, runs in _pooled(found, "align", "family"):
+        near = [run["near"] >= 0.99 * run["neurons"] for run in runs]
+        aligned = [abs(run["aligned"] / run["neurons"] - 0.9) <= CLOSE for run in runs]
+        rows.append(_judged(setting, "99 % of neurons within 1 degree of their path", near))
+        words = "90 % of neurons aligned (5 degrees) when predicted, to 2 points"
+        rows.append(_judged(setting, words, aligned))
+    for setting, runs in _pooled(found, "end", "variant"):
+        rows.append(_judged(setting, "loss of two halves", [close(run) for run in runs]))
+        straight = [run["cosine"] >= STRAIGHT for run in runs]
+        rows.append(_judged(setting, f"neurons along beta (mean cosine {STRAIGHT})", straight))
+    for cell, runs in found.of("concepts"):
+        setting = f"{cell.family} start, {cell.d} concepts, {cell.n} neurons"
+        near = [all(off is not None and abs(off) <= NEAR for off in run["off"]) for run in runs]
+        off = [run["off"] for run in runs]
+        linear = [run["linear"] for run in runs]
+        more = {"observed": f"{sum(near) / len(near):.1%}; {_sizes(off)}; linear: {_sizes(linear)}"}
+        words = f"half-times of the rectified law to {NEAR:.1%}"
+        rows.append(_judged(setting, words, near, **more))
+    return rows
+
+
+def _pooled(found: Study, kind: str, by: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The runs of a kind, over all dimensions: one dimension has too few for a verdict."""
+    grouped: dict[str, list[dict[str, Any]]] = {}
+    dims: dict[str, list[int]] = {}
+    for cell, runs in found.of(kind):
+        name = getattr(cell, by)
+        grouped.setdefault(name, []).extend(runs)
+        dims.setdefault(name, []).append(cell.d)
+    for name, runs in grouped.items():
+        yield f"{name}, d = {', '.join(map(str, dims[name]))}", runs
+
+
+def _sizes(off: Sequence[Sequence[float | None]]) -> str:
+    """Median errors by stage."""
+    table = np.array([[math.nan if one is None else one for one in run] for run in off])
+    return " / ".join(f"{value:+.2%}" for value in np.nanmedian(table, axis=0))
+
+
+def _mean_row(found: Study, family: str) -> dict[str, Any]:
+    """The mean of loss / ((1 - 2d/n) sigma^2) of runs that ended at two halves, against 1."""
+    ratios, weights = [], []
+    for cell, runs in found.of("link"):
+        mean = (1 - 2 * cell.d / cell.n) * SIGMA**2
+        for run in runs:
+            if cell.family == family and close(run):
+                ratios.append(run["loss"] / mean)
+                weights.append(cell.n - 2 * cell.d)
+    row = _judged(family, "mean loss is (1 - 2d/n) sigma^2 to 2 %", [])
+    row |= {"predicted": "1", "seeds": len(ratios), "needed": None}
+    if len(ratios) < 2:
+        return row
+    w = np.array(weights) / sum(weights)
+    mean = float(w @ np.array(ratios))
+    half = 1.96 * math.sqrt(float((w**2) @ (np.array(ratios) - mean) ** 2))
+    low, high = mean - half, mean + half
+    if low >= 1 - CLOSE and high <= 1 + CLOSE:
+        verdict = Verdict.HOLDS
+    else:
+        out = high < 1 - CLOSE or low > 1 + CLOSE
+        verdict = Verdict.FAILS if out else Verdict.UNDECIDED
+    return row | {
+        "observed": f"{mean:.3f}",
+        "interval": f"[{low:.3f}, {high:.3f}]",
+        "verdict": verdict,
+    }
+
+
+def tables(found: Study) -> list[Grid]:
+    """The verdicts, P(two), where training ends, and the largest counterexamples."""
+    from swingby.verify.grid import Grid
+
+    judged = rows(found)
+    columns = ("setting", "statement", "predicted", "observed", "95 %", ">seeds", "verdict")
+    fields = ("setting", "statement", "predicted", "observed", "interval", "seeds", "verdict")
+    below = [counted(row["verdict"] for row in judged)]
+    made = [Grid("ReLU", columns, [[str(row[one]) for one in fields] for row in judged], (), below)]
+    shares = [
+        [c.family, str(c.d), str(c.n), str(Share(sum(r["count"] == 2 for r in runs), len(runs)))]
+        for c, runs in found.of("two")
+    ]
+    head: tuple[str, ...] = ("family", ">d", ">n", ">share")
+    made.append(Grid("Two extremal vectors", head, shares, below=_threshold_text(found)))
+    ends = []
+    for c, runs in found.of("link"):
+        seen = [(run["count"] == 2, close(run)) for run in runs]
+        counts = [seen.count((two, end)) for two in (True, False) for end in (True, False)]
+        split = [close(run) for run in runs if run["count"] == 2 and run["split"]]
+        still = sum(end is None for _, end in seen)
+        kept = f"{split.count(True)} of {len(split)}"
+        ends.append([c.family, str(c.d), str(c.n), *map(str, counts), str(still), kept])
+    head = (
+        *("family", ">d", ">n", ">two, halves", ">two, not", ">more, halves", ">more, not"),
+        *(">not ended", ">same split: halves"),
+    )
+    made.append(Grid("Where training ends", head, ends))
+    wrong = [
+        [c["family"], *(str(c[one]) for one in ("d", "n", "run", "count")), f"{c['ratio']:.3f}"]
+        for c in counterexamples(found)
+    ]
+    head = ("family", ">d", ">n", ">run", ">extremal vectors", ">loss / that of halves")
+    below = ["A loss below 0.98 of that of the halves ends a run."]
+    made.append(Grid("Counterexamples to the link", head, wrong, below=below))
+    turned = []
+    for c, runs in found.of("align"):
+        bins = np.sum([run["histogram"] for run in runs], axis=0)
+        times = [run["time"] for run in runs]
+        shown = [f"{value / bins.sum():.1%}" for value in bins]
+        turned.append([c.family, str(c.d), str(c.n), f"{np.median(times):.1f}", *shown])
+    angles = [f">{a} to {b}" for a, b in pairwise(BINS)]
+    head = ("family", ">d", ">n", ">time", *angles)
+    below = ["Degrees between neurons and their limits, when nine in ten should be within 5."]
+    made.append(Grid("Alignment", head, turned, below=below))
+    return made
+
+
+def _threshold_text(found: Study) -> list[str]:
+    """The exponent in words."""
+    fitted = threshold(found)
+    if fitted is None:
+        return ["The threshold could not be fitted."]
+    low, high = fitted.p_interval
+    at = ", ".join(
+        f"{fitted.at[d]:.1f} [{a:.1f}, {b:.1f}] for d = {d}"
+        for d, (a, b) in fitted.at_interval.items()
+    )
+    return [
+        f"gap: n* = {at} (share 1/2)",
+        f"gap: n* grows as d^p, p = {fitted.p:.2f} [{low:.2f}, {high:.2f}]",
+    ]
+
+
+def counterexamples(found: Study, most: int = 12) -> list[dict[str, Any]]:
+    """Runs in which the link fails: data are `draw` at the seed, and can be drawn again."""
+    wrong = []
+    for cell, runs in found.of("link"):
+        for run in runs:
+            seen = close(run)
+            if seen is not None and (run["count"] == 2) != seen:
+                ratio = run["loss"] / run["halves"]
+                size = abs(math.log(max(ratio, 1e-9)))
+                wrong.append(
+                    {"family": cell.family, "d": cell.d, "n": cell.n, "ratio": ratio} | run
+                )
+                wrong[-1]["size"] = size if run["count"] == 2 else run["count"]
+    wrong.sort(key=lambda one: -one["size"])
+    kinds = [[one for one in wrong if (one["count"] == 2) == kind] for kind in (True, False)]
+    return [one for some in kinds for one in some[: most // 2]]
