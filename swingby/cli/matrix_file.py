@@ -1,4 +1,4 @@
-"""W(0) from a file or the command line, and weights; nothing is unpickled or evaluated."""
+"""W(0) from a file or the command line; nothing is unpickled or evaluated."""
 
 from __future__ import annotations
 
@@ -81,34 +81,3 @@ def _from_json(text: str, exact: bool, name: str) -> Any:
     if set(content) != {"matrix", "omega"}:
         raise ValueError
     return Scaled(_entries(content["matrix"], exact=False, name=name), content["omega"])
-
-
-#: A file of weights may hold so many bytes once it is unpacked.
-MOST_BYTES = 1 << 30
-
-
-def read_weights(path: str) -> list[Any]:
-    """The arrays of an npz file in its order: weights and biases of a network, first layer first.
-
-    ``np.savez(path, *run.parameters(0))`` writes such a file. Nothing is unpickled.
-
-    Raises
-    ------
-    InvalidInput
-        If it cannot be read, or would fill the memory.
-    """
-    import zipfile
-
-    import numpy as np
-
-    try:
-        with zipfile.ZipFile(path) as packed:
-            if sum(one.file_size for one in packed.infolist()) > MOST_BYTES:
-                raise InvalidInput("start", path, f"must unpack to at most {MOST_BYTES} bytes")
-        with np.load(path, allow_pickle=False) as file:
-            return [file[name] for name in file.files]
-    except OSError as error:
-        reason = error.strerror or "it is no such file"
-        raise InvalidInput("start", path, f"must be a readable npz file ({reason})") from None
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        raise InvalidInput("start", path, "must be an npz file of plain arrays") from None

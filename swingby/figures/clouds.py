@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from swingby.figures.trained import setting_of
-from swingby.training.points import training_points
+from swingby.training.data import training_points
 from swingby.training.setting import Setting
 
 #: Points of each cell that are drawn.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,8 +116,7 @@ def _step(value: float) -> str:
 
 def autograd_rows(tell: Tell) -> list[Row]:
     """U U^T trained by torch from random weights, against the stage law."""
-    from swingby.training.starts import draw_starts
-    from swingby.training.symmetric import law_errors
+    from swingby.training.laws import draw_starts, law_errors
 
     rng = np.random.default_rng(SEED)
     ranges = (
@@ -142,32 +141,17 @@ def autograd_rows(tell: Tell) -> list[Row]:
 
 def network_rows(tell: Tell) -> list[Row]:
     """Networks that the theory was not made for, against what it says of their initial weights."""
-    from swingby.training.cells import standard_cells
-    from swingby.training.judging import THRESHOLD
-    from swingby.training.survival import survival
+    from swingby.training.survival import standard_cells, survival
 
     cells = standard_cells(seed=SEED, runs=RUNS)
     found = []
     for place, cell in enumerate(cells):
         tell(place / len(cells), cell.name)
         for one in survival([cell]).outcomes:
-            share, typical = one.share, one.source == "typical W(0)"
-            about = typical and one.prediction in ("descents", "transient")
-            predicted = f"{one.control:.1%}, as in theory" if about else f"in {THRESHOLD:.0%}"
-            found.append(
-                Row(
-                    "networks",
-                    cell.name,
-                    "",
-                    one.prediction,
-                    predicted,
-                    f"{share.value:.1%}" if share.total else "-",
-                    f"[{share.low:.1%}, {share.high:.1%}]" if share.total else "",
-                    one.verdict,
-                    share.total,
-                    None if about else needed(share, THRESHOLD),
-                )
-            )
+            row = row_of_share("networks", cell.name, one.prediction, one.share)
+            predicted = f"{one.control:.1%}, as in theory" if one.about else f"in {MOST:.0%}"
+            seeds = None if one.about else row.needed
+            found.append(replace(row, predicted=predicted, verdict=one.verdict, needed=seeds))
     return found
 
 

@@ -7,8 +7,8 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, clock, loss_factor, train
-from swingby.training.points import directions, population_moments
-from swingby.training.weights import initial_weights
+from swingby.training.data import directions, population_moments
+from swingby.training.model import initial_weights
 
 torch = pytest.importorskip("torch")
 

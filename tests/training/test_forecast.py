@@ -11,12 +11,9 @@ from swingby.theory.task import SIMTask
 pytest.importorskip("torch")
 
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.cells import FIG8, standard_cells
-from swingby.training.forecast import forecast
-from swingby.training.law_report import forecast_grid, law_grid, output_grid
-from swingby.training.single_layer import output_errors
-from swingby.training.starts import draw_starts
-from swingby.training.symmetric import law_errors
+from swingby.training.laws import draw_starts, forecast, law_errors, output_errors
+from swingby.training.studies import forecast_grid, law_grid, output_grid
+from swingby.training.survival import FIG8, standard_cells
 
 pytestmark = pytest.mark.torch
 

@@ -12,10 +12,15 @@ from swingby.theory.task import SIMTask
 pytest.importorskip("torch")
 
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.single_layer import output_errors, own_moment, seeds
-from swingby.training.starts import draw_starts, gram, lasting
-from swingby.training.symmetric import law_errors
-from swingby.training.weights import initial_weights
+from swingby.training.laws import (
+    draw_starts,
+    gram,
+    lasting,
+    law_errors,
+    output_errors,
+    own_moment,
+)
+from swingby.training.model import initial_weights
 from swingby.verify.predict_batch import predict_batch
 
 pytestmark = pytest.mark.torch
@@ -122,7 +127,7 @@ def test_a_small_sample_follows_its_own_moment():
         steps=4000,
         precision="float64",
     )
-    found = output_errors(seeds(setting, 20))
+    found = output_errors([replace(setting, seed=k) for k in range(20)])
     assert np.median(found.own) < 0.002
     assert np.median(found.population) > 10 * np.median(found.own)
     assert np.nanmax(np.abs(found.own_half_times)) <= 2

@@ -6,16 +6,15 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Optimizer, Setting
-from swingby.training.points import (
+from swingby.training.data import (
     STREAMS,
     batch_order,
-    busy_points,
     directions,
     population_moments,
     stream,
     training_points,
 )
-from swingby.training.weights import initial_weights
+from swingby.training.model import initial_weights
 
 TASK = SIMTask([1, 2], ["1/5", "1/3"], dim=6)
 
@@ -53,7 +52,7 @@ def test_busy_coordinates_are_the_first_of_all():
         setting = Setting(TASK, data, seed=3)
         whole, labels = training_points(setting)
         for most in (2, 4, 6):
-            some, same = busy_points(setting, most)
+            some, same = training_points(setting, most)
             assert np.array_equal(some, whole[:, : some.shape[1]])
             assert not whole[:, max(some.shape[1], 2) : most].any()
             assert np.array_equal(labels, same)

@@ -11,9 +11,8 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.following import follow, start_following, thinned
-from swingby.training.points import directions
-from swingby.training.recording import loss_steps, recorded_steps
+from swingby.training.data import directions
+from swingby.training.recorder import Following, follow, loss_steps, recorded_steps, thinned
 
 torch = pytest.importorskip("torch")
 
@@ -148,7 +147,7 @@ def test_turns_do_not_depend_on_how_the_steps_come():
     loss[5, 200:] = np.nan
     loss[6, 100] = np.inf
     for _ in range(5):
-        following, turns, start = start_following(40, 1), [], 0
+        following, turns, start = Following.start(40, 1), [], 0
         while start < 300:
             count = int(rng.integers(1, 70))
             piece = loss[:, start : start + count]

@@ -13,13 +13,22 @@ from swingby.training.shares import Share, agrees, reaches
 pytest.importorskip("torch")
 
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.cells import FIG8, make_cell, standard_cells
-from swingby.training.dimension import dimension_grid, transient_by_dimension
-from swingby.training.expected import expect, growing_mode, tail
-from swingby.training.judging import SWING, fitted, judge, largest_minor
-from swingby.training.starts import gram
-from swingby.training.survival import survival
-from swingby.training.weights import initial_weights
+from swingby.training.laws import gram
+from swingby.training.model import initial_weights
+from swingby.training.studies import dimension_grid, transient_by_dimension
+from swingby.training.survival import (
+    FIG8,
+    SWING,
+    expect,
+    fitted,
+    growing_mode,
+    judge,
+    largest_minor,
+    make_cell,
+    standard_cells,
+    survival,
+    tail,
+)
 from swingby.verify.predict_batch import predict_batch
 
 pytestmark = pytest.mark.torch

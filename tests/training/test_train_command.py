@@ -1,6 +1,7 @@
 """swingby train: as a user runs it."""
 
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from swingby import cli
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, differentiated, train
+from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, data, train
 
 torch = pytest.importorskip("torch")
 
@@ -174,17 +175,16 @@ def test_without_torch(capsys, monkeypatch):
 
 
 def test_ctrl_c_is_one_line_and_the_same_command_goes_on(capsys, monkeypatch):
-    calls, descend = [0], differentiated.descend
+    original = data.Points.batch
 
-    def interrupted(*arguments):
-        calls[0] += 1
-        if calls[0] == 100:
-            raise KeyboardInterrupt
-        descend(*arguments)
+    def interrupted(self, step):
+        if step == 100:
+            signal.raise_signal(signal.SIGINT)
+        return original(self, step)
 
     options = "--depth 2 --activation relu --batch-size 16 --epochs 40 --checkpoint kept"
     with monkeypatch.context() as patch:
-        patch.setattr(differentiated, "descend", interrupted)
+        patch.setattr(data.Points, "batch", interrupted)
         assert run(*options.split()) == 130
     captured = capsys.readouterr()
     assert (captured.out, captured.err.strip()) == ("", "swingby: interrupted")

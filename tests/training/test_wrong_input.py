@@ -153,9 +153,7 @@ HUGE = [
 @pytest.mark.parametrize(("named", "huge"), HUGE)
 def test_absurd_sizes_are_refused_before_allocation(named, huge, monkeypatch):
     pytest.importorskip("torch")
-    from swingby.training import course
-
-    monkeypatch.setattr(course, "initial_weights", None)
+    monkeypatch.setattr("swingby.training.run.initial_weights", None)
     with pytest.raises(InvalidInput, match=r"need about \d+ GiB of memory"):
         train(huge, **named)
     many = with_(task=SIMTask([1] * 10), steps=10_000)
