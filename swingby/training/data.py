@@ -13,19 +13,14 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.setting import Samples, Setting
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.training.setting import Floats, Integers, Samples, Setting
 
 #: Independent sources of randomness of a run.
 STREAMS = ("points", "rotation", "order", "weights")
@@ -55,7 +50,7 @@ def directions(setting: Setting) -> Floats:
     return np.asarray(Q * np.sign(np.diagonal(R)))
 
 
-def training_points(setting: Setting, most: int | None = None) -> tuple[Floats, NDArray[np.int64]]:
+def training_points(setting: Setting, most: int | None = None) -> tuple[Floats, Integers]:
     """The training set (N, d) along the concepts, and its labels as of :meth:`SIMTask.sample`.
 
     ``points @ directions(setting).T`` is what the network sees. With `most`, only that many
@@ -95,7 +90,7 @@ def training_points(setting: Setting, most: int | None = None) -> tuple[Floats, 
     return points[:, :most], labels
 
 
-def _drawn(setting: Setting, labels: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+def _drawn(setting: Setting, labels: Integers, rng: np.random.Generator) -> Floats:
     """Points of given clusters along the concepts, shape (N, s)."""
     task = setting.task
     spread = np.array([float(one) for one in task.sigma])
@@ -121,7 +116,7 @@ def population_moments(setting: Setting) -> tuple[Floats, Floats]:
     return mean, np.diag(second)
 
 
-def batch_order(setting: Setting, epoch: int) -> NDArray[np.int64]:
+def batch_order(setting: Setting, epoch: int) -> Integers:
     """The order in which an epoch (from 0) takes the training points."""
     if setting.optimizer.kind == "gd":
         return np.arange(setting.points)
@@ -185,12 +180,12 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     digest = hashlib.sha256()
     for one in (X, Y, marks):
         digest.update(str(None if one is None else one.shape).encode())
-        digest.update(b"" if one is None else np.ascontiguousarray(one))
+        digest.update(b"" if one is None else np.ascontiguousarray(one).tobytes())
     with np.errstate(over="ignore"):
         square = float(np.square(X if Y is None else Y).sum(axis=1).mean())
     if not np.isfinite(square):
         raise InvalidInput("X", "these points", "must have squares that are floats")
-    return Samples(*X.shape, digest.hexdigest(), X, Y, marks, square)
+    return Samples(len(X), X.shape[1], digest.hexdigest(), X, Y, marks, square)
 
 
 def read_arrays(path: Any, name: str) -> dict[str, Any]:
@@ -361,7 +356,9 @@ class Moments:
         first = settings[0]
         self._points: Points | None = None
         self._kept: dict[int, tuple[Any, Any]] = {}
-        self._only, self._rates, self._keep = None, None, False
+        self._only: tuple[Any, Any] | None = None
+        self._rates: Any = None
+        self._keep = False
         #: Of the whole training set, and half the mean of |y - x|^2.
         self.whole: tuple[Any, Any]
         self.rest: Any = 0.0
@@ -386,8 +383,7 @@ class Moments:
         """The moments of the points of one step."""
         points = self._points
         if points is None or points.per_epoch == 1:
-            if self._only is None:
-                self._only = self._scaled(self.whole)
+            self._only = self._only or self._scaled(self.whole)
             return self._only
         if not self._keep:
             return self._scaled(self._moments(points.batch(step)))

@@ -1,14 +1,12 @@
 r"""The law where it is made for the network: U U^T, one layer, and forecasts from a first stage.
 
-*U U^T as torch trains it* is compared with the stage law from the same U(0): half-times, peaks,
-turns of the test loss. *One layer* is compared with Theorem 4.1; three things come between it and
-SGD, and each is measured by leaving out the others: the step, as gradient descent on the second
-moment S is :math:`(I - c\,\mathrm{lr}\,S)^t` where the theorem has
-:math:`e^{-c\,\mathrm{lr}\,S t}`; the sample, whose S is not diag(a); the noise, as each batch has
-an S of its own. *Forecasts* cut a run once its first concept has been learned: its logit rises by
-:math:`g_{kk}` a step, which is a clock, and on that clock the stage law goes on from the Jacobian
-W(T). Two simpler forecasts stand beside: each concept alone, by the logistic curve through its own
-:math:`w_{kk}(T)`; and times in the ratio of the signals, :math:`t_k = t_1 a_1 / a_k`.
+Three things come between one layer under SGD and Theorem 4.1, and each is measured by leaving out
+the others: the step, as gradient descent on the second moment S of the data has
+:math:`(I - c\,\mathrm{lr}\,S)^t` for :math:`e^{-c\,\mathrm{lr}\,S t}`; the sample, whose S is not
+diag(a); the noise, as each batch has an S of its own. A forecast cuts a run once its first concept
+is learned: its logit rises by :math:`g_{kk}` a step, a clock on which the stage law goes on from
+W(T). Beside it stand each concept alone, by the logistic curve through its own :math:`w_{kk}(T)`,
+and times in the ratio of the signals, :math:`t_k = t_1 a_1 / a_k`.
 """
 
 from __future__ import annotations
@@ -28,16 +26,23 @@ from swingby.training.data import training_points
 from swingby.training.model import initial_weights
 from swingby.training.result import TrainingRun, storable
 from swingby.training.run import train
-from swingby.training.setting import Data, Network, Optimizer, Setting, clock, positive
+from swingby.training.setting import (
+    Booleans,
+    Data,
+    Floats,
+    Integers,
+    Network,
+    Optimizer,
+    Setting,
+    clock,
+    positive,
+)
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import BatchSchedule, predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 #: Successive signals differ by such factors, and the largest and smallest by at most the last.
 RATIOS, LARGEST_RATIO = (1.3, 4.0), 8.0
@@ -206,37 +211,29 @@ def _compare(starts: Starts, run: TrainingRun, *, curves: bool) -> LawErrors:
     # A concept may be there before the first step; then nothing but 0 is right.
     error = np.where(np.isnan(off), np.inf, np.abs(off) / np.maximum(seen[learned], 1.0))
     missing = np.isnan(seen)
-    traps = (law.trapped & missing, law.trapped & ~missing, learned & missing)
+    traps = _counts(law.trapped & missing, law.trapped & ~missing, learned & missing)
     points = np.stack([one.task.test_point for one in starts.settings])
     swing = predict_swing_batch(
         starts.signal, starts.W0, starts.eta, "gd", test_point=points, swing=SWING
     )
     same, open_ = swing.descents == run.descents(SWING), swing.undecided
-    counts = (same & ~open_, ~same & ~open_, open_)
-    peaks: list[tuple[float, float]] = []
+    counts = _counts(same & ~open_, ~same & ~open_, open_)
+    peaks: list[Any] = []
     turns: list[float] = []
     for place in range(len(starts)) if curves else ():
         _compare_curve(starts, run, place, peaks, turns)
     both = np.array(peaks).reshape(-1, 2)
-    first, second = (tuple(int(one.sum()) for one in three) for three in (traps, counts))
     return LawErrors(
-        len(starts),
-        error,
-        off,
-        first,
-        both[:, 0],
-        both[:, 1],
-        second,
-        np.array(turns),  # type: ignore[arg-type]
+        len(starts), error, off, traps, both[:, 0], both[:, 1], counts, np.array(turns)
     )
 
 
+def _counts(first: Booleans, second: Booleans, third: Booleans) -> tuple[int, int, int]:
+    return int(first.sum()), int(second.sum()), int(third.sum())
+
+
 def _compare_curve(
-    starts: Starts,
-    run: TrainingRun,
-    place: int,
-    peaks: list[tuple[float, float]],
-    turns: list[float],
+    starts: Starts, run: TrainingRun, place: int, peaks: list[Any], turns: list[float]
 ) -> None:
     setting = starts.settings[place]
     schedule = predict(setting.task, starts.W0[place], eta=starts.eta[place], dynamics="gd")
@@ -257,7 +254,7 @@ def _compare_curve(
         turns += [abs(event.time / step - 1) for event, (step, _, _) in pairs]
 
 
-def peak_of(steps: NDArray[np.int64], values: Floats) -> tuple[float, float]:
+def peak_of(steps: Integers, values: Floats) -> tuple[float, float]:
     """Where a recorded curve is largest, by the parabola through three neighbours.
 
     >>> peak_of(np.arange(0, 50, 5), -(np.arange(0, 50, 5) - 21.0) ** 2)
@@ -304,8 +301,9 @@ def output_errors(settings: Sequence[Setting]) -> OutputErrors:
             required = "must be one layer without bias on data that is not rotated"
             raise InvalidInput("settings", one, required, "Theorem 4.1")
     run = train(settings)
-    found = [_output_error(run, place) for place in range(len(run))]
-    return OutputErrors(*(np.array(same) for same in zip(*found, strict=True)), run.half_times)
+    found = zip(*(_output_error(run, place) for place in range(len(run))), strict=True)
+    population, own, half_times, own_half_times = (np.array(same) for same in found)
+    return OutputErrors(population, own, half_times, own_half_times, run.half_times)
 
 
 def _output_error(run: TrainingRun, place: int) -> tuple[float, float, Floats, Floats]:
@@ -331,7 +329,7 @@ def own_moment(setting: Setting) -> Floats:
     return np.asarray(points.T @ points / len(points))
 
 
-def own_output(setting: Setting, W0: Floats, steps: NDArray[np.int64]) -> Floats:
+def own_output(setting: Setting, W0: Floats, steps: Integers) -> Floats:
     r"""Theorem 4.1 with that moment: :math:`\hat x + (W(0) - I) e^{-S t} \hat x`."""
     values, basis = np.linalg.eigh(own_moment(setting))
     point = setting.task.test_point
@@ -347,7 +345,7 @@ class Forecast:
     #: Recorded step up to which the run was looked at, (r,); nan where there was nothing to see.
     cut: Floats
     #: The concept that was learned by then, (r,); -1 where there is none.
-    first: NDArray[np.int64]
+    first: Integers
     #: Time of the theory per step, from the growth of that concept, (r,).
     eta: Floats
     #: Forecasts in steps, (r, s); nan for the first concept and where there is none.
@@ -358,7 +356,7 @@ class Forecast:
     observed: Floats
     #: Whether the law is made for the network, U U^T without noise, (r,). Two linear layers obey
     #: it as long as W is nearly diagonal; for everything else `law` is an extrapolation.
-    within: NDArray[np.bool_]
+    within: Booleans
     #: Why there is no forecast, "" where there is one for every concept.
     reason: tuple[str, ...]
 
@@ -378,50 +376,38 @@ class Forecast:
         known = np.isfinite(self.law) & np.isfinite(self.alone) & np.isfinite(self.ratio)
         return np.asarray(np.where(known & (left > 0), found, np.nan))
 
-    @property
-    def best(self) -> NDArray[np.bool_]:
-        """Where the largest error of a run is smaller for the law than for both others, (r,)."""
-        worst = [_largest(self.errors(name)) for name in ("law", "alone", "ratio")]
-        return np.asarray((worst[0] < worst[1]) & (worst[0] < worst[2]))
+    def worst(self, name: str) -> Floats:
+        """The largest error over the concepts of a run, (r,); nan where there is none."""
+        errors = self.errors(name)
+        found = np.where(np.isnan(errors), -np.inf, errors).max(axis=1)
+        return np.where(np.isnan(errors).all(axis=1), np.nan, found)
 
     @property
-    def judged(self) -> NDArray[np.bool_]:
+    def best(self) -> Booleans:
+        """Where the largest error of a run is smaller for the law than for both others, (r,)."""
+        law, alone, ratio = (self.worst(name) for name in ("law", "alone", "ratio"))
+        return (law < alone) & (law < ratio)
+
+    @property
+    def judged(self) -> Booleans:
         """Runs with a forecast that can be compared with what happened, shape (r,)."""
-        return np.asarray(np.isfinite(_largest(self.errors("law"))))
+        return np.asarray(np.isfinite(self.worst("law")))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per network and later concept."""
         import pandas as pd
 
-        return pd.DataFrame(self._rows())
+        run, concept = np.nonzero(np.arange(self.law.shape[1]) != self.first[:, None])
+        columns: dict[str, Any] = {"network": run, "concept": concept + 1, "cut": self.cut[run]}
+        for name in ("law", "alone", "ratio", "observed"):
+            columns[name] = getattr(self, name)[run, concept]
+        reason = [self.reason[k] for k in run]
+        return pd.DataFrame({**columns, "within": self.within[run], "reason": reason})
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame`, as JSON can hold them."""
-        return {"cut_level": CUT, "rows": [storable(row) for row in self._rows()]}
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "network": run,
-                "concept": concept + 1,
-                "cut": float(self.cut[run]),
-                **{
-                    name: float(getattr(self, name)[run, concept])
-                    for name in ("law", "alone", "ratio", "observed")
-                },
-                "within": bool(self.within[run]),
-                "reason": self.reason[run],
-            }
-            for run, concept in np.ndindex(*self.law.shape)
-            if concept != self.first[run]
-        ]
-
-
-def _largest(values: Floats) -> Floats:
-    """Largest along the concepts; nan where there is none."""
-    known = ~np.isnan(values)
-    found = np.where(known, values, -np.inf).max(axis=1)
-    return np.where(known.any(axis=1), found, np.nan)
+        rows = self.to_frame().to_dict("records")
+        return {"cut_level": CUT, "rows": [storable(row) for row in rows]}
 
 
 def forecast(run: TrainingRun, *, cut: Any = CUT) -> Forecast:

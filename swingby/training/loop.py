@@ -59,25 +59,11 @@ def descend(
 ) -> int:
     """Train from the start, or from a checkpoint, up to step `total`; the step that was reached.
 
-    Parameters
-    ----------
-    learner : Learner
-    total : int
-    take : callable, optional
-        Gets the first step and what `learner.advance` returned, of every chunk.
-    look, at : callable and steps, optional
-        It is called at these steps, before the step is taken; once more after a restart there.
-    beside : sequence of Stateful
-        What `take` and `look` keep: saved and restored with the learner.
-    checkpoint : Checkpoint, optional
-        With one, SIGINT and SIGTERM wait until the chunk is done and the state is written. A
-        second one of them does not wait.
-    until : int, optional
-        Stop early, at this step.
-    chunk : int
-        Most steps that are taken together; chunks are the same whatever stops there were.
-    progress : callable, optional
-        Gets every step that is reached.
+    After every chunk of at most `chunk` steps, `take` gets its first step and what it showed, and
+    `progress` the step reached. `look` is called at the steps `at`, before the step is taken, and
+    once more after a restart there; what both keep is saved and restored if it stands `beside`.
+    With a checkpoint, SIGINT and SIGTERM wait until the chunk is done and the state is written; a
+    second one of them does not wait. `until` is where to stop early.
     """
     parts = (learner, *beside)
     step = 0 if checkpoint is None else _resume(checkpoint, parts, total)
@@ -172,7 +158,14 @@ class Signals:
 
 
 class Autograd:
-    """A learner by automatic differentiation."""
+    """A learner by automatic differentiation: parameters, a source of batches and a loss.
+
+    `batches` gives the batch of a step, the same whenever it is asked, and `loss` the losses of a
+    batch, whose sum is differentiated. `look` reads tensors off before each step: they are what
+    :meth:`advance` returns, stacked; without it, the losses are. `after` gets the losses after
+    each step: a running mean of the weights, a learning rate. `extra` are tensors that belong to
+    the state too, changed in place.
+    """
 
     def __init__(
         self,
@@ -186,26 +179,6 @@ class Autograd:
         after: Callable[[Any], Any] | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take what a step needs.
-
-        Parameters
-        ----------
-        torch : module
-        parameters : sequence of Tensor
-            Leaves that the optimizer moves.
-        batches : callable
-            From a step to its batch, the same whenever it is asked.
-        loss : callable
-            From a batch to losses, whose sum is differentiated.
-        optimizer : torch.optim.Optimizer
-        look : callable, optional
-            Tensors that are read off before each step: what :meth:`advance` returns, stacked.
-            By default these are the losses.
-        after : callable, optional
-            Gets the losses after each step: a running mean of the weights, a learning rate.
-        extra : dict of Tensor, optional
-            More that belongs to the state, changed in place.
-        """
         self.torch, self.parameters, self.optimizer = torch, list(parameters), optimizer
         self._batches, self._loss, self._look, self._after = batches, loss, look, after
         self._extra = dict(extra or {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,7 @@ from swingby.theory import numbers
 from swingby.training.data import Coordinates, Moments, Points, directions, stream
 from swingby.training.loop import Autograd
 from swingby.training.recorder import Probe, Seen, read_points
-from swingby.training.setting import Setting, loss_factor, shapes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.training.setting import Floats, Setting, loss_factor, shapes
 
 #: Points of the training set that are evaluated together.
 _PART = 512

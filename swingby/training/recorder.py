@@ -5,20 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.training.data import Coordinates
-from swingby.training.setting import MOST_STEPS, Setting
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+from swingby.training.setting import MOST_STEPS, Floats, Integers, Setting
 
 #: Runs of up to so many steps are kept whole by default.
 MOST_WHOLE = 10_000
@@ -179,10 +173,7 @@ def follow(
     should be, `slope` (r, n, s) the diagonal of the Jacobian. `following` is changed in place.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        for seen, found in (
-            (share, following.half_times),
-            (slope, following.jacobian_half_times),
-        ):
+        for seen, found in ((share, following.half_times), (slope, following.jacobian_half_times)):
             reached = seen >= 0.5
             new = np.isnan(found) & reached.any(axis=1)
             found[new] = start + reached.argmax(axis=1)[new]

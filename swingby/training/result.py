@@ -15,7 +15,7 @@ from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.training.model import as_given
 from swingby.training.recorder import LEAST_TURN, thinned
-from swingby.training.setting import Setting
+from swingby.training.setting import Booleans, Floats, Integers, Setting
 from swingby.verify.grid import Grid
 from swingby.verify.output import writable
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 #: Of the file of a run.
 FORMAT = 1
@@ -103,7 +100,7 @@ class TrainingRun(Tabled):
     settings: tuple[Setting, ...]
     index: tuple[tuple[int, ...], ...]
     points: Floats
-    steps: NDArray[np.int64]
+    steps: Integers
     output: Floats
     jacobian: Floats
     point_loss: Floats
@@ -111,7 +108,7 @@ class TrainingRun(Tabled):
     jacobian_half_times: Floats
     first_loss: Floats
     turns: Floats
-    train_loss_steps: NDArray[np.int64]
+    train_loss_steps: Integers
     train_loss: Floats
     weights: tuple[Floats, ...]
 
@@ -142,12 +139,9 @@ class TrainingRun(Tabled):
         first and that of the answer 0. It learned if its output at the test point reached half
         along every concept.
         """
+        late = np.where(np.isnan(self.half_times).any(axis=1), "not learned", "learned")
         lost = diverged(self.settings, self.train_loss)
-        late = np.asarray(np.isnan(self.half_times).any(axis=1))
-        return tuple(
-            "diverged" if one else "not learned" if other else "learned"
-            for one, other in zip(lost, late, strict=True)
-        )
+        return tuple(np.where(lost, "diverged", late).tolist())
 
     def extrema(self, run: int, least: float = 0.01) -> list[tuple[int, float, str]]:
         """Turns of the test loss of one network.
@@ -173,17 +167,17 @@ class TrainingRun(Tabled):
         part = numbers.within_float(numbers.positive(least, "least"), "least")
         if part < LEAST_TURN:
             raise InvalidInput("least", least, f"must be at least {LEAST_TURN}: what was followed")
-        mine = self.turns[self.turns[:, 0] == place]
-        known = [(int(step), float(loss), int(kind)) for _, step, loss, kind in mine]
+        mine = self.turns[self.turns[:, 0] == place].tolist()
+        known = [(int(step), loss, int(kind)) for _, step, loss, kind in mine]
         kept = thinned(known, part * float(self.first_loss[place]))
         return [(step, loss, "max" if kind > 0 else "min") for step, loss, kind in kept]
 
-    def descents(self, least: float = 0.01) -> NDArray[np.int64]:
+    def descents(self, least: float = 0.01) -> Integers:
         """How often the test loss of each network fell, shape (r,); `least` as for extrema()."""
         kinds = [[kind for _, _, kind in self.extrema(run, least)] for run in range(len(self))]
         return np.array([one[:-1].count("max") for one in kinds], dtype=np.int64)
 
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Integers:
         """Concepts of each network as they are learned, shape (r, s), from 0; -1 where never."""
         found = np.argsort(self.half_times, axis=1, kind="stable")
         times = np.take_along_axis(self.half_times, found, axis=1)
@@ -347,7 +341,7 @@ def _require_shapes(run: TrainingRun) -> None:
         raise ValueError("weights of other networks")
 
 
-def diverged(settings: Sequence[Setting], train_loss: Floats) -> NDArray[np.bool_]:
+def diverged(settings: Sequence[Setting], train_loss: Floats) -> Booleans:
     """Which networks end with a training loss that is no number, or above all that is sensible."""
     last = train_loss[:, -1]
     zero = np.array([0.5 * one.second_moment for one in settings])
@@ -444,11 +438,9 @@ def _summary(run: TrainingRun) -> str:
     shown = []
     for concept, column in enumerate((run.half_times / steps).T, 1):
         known = column[~np.isnan(column)]
-        if known.size:
-            spread = f" \N{PLUS-MINUS SIGN} {known.std(ddof=1):.3f}" if known.size > 1 else ""
-            shown.append(f"{concept}: {known.mean():.3f}{spread} ({known.size} of {len(run)})")
-        else:
-            shown.append(f"{concept}: never")
+        spread = f" \N{PLUS-MINUS SIGN} {known.std(ddof=1):.3f}" if known.size > 1 else ""
+        share = f"{spread} ({known.size} of {len(run)})"
+        shown.append(f"{concept}: {known.mean():.3f}{share}" if known.size else f"{concept}: never")
     return f"Half-times by concept, mean and spread: {'; '.join(shown)}."
 
 
@@ -470,15 +462,14 @@ def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
                 ax.plot([], [], color=color, lw=1.2, label=name)
             if len(run) <= len(COLORS):
                 ax.plot(*path[marks].T, ls="none", marker="o", ms=2.4, color=color)
-        for place, point in enumerate(np.unique(run.points[:, -1, :2], axis=0)):
-            corners = [[point[0], 0.0], [0.0, point[1]]]
-            corners += [[0.0, 0.0]] if run.settings[0].data.center_cluster else []
-            names: tuple[str | None, str | None] = ("training clusters", "test point")
-            names = names if place == 0 else (None, None)
-            ring: dict[str, Any] = {"marker": "o", "ms": 7, "mfc": "none", "mec": "0.35"}
-            ax.plot(*np.transpose(corners), ls="none", label=names[0], zorder=4, **ring)
-            star: dict[str, Any] = {"marker": "*", "ms": 11, "color": "black"}
-            ax.plot(*point, ls="none", label=names[1], zorder=5, **star)
+        points = np.unique(run.points[:, -1, :2], axis=0)
+        corners = [one * np.eye(2) for one in points]
+        corners += [np.zeros((1, 2))] if run.settings[0].data.center_cluster else []
+        ring: dict[str, Any] = {"marker": "o", "ms": 7, "mfc": "none", "mec": "0.35"}
+        clusters = np.concatenate(corners).T
+        ax.plot(*clusters, ls="none", label="training clusters", zorder=4, **ring)
+        star: dict[str, Any] = {"marker": "*", "ms": 11, "color": "black"}
+        ax.plot(*points.T, ls="none", label="test point", zorder=5, **star)
         ax.set_aspect("equal", adjustable="datalim")
         ax.set_xlabel("output along concept 1")
         ax.set_ylabel("output along concept 2")
@@ -514,15 +505,13 @@ def _figure(run: TrainingRun) -> Figure:
     """Trajectories on the left where there is a plane to draw them in, losses on the right."""
     from swingby.verify.plots import new_figure, styled
 
+    plane = run.points.shape[2] > 1
     with styled():
-        if run.points.shape[2] < 2:
-            figure = new_figure(5.2, 3.6)
-            _plot_losses(run, figure.add_subplot())
-            return figure
-        figure = new_figure(9.6, 4.6)
-        left, right = figure.subplots(1, 2)
-        _plot_trajectories(run, left)
-        _plot_losses(run, right)
+        figure = new_figure(9.6 if plane else 5.2, 4.6 if plane else 3.6)
+        axes = figure.subplots(1, 2 if plane else 1, squeeze=False)[0]
+        _plot_losses(run, axes[-1])
+        if plane:
+            _plot_trajectories(run, axes[0])
     return figure
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,6 +40,8 @@ MOST_BYTES, MOST_POINT_BYTES = 2**34, 2**30
 WORTH_THREADS = 200_000_000
 #: Most steps, and multiplications in all, between two looks at the clock.
 CHUNK, CHUNK_WORK = 64, 2**36
+#: What settings that are trained together have in common.
+_SHARED = ("concepts", "steps", "steps per epoch")
 GRADIENTS = ("auto", "written", "autograd")
 #: What a run computes is named by the code of these.
 _CODE = tuple(f"{__package__}.{one}" for one in ("data", "model", "written", "recorder", "run"))
@@ -126,7 +127,9 @@ def train(
     ((1, 40, 4, 2), [[11.0, 4.0]])
     """
     single = isinstance(settings, Setting)
-    given = (settings,) if isinstance(settings, Setting) else _listed(settings, "settings")
+    given = (
+        (settings,) if isinstance(settings, Setting) else _listed(settings, "settings", "Setting")
+    )
     _require_settings(given)
     if data is not None:
         samples = data if isinstance(data, Samples) else read_samples(data)
@@ -140,25 +143,22 @@ def train(
     pause = at_least_zero(every, "every")
     check_memory(given, record)
     steps = recorded_steps(record, given[0].total_steps)
-    torch, device = usable_device("cpu" if device is None else device)
+    torch, on = usable_device("cpu" if device is None else device)
     folder = None if checkpoint is None else files.usable_folder(checkpoint)
-    groups = list(_groups(given, device.type))
+    groups = list(_groups(given, on.type))
     parts = []
     with _Progress(given[0].total_steps * len(groups), len(given), shown=progress) as report:
         for members in groups:
-            group = _Group(
-                torch, device, [given[k] for k in members], [starts[k] for k in members],
-                steps, gradient,
-            )  # fmt: skip
+            own = [given[k] for k in members]
+            group = _Group(torch, on, own, [starts[k] for k in members], steps, gradient)
             parts.append(group.train(folder, pause, report))
-            report.next_group()
+            report.before += given[0].total_steps
     return join(parts, groups)
 
 
-def _listed(values: Any, name: str) -> tuple[Any, ...]:
+def _listed(values: Any, name: str, each: str) -> tuple[Any, ...]:
     """A sequence as a tuple."""
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        each = {"settings": "Setting", "start": "list of arrays"}[name]
         raise InvalidInput(name, values, f"must be a sequence, a {each} each")
     return tuple(values)
 
@@ -168,7 +168,7 @@ def _starts(settings: Sequence[Setting], start: Any, *, single: bool) -> list[An
         return [list(read_arrays(start, "start").values())] * len(settings)
     if start is None:
         return [None] * len(settings)
-    given = [start] if single else list(_listed(start, "start"))
+    given = [start] if single else list(_listed(start, "start", "list of arrays"))
     if len(given) != len(settings):
         raise InvalidInput("start", f"{len(given)} entries", f"must have {len(settings)}")
     return given
@@ -183,13 +183,11 @@ def _require_settings(settings: tuple[Any, ...]) -> None:
 
 
 def _require_fitting(settings: Sequence[Setting]) -> None:
-    for name, found in (
-        ("concepts", {one.task.s for one in settings}),
-        ("steps", {one.total_steps for one in settings}),
-        ("steps per epoch", {one.steps_per_epoch for one in settings}),
-    ):
-        if len(found) > 1:
-            raise InvalidInput("settings", f"{sorted(found)} {name}", f"must agree in {name}")
+    kinds = [(one.task.s, one.total_steps, one.steps_per_epoch) for one in settings]
+    for name, values in zip(_SHARED, zip(*kinds, strict=True), strict=True):
+        if len(set(values)) > 1:
+            found = sorted(set(values))
+            raise InvalidInput("settings", f"{found} {name}", f"must agree in {name}")
 
 
 def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
@@ -248,18 +246,15 @@ class _Progress(Telling):
 
     def __init__(self, total: int, runs: int, *, shown: bool) -> None:
         self._total, self._runs = total, runs
-        self._before = self._done = 0
+        #: Steps of the groups that are done.
+        self.before = 0
         super().__init__(f"train {runs} networks, steps", total, "count remaining", shown=shown)
 
     def reach(self, step: int) -> None:
         """Say how far the group that is under way has come."""
-        self._done = self._before + step
-        if not self._on_bar(completed=self._done) and self._is_due(5.0):
-            self._write(f"{self._runs} networks, {self._done} of {self._total} steps")
-
-    def next_group(self) -> None:
-        """Count the steps of a group as done."""
-        self._before = self._done
+        done = self.before + step
+        if not self._on_bar(completed=done) and self._is_due(5.0):
+            self._write(f"{self._runs} networks, {done} of {self._total} steps")
 
 
 class _Group:
@@ -281,7 +276,8 @@ class _Group:
             initial_weights(one) if begin is None else given_weights(one, begin)
             for one, begin in zip(settings, starts, strict=True)
         ]
-        own = None if all(one is None for one in starts) else _digest(weights)
+        flat = b"".join(np.ascontiguousarray(one).tobytes() for same in weights for one in same)
+        own = None if all(one is None for one in starts) else hashlib.sha256(flat).hexdigest()
         self._inputs = {
             "settings": [one.to_dict() for one in settings],
             "start": own,
@@ -317,9 +313,8 @@ class _Group:
 
     def _look(self, step: int) -> None:
         """The loss on the training set where it is due, and the networks at the end."""
-        self._recorder.train_loss[:, np.searchsorted(self._losses, step)] = (
-            self._networks.train_loss()
-        )
+        place = np.searchsorted(self._losses, step)
+        self._recorder.train_loss[:, place] = self._networks.train_loss()
         if step == self._settings[0].total_steps:
             self._recorder.take(step, self._networks.look())
 
@@ -329,8 +324,10 @@ class _Group:
         if folder is not None:
             name = files.identity(self._inputs, _CODE)
             kept = Checkpoint(folder / f"{name}.safetensors", name, every, self._torch)
-        work = _multiplications(self._settings)
-        with _threads_for(self._torch, work):
+        work, threads = _multiplications(self._settings), self._torch.get_num_threads()
+        # Where a step is small, threads wait for each other.
+        self._torch.set_num_threads(1 if work < WORTH_THREADS else threads)
+        try:
             descend(
                 self._networks,
                 self._settings[0].total_steps,
@@ -342,6 +339,8 @@ class _Group:
                 chunk=max(1, min(CHUNK, CHUNK_WORK // work)),
                 progress=report.reach,
             )
+        finally:
+            self._torch.set_num_threads(threads)
         found, following = self._recorder, self._recorder.following
         lost = diverged(self._settings, found.train_loss)[:, None]
         first, *rest = self._networks.weights()
@@ -365,14 +364,6 @@ class _Group:
         )
 
 
-def _digest(weights: list[list[Any]]) -> str:
-    found = hashlib.sha256()
-    for same in weights:
-        for one in same:
-            found.update(np.ascontiguousarray(one).tobytes())
-    return found.hexdigest()
-
-
 def _multiplications(settings: Sequence[Setting]) -> int:
     """About how many a step takes, in all."""
     first = settings[0]
@@ -380,15 +371,3 @@ def _multiplications(settings: Sequence[Setting]) -> int:
     weights = d * d if depth == 1 else 2 * d * width + (depth - 2) * width * width
     columns = first.task.s + 1 if first.network.linear else first.batch
     return 3 * weights * columns * len(settings)
-
-
-@contextlib.contextmanager
-def _threads_for(torch: Any, work: int) -> Iterator[None]:
-    """One thread where a step is small, since threads wait for each other."""
-    before = torch.get_num_threads()
-    if work < WORTH_THREADS:
-        torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

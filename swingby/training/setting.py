@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask, orthogonal
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 ACTIVATIONS = ("linear", "relu", "gelu")
 INITIALIZATIONS = ("torch", "gaussian", "uniform")
@@ -69,7 +69,7 @@ class Samples:
     #: Of shapes (N, d), (N, d) and (N,); None where there are none, or only the record was kept.
     X: Floats | None = field(default=None, compare=False, repr=False)
     Y: Floats | None = field(default=None, compare=False, repr=False)
-    labels: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    labels: Integers | None = field(default=None, compare=False, repr=False)
     #: Mean of |y|^2, or of |x|^2 without targets.
     square: float = field(default=math.nan, compare=False, repr=False)
 
@@ -110,10 +110,9 @@ class Data:
         booleans(self, "center_cluster", "rotation")
         if self.truncation is not None:
             put(self, "truncation", positive(self.truncation, "truncation", "App. F.3"))
-            if self.n_per_class is None:
-                raise InvalidInput(
-                    "truncation", self.truncation, "needs training points: n_per_class", "App. F.3"
-                )
+            if self.infinite:
+                needed = "needs training points: n_per_class"
+                raise InvalidInput("truncation", self.truncation, needed, "App. F.3")
         put(self, "free_sigma", at_least_zero(self.free_sigma, "free_sigma"))
         if self.samples is not None:
             if not isinstance(self.samples, Samples):
@@ -266,14 +265,13 @@ class Setting:
         put(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
         if self.epochs is not None and self.steps is not None:
             raise InvalidInput("steps", self.steps, "and epochs exclude each other")
-        if self.steps is None:
-            if self.epochs is None and (self.data.infinite or self.optimizer.kind == "gd"):
-                reason = "infinite data" if self.data.infinite else "gd"
-                raise InvalidInput("steps", MISSING, f"must be given for {reason}")
-            given = 40 if self.epochs is None else self.epochs
-            put(self, "epochs", numbers.whole(given, "epochs", 0, most=MOST_STEPS))
-        else:
-            put(self, "steps", numbers.whole(self.steps, "steps", 0, most=MOST_STEPS))
+        unknown = self.epochs is None and self.steps is None
+        if unknown and (self.data.infinite or self.optimizer.kind == "gd"):
+            reason = "infinite data" if self.data.infinite else "gd"
+            raise InvalidInput("steps", MISSING, f"must be given for {reason}")
+        name = "epochs" if self.steps is None else "steps"
+        given = 40 if unknown else getattr(self, name)
+        put(self, name, numbers.whole(given, name, 0, most=MOST_STEPS))
         if self.total_steps > MOST_STEPS:
             raise InvalidInput("epochs", self.epochs, f"must make at most {MOST_STEPS} steps")
         self._fitting_data()
@@ -290,11 +288,8 @@ class Setting:
                 shown = f"d = {self.task.dim} and points in {data.samples.dim} dimensions"
                 raise InvalidInput("data", shown, "must have as many columns as the task has")
         elif not data.infinite and self.task.signal_override is not None:
-            raise InvalidInput(
-                "n_per_class",
-                data.n_per_class,
-                "must be None: points cannot be drawn from a signal that mu and sigma do not give",
-            )
+            required = "must be None: points cannot be drawn from a signal that mu and sigma do not"
+            raise InvalidInput("n_per_class", data.n_per_class, f"{required} give")
 
     @property
     def second_moment(self) -> float:
@@ -333,10 +328,7 @@ class Setting:
     @property
     def total_steps(self) -> int:
         """Steps of the optimizer in all."""
-        if self.steps is not None:
-            return self.steps
-        assert self.epochs is not None
-        return self.epochs * self.steps_per_epoch
+        return self.steps if self.steps is not None else (self.epochs or 0) * self.steps_per_epoch
 
     @property
     def width(self) -> int:
@@ -423,17 +415,7 @@ def shapes(setting: Setting) -> list[tuple[int, ...]]:
 
 
 def loss_factor(setting: Setting) -> float:
-    r"""The loss that is trained, in units of the paper's (2.1).
-
-    ``mse_loss`` is :math:`\frac1d \lVert f(x) - x \rVert^2`, so 2/d times (2.1).
-
-    Parameters
-    ----------
-    setting : Setting
-
-    Returns
-    -------
-    float
+    r"""The loss that is trained, in units of (2.1): ``mse_loss`` is 2/d times as large.
 
     Examples
     --------
@@ -457,10 +439,6 @@ def clock(setting: Setting) -> float:
 
     Deeper networks have no such clock: while small they grow by powers of themselves.
 
-    Parameters
-    ----------
-    setting : Setting
-
     Returns
     -------
     float
@@ -478,8 +456,6 @@ def clock(setting: Setting) -> float:
 
     Examples
     --------
-    >>> from swingby.theory.task import SIMTask
-    >>> from swingby.training import Network, Optimizer
     >>> U = Network(depth=2, bias=False, symmetric=True)
     >>> task, steps = SIMTask([1, 2], dim=64), Optimizer(lr=0.5, loss="paper")
     >>> [clock(Setting(task, network=one, optimizer=steps)) for one in (Network(), U, Network(2))]

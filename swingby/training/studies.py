@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +29,11 @@ from swingby.training.laws import (
     output_errors,
 )
 from swingby.training.run import train
-from swingby.training.setting import Data, Network, Optimizer, Setting, positive
+from swingby.training.setting import Data, Floats, Network, Optimizer, Setting, positive
 from swingby.training.shares import Share
 from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.verify.grid import Grid
 from swingby.verify.predict_swing import predict_swing_batch
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 #: (d, d'), many runs of small ones.
 SHAPES = ((2, 2), (2, 4), (4, 4), (2, 8), (4, 8), (8, 8), (16, 8), (2, 16), (16, 16), (2, 32))

@@ -1,26 +1,8 @@
 r"""Which predictions of the theory of U U^T survive in networks it was not made for, run by run.
 
-**Two layers.** While :math:`W_2 W_1` is small, :math:`\dot W_1 = W_2^\top A` and
-:math:`\dot W_2 = A W_1^\top`. So :math:`U = (W_1^\top + W_2)/2` grows as :math:`e^{At}` and
-:math:`(W_1^\top - W_2)/2` decays as :math:`e^{-At}`, both at eta = c lr. Once anything is large
-enough to matter, :math:`W_1^\top = W_2 = U` has been reached, and the network is one that started
-from :math:`U(0)`. From there, with :math:`W = U U^\top`,
-
-.. math:: \dot W_2 = (A - W A)\, U, \qquad \dot W_1^\top = (A - A W)\, U :
-
-their mean is :math:`\dot U = B U`, that of (D.2), but they differ by the commutator
-:math:`A W - W A`. So the two layers stay equal only as far as W is diagonal: half-times, which
-depend on the pivots, carry over; the transient of a pair (k, j) splits into a small
-:math:`w_{jk}` and a large :math:`w_{kj}` (:func:`tail`).
-
-**ReLU.** A neuron answers to cluster p only where its weight on concept p is positive, and there
-it stays so only if its growing mode is. So W(0) is taken from U with every other entry set to
-zero, three in eight of them left. **GELU** passes half of each neuron while it is small: W(0) is
-half of the growing mode, and its clock at first runs at half of c lr.
-
-**Deeper networks** have no growing mode: they grow by powers of themselves, and the Jacobian at
-the start is not positive semidefinite. Of them the theory can only be asked what is typical of a
-Gaussian W(0) of the same size.
+Two layers are one network U U^T from :math:`U = (W_1^\top + W_2)/2` as far as W is diagonal; ReLU
+and GELU have their own U; deeper networks can only be asked what is typical of a Gaussian W(0) of
+the same size. docs/networks.md derives this.
 """
 
 from __future__ import annotations
@@ -41,7 +23,16 @@ from swingby.training.laws import SWING, gram
 from swingby.training.model import initial_weights, rotated
 from swingby.training.result import Tabled, TrainingRun, storable
 from swingby.training.run import train
-from swingby.training.setting import Data, Network, Optimizer, Setting, one_of, rate_of
+from swingby.training.setting import (
+    Data,
+    Floats,
+    Integers,
+    Network,
+    Optimizer,
+    Setting,
+    one_of,
+    rate_of,
+)
 from swingby.training.shares import Share, agrees, reaches
 from swingby.verify.grid import Grid
 from swingby.verify.predict_batch import predict_batch
@@ -49,9 +40,6 @@ from swingby.verify.predict_swing import predict_swing_batch
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 #: Fig. 8: three concepts whose signals differ by factors of 2.15 and 2.25.
 FIG8 = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3)
@@ -185,9 +173,9 @@ class Expected:
     #: Steps on the clock of two linear layers, (n, s); nan where undecided or trapped.
     half_times: Floats
     #: Concepts as they are learned, (n, s).
-    order: NDArray[np.int64]
+    order: Integers
     #: Of the test loss, -1 where undecided; (n,), or of more W(0) for what is typical.
-    descents: NDArray[np.int64]
+    descents: Integers
     #: Largest minor entry; of as many.
     transient: Floats
 
@@ -373,10 +361,10 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
         outcomes.append(judged("descents", said == counted, _crossed(said, counted), note))
     if not expected.typical and along_all:
         known = np.isfinite(expected.transient)
-        size, said = size[known], expected.transient[known]
-        here, there = said >= TRANSIENT, size >= TRANSIENT
+        size, height = size[known], expected.transient[known]
+        here, there = height >= TRANSIENT, size >= TRANSIENT
         outcomes.append(judged("transient", here == there, _crossed(here, there)))
-        ratio, others = size / said, size[:, None] / said[None, :]
+        ratio, others = size / height, size[:, None] / height[None, :]
         control = float((np.abs(others - 1) <= NEAR).mean()) if ratio.size else math.nan
         note = f"observed / predicted: {_quantile(ratio, 0.5):.2f}"
         outcomes.append(judged("size", np.abs(ratio - 1) <= NEAR, control, note))

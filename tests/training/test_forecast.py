@@ -123,10 +123,6 @@ def test_tables_have_a_row_for_each():
     errors = law_errors(draw_starts(3, 2, 0, omega=(1e-5, 1e-5)), gradient="written")
     assert "3 / 0 / 0" in law_grid([("few", errors)]).to_text(width=160)
     one = Setting(
-        FIG8,
-        Data(None),
-        Network(bias=False),
-        Optimizer("gd", lr=0.05, loss="paper"),
-        steps=200,
+        FIG8, Data(None), Network(bias=False), Optimizer("gd", lr=0.05, loss="paper"), steps=200
     )
     assert "one layer" in output_grid([("one", output_errors([one]))]).to_text(width=160)

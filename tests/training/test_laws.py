@@ -12,14 +12,7 @@ from swingby.theory.task import SIMTask
 pytest.importorskip("torch")
 
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.laws import (
-    draw_starts,
-    gram,
-    lasting,
-    law_errors,
-    output_errors,
-    own_moment,
-)
+from swingby.training.laws import draw_starts, gram, lasting, law_errors, output_errors, own_moment
 from swingby.training.model import initial_weights
 from swingby.verify.predict_batch import predict_batch
 
@@ -145,8 +138,7 @@ def test_draws_are_what_they_promise():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"count": 0}, {"d": 0}, {"omega": (1e-3, 1e-5)}, {"omega": (0, 1)}, {"loss": "mean"}],
+    "change", [{"count": 0}, {"d": 0}, {"omega": (1e-3, 1e-5)}, {"omega": (0, 1)}, {"loss": "mean"}]
 )
 def test_draws_refuse_what_makes_no_sense(change):
     with pytest.raises(InvalidInput):
