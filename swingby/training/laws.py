@@ -406,7 +406,7 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame`, as JSON can hold them."""
-        rows = self.to_frame().to_dict("records")
+        rows: Any = self.to_frame().to_dict("records")
         return {"cut_level": CUT, "rows": [storable(row) for row in rows]}
 
 

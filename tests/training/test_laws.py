@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 
@@ -135,18 +134,3 @@ def test_draws_are_what_they_promise():
     assert starts.signal.max() <= 8 * (1 + 1e-12)
     assert np.diagonal(starts.W0, axis1=1, axis2=2).mean() == pytest.approx(1e-3, rel=0.05)
     assert (starts.W0.swapaxes(1, 2) == starts.W0).all()
-
-
-@pytest.mark.parametrize(
-    "change", [{"count": 0}, {"d": 0}, {"omega": (1e-3, 1e-5)}, {"omega": (0, 1)}, {"loss": "mean"}]
-)
-def test_draws_refuse_what_makes_no_sense(change):
-    with pytest.raises(InvalidInput):
-        draw_starts(**{"count": 2, "d": 2, "rng": 0, **change})
-
-
-def test_theorem_41_is_for_one_layer():
-    with pytest.raises(InvalidInput):
-        output_errors([Setting(SIMTask([1, 2]), network=Network(2, bias=False))])
-    with pytest.raises(InvalidInput):
-        output_errors([Setting(SIMTask([1, 2]))])

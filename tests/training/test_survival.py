@@ -20,10 +20,8 @@ from swingby.training.survival import (
     FIG8,
     SWING,
     expect,
-    fitted,
     growing_mode,
     judge,
-    largest_minor,
     make_cell,
     standard_cells,
     survival,
@@ -152,15 +150,6 @@ def test_wrong_predictions_are_told_from_right_ones():
     assert fates["order"] is fates["descents"] is fates["size"] is fates["times"] is Verdict.FAILS
 
 
-def test_one_factor_is_fitted_and_no_more():
-    said = np.array([[1.0, 2.0], [3.0, np.nan]])
-    scale, residual = fitted(said, np.array([[4.0, 2.0], [np.nan, 5.0]]))
-    assert scale == pytest.approx(2.0)
-    assert residual[0] == pytest.approx([0.5, 2.0])
-    assert np.isnan(residual[1]).all()
-    assert np.isnan(fitted(said, np.full((2, 2), np.nan))[0])
-
-
 def test_depth_three_is_asked_for_what_is_typical():
     cell = next(one for one in standard_cells("linear", runs=10) if one.name == "depth 3, small")
     expected = expect(cell.settings, SWING)
@@ -198,10 +187,3 @@ def test_dimension_acts_through_the_width():
     assert "law" in dimension_grid(found).to_text()
     with pytest.raises(InvalidInput):
         transient_by_dimension([(2, 1)])
-
-
-def test_the_largest_minor_entry_is_that_of_the_jacobian():
-    run = train(layers(FIG8, 50, 0.03))
-    J = run.jacobian[0].copy()
-    J[:, range(3), range(3)] = 0
-    assert largest_minor(run)[0] == np.abs(J).max()
