@@ -1335,7 +1335,7 @@ MUTANTS = (
         "training/written.py",
         "            E = E - cross",
         "            E = E - cross / 2",
-        (_TRAINING + "given_points.py::test_batches_are_parts_of_the_points",),
+        (_TRAINING + "given_points.py::test_weights_and_losses_are_those_of_the_formula",),
     ),
     Mutant(
         "one half is passed at the second step above it",
