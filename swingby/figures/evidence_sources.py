@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from swingby.figures.figure import Tell
 from swingby.theory.verdict import Verdict, all_hold
-from swingby.training.shares import Share, needed, reaches
+from swingby.training.shares import Share, needed, reaches, share_of
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
 RUNS, SETTINGS = 200, 100
@@ -132,7 +131,9 @@ def autograd_rows(tell: Tell) -> list[Row]:
             errors = law_errors(starts, gradient="written")
             setting = f"omega {name}, d = {d}"
             near = np.asarray(np.abs(errors.off) <= 1)
-            found.append(row_of_share("autograd", setting, "half-times to the step", _share(near)))
+            found.append(
+                row_of_share("autograd", setting, "half-times to the step", share_of(near))
+            )
             right, wrong, _ = errors.descents
             descents = Share(right, right + wrong)
             found.append(row_of_share("autograd", setting, "number of descents", descents))
@@ -208,7 +209,7 @@ def vector_rows(tell: Tell) -> list[Row]:
         for quantity in ("half-time", "order", "descents"):
             rows = [row for part in parts for row in part.of(quantity)]
             decided = [row.verdict for row in rows if row.verdict != Verdict.UNDECIDED]
-            share = _share(verdict == Verdict.HOLDS for verdict in decided)
+            share = share_of([verdict == Verdict.HOLDS for verdict in decided])
             found.append(row_of_share("vectors", cell.name, quantity, share))
     return found
 
@@ -240,12 +241,7 @@ def image_rows(tell: Tell) -> list[Row]:
     return found
 
 
-def _share(seen: Iterable[Any]) -> Share:
-    values = [bool(one) for one in seen]
-    return Share(sum(values), len(values))
-
-
-_TRAINING = tuple(f"training/{name}.py" for name in ("starts", "survival", "symmetric"))
+_TRAINING = tuple(f"training/{name}.py" for name in ("laws", "survival"))
 #: Sources in the package that a study is made by, with all that they import.
 PARTS: dict[str, tuple[str, ...]] = {
     "map": ("verify/paper_settings.py",),

@@ -13,12 +13,12 @@ from swingby.figures.shares import (
     bulge_changes_side,
     first_is_second,
     order_follows_signal,
-    share_of,
     verdict_of,
     within,
 )
 from swingby.figures.trained import cell, edition_of, train_cells
 from swingby.theory.verdict import Verdict, all_hold
+from swingby.training.shares import share_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

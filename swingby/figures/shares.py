@@ -9,7 +9,7 @@ import numpy as np
 
 from swingby.figures.figure import Criterion, Data, Measured
 from swingby.theory.verdict import Verdict
-from swingby.training.shares import Share, reaches
+from swingby.training.shares import Share, reaches, share_of
 
 #: A statement about all runs asks for it in so many of them.
 MOST = 0.9
@@ -20,11 +20,6 @@ HAPPENS = (
     f"holds where the 95 % interval of the share of runs lies above {HALF:.0%}, fails where it "
     f"lies below {SOME:.0%}"
 )
-
-
-def share_of(runs: Any) -> Share:
-    """The share of the runs that do something."""
-    return Share(int(np.sum(runs)), int(np.size(runs)))
 
 
 def verdict_of(share: Share) -> Verdict:

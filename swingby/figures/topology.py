@@ -10,9 +10,10 @@ import numpy as np
 
 from swingby.figures.commands import code_edition
 from swingby.figures.figure import Criterion, Data, Edition, Measured, Tell
-from swingby.figures.shares import THRESHOLD, share_of, verdict_of
+from swingby.figures.shares import THRESHOLD, verdict_of
 from swingby.figures.trained import cell, edition_of, setting_of
 from swingby.training import train
+from swingby.training.shares import share_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,10 @@ import numpy as np
 
 from swingby.figures.commands import code_edition, several
 from swingby.figures.figure import Criterion, Data, Edition, Measured
-from swingby.figures.shares import HAPPENS, THRESHOLD, happens, share_of, verdict_of
+from swingby.figures.shares import HAPPENS, THRESHOLD, happens, verdict_of
 from swingby.figures.trained import SWING, cell, edition_of
 from swingby.theory.verdict import Verdict
+from swingby.training.shares import share_of
 
 #: Fewer runs that a truncation touches tell nothing about it.
 FEW = 10

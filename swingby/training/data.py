@@ -164,7 +164,7 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
         source, targets = held["X"], held.get("Y") if targets is None else targets
         labels = held.get("labels") if labels is None else labels
     X = numbers.real_array(source, "X")
-    if X.ndim != 2 or not X.size:
+    if X.ndim != 2:
         raise InvalidInput("X", f"shape {X.shape}", "must have shape (N, d)")
     Y = None if targets is None else numbers.real_array(targets, "Y")
     if Y is not None and Y.shape != X.shape:

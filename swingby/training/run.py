@@ -44,7 +44,8 @@ CHUNK, CHUNK_WORK = 64, 2**36
 _SHARED = ("concepts", "steps", "steps per epoch")
 GRADIENTS = ("auto", "written", "autograd")
 #: What a run computes is named by the code of these.
-_CODE = tuple(f"{__package__}.{one}" for one in ("data", "model", "written", "recorder", "run"))
+_PARTS = ("setting", "data", "model", "written", "loop", "recorder", "run")
+_CODE = tuple(f"{__package__}.{one}" for one in _PARTS)
 
 
 def train(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
@@ -55,6 +58,11 @@ class Share:
         if not self.total:
             return "none"
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def share_of(runs: Any) -> Share:
+    """The share of the runs that do something, from an array of truth values."""
+    return Share(int(np.sum(runs)), int(np.size(runs)))
 
 
 def reaches(share: Share, threshold: float) -> Verdict:

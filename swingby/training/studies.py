@@ -30,7 +30,7 @@ from swingby.training.laws import (
 )
 from swingby.training.run import train
 from swingby.training.setting import Data, Floats, Network, Optimizer, Setting, positive
-from swingby.training.shares import Share
+from swingby.training.shares import Share, share_of
 from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.verify.grid import Grid
 from swingby.verify.predict_swing import predict_swing_batch
@@ -135,7 +135,7 @@ def forecast_grid(rows: Sequence[tuple[str, Forecast]]) -> Grid:
                     f"{name} %": percent(found.errors(name), (0.5, 0.9))
                     for name in ("law", "alone", "ratio")
                 },
-                "law best [95 %]": str(Share(int((found.best & judged).sum()), int(judged.sum()))),
+                "law best [95 %]": str(share_of(found.best[judged])),
                 "no forecast, or not of all concepts": ", ".join(
                     f"{count} {reason}" for reason, count in why.most_common(3)
                 ),
@@ -222,11 +222,8 @@ def _dimension(
     point = task.test_point[: task.s]
     law = predict_swing_batch(signal, W0, eta, "gd", test_point=point, swing=SWING)
     inside = law.least_descents >= 0
-    least, most = (
-        Share(int((one[inside] >= 2).sum()), int(inside.sum()))
-        for one in (law.least_descents, law.most_descents)
-    )
-    trained = Share(int((run.descents(SWING) >= 2).sum()), runs)
+    least, most = (share_of(one[inside] >= 2) for one in (law.least_descents, law.most_descents))
+    trained = share_of(run.descents(SWING) >= 2)
     known = law.transient[np.isfinite(law.transient)]
     sizes = _quartiles(largest_minor(run)), _quartiles(known)
     return Dimension(task.dim, width, trained, least, most, *sizes)

@@ -33,7 +33,7 @@ from swingby.training.setting import (
     one_of,
     rate_of,
 )
-from swingby.training.shares import Share, agrees, reaches
+from swingby.training.shares import Share, agrees, reaches, share_of
 from swingby.verify.grid import Grid
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
@@ -339,7 +339,7 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
     along_all = run.settings[0].task.dim == seen.shape[1]
 
     def judged(what: str, good: Any, control: float, note: str = "") -> Outcome:
-        share = Share(int(good.sum()), len(good))
+        share = share_of(good)
         return Outcome(name, what, source, share, control, reaches(share, THRESHOLD), note)
 
     outcomes = [judged("order", *_order(expected, run, usable))]
@@ -351,7 +351,7 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
         }
         for what, (mine, theory) in pairs.items():
             if what == "descents" or along_all:
-                share, other = (Share(int(one.sum()), len(one)) for one in (mine, theory))
+                share, other = share_of(mine), share_of(theory)
                 verdict = agrees(share, other, TOLERANCE)
                 outcomes.append(Outcome(name, what, source, share, other.value, verdict))
     else:
