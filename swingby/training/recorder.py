@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -161,67 +161,58 @@ class Following(NamedTuple):
         return cls(*unknown, *zeros, *(np.full((runs, s), np.nan) for _ in range(2)))
 
 
-Turn = tuple[int, int, float, int]
+Turn = tuple[int, float, int]
 
 
 def follow(
     following: Following, start: int, loss: Floats, share: Floats, slope: Floats
-) -> list[Turn]:
+) -> list[tuple[int, int, float, int]]:
     """Look at some steps; turns that are certain by now, (run, step, loss, 1 for a maximum or -1).
 
     `loss` (r, n) is that at the test point, `share` (r, n, s) the output there in units of what it
     should be, `slope` (r, n, s) the diagonal of the Jacobian. `following` is changed in place.
     """
-    with np.errstate(invalid="ignore", over="ignore"):
-        for seen, found in ((share, following.half_times), (slope, following.jacobian_half_times)):
-            reached = seen >= 0.5
-            new = np.isnan(found) & reached.any(axis=1)
-            found[new] = start + reached.argmax(axis=1)[new]
-        turns: list[Turn] = []
-        fresh = np.isnan(following.first)
-        for values in (following.first, following.extreme):
-            values[fresh] = loss[fresh, 0]
-        for run in np.flatnonzero(~_without_turn(following, start, loss)):
-            _with_turns(following, int(run), start, loss[run], turns)
-        return turns
+    for seen, found in (
+        (share, following.half_times),
+        (slope, following.jacobian_half_times),
+    ):
+        reached = seen >= 0.5
+        new = np.isnan(found) & reached.any(axis=1)
+        found[new] = start + reached.argmax(axis=1)[new]
+    turns: list[tuple[int, int, float, int]] = []
+    fresh = np.isnan(following.first)
+    for values in (following.first, following.extreme):
+        values[fresh] = loss[fresh, 0]
+    states = (following.extreme, following.at, following.heading)
+    for run, (losses, first) in enumerate(
+        zip(loss.tolist(), following.first.tolist(), strict=True)
+    ):
+        now = [one[run].item() for one in states]
+        found_here, now = _zigzag(now, enumerate(losses, start), LEAST_TURN * first)
+        turns += [(run, *turn) for turn in found_here]
+        for one, value in zip(states, now, strict=True):
+            one[run] = value
+    return turns
 
 
-def _without_turn(following: Following, start: int, loss: Floats) -> Any:
-    """Go through the runs that do not turn, all at once; True for these."""
-    heading, extreme = following.heading, following.extreme
-    least = LEAST_TURN * following.first[:, None]
-    height = heading[:, None] * loss
-    top = np.maximum(np.maximum.accumulate(height, axis=1), (heading * extreme)[:, None])
-    turns = top - height > least
-    moves = np.abs(loss - extreme[:, None]) > least
-    quiet = np.isfinite(loss).all(axis=1)
-    quiet &= ~np.where(heading == 0, moves.any(axis=1), turns.any(axis=1))
-    place = height.argmax(axis=1)
-    best = np.take_along_axis(height, place[:, None], axis=1)[:, 0]
-    further = quiet & (heading != 0) & (best > heading * extreme)
-    extreme[further] = (heading * best)[further]
-    following.at[further] = start + place[further]
-    return quiet
-
-
-def _with_turns(
-    following: Following, run: int, start: int, loss: Floats, turns: list[Turn]
-) -> None:
-    """Go through a run step by step."""
-    extreme, at = float(following.extreme[run]), int(following.at[run])
-    heading, least = int(following.heading[run]), LEAST_TURN * float(following.first[run])
-    for step, one in enumerate(loss.tolist(), start):
+def _zigzag(
+    state: Sequence[Any], points: Iterable[tuple[int, float]], least: float
+) -> tuple[list[Turn], Sequence[Any]]:
+    """Turns of a curve by more than `least`, from (extreme, its step, heading) and to there."""
+    extreme, at, heading = state
+    turns: list[Turn] = []
+    for step, one in points:
         moved = one - extreme
         if (heading == 0 and abs(moved) > least) or heading * moved < -least:
             kind = 1 if moved < 0 else -1
-            turns.append((run, at, extreme, kind))
+            turns.append((at, extreme, kind))
             extreme, at, heading = one, step, -kind
         elif heading * moved > 0:
             extreme, at = one, step
-    following.extreme[run], following.at[run], following.heading[run] = extreme, at, heading
+    return turns, (extreme, at, heading)
 
 
-def thinned(turns: list[tuple[int, float, int]], least: float) -> list[tuple[int, float, int]]:
+def thinned(turns: Sequence[Turn], least: float) -> list[Turn]:
     """The turns (step, loss, kind) that are left when legs of less than `least` are passed over.
 
     They come in order, maxima and minima in turn; the last is where the run ends.
@@ -231,19 +222,9 @@ def thinned(turns: list[tuple[int, float, int]], least: float) -> list[tuple[int
     """
     if not turns:
         return []
-    kept: list[tuple[int, float, int]] = []
-    extreme, heading = turns[0], 0
-    for turn in turns[1:]:
-        moved = turn[1] - extreme[1]
-        if (heading == 0 and abs(moved) > least) or heading * moved < -least:
-            kind = 1 if moved < 0 else -1
-            kept.append((extreme[0], extreme[1], kind))
-            heading, extreme = -kind, turn
-        elif heading * moved > 0:
-            extreme = turn
-    if heading:
-        kept.append((extreme[0], extreme[1], heading))
-    return kept
+    points = [(step, loss) for step, loss, _ in turns]
+    kept, (extreme, at, heading) = _zigzag((points[0][1], points[0][0], 0), points, least)
+    return [*kept, (at, extreme, heading)] if heading else kept
 
 
 _KEPT = ("output", "loss", "jacobian", "train_loss")
@@ -261,7 +242,7 @@ class Recorder:
         self.jacobian = np.empty((runs, n, s, s), dtype=precision)
         self.train_loss = np.full((runs, losses), np.nan)
         self.following = Following.start(runs, s)
-        self._turns: list[Turn] = []
+        self._turns: list[tuple[int, int, float, int]] = []
 
     def take(self, start: int, seen: Seen) -> None:
         """Take note of some steps."""

@@ -1340,15 +1340,15 @@ MUTANTS = (
     Mutant(
         "one half is passed at the second step above it",
         "training/recorder.py",
-        "            reached = seen >= 0.5",
-        "            reached = seen > 0.5 + 1e-2",
+        "        reached = seen >= 0.5",
+        "        reached = seen > 0.5 + 1e-2",
         (_TRAINING + "records.py::test_half_times_are_those_of_every_step_whatever_is_kept",),
     ),
     Mutant(
         "an extreme between two chunks is forgotten",
         "training/recorder.py",
-        "    following.at[further] = start + place[further]",
-        "    following.at[further] = place[further]",
+        "enumerate(losses, start), LEAST_TURN",
+        "enumerate(losses), LEAST_TURN",
         (_TRAINING + "records.py::test_extrema_are_the_zigzag_of_the_loss[0.01]",),
     ),
     Mutant(
