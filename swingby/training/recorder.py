@@ -20,8 +20,6 @@ MOST_WHOLE = 10_000
 _RATIO, _LOSS_RATIO = 1.02, 1.25
 #: Turns of the loss by less than this part of its first value are not kept.
 LEAST_TURN = 1e-3
-#: Numbers that are worked on together when many runs are read.
-_TOGETHER = 2**18
 
 
 def recorded_steps(record: object, total: int) -> Integers:
@@ -105,17 +103,9 @@ def read_maps(maps: Any, probe: Probe, place: Coordinates) -> Seen:
     s = probe.points.shape[2]
     points = np.ones((runs, probe.points.shape[1], columns))
     points[:, :, :s] = probe.points
-    # In pieces that stay in the caches: all runs at once would wait for memory.
-    piece = max(1, _TOGETHER // (count * d * points.shape[1]))
-    found = []
-    for begin in range(0, runs, piece):
-        mine = maps[begin : begin + piece]
-        held = len(mine)
-        away = mine.new_tensor(points[begin : begin + piece]).bmm(mine.reshape(held, columns, -1))
-        away = away.reshape(held, -1, count, d).permute(0, 2, 3, 1)
-        slope = mine[:, :s].permute(0, 2, 3, 1)
-        found.append(_read(away, slope, probe.points[begin : begin + piece], place))
-    return Seen(*(np.concatenate(same) for same in zip(*found, strict=True)))
+    away = maps.new_tensor(points).bmm(maps.reshape(runs, columns, -1))
+    away = away.reshape(runs, -1, count, d).permute(0, 2, 3, 1)
+    return _read(away, maps[:, :s].permute(0, 2, 3, 1), probe.points, place)
 
 
 def read_points(away: Any, slope: Any, probe: Probe, place: Coordinates) -> Seen:
