@@ -57,16 +57,6 @@ def test_the_jacobian_is_that_of_torch_func(network, optimizer):
         assert run.point_loss[0, -1, place] == pytest.approx(loss, rel=1e-10)
 
 
-def test_the_training_loss_is_the_formula():
-    for network, optimizer in KINDS:
-        setting = Setting(TASK, DATA, network, optimizer, epochs=3, precision="float64")
-        run = train(setting)
-        assert run.train_loss_steps.tolist() == [0, 4, 8, 12]
-        for place, epochs in enumerate((0, 1, 2, 3)):
-            expected = plain.plain_loop(replace(setting, epochs=epochs))[2]
-            assert run.train_loss[0, place] == pytest.approx(expected, rel=1e-10)
-
-
 def by_hand(values):
     """First step with at least one half, nan where there is none; values of shape (n, s)."""
     reached = values >= 0.5
