@@ -59,95 +59,59 @@ def percent(values: Floats, levels: Sequence[float] = (0.5, 0.99, 1.0)) -> str:
 def _grid(title: str, cells: Sequence[dict[str, str]], *below: str) -> Grid:
     """A table of rows that name their columns; all but words are aligned to the right."""
     words = ("U U^T", "one layer", "network", "no forecast, or not of all concepts")
-    columns = [name if name in words else f">{name}" for name in cells[0]] if cells else []
+    columns = [name if name in words else f">{name}" for name in cells[0]]
     return Grid(title, columns, [list(row.values()) for row in cells], below=below)
 
 
-def law_grid(rows: Sequence[tuple[str, LawErrors]]) -> Grid:
-    """The stage law against trained U U^T."""
-    cells = [
-        {
-            "U U^T": label,
-            "runs": str(found.runs),
-            "stages": str(len(found.half_times)),
-            "half-times %": percent(found.half_times),
-            "steps off": f"{np.nanmax(np.abs(found.off), initial=0):.0f}",
-            "traps": " / ".join(map(str, found.traps)),
-            "peaks": str(len(found.peak_times)),
-            "peak times %": percent(found.peak_times, (0.5, 0.99)),
-            "heights %": percent(found.peak_heights, (0.5, 0.99)),
-            "descents": " / ".join(map(str, found.descents)),
-            "turns %": percent(found.turns, (0.5, 1.0)),
-        }
-        for label, found in rows
-    ]
-    return _grid(
-        "The stage law against trained networks",
-        cells,
-        "errors of predicted / observed: half-times median / p99 / max and the largest number of"
-        " steps off; peaks median / p99; turns of the test loss median / max",
-        "traps: foreseen / false / missed; descents: as predicted / not / undecided by the law",
-    )
+def _law_row(label: str, found: LawErrors) -> dict[str, str]:
+    return {
+        "U U^T": label,
+        "runs": str(found.runs),
+        "stages": str(len(found.half_times)),
+        "half-times %": percent(found.half_times),
+        "steps off": f"{np.nanmax(np.abs(found.off), initial=0):.0f}",
+        "traps": " / ".join(map(str, found.traps)),
+        "peaks": str(len(found.peak_times)),
+        "peak times %": percent(found.peak_times, (0.5, 0.99)),
+        "heights %": percent(found.peak_heights, (0.5, 0.99)),
+        "descents": " / ".join(map(str, found.descents)),
+        "turns %": percent(found.turns, (0.5, 1.0)),
+    }
 
 
-def output_grid(rows: Sequence[tuple[str, OutputErrors]]) -> Grid:
-    """Theorem 4.1 against one layer."""
-
+def _output_row(label: str, found: OutputErrors) -> dict[str, str]:
     def off(values: Floats) -> str:
         known = np.abs(values)[np.isfinite(values)]
         return f"{np.median(known):.0f} / {np.quantile(known, 0.99):.0f}"
 
-    cells = [
-        {
-            "one layer": label,
-            "runs": str(len(found.own)),
-            "output, a of the task %": percent(found.population, (0.5, 0.99)),
-            "output, own moment %": percent(found.own, (0.5, 0.99)),
-            "half-time": f"{np.nanmedian(found.times):.0f}",
-            "steps off, a of the task": off(found.half_times),
-            "steps off, own moment": off(found.own_half_times),
-        }
-        for label, found in rows
-    ]
-    return _grid(
-        "Theorem 4.1 against gradient descent",
-        cells,
-        "output: largest error over the whole run, in units of mu; median / p99 over runs",
-        "half-time: median in steps; steps off: median / p99",
-    )
+    return {
+        "one layer": label,
+        "runs": str(len(found.own)),
+        "output, a of the task %": percent(found.population, (0.5, 0.99)),
+        "output, own moment %": percent(found.own, (0.5, 0.99)),
+        "half-time": f"{np.nanmedian(found.times):.0f}",
+        "steps off, a of the task": off(found.half_times),
+        "steps off, own moment": off(found.own_half_times),
+    }
 
 
-def forecast_grid(rows: Sequence[tuple[str, Forecast]]) -> Grid:
-    """Forecasts against what happened."""
-    cells = []
-    for label, found in rows:
-        judged = found.judged
-        why = Counter(
-            "no positive pivot" if "pivot" in one else one.removeprefix("undecided: ").split(",")[0]
-            for one in found.reason
-            if one
-        )
-        cells.append(
-            {
-                "network": label,
-                "judged": f"{int(judged.sum())} of {len(found)}",
-                **{
-                    f"{name} %": percent(found.errors(name), (0.5, 0.9))
-                    for name in ("law", "alone", "ratio")
-                },
-                "law best [95 %]": str(share_of(found.best[judged])),
-                "no forecast, or not of all concepts": ", ".join(
-                    f"{count} {reason}" for reason, count in why.most_common(3)
-                ),
-            }
-        )
-    return _grid(
-        "Later half-times, forecast from the first stage",
-        cells,
-        "error in units of the time left at the cut, median / p90 over the later concepts of which"
-        " all three forecasts exist",
-        "law best: share of the judged runs in which the largest error of the law is the smallest",
+def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
+    judged = found.judged
+    why = Counter(
+        "no positive pivot" if "pivot" in one else one.removeprefix("undecided: ").split(",")[0]
+        for one in found.reason
+        if one
     )
+    names = ("law", "alone", "ratio")
+    return {
+        "network": label,
+        "judged": f"{int(judged.sum())} of {len(found)}",
+        **{f"{name} %": percent(found.errors(name), (0.5, 0.9)) for name in names},
+        "law best [95 %]": str(share_of(found.best[judged])),
+        "no forecast, or not of all concepts": ", ".join(
+            f"{count} {reason}" for reason, count in why.most_common(3)
+        ),
+    }
 
 
 @dataclass(frozen=True)
@@ -256,7 +220,7 @@ def dimension_grid(found: Sequence[Dimension]) -> Grid:
 
 def laws(runs: int, seed: int) -> list[Grid]:
     """U U^T by automatic differentiation, against the stage law."""
-    rows: list[tuple[str, LawErrors]] = []
+    rows = []
     rng = np.random.default_rng(seed)
     for name, omega, gradient in (
         ("1e-8 to 1e-5", (1e-8, 1e-5), "autograd"),
@@ -267,15 +231,23 @@ def laws(runs: int, seed: int) -> list[Grid]:
         for d in (2, 3, 4, 5):
             starts = draw_starts(max(1, runs // 4), d, rng, omega=omega, loss="both")
             parts.append(law_errors(starts, gradient=gradient))
-            rows.append((f"omega {name}, d = {d}", parts[-1]))
-        rows.append((f"omega {name}, all", join_errors(parts)))
-    return [law_grid(rows)]
+            rows.append(_law_row(f"omega {name}, d = {d}", parts[-1]))
+        rows.append(_law_row(f"omega {name}, all", join_errors(parts)))
+    return [
+        _grid(
+            "The stage law against trained networks",
+            rows,
+            "errors of predicted / observed: half-times median / p99 / max and the largest number"
+            " of steps off; peaks median / p99; turns of the test loss median / max",
+            "traps: foreseen / false / missed; descents: as predicted / not / undecided by the law",
+        )
+    ]
 
 
 def one_layer(runs: int, seed: int) -> list[Grid]:
     """One layer with and without finite steps, samples and batches, against Theorem 4.1."""
     task = SIMTask([1, 2], ["1/20", "1/20"], dim=8)
-    rows: list[tuple[str, OutputErrors]] = []
+    rows = []
     for lr in (0.1, 0.01, 0.001):
         for count, kind, words in (
             (None, "gd", "infinite data, gd"),
@@ -288,8 +260,15 @@ def one_layer(runs: int, seed: int) -> list[Grid]:
             network, steps = Network(1, bias=False), round(12 / lr)
             base = Setting(task, Data(count), network, optimizer, steps=steps, precision="float64")
             settings = [replace(base, seed=seed + k) for k in range(runs)]
-            rows.append((f"lr {lr:g}, {words}", output_errors(settings)))
-    return [output_grid(rows)]
+            rows.append(_output_row(f"lr {lr:g}, {words}", output_errors(settings)))
+    return [
+        _grid(
+            "Theorem 4.1 against gradient descent",
+            rows,
+            "output: largest error over the whole run, in units of mu; median / p99 over runs",
+            "half-time: median in steps; steps off: median / p99",
+        )
+    ]
 
 
 def scales(runs: int, seed: int) -> list[Grid]:
@@ -338,12 +317,21 @@ def survivals(runs: int, seed: int) -> list[Grid]:
 
 def forecasts(runs: int, seed: int) -> list[Grid]:
     """Later half-times from the first stage of a run, with half as many runs."""
-    rows: list[tuple[str, Forecast]] = []
+    rows = []
     for cell in standard_cells(seed=seed, runs=max(1, runs // 2)):
         if cell.setting.task.dim < 64:
             run = train(cell.settings, record=max(1, cell.setting.total_steps // 1500))
-            rows.append((cell.name, forecast(run)))
-    return [forecast_grid(rows)]
+            rows.append(_forecast_row(cell.name, forecast(run)))
+    return [
+        _grid(
+            "Later half-times, forecast from the first stage",
+            rows,
+            "error in units of the time left at the cut, median / p90 over the later concepts of"
+            " which all three forecasts exist",
+            "law best: share of the judged runs in which the largest error of the law is the"
+            " smallest",
+        )
+    ]
 
 
 def dimensions(runs: int, seed: int) -> list[Grid]:
