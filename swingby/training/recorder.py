@@ -177,7 +177,7 @@ def follow(
     for run, (losses, first) in enumerate(
         zip(loss.tolist(), following.first.tolist(), strict=True)
     ):
-        now = [one[run].item() for one in states]
+        now: Sequence[Any] = [one[run].item() for one in states]
         found_here, now = _zigzag(now, enumerate(losses, start), LEAST_TURN * first)
         turns += [(run, *turn) for turn in found_here]
         for one, value in zip(states, now, strict=True):
