@@ -137,29 +137,13 @@ def standard_cells(which: str = "all", seed: int = 0, runs: int = 200) -> list[C
         linear = activation == "linear"
         if which == ("activated" if linear else "linear"):
             continue
-        start = {} if scale is None else {"initialization": "gaussian", "scale": scale}
+        start = ("torch", 1.0) if scale is None else ("gaussian", scale)
         own = name.startswith("U U^T")
-        network = Network(
-            depth,
-            width,
-            activation,
-            bias="bias" in name,
-            symmetric=own,
-            **start,  # type: ignore[arg-type]
-        )
-        found.append(
-            make_cell(
-                name,
-                network,
-                steps=steps,
-                lr=lr,
-                dim=dim,
-                n_per_class=None if linear else 20,
-                # The law of a 64 x 64 matrix takes half a second.
-                runs=min(runs, 100) if dim == 64 else runs,
-                seed=seed,
-            )
-        )
+        network = Network(depth, width, activation, "bias" in name, own, *start)
+        # The law of a 64 x 64 matrix takes half a second.
+        count, points = min(runs, 100) if dim == 64 else runs, None if linear else 20
+        same: dict[str, Any] = {"steps": steps, "lr": lr, "dim": dim, "seed": seed}
+        found.append(make_cell(name, network, n_per_class=points, runs=count, **same))
     return found
 
 
@@ -306,6 +290,11 @@ class Outcome:
     def risky(self) -> bool:
         """Whether predictions for other runs do worse: else nothing was at stake."""
         return self.about or not self.control >= self.share.low
+
+    @property
+    def word(self) -> str:
+        """The verdict, with an asterisk where nothing was at stake."""
+        return str(self.verdict) + ("" if self.risky else "*")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -478,7 +467,7 @@ class Survival(Tabled):
         for one in self.outcomes:
             control = "-" if math.isnan(one.control) else f"{one.control:.2f}"
             cells = [one.cell, one.prediction, one.source, str(one.share), control]
-            rows.append([*cells, _verdict(one), one.note])
+            rows.append([*cells, one.word, one.note])
         return Grid("What survives, in full", columns, rows, below=_DEFINITIONS)
 
     def to_overview(self) -> Grid:
@@ -490,7 +479,7 @@ class Survival(Tabled):
             for prediction in PREDICTIONS:
                 one = known.get((cell, prediction))
                 told = "" if one is None or not one.about else f" ({one.control:.2f})"
-                row.append("-" if one is None else f"{_verdict(one)} {one.share.value:.2f}{told}")
+                row.append("-" if one is None else f"{one.word} {one.share.value:.2f}{told}")
             rows.append([*row, known[cell, "times"].note])
         columns = ("network", "from", *PREDICTIONS, "half-times")
         return Grid("What survives", columns, rows, below=_DEFINITIONS)
@@ -506,10 +495,6 @@ class Survival(Tabled):
         import pandas as pd
 
         return pd.DataFrame([one.to_dict() for one in self.outcomes])
-
-
-def _verdict(one: Outcome) -> str:
-    return str(one.verdict) + ("" if one.risky else "*")
 
 
 def survival(cells: Sequence[Cell]) -> Survival:
