@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,9 +150,10 @@ def train(
     parts = []
     with _Progress(given[0].total_steps * len(groups), len(given), shown=progress) as report:
         for members in groups:
-            own = [given[k] for k in members]
-            group = _Group(torch, on, own, [starts[k] for k in members], steps, gradient)
-            parts.append(group.train(folder, pause, report))
+            own, begin = ([each[k] for k in members] for each in (given, starts))
+            parts.append(
+                _train_together(torch, on, own, begin, steps, gradient, folder, pause, report.reach)
+            )
             report.before += given[0].total_steps
     return join(parts, groups)
 
@@ -258,111 +259,106 @@ class _Progress(Telling):
             self._write(f"{self._runs} networks, {done} of {self._total} steps")
 
 
-class _Group:
-    """Networks of one shape, and what is kept of them."""
-
-    def __init__(
-        self,
-        torch: Any,
-        device: Any,
-        settings: list[Setting],
-        starts: list[Any],
-        steps: Any,
-        gradient: str,
-    ) -> None:
-        self._torch, self._settings = torch, settings
-        first, place = settings[0], coordinates(settings)
-        self._probe = Probe.of(settings)
-        weights = [
-            initial_weights(one) if begin is None else given_weights(one, begin)
-            for one, begin in zip(settings, starts, strict=True)
-        ]
-        flat = b"".join(np.ascontiguousarray(one).tobytes() for same in weights for one in same)
-        own = None if all(one is None for one in starts) else hashlib.sha256(flat).hexdigest()
-        self._inputs = {
+def _train_together(
+    torch: Any,
+    device: Any,
+    settings: list[Setting],
+    starts: list[Any],
+    steps: Any,
+    gradient: str,
+    folder: Path | None,
+    every: float,
+    progress: Callable[[int], None],
+) -> TrainingRun:
+    """Networks of one shape, from where the checkpoint left off, or from the start."""
+    first, total = settings[0], settings[0].total_steps
+    simple = first.network.linear and first.optimizer.kind != "adamw"
+    if gradient == "written" and not simple:
+        required = "is for linear networks and plain gradient descent"
+        raise InvalidInput("gradient", gradient, required)
+    weights = [
+        initial_weights(one) if begin is None else given_weights(one, begin)
+        for one, begin in zip(settings, starts, strict=True)
+    ]
+    kept = None
+    if folder is not None:
+        own = hashlib.sha256()
+        for one in (array for same in weights for array in same):
+            own.update(np.ascontiguousarray(one).tobytes())
+        inputs = {
             "settings": [one.to_dict() for one in settings],
-            "start": own,
+            "weights": own.hexdigest(),
             "steps": steps.tolist() if len(steps) < 50 else [len(steps), int(steps.sum())],
             "gradient": gradient,
         }
-        stacked = self._stacked(weights, place, device)
-        simple = first.network.linear and first.optimizer.kind != "adamw"
-        if gradient == "written" and not simple:
-            required = "is for linear networks and plain gradient descent"
-            raise InvalidInput("gradient", gradient, required)
-        kind = Written if simple and gradient != "autograd" else Differentiated
-        self._networks = kind(torch, settings, stacked, place, self._probe)
-        self._losses = loss_steps(first)
-        self._recorder = Recorder(steps, len(self._losses), self._probe, first.precision)
+        name = files.identity(inputs, _CODE)
+        kept = Checkpoint(folder / f"{name}.safetensors", name, every, torch)
+    place, probe, losses = coordinates(settings), Probe.of(settings), loss_steps(first)
+    stacked, idle = _stacked(torch, device, settings, weights, place)
+    kind = Written if simple and gradient != "autograd" else Differentiated
+    networks = kind(torch, settings, stacked, place, probe)
+    found = Recorder(steps, len(losses), probe, first.precision)
 
-    def _stacked(self, weights: list[list[Any]], place: Coordinates, device: Any) -> list[Any]:
-        """Tensors of all weights; columns of inputs that are always zero wait for the end."""
-        first = self._settings[0]
-        if place.rotated:
-            weights = [
-                rotated(one, given, directions(one), one.task.dim)
-                for one, given in zip(self._settings, weights, strict=True)
-            ]
-        self._idle = np.stack([one[0][:, place.inputs :] for one in weights])
-        if not first.network.symmetric:
-            weights = [[one[0][:, : place.inputs], *one[1:]] for one in weights]
-        dtype = getattr(self._torch, first.precision)
-        return [
-            self._torch.tensor(np.stack(same), dtype=dtype, device=device)
-            for same in zip(*weights, strict=True)
-        ]
+    def look(step: int) -> None:
+        found.train_loss[:, np.searchsorted(losses, step)] = networks.train_loss()
+        if step == total:
+            found.take(step, networks.look())
 
-    def _look(self, step: int) -> None:
-        """The loss on the training set where it is due, and the networks at the end."""
-        place = np.searchsorted(self._losses, step)
-        self._recorder.train_loss[:, place] = self._networks.train_loss()
-        if step == self._settings[0].total_steps:
-            self._recorder.take(step, self._networks.look())
-
-    def train(self, folder: Path | None, every: float, report: _Progress) -> TrainingRun:
-        """Train from where the checkpoint left off, or from the start."""
-        kept = None
-        if folder is not None:
-            name = files.identity(self._inputs, _CODE)
-            kept = Checkpoint(folder / f"{name}.safetensors", name, every, self._torch)
-        work, threads = _multiplications(self._settings), self._torch.get_num_threads()
-        # Where a step is small, threads wait for each other.
-        self._torch.set_num_threads(1 if work < WORTH_THREADS else threads)
-        try:
-            descend(
-                self._networks,
-                self._settings[0].total_steps,
-                take=self._recorder.take,
-                look=self._look,
-                at=self._losses,
-                beside=[self._recorder],
-                checkpoint=kept,
-                chunk=max(1, min(CHUNK, CHUNK_WORK // work)),
-                progress=report.reach,
-            )
-        finally:
-            self._torch.set_num_threads(threads)
-        found, following = self._recorder, self._recorder.following
-        lost = diverged(self._settings, found.train_loss)[:, None]
-        first, *rest = self._networks.weights()
-        if not self._settings[0].network.symmetric:
-            first = np.concatenate([first, self._idle], axis=2)
-        return TrainingRun(
-            settings=tuple(self._settings),
-            index=found.probe.index,
-            points=found.probe.points,
-            steps=found.steps,
-            output=found.output,
-            jacobian=found.jacobian,
-            point_loss=found.loss,
-            half_times=np.where(lost, np.nan, following.half_times),
-            jacobian_half_times=np.where(lost, np.nan, following.jacobian_half_times),
-            first_loss=following.first,
-            turns=found.turns(),
-            train_loss_steps=self._losses,
-            train_loss=found.train_loss,
-            weights=(first, *rest),
+    work, threads = _multiplications(settings), torch.get_num_threads()
+    # Where a step is small, threads wait for each other.
+    torch.set_num_threads(1 if work < WORTH_THREADS else threads)
+    try:
+        descend(
+            networks,
+            total,
+            take=found.take,
+            look=look,
+            at=losses,
+            beside=[found],
+            checkpoint=kept,
+            chunk=max(1, min(CHUNK, CHUNK_WORK // work)),
+            progress=progress,
         )
+    finally:
+        torch.set_num_threads(threads)
+    following = found.following
+    lost = diverged(settings, found.train_loss)[:, None]
+    last, *rest = networks.weights()
+    if not first.network.symmetric:
+        last = np.concatenate([last, idle], axis=2)
+    return TrainingRun(
+        settings=tuple(settings),
+        index=probe.index,
+        points=probe.points,
+        steps=steps,
+        output=found.output,
+        jacobian=found.jacobian,
+        point_loss=found.loss,
+        half_times=np.where(lost, np.nan, following.half_times),
+        jacobian_half_times=np.where(lost, np.nan, following.jacobian_half_times),
+        first_loss=following.first,
+        turns=found.turns(),
+        train_loss_steps=losses,
+        train_loss=found.train_loss,
+        weights=(last, *rest),
+    )
+
+
+def _stacked(
+    torch: Any, device: Any, settings: list[Setting], weights: list[list[Any]], place: Coordinates
+) -> tuple[list[Any], Any]:
+    """Tensors of all weights, and the columns of inputs that are always zero, for the end."""
+    if place.rotated:
+        weights = [
+            rotated(one, given, directions(one), one.task.dim)
+            for one, given in zip(settings, weights, strict=True)
+        ]
+    idle = np.stack([one[0][:, place.inputs :] for one in weights])
+    if not settings[0].network.symmetric:
+        weights = [[one[0][:, : place.inputs], *one[1:]] for one in weights]
+    dtype = getattr(torch, settings[0].precision)
+    joined = (np.stack(same) for same in zip(*weights, strict=True))
+    return [torch.tensor(one, dtype=dtype, device=device) for one in joined], idle
 
 
 def _multiplications(settings: Sequence[Setting]) -> int:
