@@ -10,10 +10,8 @@ import numpy as np
 
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.cells import standard_cells
-from swingby.training.dimension import transient_by_dimension
-from swingby.training.expected import expect, tail
-from swingby.training.judging import SWING, fitted
+from swingby.training.studies import transient_by_dimension
+from swingby.training.survival import SWING, expect, fitted, standard_cells, tail
 from swingby.verify.plots import COLORS, new_figure, styled
 
 if TYPE_CHECKING:

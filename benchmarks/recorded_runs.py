@@ -21,8 +21,8 @@ import numpy as np
 
 from swingby import SIMTask
 from swingby.training import Data, Network, Setting, TrainingRun, train
-from swingby.training.points import directions
-from swingby.training.weights import initial_weights
+from swingby.training.data import directions
+from swingby.training.model import initial_weights
 from swingby.verify.grid import Grid
 
 #: Of commands 2 and 6, before the first step.

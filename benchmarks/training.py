@@ -24,8 +24,8 @@ import torch
 
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.points import batch_order, directions, training_points
-from swingby.training.weights import initial_weights
+from swingby.training.data import batch_order, directions, training_points
+from swingby.training.model import initial_weights
 from swingby.verify.grid import Grid
 
 EXPERIMENT = Setting(

@@ -60,7 +60,7 @@ def diffusion(
     swingby diffusion recorded
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.diffusion.signals import REPRESENTATIONS
-    from swingby.training.fields import one_of
+    from swingby.training.setting import one_of
 
     for name, path in (("plot", plot), ("film", film), ("data", sheet)):
         if path is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,7 @@ _OPTIONS = (
     click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
     click.option("--sigma", multiple=True, metavar="X", help="Cluster spreads. Default 0."),
     click.option("--dim", metavar="D", help="Dimension d. Default: number of concepts."),
+    click.option("--data", metavar="FILE", help="Points to train on: .npz (X, Y, labels) or .csv."),
     click.option("--points-per-class", metavar="N", help="Default 5000; inf: infinite data."),
     click.option("--center-cluster", is_flag=True, help="A cluster at the origin as well."),
     click.option("--rotation", is_flag=True, help="Turn the data by a random rotation."),
@@ -68,11 +70,13 @@ def train(**given: Any) -> int:
     """Train networks on the SIM task and see when they learn which concept.
 
     Exit code 0: every network learned every concept (its output at the test point reached half),
-    1: some did not, or diverged, 2: wrong input.
+    1: some did not, or diverged, 2: wrong input. With --data and without --mu, the task is the one
+    that the points and their labels look like.
 
     \b
     swingby train --mu 1,2 --sigma 0.05,0.05 --dim 64 --seeds 16
     swingby train --mu 1,2 --depth 4 --lr 1 --epochs 100 --plot four.png
+    swingby train --data mine.npz --start weights.npz --no-bias
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.training import train as run_training
 
@@ -86,14 +90,9 @@ def train(**given: Any) -> int:
     record = given["record"]
     if record is not None and record not in ("every", "log"):
         record = whole(record, "record")
-    from swingby.theory.reading import read_arrays
-
-    start = None
-    if given["start"] is not None:
-        start = [list(read_arrays(given["start"], "start").values())] * count
     run = run_training(
         [replace(setting, seed=setting.seed + k) for k in range(count)],
-        start=start,
+        start=None if given["start"] is None else Path(given["start"]),
         record=record,
         device=given["device"],
         checkpoint=given["checkpoint"],
@@ -112,16 +111,25 @@ _MOST_SEEDS = 100_000
 
 def _setting(given: dict[str, Any]) -> Setting:
     """What is trained, from options as they were typed."""
-    from swingby.training import Data, Network, Optimizer, Setting
+    from swingby.training import Data, Network, Optimizer, Setting, read_samples
+    from swingby.training.data import samples_task
 
-    task = task_of(given["mu"], given["sigma"], given["dim"])
-    points = given["points_per_class"]
+    points, dim = given["points_per_class"], given["dim"]
+    samples = None if given["data"] is None else read_samples(Path(given["data"]))
+    if samples is not None and not given["mu"]:
+        for name in ("sigma", "dim"):
+            if given[name]:
+                raise InvalidInput(name, given[name], "must not be given without mu beside data")
+        task = samples_task(samples)
+    else:
+        task = task_of(given["mu"], given["sigma"], dim or (samples and str(samples.dim)) or None)
     data = Data(
         n_per_class=None if points == "inf" else 5000 if points is None else points,
         center_cluster=given["center_cluster"],
         rotation=given["rotation"],
         truncation=given["truncation"],
         free_sigma=given["free_sigma"] or 0,
+        samples=samples,
     )
     symmetric = given["symmetric"]
     depth: Any = "2" if symmetric and given["depth"] == "1" else given["depth"]
@@ -158,8 +166,6 @@ def _tell(run: TrainingRun, *, as_json: bool) -> int:
     if as_json:
         click.echo(json_text(run.to_dict()))
     else:
-        from swingby.training.run_report import as_text
-
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        click.echo(as_text(run, width=terminal_width(80), color=color))
+        click.echo(run.to_grid().to_text(width=terminal_width(80), color=color))
     return 0 if set(run.outcomes) == {"learned"} else 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.fields import put
+from swingby.training.setting import put
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import numpy as np
 from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.fields import put
+from swingby.training.setting import put
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

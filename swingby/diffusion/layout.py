@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.fields import booleans, one_of, put
+from swingby.training.setting import booleans, one_of, put
 
 _LEAST = {"blocks": 1, "heads": 0, "groups": 1, "embedding": 2, "patch": 1}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.diffusion.course import Course
-from swingby.training.fields import one_of
+from swingby.training.setting import one_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from swingby.diffusion.circles import CONDITION, Circles
 from swingby.diffusion.layout import Layout
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.fields import at_least_zero, one_of, positive, put
+from swingby.training.setting import at_least_zero, one_of, positive, put
 
 #: Raised whenever what a study computes changes.
 STUDY_VERSION = 1

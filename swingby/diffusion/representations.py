@@ -13,7 +13,7 @@ from swingby.diffusion.signals import REPRESENTATIONS
 from swingby.diffusion.study import Study
 from swingby.errors import InvalidInput
 from swingby.theory.verdict import Verdict
-from swingby.training.fields import one_of
+from swingby.training.setting import one_of
 
 if TYPE_CHECKING:
     import pandas as pd

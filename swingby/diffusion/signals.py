@@ -42,7 +42,7 @@ from swingby.diffusion.distances import registered, told, unregistered
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.fields import one_of, put
+from swingby.training.setting import one_of, put
 
 REPRESENTATIONS = ("registered", "pixels", "condition", "covariance")
 

@@ -14,7 +14,7 @@ from swingby.diffusion.course import Course
 from swingby.diffusion.preset import STUDY_VERSION, Preset
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.fields import one_of
+from swingby.training.setting import one_of
 
 #: Presets whose studies are part of the package.
 RECORDED = ("small", "quiet")

@@ -17,7 +17,7 @@ from swingby.figures.figure import Criterion, Data, Measured, under_every_readin
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
 from swingby.theory.verdict import Verdict
-from swingby.training.shares import Share, reaches
+from swingby.training.shares import Share, reaches, share_of
 
 #: How often.
 TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}
@@ -270,11 +270,6 @@ HAPPENS = (
     f"holds where the 95 % interval of the share of runs lies above {HALF:.0%}, fails where it "
     f"lies below {SOME:.0%}"
 )
-
-
-def share_of(runs: Any) -> Share:
-    """The share of the runs that do something."""
-    return Share(int(np.sum(runs)), int(np.size(runs)))
 
 
 def verdict_of(share: Share) -> Verdict:

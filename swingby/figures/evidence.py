@@ -12,8 +12,8 @@ import hashlib
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.theory.verdict import Verdict, all_hold, counted
-from swingby.training.shares import Share, needed, reaches
+from swingby.training.shares import Share, needed, reaches, share_of
 from swingby.verify.audit_cache import hash_of
 from swingby.verify.grid import Grid
 from swingby.verify.output import writable
@@ -129,8 +129,7 @@ def _step(value: float) -> str:
 
 def autograd_rows(tell: Tell) -> list[Row]:
     """U U^T trained by torch from random weights, against the stage law."""
-    from swingby.training.starts import draw_starts
-    from swingby.training.symmetric import law_errors
+    from swingby.training.laws import draw_starts, law_errors
 
     rng = np.random.default_rng(SEED)
     ranges = (
@@ -146,7 +145,9 @@ def autograd_rows(tell: Tell) -> list[Row]:
             errors = law_errors(starts, gradient="written")
             setting = f"omega {name}, d = {d}"
             near = np.asarray(np.abs(errors.off) <= 1)
-            found.append(row_of_share("autograd", setting, "half-times to the step", _share(near)))
+            found.append(
+                row_of_share("autograd", setting, "half-times to the step", share_of(near))
+            )
             right, wrong, _ = errors.descents
             descents = Share(right, right + wrong)
             found.append(row_of_share("autograd", setting, "number of descents", descents))
@@ -155,32 +156,17 @@ def autograd_rows(tell: Tell) -> list[Row]:
 
 def network_rows(tell: Tell) -> list[Row]:
     """Networks that the theory was not made for, against what it says of their initial weights."""
-    from swingby.training.cells import standard_cells
-    from swingby.training.judging import THRESHOLD
-    from swingby.training.survival import survival
+    from swingby.training.survival import standard_cells, survival
 
     cells = standard_cells(seed=SEED, runs=RUNS)
     found = []
     for place, cell in enumerate(cells):
         tell(place / len(cells), cell.name)
         for one in survival([cell]).outcomes:
-            share, typical = one.share, one.source == "typical W(0)"
-            about = typical and one.prediction in ("descents", "transient")
-            predicted = f"{one.control:.1%}, as in theory" if about else f"in {THRESHOLD:.0%}"
-            found.append(
-                Row(
-                    "networks",
-                    cell.name,
-                    "",
-                    one.prediction,
-                    predicted,
-                    f"{share.value:.1%}" if share.total else "-",
-                    f"[{share.low:.1%}, {share.high:.1%}]" if share.total else "",
-                    one.verdict,
-                    share.total,
-                    None if about else needed(share, THRESHOLD),
-                )
-            )
+            row = row_of_share("networks", cell.name, one.prediction, one.share)
+            predicted = f"{one.control:.1%}, as in theory" if one.about else f"in {MOST:.0%}"
+            seeds = None if one.about else row.needed
+            found.append(replace(row, predicted=predicted, verdict=one.verdict, needed=seeds))
     return found
 
 
@@ -194,10 +180,10 @@ def deep_rows(tell: Tell) -> list[Row]:
         runs = list(trained(cell, RUNS, SEED))
         barred = [one for one in runs if np.isfinite(one.leading.error).all()]
         shares = {
-            "half-times within their bars": _share(one.inside("full") for one in runs),
-            "half-times to the step": _share((np.abs(one.off) <= 1).all() for one in runs),
-            "order": _share(one.in_order("full") for one in runs),
-            "leading order within its bars": _share(one.inside("leading") for one in barred),
+            "half-times within their bars": share_of([one.inside("full") for one in runs]),
+            "half-times to the step": share_of([(np.abs(one.off) <= 1).all() for one in runs]),
+            "order": share_of([one.in_order("full") for one in runs]),
+            "leading order within its bars": share_of([one.inside("leading") for one in barred]),
         }
         found += [row_of_share("deep", cell.name, *one) for one in shares.items()]
     return found
@@ -255,7 +241,7 @@ def vector_rows(tell: Tell) -> list[Row]:
         for quantity in ("half-time", "order", "descents"):
             rows = [row for part in parts for row in part.of(quantity)]
             decided = [row.verdict for row in rows if row.verdict != Verdict.UNDECIDED]
-            share = _share(verdict == Verdict.HOLDS for verdict in decided)
+            share = share_of([verdict == Verdict.HOLDS for verdict in decided])
             found.append(row_of_share("vectors", cell.name, quantity, share))
     return found
 
@@ -287,12 +273,7 @@ def image_rows(tell: Tell) -> list[Row]:
     return found
 
 
-def _share(seen: Iterable[Any]) -> Share:
-    values = [bool(one) for one in seen]
-    return Share(sum(values), len(values))
-
-
-_TRAINING = tuple(f"training/{name}.py" for name in ("starts", "survival", "symmetric"))
+_TRAINING = tuple(f"training/{name}.py" for name in ("laws", "survival"))
 #: Sources in the package that a study is made by, with all that they import.
 PARTS: dict[str, tuple[str, ...]] = {
     "map": ("verify/compare.py",),

@@ -11,13 +11,13 @@ from swingby.figures.criteria import (
     bulge_changes_side,
     first_is_second,
     order_follows_signal,
-    share_of,
     verdict_of,
     within,
 )
 from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured
 from swingby.figures.trained import cell, code_edition, commands, edition_of, several, train_cells
 from swingby.theory.verdict import Verdict, all_hold
+from swingby.training.shares import share_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.figures.criteria import THRESHOLD, share_of, verdict_of
+from swingby.figures.criteria import THRESHOLD, verdict_of
 from swingby.figures.figure import Criterion, Data, Edition, Measured, Tell
 from swingby.figures.panels import PAGE, titled
 from swingby.figures.trained import cell, code_edition, edition_of, setting_of
 from swingby.training import train
+from swingby.training.shares import share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

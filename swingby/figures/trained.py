@@ -32,7 +32,7 @@ import numpy as np
 from swingby.figures.figure import Edition, Tell
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
-from swingby.training.points import training_points
+from swingby.training.data import training_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from swingby.figures.criteria import HAPPENS, THRESHOLD, happens, share_of, verdict_of
+from swingby.figures.criteria import HAPPENS, THRESHOLD, happens, verdict_of
 from swingby.figures.figure import Criterion, Data, Edition, Measured
 from swingby.figures.trained import SWING, cell, code_edition, edition_of, several
 from swingby.theory.verdict import Verdict
+from swingby.training.shares import share_of
 
 #: Fewer runs that a truncation touches tell nothing about it.
 FEW = 10

@@ -1,4 +1,4 @@
-"""Training on disk: tensors and arrays in one safetensors file, settings in its header."""
+"""Training on disk: tensors by name in one safetensors file, with a digest of all that it says."""
 
 from __future__ import annotations
 
@@ -8,51 +8,32 @@ import importlib
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.training.setting import Setting
-
-#: Raised whenever what a run computes changes.
-TRAINING_VERSION = 1
 
 
-def identity(settings: tuple[Setting, ...], extra: dict[str, Any]) -> str:
-    """A name for runs that are the same.
+def identity(inputs: Any, modules: Sequence[str] = ()) -> str:
+    """Sixteen hexadecimal digits that name what depends on some inputs and on the code of modules.
 
-    Parameters
-    ----------
-    settings : tuple of Setting
-    extra : dict
-        Whatever else the result depends on, as JSON can hold it.
-
-    Returns
-    -------
-    str
-        Sixteen hexadecimal digits.
+    >>> identity({"seed": 0}) == identity({"seed": 0}), identity({"seed": 0}) == identity({})
+    (True, False)
     """
-    whole = {
-        "settings": [one.to_dict() for one in settings],
-        "extra": extra,
-        "version": TRAINING_VERSION,
-    }
-    text = json.dumps(whole, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    found = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
+    for name in modules:
+        found.update(Path(str(importlib.import_module(name).__file__)).read_bytes())
+    return found.hexdigest()[:16]
 
 
 def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any) -> None:
-    """Put a state on disk, in place of an older one.
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be written; an older one is left as it was.
-    """
+    """Put a state on disk whole, in place of an older one, which a failure leaves as it was."""
     library = load_library()
     plain = {key: torch.as_tensor(value).cpu().contiguous() for key, value in tensors.items()}
     header = {"identity": name, "step": str(step), "swingby": swingby.__version__}
+    header["sha256"] = _digest(header, plain, torch)
     other = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         library.save_file(plain, other, metadata=header)
@@ -65,23 +46,44 @@ def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any)
             other.unlink(missing_ok=True)
 
 
-def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
-    """A folder that can be written to, before hours of training are spent.
-
-    Parameters
-    ----------
-    checkpoint : object
-        As the caller gave it.
-    name : str
-        Used in the error.
+def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
+    """The step and the tensors that :func:`write` put there under this name; None without a file.
 
     Raises
     ------
     InvalidInput
-        If it is no path, or nothing can be written there.
-    MissingExtra
-        Without safetensors.
+        If a bit of the file has changed, or it holds something else.
     """
+    if not path.exists():
+        return None
+    library, torch = load_library(), importlib.import_module("torch")
+    try:
+        with library.safe_open(path, framework="pt") as file:
+            header = dict(file.metadata() or {})
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        if header.pop("sha256", "none") != _digest(header, tensors, torch):
+            raise ValueError("its contents are not those that were written")
+        step = int(header["step"])
+    except Exception as error:
+        # safetensors raises an error class of its own for what is not its format.
+        raise foreign(path, error) from None
+    if header.get("identity") != name:
+        raise InvalidInput("checkpoint", path, "must belong to these settings")
+    return step, tensors
+
+
+def _digest(header: dict[str, str], tensors: dict[str, Any], torch: Any) -> str:
+    """Of every word of the header and every bit of the tensors."""
+    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for key in sorted(tensors):
+        one = tensors[key]
+        found.update(json.dumps([key, str(one.dtype), list(one.shape)]).encode())
+        found.update(one.contiguous().reshape(-1).view(torch.uint8).numpy())
+    return found.hexdigest()
+
+
+def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
+    """A folder that can be written to, before hours of training are spent."""
     if not isinstance(checkpoint, (str, Path)) or not str(checkpoint).strip():
         raise InvalidInput(name, checkpoint, "must be the path of a folder")
     load_library()
@@ -100,61 +102,13 @@ def _unwritable(folder: Path, error: Exception, name: str = "checkpoint") -> Inv
 
 
 def foreign(path: Path, error: Exception) -> InvalidInput:
-    """The error for a file that is something else.
-
-    Parameters
-    ----------
-    path : Path
-    error : Exception
-        That reading it raised.
-    """
+    """The error for a file that is something else, as reading it showed."""
     shown = f"{type(error).__name__}: {error}"
     return InvalidInput("checkpoint", path, f"must hold a checkpoint of swingby ({shown})")
 
 
-def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
-    """The state on disk.
-
-    Parameters
-    ----------
-    path : Path
-    name : str
-        From :func:`identity`.
-
-    Returns
-    -------
-    tuple of int and dict, or None
-        The step, and tensors by name; None where there is no file.
-
-    Raises
-    ------
-    InvalidInput
-        If the file is damaged, or holds something else.
-    """
-    if not path.exists():
-        return None
-    library = load_library()
-    try:
-        with library.safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        step = int(header["step"])
-    except Exception as error:
-        # safetensors raises an error class of its own for what is not its format.
-        raise foreign(path, error) from None
-    if header.get("identity") != name:
-        raise InvalidInput("checkpoint", path, "must belong to these settings")
-    return step, tensors
-
-
 def load_library() -> Any:
-    """safetensors, as it is used with torch.
-
-    Raises
-    ------
-    MissingExtra
-        If it is not installed.
-    """
+    """safetensors, as it is used with torch."""
     try:
         return importlib.import_module("safetensors.torch")
     except ImportError:

@@ -1,8 +1,11 @@
-"""TrainingRun: what some networks did while they were trained."""
+"""TrainingRun: what some networks did while they were trained; its table, pictures and file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,21 +13,47 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.following import LEAST_TURN, thinned
-from swingby.training.setting import Setting
+from swingby.training.model import as_given
+from swingby.training.recorder import LEAST_TURN, thinned
+from swingby.training.setting import Booleans, Floats, Integers, Setting
+from swingby.verify.grid import Grid
+from swingby.verify.output import writable
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+    from matplotlib.figure import Figure
 
-    from swingby.verify.grid import Grid
+#: Of the file of a run.
+FORMAT = 1
+#: Rows of the table before the rest is summed up.
+_MOST_ROWS = 24
+#: Marks along a drawn trajectory, at equal intervals of time.
+_MARKS = 41
+_DASHED = (0, (4, 2))
 
-    Floats = NDArray[np.float64]
+
+class Tabled:
+    """What has a table, as Markdown, LaTeX and HTML."""
+
+    def to_grid(self) -> Grid:
+        """The table that is printed."""
+        raise NotImplementedError
+
+    def to_markdown(self) -> str:
+        """The table as GitHub Markdown."""
+        return self.to_grid().to_markdown()
+
+    def to_latex(self) -> str:
+        """The table as LaTeX; needs the booktabs package."""
+        return self.to_grid().to_latex()
+
+    def _repr_html_(self) -> str:
+        return self.to_grid().to_html()
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingRun:
+class TrainingRun(Tabled):
     """Some networks while they were trained, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
@@ -71,7 +100,7 @@ class TrainingRun:
     settings: tuple[Setting, ...]
     index: tuple[tuple[int, ...], ...]
     points: Floats
-    steps: NDArray[np.int64]
+    steps: Integers
     output: Floats
     jacobian: Floats
     point_loss: Floats
@@ -79,7 +108,7 @@ class TrainingRun:
     jacobian_half_times: Floats
     first_loss: Floats
     turns: Floats
-    train_loss_steps: NDArray[np.int64]
+    train_loss_steps: Integers
     train_loss: Floats
     weights: tuple[Floats, ...]
 
@@ -87,8 +116,10 @@ class TrainingRun:
         return len(self.settings)
 
     def __repr__(self) -> str:
-        networks = "1 network" if len(self) == 1 else f"{len(self)} networks"
-        return f"<TrainingRun {networks}, {int(self.steps[-1])} steps>"
+        return f"<TrainingRun {_networks(self)}, {int(self.steps[-1])} steps>"
+
+    def __str__(self) -> str:
+        return self.to_grid().to_text(width=110)
 
     @property
     def epochs(self) -> Floats:
@@ -108,12 +139,9 @@ class TrainingRun:
         first and that of the answer 0. It learned if its output at the test point reached half
         along every concept.
         """
+        late = np.where(np.isnan(self.half_times).any(axis=1), "not learned", "learned")
         lost = diverged(self.settings, self.train_loss)
-        late = np.asarray(np.isnan(self.half_times).any(axis=1))
-        return tuple(
-            "diverged" if one else "not learned" if other else "learned"
-            for one, other in zip(lost, late, strict=True)
-        )
+        return tuple(np.where(lost, "diverged", late).tolist())
 
     def extrema(self, run: int, least: float = 0.01) -> list[tuple[int, float, str]]:
         """Turns of the test loss of one network.
@@ -139,55 +167,31 @@ class TrainingRun:
         part = numbers.within_float(numbers.positive(least, "least"), "least")
         if part < LEAST_TURN:
             raise InvalidInput("least", least, f"must be at least {LEAST_TURN}: what was followed")
-        mine = self.turns[self.turns[:, 0] == place]
-        known = [(int(step), float(loss), int(kind)) for _, step, loss, kind in mine]
+        mine = self.turns[self.turns[:, 0] == place].tolist()
+        known = [(int(step), loss, int(kind)) for _, step, loss, kind in mine]
         kept = thinned(known, part * float(self.first_loss[place]))
         return [(step, loss, "max" if kind > 0 else "min") for step, loss, kind in kept]
 
-    def descents(self, least: float = 0.01) -> NDArray[np.int64]:
-        """How often the test loss of each network fell.
-
-        Parameters
-        ----------
-        least : number
-            As for :meth:`extrema`.
-
-        Returns
-        -------
-        ndarray of int, shape (r,)
-        """
+    def descents(self, least: float = 0.01) -> Integers:
+        """How often the test loss of each network fell, shape (r,); `least` as for extrema()."""
         kinds = [[kind for _, _, kind in self.extrema(run, least)] for run in range(len(self))]
         return np.array([one[:-1].count("max") for one in kinds], dtype=np.int64)
 
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Integers:
         """Concepts of each network as they are learned, shape (r, s), from 0; -1 where never."""
         found = np.argsort(self.half_times, axis=1, kind="stable")
         times = np.take_along_axis(self.half_times, found, axis=1)
         return np.where(np.isnan(times), -1, found)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per network and concept: half-times in steps and epochs, descents, losses.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """One row per network and concept: half-times in steps and epochs, descents, losses."""
         import pandas as pd
 
-        from swingby.training.run_report import run_rows
-
-        return pd.DataFrame(list(run_rows(self)))
+        return pd.DataFrame(list(_rows(self)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows of :meth:`to_frame` and the settings, as JSON can hold them.
-
-        Returns
-        -------
-        dict
-        """
-        from swingby.training.run_report import run_rows, storable
-
-        rows = [storable(row) for row in run_rows(self)]
+        """The rows of :meth:`to_frame` and the settings, as JSON can hold them."""
+        rows = [storable(row) for row in _rows(self)]
         return {"settings": [one.to_dict() for one in self.settings], "concepts": rows}
 
     def parameters(self, run: int) -> list[Floats]:
@@ -200,7 +204,7 @@ class TrainingRun:
         Returns
         -------
         list of ndarray
-            Of the shapes of :func:`swingby.training.weights.shapes`, as `start` of
+            A weight or bias each, first layer first, as `start` of
             :func:`swingby.training.train` takes them.
 
         Raises
@@ -208,117 +212,316 @@ class TrainingRun:
         InvalidInput
             For a network that is not there, or one of a run of several shapes.
         """
-        from swingby.training.weights import given_data
-
         place = numbers.whole(run, "run", 0, most=len(self) - 1)
         if not self.weights:
             raise InvalidInput("run", run, "has no weights kept: its networks differ in shape")
-        return given_data(self.settings[place], [one[place] for one in self.weights])
+        return as_given(self.settings[place], [one[place] for one in self.weights])
 
     def to_grid(self) -> Grid:
-        """The table that is printed."""
-        from swingby.training.run_report import run_grid
-
-        return run_grid(self)
-
-    def to_markdown(self) -> str:
-        """The table as GitHub Markdown."""
-        return self.to_grid().to_markdown()
-
-    def to_latex(self) -> str:
-        """The table as LaTeX; needs the booktabs package."""
-        return self.to_grid().to_latex()
-
-    def __str__(self) -> str:
-        from swingby.training.run_report import as_text
-
-        return as_text(self)
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
+        """The table that is printed: half-times, descents and losses."""
+        first, times = self.settings[0], self.half_times
+        order, descents, outcomes = self.order(), self.descents(), self.outcomes
+        rows = []
+        for k, setting in enumerate(self.settings[:_MOST_ROWS]):
+            epochs = times[k] / setting.steps_per_epoch
+            rows.append(
+                [
+                    str(k),
+                    str(setting.seed),
+                    outcomes[k],
+                    " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
+                    " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in epochs),
+                    str(descents[k]),
+                    f"{self.test_loss[k, -1]:.3g}",
+                    f"{self.train_loss[k, -1]:.3g}",
+                ]
+            )
+        below = [f"{int(self.steps[-1])} steps, {first.steps_per_epoch} to an epoch."]
+        if len(self) > _MOST_ROWS:
+            below.insert(0, f"... and {len(self) - _MOST_ROWS} more networks.")
+        if len(self) > 1:
+            below.append(_summary(self))
+        heads = ("network", "seed", "outcome", "order", "half-times (epochs)", "descents")
+        columns = [f">{name}" for name in (*heads, "test loss", "train loss")]
+        title = f"{_networks(self)}: {_shared(self, _shape)}; {_shared(self, _steps)}"
+        return Grid(title, columns, rows, below=below)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Output trajectories at the test point, in the plane of the first two concepts.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        from swingby.training.run_pictures import plot_trajectories
-
-        return plot_trajectories(self, ax)
+        """Output trajectories at the test point, in the plane of the first two concepts."""
+        return _plot_trajectories(self, ax)
 
     def plot_losses(self, ax: Axes | None = None) -> Axes:
-        """Loss at the test point and on the training set against epochs.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        from swingby.training.run_pictures import plot_losses
-
-        return plot_losses(self, ax)
+        """Loss at the test point and on the training set against epochs."""
+        return _plot_losses(self, ax)
 
     def save_picture(self, path: str | Path) -> None:
         """Write trajectories and losses to a .png, .pdf or .svg file.
-
-        Parameters
-        ----------
-        path : path
 
         Raises
         ------
         InvalidInput
             If the path cannot be written or has another ending.
         """
-        from swingby.training.run_pictures import run_figure
         from swingby.verify.plots import save_figure
 
-        save_figure(lambda: run_figure(self), path)
+        save_figure(lambda: _figure(self), path)
 
     def save(self, path: str | Path) -> None:
-        """Write an npz file; nothing in it is pickled.
-
-        Parameters
-        ----------
-        path : path
-        """
-        from swingby.training.archive import write_run
-
-        write_run(self, path)
+        """Write an npz file; nothing in it is pickled."""
+        header = {
+            "format": FORMAT,
+            "settings": [one.to_dict() for one in self.settings],
+            "index": self.index,
+            "weights": len(self.weights),
+        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {f"weights{place}": one for place, one in enumerate(self.weights)}
+        with writable(path) as target, target.open("wb") as file:
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingRun:
         """Read what :meth:`save` wrote.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        TrainingRun
 
         Raises
         ------
         InvalidInput
             If the file is missing or not such a file.
         """
-        from swingby.training.archive import read_run
+        try:
+            # numpy leaves a file that is damaged open.
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
+                held = {name: file[name] for name in file.files}
+            header = json.loads(str(held.pop("header")))
+            if header["format"] != FORMAT:
+                raise ValueError(f"format {header['format']}")
+            run = cls(
+                settings=tuple(Setting.from_dict(one) for one in header["settings"]),
+                index=tuple(tuple(one) for one in header["index"]),
+                weights=tuple(held.pop(f"weights{k}") for k in range(header["weights"])),
+                **held,
+            )
+            _require_shapes(run)
+            return run
+        except Exception as error:
+            # Damaged files raise whatever zip, zlib, json and numpy find wrong with them.
+            shown = f"must be a file of TrainingRun.save ({type(error).__name__}: {error})"
+            raise InvalidInput("path", path, shown) from None
 
-        return read_run(path)
+
+#: Fields that are arrays.
+_ARRAYS = tuple(
+    one.name for one in fields(TrainingRun) if one.name not in ("settings", "index", "weights")
+)
 
 
-def diverged(settings: tuple[Setting, ...], train_loss: Floats) -> NDArray[np.bool_]:
+def _require_shapes(run: TrainingRun) -> None:
+    """Refuse arrays that do not belong together."""
+    r, n, p, s = run.output.shape
+    e = len(run.train_loss_steps)
+    shapes = {
+        "points": (r, p, s),
+        "steps": (n,),
+        "output": (r, n, p, s),
+        "jacobian": (r, n, s, s),
+        "point_loss": (r, n, p),
+        "half_times": (r, s),
+        "jacobian_half_times": (r, s),
+        "first_loss": (r,),
+        "turns": (len(run.turns), 4),
+        "train_loss_steps": (e,),
+        "train_loss": (r, e),
+    }
+    for name, shape in shapes.items():
+        if getattr(run, name).shape != shape or getattr(run, name).dtype.kind not in "fi":
+            raise ValueError(f"{name} of shape {getattr(run, name).shape}, not {shape}")
+    if np.shape(run.index) != (p, s) or [one.task.s for one in run.settings] != [s] * r:
+        raise ValueError("settings or test points of other networks")
+    if any(len(one) != r for one in run.weights):
+        raise ValueError("weights of other networks")
+
+
+def diverged(settings: Sequence[Setting], train_loss: Floats) -> Booleans:
     """Which networks end with a training loss that is no number, or above all that is sensible."""
     last = train_loss[:, -1]
     zero = np.array([0.5 * one.second_moment for one in settings])
     return np.asarray(~np.isfinite(last) | (last > np.maximum(train_loss[:, 0], zero)))
+
+
+def join(parts: Sequence[TrainingRun], places: Sequence[Sequence[int]]) -> TrainingRun:
+    """One run of all groups, networks in the order in which their settings were given.
+
+    Its weights are empty where the groups have other shapes.
+    """
+    if len(parts) == 1 and list(places[0]) == sorted(places[0]):
+        return parts[0]
+    order = np.argsort(np.concatenate([np.asarray(one) for one in places]), kind="stable")
+    turns = []
+    for part, mine in zip(parts, places, strict=True):
+        moved = part.turns.copy()
+        moved[:, 0] = np.asarray(mine)[moved[:, 0].astype(np.int64)]
+        turns.append(moved)
+    weights: tuple[Any, ...] = ()
+    if len({tuple(one.shape[1:] for one in part.weights) for part in parts}) == 1:
+        groups = zip(*(part.weights for part in parts), strict=True)
+        weights = tuple(np.concatenate(same)[order] for same in groups)
+    settings = [one for part in parts for one in part.settings]
+    shared = {"steps", "turns", "train_loss_steps"}
+    stacked: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name) for one in parts])[order]
+        for name in _ARRAYS
+        if name not in shared
+    }
+    return replace(
+        parts[0],
+        settings=tuple(settings[k] for k in order),
+        turns=np.concatenate(turns),
+        weights=weights,
+        **stacked,
+    )
+
+
+def _rows(run: TrainingRun) -> Iterator[dict[str, Any]]:
+    """One row of plain values per network and concept."""
+    descents, outcomes = run.descents(), run.outcomes
+    for place, setting in enumerate(run.settings):
+        for concept in range(setting.task.s):
+            half = float(run.half_times[place, concept])
+            yield {
+                "network": place,
+                "seed": setting.seed,
+                "outcome": outcomes[place],
+                "concept": concept + 1,
+                "mu": float(setting.task.mu[concept]),
+                "sigma": float(setting.task.sigma[concept]),
+                "half_time": half,
+                "half_time_epochs": half / setting.steps_per_epoch,
+                "descents": int(descents[place]),
+                "test_loss": float(run.test_loss[place, -1]),
+                "train_loss": float(run.train_loss[place, -1]),
+            }
+
+
+def storable(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as JSON can hold it, which has neither nan nor infinity."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
+
+
+def _networks(run: TrainingRun) -> str:
+    return "1 network" if len(run) == 1 else f"{len(run)} networks"
+
+
+def _shared(run: TrainingRun, words: Callable[[Setting], str]) -> str:
+    """What is said of all networks, or that they differ."""
+    found = sorted({words(one) for one in run.settings})
+    return found[0] if len(found) == 1 else f"{len(found)} kinds, first {words(run.settings[0])}"
+
+
+def _shape(setting: Setting) -> str:
+    network = setting.network
+    layers = "1 layer" if network.depth == 1 else f"{network.depth} layers"
+    kind = "U U^T" if network.symmetric else f"{layers}, {network.activation}"
+    return f"{kind}, d = {setting.task.dim}"
+
+
+def _steps(setting: Setting) -> str:
+    chosen = setting.optimizer
+    return f"{chosen.kind}, lr {chosen.lr:g}, {chosen.loss} loss"
+
+
+def _summary(run: TrainingRun) -> str:
+    """Mean half-times over the networks that have them."""
+    steps = np.array([one.steps_per_epoch for one in run.settings])[:, None]
+    shown = []
+    for concept, column in enumerate((run.half_times / steps).T, 1):
+        known = column[~np.isnan(column)]
+        spread = f" \N{PLUS-MINUS SIGN} {known.std(ddof=1):.3f}" if known.size > 1 else ""
+        share = f"{spread} ({known.size} of {len(run)})"
+        shown.append(f"{concept}: {known.mean():.3f}{share}" if known.size else f"{concept}: never")
+    return f"Half-times by concept, mean and spread: {'; '.join(shown)}."
+
+
+def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
+    from swingby.verify.plots import COLORS, new_figure, styled
+
+    if run.points.shape[2] < 2:
+        raise InvalidInput("plot", "one concept", "needs two concepts to span a plane")
+    # At about equal intervals of time, whatever was kept.
+    wanted = np.searchsorted(run.steps, np.linspace(0, run.steps[-1], _MARKS))
+    marks = np.unique(wanted.clip(max=len(run.steps) - 1))
+    with styled():
+        ax = new_figure(4.4, 4.4).add_subplot() if ax is None else ax
+        for k in range(len(run)):
+            path = run.output[k, :, -1, :2]
+            color, strength, name = _line(run, k)
+            ax.plot(*path.T, color=color, lw=1.0, alpha=strength)
+            if name:
+                ax.plot([], [], color=color, lw=1.2, label=name)
+            if len(run) <= len(COLORS):
+                ax.plot(*path[marks].T, ls="none", marker="o", ms=2.4, color=color)
+        points = np.unique(run.points[:, -1, :2], axis=0)
+        corners = [one * np.eye(2) for one in points]
+        corners += [np.zeros((1, 2))] if run.settings[0].data.center_cluster else []
+        ring: dict[str, Any] = {"marker": "o", "ms": 7, "mfc": "none", "mec": "0.35"}
+        clusters = np.concatenate(corners).T
+        ax.plot(*clusters, ls="none", label="training clusters", zorder=4, **ring)
+        star: dict[str, Any] = {"marker": "*", "ms": 11, "color": "black"}
+        ax.plot(*points.T, ls="none", label="test point", zorder=5, **star)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_xlabel("output along concept 1")
+        ax.set_ylabel("output along concept 2")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+    return ax
+
+
+def _plot_losses(run: TrainingRun, ax: Axes | None) -> Axes:
+    from swingby.verify.plots import COLORS, new_figure, styled
+
+    bundle = len(run) > len(COLORS)
+    with styled():
+        ax = new_figure(5.2, 3.4).add_subplot() if ax is None else ax
+        epochs = run.train_loss_steps / run.settings[0].steps_per_epoch
+        for k in range(len(run)):
+            color, strength, name = _line(run, k)
+            under = COLORS[1] if bundle else color
+            ax.plot(run.epochs, run.test_loss[k], color=color, alpha=strength, lw=1.2)
+            ax.plot(epochs, run.train_loss[k], color=under, alpha=strength, lw=1.0, ls=_DASHED)
+            if name and not bundle:
+                ax.plot([], [], color=color, lw=1.2, label=name)
+        first, second = COLORS[:2] if bundle else ("0.4", "0.4")
+        ax.plot([], [], color=first, lw=1.2, label="at the test point")
+        ax.plot([], [], color=second, lw=1.0, ls=_DASHED, label="on the training set")
+        ax.set_yscale("log")
+        ax.set_xlabel("epoch" if run.settings[0].points else "step")
+        ax.set_ylabel("loss (2.1)")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
+    return ax
+
+
+def _figure(run: TrainingRun) -> Figure:
+    """Trajectories on the left where there is a plane to draw them in, losses on the right."""
+    from swingby.verify.plots import new_figure, styled
+
+    plane = run.points.shape[2] > 1
+    with styled():
+        figure = new_figure(9.6 if plane else 5.2, 4.6 if plane else 3.6)
+        axes = figure.subplots(1, 2 if plane else 1, squeeze=False)[0]
+        _plot_losses(run, axes[-1])
+        if plane:
+            _plot_trajectories(run, axes[0])
+    return figure
+
+
+def _line(run: TrainingRun, k: int) -> tuple[str, float, str | None]:
+    """Colour, opacity and name of a network; many are drawn alike, as a bundle."""
+    from swingby.verify.plots import COLORS
+
+    if len(run) > len(COLORS):
+        return COLORS[0], max(0.12, 3.0 / len(run)), f"{len(run)} networks" if k == 0 else None
+    setting = run.settings[k]
+    seeds = {one.seed for one in run.settings}
+    name = f"seed {setting.seed}" if len(seeds) == len(run) else f"network {k}"
+    return COLORS[k], 1.0, name

@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from swingby.errors import InvalidInput
 from swingby.simulate.device import usable_device
-from swingby.training.checkpoint import usable_folder
-from swingby.training.course import Course
-from swingby.training.fields import at_least_zero
-from swingby.training.joining import join
-from swingby.training.memory import MOST_POINT_BYTES, check_memory
-from swingby.training.progress import Progress
-from swingby.training.recording import recorded_steps
-from swingby.training.result import TrainingRun
-from swingby.training.setting import Setting
-from swingby.training.threads import threads_for
+from swingby.theory import numbers
+from swingby.theory.reading import read_arrays
+from swingby.training import checkpoint as files
+from swingby.training.data import (
+    Coordinates,
+    coordinates,
+    directions,
+    has_targets,
+    read_samples,
+)
+from swingby.training.loop import Checkpoint, descend
+from swingby.training.model import Differentiated, given_weights, initial_weights, rotated
+from swingby.training.recorder import MOST_WHOLE, Probe, Recorder, loss_steps, recorded_steps
+from swingby.training.result import TrainingRun, diverged, join
+from swingby.training.setting import Data, Samples, Setting, at_least_zero, shapes
+from swingby.training.written import Written
+from swingby.verify.telling import Telling
 
 #: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
 #: that they stay in its caches; half the time per network at d = 64, measured.
 CPU_ENTRIES = 2**16
+#: Bytes that a call of train() may need, and those of points of networks trained together.
+MOST_BYTES, MOST_POINT_BYTES = 2**34, 2**30
+#: Multiplications in a step from which on more threads were seen to be faster.
+WORTH_THREADS = 200_000_000
+#: Most steps, and multiplications in all, between two looks at the clock.
+CHUNK, CHUNK_WORK = 64, 2**36
+#: What settings that are trained together have in common.
+_SHARED = ("concepts", "steps", "steps per epoch")
 GRADIENTS = ("auto", "written", "autograd")
+#: What a run computes is named by the code of these.
+_PARTS = ("setting", "data", "model", "written", "loop", "recorder", "run")
+_CODE = tuple(f"{__package__}.{one}" for one in _PARTS)
 
 
 def train(
     settings: Setting | Sequence[Setting],
     *,
-    start: Sequence[Any] | None = None,
+    start: Any = None,
+    data: Any = None,
     record: object = None,
     gradient: str = "auto",
     device: object = "cpu",
@@ -49,12 +72,17 @@ def train(
     ----------
     settings : Setting or sequence of Setting
         All with equally many concepts, steps, and steps per epoch.
-    start : sequence, optional
-        Initial weights of each setting, in place of those of its seed: a sequence of arrays of
-        the shapes of :func:`swingby.training.weights.shapes`. For one setting, just that.
+    start : sequence, or path, optional
+        Initial weights of each setting, in place of those of its seed: a sequence of arrays, a
+        weight or bias each, first layer first. For one setting, just that. The path of an .npz
+        file with these arrays in order stands for all settings.
+    data : Samples, path or array, optional
+        Points to train on in place of those of the settings: what
+        :func:`swingby.training.read_samples` gives or takes.
     record : None, "every", "log" or int
-        Which steps are kept; see :func:`swingby.training.recording.recorded_steps`. Half-times
-        and turns of the test loss are found at every step whatever is kept.
+        Which steps are kept: all; the first fifty and then 2 % apart; every so many. None is all
+        up to 10000 steps, and else "log". Half-times and turns of the test loss are found at
+        every step whatever is kept.
     gradient : {"auto", "written", "autograd"}
         "written" is for linear networks and "sgd" or "gd".
     device : str or torch.device
@@ -75,11 +103,11 @@ def train(
     ------
     InvalidInput
         For arguments that make no sense, settings that do not fit together, or a checkpoint that
-        belongs to others.
+        is damaged or belongs to others.
     MissingExtra
         Without torch.
     KeyboardInterrupt
-        On Ctrl-C, after the checkpoint was written.
+        On Ctrl-C, after the checkpoint was written; SIGTERM too takes effect after that.
 
     References
     ----------
@@ -100,8 +128,14 @@ def train(
     ((1, 40, 4, 2), [[11.0, 4.0]])
     """
     single = isinstance(settings, Setting)
-    given = (settings,) if isinstance(settings, Setting) else _listed(settings, "settings")
-    _fitting(given)
+    given = (
+        (settings,) if isinstance(settings, Setting) else _listed(settings, "settings", "Setting")
+    )
+    _require_settings(given)
+    if data is not None:
+        samples = data if isinstance(data, Samples) else read_samples(data)
+        given = tuple(replace(one, data=Data(samples=samples)) for one in given)
+    _require_fitting(given)
     starts = _starts(given, start, single=single)
     if gradient not in GRADIENTS:
         raise InvalidInput("gradient", gradient, f"must be one of {', '.join(GRADIENTS)}")
@@ -110,70 +144,67 @@ def train(
     pause = at_least_zero(every, "every")
     check_memory(given, record)
     steps = recorded_steps(record, given[0].total_steps)
-    torch, place = usable_device("cpu" if device is None else device)
-    folder = None if checkpoint is None else usable_folder(checkpoint)
-    groups = list(_groups(given, place.type))
+    torch, on = usable_device("cpu" if device is None else device)
+    folder = None if checkpoint is None else files.usable_folder(checkpoint)
+    groups = list(_groups(given, on.type))
     parts = []
-    total = given[0].total_steps * len(groups)
-    with Progress(total, len(given), shown=progress) as report:
+    with _Progress(given[0].total_steps * len(groups), len(given), shown=progress) as report:
         for members in groups:
-            chosen = tuple(given[k] for k in members)
-            course = Course(
-                torch, place, chosen, [starts[k] for k in members], steps, gradient, folder, pause
+            own, begin = ([each[k] for k in members] for each in (given, starts))
+            parts.append(
+                _train_together(torch, on, own, begin, steps, gradient, folder, pause, report.reach)
             )
-            with threads_for(torch, course.work):
-                parts.append(course.run(report))
-            report.next_group()
+            report.before += given[0].total_steps
     return join(parts, groups)
 
 
-def _listed(values: Any, name: str) -> tuple[Any, ...]:
+def _listed(values: Any, name: str, each: str) -> tuple[Any, ...]:
     """A sequence as a tuple."""
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise InvalidInput(name, values, f"must be a sequence, a {_EACH[name]} each")
+        raise InvalidInput(name, values, f"must be a sequence, a {each} each")
     return tuple(values)
 
 
-_EACH = {"settings": "Setting", "start": "list of arrays"}
-
-
-def _starts(settings: tuple[Setting, ...], start: Any, *, single: bool) -> list[Any]:
+def _starts(settings: Sequence[Setting], start: Any, *, single: bool) -> list[Any]:
+    if isinstance(start, Path) or (isinstance(start, str) and start.endswith(".npz")):
+        return [list(read_arrays(start, "start").values())] * len(settings)
     if start is None:
         return [None] * len(settings)
-    given = [start] if single else list(_listed(start, "start"))
+    given = [start] if single else list(_listed(start, "start", "list of arrays"))
     if len(given) != len(settings):
         raise InvalidInput("start", f"{len(given)} entries", f"must have {len(settings)}")
     return given
 
 
-def _fitting(settings: tuple[Setting, ...]) -> None:
+def _require_settings(settings: tuple[Any, ...]) -> None:
     if not settings:
         raise InvalidInput("settings", "nothing", "must be at least one Setting")
     for one in settings:
         if not isinstance(one, Setting):
             raise InvalidInput("settings", one, "must be Settings")
-    for name, found in (
-        ("concepts", {one.task.s for one in settings}),
-        ("steps", {one.total_steps for one in settings}),
-        ("steps per epoch", {one.steps_per_epoch for one in settings}),
-    ):
-        if len(found) > 1:
-            raise InvalidInput("settings", f"{sorted(found)} {name}", f"must agree in {name}")
 
 
-def _groups(settings: tuple[Setting, ...], kind: str) -> Iterator[list[int]]:
+def _require_fitting(settings: Sequence[Setting]) -> None:
+    kinds = [(one.task.s, one.total_steps, one.steps_per_epoch) for one in settings]
+    for name, values in zip(_SHARED, zip(*kinds, strict=True), strict=True):
+        if len(set(values)) > 1:
+            found = sorted(set(values))
+            raise InvalidInput("settings", f"{found} {name}", f"must agree in {name}")
+
+
+def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
     """Places of settings that are trained together."""
     found: dict[Any, list[int]] = {}
     for place, one in enumerate(settings):
-        plain = replace(one.network, scale=1.0, initialization="torch")
+        network = replace(one.network, scale=1.0, initialization="torch")
         chosen = one.optimizer
         lr = chosen.lr if chosen.kind == "adamw" else 0.0
         key = (
             one.task.dim,
-            plain,
+            network,
             one.width,
             (chosen.kind, chosen.shuffle, chosen.weight_decay, lr),
-            (one.batch, one.points, one.precision, one.data.n_per_class is None),
+            (one.batch, one.points, one.precision, one.data.infinite, has_targets(one)),
         )
         found.setdefault(key, []).append(place)
     for members in found.values():
@@ -184,3 +215,156 @@ def _groups(settings: tuple[Setting, ...], kind: str) -> Iterator[list[int]]:
             most = max(1, min(most, CPU_ENTRIES // (first.batch * first.width)))
         for begin in range(0, len(members), most):
             yield members[begin : begin + most]
+
+
+def check_memory(settings: Sequence[Setting], record: object) -> None:
+    """Refuse settings that need absurdly much memory, before it is allocated."""
+    one, total = settings[0], settings[0].total_steps
+    if record == "every" or (record is None and total <= MOST_WHOLE):
+        kept = total + 1
+    elif record is None or isinstance(record, str):
+        kept = len(recorded_steps(record, total))
+    else:
+        kept = total // numbers.whole(record, "record", 1) + 2
+    s, d = one.task.s, one.task.dim
+    record_bytes = 8 * kept * ((s + 1 << s) + s * s)
+    states = 4 if one.optimizer.kind == "adamw" else 2
+    weights = 8 * states * sum(sum(map(math.prod, shapes(each))) for each in settings)
+    points = max(each.points for each in settings) * d * 8
+    together = max(points, min(points * len(settings), MOST_POINT_BYTES))
+    hidden = 0 if one.network.linear else 8 * one.batch * one.width * one.network.depth
+    most = (record_bytes + hidden) * len(settings) + weights + 3 * together
+    if most > MOST_BYTES:
+        raise InvalidInput(
+            "settings",
+            f"{len(settings)} networks, {kept} steps kept",
+            f"need about {most / 2**30:.0f} GiB of memory, more than {MOST_BYTES >> 30}:"
+            " train fewer at a time, with less data, or keep fewer steps (record)",
+        )
+
+
+class _Progress(Telling):
+    """A bar on a terminal, a line every five seconds elsewhere."""
+
+    def __init__(self, total: int, runs: int, *, shown: bool) -> None:
+        self._total, self._runs = total, runs
+        #: Steps of the groups that are done.
+        self.before = 0
+        super().__init__(f"train {runs} networks, steps", total, "count remaining", shown=shown)
+
+    def reach(self, step: int) -> None:
+        """Say how far the group that is under way has come."""
+        done = self.before + step
+        if not self._on_bar(completed=done) and self._is_due(5.0):
+            self._write(f"{self._runs} networks, {done} of {self._total} steps")
+
+
+def _train_together(
+    torch: Any,
+    device: Any,
+    settings: list[Setting],
+    starts: list[Any],
+    steps: Any,
+    gradient: str,
+    folder: Path | None,
+    every: float,
+    progress: Callable[[int], None],
+) -> TrainingRun:
+    """Networks of one shape, from where the checkpoint left off, or from the start."""
+    first, total = settings[0], settings[0].total_steps
+    simple = first.network.linear and first.optimizer.kind != "adamw"
+    if gradient == "written" and not simple:
+        required = "is for linear networks and plain gradient descent"
+        raise InvalidInput("gradient", gradient, required)
+    weights = [
+        initial_weights(one) if begin is None else given_weights(one, begin)
+        for one, begin in zip(settings, starts, strict=True)
+    ]
+    kept = None
+    if folder is not None:
+        own = hashlib.sha256()
+        for one in (array for same in weights for array in same):
+            own.update(np.ascontiguousarray(one).tobytes())
+        inputs = {
+            "settings": [one.to_dict() for one in settings],
+            "weights": own.hexdigest(),
+            "steps": steps.tolist() if len(steps) < 50 else [len(steps), int(steps.sum())],
+            "gradient": gradient,
+        }
+        name = files.identity(inputs, _CODE)
+        kept = Checkpoint(folder / f"{name}.safetensors", name, every, torch)
+    place, probe, losses = coordinates(settings), Probe.of(settings), loss_steps(first)
+    stacked, idle = _stacked(torch, device, settings, weights, place)
+    kind = Written if simple and gradient != "autograd" else Differentiated
+    networks = kind(torch, settings, stacked, place, probe)
+    found = Recorder(steps, len(losses), probe, first.precision)
+
+    def look(step: int) -> None:
+        found.train_loss[:, np.searchsorted(losses, step)] = networks.train_loss()
+        if step == total:
+            found.take(step, networks.look())
+
+    work, threads = _multiplications(settings), torch.get_num_threads()
+    # Where a step is small, threads wait for each other.
+    torch.set_num_threads(1 if work < WORTH_THREADS else threads)
+    try:
+        descend(
+            networks,
+            total,
+            take=found.take,
+            look=look,
+            at=losses,
+            beside=[found],
+            checkpoint=kept,
+            chunk=max(1, min(CHUNK, CHUNK_WORK // work)),
+            progress=progress,
+        )
+    finally:
+        torch.set_num_threads(threads)
+    following = found.following
+    lost = diverged(settings, found.train_loss)[:, None]
+    last, *rest = networks.weights()
+    if not first.network.symmetric:
+        last = np.concatenate([last, idle], axis=2)
+    return TrainingRun(
+        settings=tuple(settings),
+        index=probe.index,
+        points=probe.points,
+        steps=steps,
+        output=found.output,
+        jacobian=found.jacobian,
+        point_loss=found.loss,
+        half_times=np.where(lost, np.nan, following.half_times),
+        jacobian_half_times=np.where(lost, np.nan, following.jacobian_half_times),
+        first_loss=following.first,
+        turns=found.turns(),
+        train_loss_steps=losses,
+        train_loss=found.train_loss,
+        weights=(last, *rest),
+    )
+
+
+def _stacked(
+    torch: Any, device: Any, settings: list[Setting], weights: list[list[Any]], place: Coordinates
+) -> tuple[list[Any], Any]:
+    """Tensors of all weights, and the columns of inputs that are always zero, for the end."""
+    if place.rotated:
+        weights = [
+            rotated(one, given, directions(one), one.task.dim)
+            for one, given in zip(settings, weights, strict=True)
+        ]
+    idle = np.stack([one[0][:, place.inputs :] for one in weights])
+    if not settings[0].network.symmetric:
+        weights = [[one[0][:, : place.inputs], *one[1:]] for one in weights]
+    dtype = getattr(torch, settings[0].precision)
+    joined = (np.stack(same) for same in zip(*weights, strict=True))
+    return [torch.tensor(one, dtype=dtype, device=device) for one in joined], idle
+
+
+def _multiplications(settings: Sequence[Setting]) -> int:
+    """About how many a step takes, in all."""
+    first = settings[0]
+    d, width, depth = first.task.dim, first.width, first.network.depth
+    weights = d * d if depth == 1 else 2 * d * width + (depth - 2) * width * width
+    columns = first.task.s + 1 if first.network.linear else first.batch
+    return 3 * weights * columns * len(settings)

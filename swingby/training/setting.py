@@ -1,20 +1,221 @@
-"""What is trained on what, and how: one frozen description of a training run."""
+"""What is trained on what, and how: one frozen description of a training run, and its clock."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask, orthogonal
-from swingby.training.fields import one_of, put
-from swingby.training.parts import Data, Network, Optimizer
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+ACTIVATIONS = ("linear", "relu", "gelu")
+INITIALIZATIONS = ("torch", "gaussian", "uniform")
+KINDS = ("sgd", "gd", "adamw")
+LOSSES = ("paper", "torch")
+SHUFFLES = ("once", "epoch")
 PRECISIONS = ("float32", "float64")
-#: A typing error should not run for days.
-MOST_STEPS = 100_000_000
+#: A typing error should not fill the memory, or run for days.
+MOST_LAYERS, WIDEST, MOST_POINTS, MOST_STEPS = 64, 8192, 10_000_000, 100_000_000
+
+
+def put(to: object, name: str, value: object) -> None:
+    """Set a field of a frozen dataclass while it is made."""
+    object.__setattr__(to, name, value)
+
+
+def one_of(value: object, name: str, known: tuple[str, ...]) -> None:
+    """Refuse what is not one of some words."""
+    if not isinstance(value, str) or value not in known:
+        raise InvalidInput(name, value, f"must be {', '.join(known[:-1])} or {known[-1]}")
+
+
+def booleans(of: object, *names: str) -> None:
+    """Refuse fields that are neither True nor False."""
+    for name in names:
+        if not isinstance(getattr(of, name), bool):
+            raise InvalidInput(name, getattr(of, name), "must be True or False")
+
+
+def positive(value: object, name: str, source: str = "") -> float:
+    """A positive number as a float."""
+    return numbers.within_float(numbers.positive(value, name, source), name, source)
+
+
+def at_least_zero(value: object, name: str) -> float:
+    """A number that is not negative, as a float."""
+    given = numbers.exact(value, name)
+    if given < 0:
+        raise InvalidInput(name, value, "must not be negative")
+    return numbers.within_float(given, name) if given else 0.0
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Points that a user gives: two are equal where their digest is."""
+
+    count: int
+    dim: int
+    digest: str
+    #: Of shapes (N, d), (N, d) and (N,); None where there are none, or only the record was kept.
+    X: Floats | None = field(default=None, compare=False, repr=False)
+    Y: Floats | None = field(default=None, compare=False, repr=False)
+    labels: Integers | None = field(default=None, compare=False, repr=False)
+    #: Mean of |y|^2, or of |x|^2 without targets.
+    square: float = field(default=math.nan, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Data:
+    """The training points of a SIM task.
+
+    Parameters
+    ----------
+    n_per_class : int or None
+        Points per cluster; 5000 in App. F.1. None is the limit of infinite data, for networks
+        that are linear: their loss depends on the first two moments alone.
+    center_cluster : bool
+        Add the optional cluster at the origin (Sec. 2.1), as the authors' public code does.
+    rotation : bool
+        Turn all points by a random rotation (App. F.1).
+    truncation : float or None
+        No training point lies within this many times min(mu) of the test point (App. F.3:
+        0.5). Points that do are drawn again.
+    free_sigma : number
+        Standard deviation along the directions without a concept; 0 in the paper.
+    samples : Samples, optional
+        Points of one's own in place of all that; see :func:`swingby.training.read_samples`.
+    """
+
+    n_per_class: int | None = 5000
+    center_cluster: bool = False
+    rotation: bool = False
+    truncation: float | None = None
+    free_sigma: float = 0.0
+    samples: Samples | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_per_class is not None:
+            count = numbers.whole(self.n_per_class, "n_per_class", 1, "Sec. 2.1", most=MOST_POINTS)
+            put(self, "n_per_class", count)
+        booleans(self, "center_cluster", "rotation")
+        if self.truncation is not None:
+            put(self, "truncation", positive(self.truncation, "truncation", "App. F.3"))
+            if self.infinite:
+                needed = "needs training points: n_per_class"
+                raise InvalidInput("truncation", self.truncation, needed, "App. F.3")
+        put(self, "free_sigma", at_least_zero(self.free_sigma, "free_sigma"))
+        if self.samples is not None:
+            if not isinstance(self.samples, Samples):
+                raise InvalidInput("samples", self.samples, "must come from read_samples")
+            if replace(self, samples=None) != Data():
+                raise InvalidInput("samples", self.samples, "must come without other fields")
+
+    @property
+    def infinite(self) -> bool:
+        """Whether only moments are trained on."""
+        return self.n_per_class is None
+
+
+@dataclass(frozen=True)
+class Network:
+    r"""A multi-layer perceptron from d to d dimensions.
+
+    Parameters
+    ----------
+    depth : int
+        Number of weight matrices.
+    width : int, optional
+        Of the hidden layers; the dimension of the task by default.
+    activation : {"linear", "relu", "gelu"}
+        After every layer but the last.
+    bias : bool
+    symmetric : bool
+        :math:`f(x) = U U^\top x` with U of shape (d, width): the model of Sec. 4.2. Its depth
+        is 2, and it has neither activation nor bias.
+    initialization : {"torch", "gaussian", "uniform"}
+        Of every weight: uniform on plus or minus 1/sqrt(columns), as ``torch.nn.Linear`` does
+        and with biases alike; normal with standard deviation 1; uniform on [0, 1].
+    scale : number
+        All of that times this. With "gaussian" it is the standard deviation.
+    """
+
+    depth: int = 1
+    width: int | None = None
+    activation: str = "linear"
+    bias: bool = True
+    symmetric: bool = False
+    initialization: str = "torch"
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        put(self, "depth", numbers.whole(self.depth, "depth", 1, most=MOST_LAYERS))
+        if self.width is not None:
+            put(self, "width", numbers.whole(self.width, "width", 1, most=WIDEST))
+        one_of(self.activation, "activation", ACTIVATIONS)
+        one_of(self.initialization, "initialization", INITIALIZATIONS)
+        booleans(self, "bias", "symmetric")
+        put(self, "scale", at_least_zero(self.scale, "scale"))
+        if self.symmetric and (self.depth != 2 or self.bias or self.activation != "linear"):
+            shown = f"depth {self.depth}, bias {self.bias}, {self.activation}"
+            required = "is f(x) = U U^T x: depth 2, bias=False, linear"
+            raise InvalidInput("symmetric", shown, required, "Sec. 4.2")
+
+    @property
+    def linear(self) -> bool:
+        """Whether f is an affine function of its input."""
+        return self.activation == "linear" or self.depth == 1
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    r"""How the parameters move.
+
+    Parameters
+    ----------
+    kind : {"sgd", "gd", "adamw"}
+        "gd" takes the whole training set in every step.
+    lr : number
+        Learning rate.
+    batch_size : int
+        Points per step; the last batch of an epoch may be smaller. Unused by "gd".
+    loss : {"torch", "paper"}
+        Both are means over the points of a batch. "paper" is
+        :math:`\tfrac12 \lVert f(x) - x \rVert^2` (2.1); "torch" is ``mse_loss``, the mean over
+        the d entries of the squares, which is 2/d times as large. See
+        :func:`swingby.training.clock`.
+    shuffle : {"once", "epoch"}
+        One order for all epochs, as in the authors' public code, or a new one for each.
+    weight_decay : number
+        Of "adamw".
+    """
+
+    kind: str = "sgd"
+    lr: float = 0.1
+    batch_size: int = 128
+    loss: str = "torch"
+    shuffle: str = "once"
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_of(self.kind, "kind", KINDS)
+        put(self, "lr", positive(self.lr, "lr"))
+        size = numbers.whole(self.batch_size, "batch_size", 1, most=MOST_POINTS)
+        put(self, "batch_size", size)
+        one_of(self.loss, "loss", LOSSES)
+        one_of(self.shuffle, "shuffle", SHUFFLES)
+        put(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
+        if self.weight_decay and self.kind != "adamw":
+            raise InvalidInput("weight_decay", self.weight_decay, f"must be 0 for {self.kind}")
 
 
 @dataclass(frozen=True)
@@ -64,40 +265,37 @@ class Setting:
         put(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
         if self.epochs is not None and self.steps is not None:
             raise InvalidInput("steps", self.steps, "and epochs exclude each other")
-        if self.steps is None:
-            whole = self.data.n_per_class is None or self.optimizer.kind == "gd"
-            if self.epochs is None and whole:
-                reason = "gd" if self.data.n_per_class else "infinite data"
-                raise InvalidInput("steps", MISSING, f"must be given for {reason}")
-            given = 40 if self.epochs is None else self.epochs
-            put(self, "epochs", numbers.whole(given, "epochs", 0, most=MOST_STEPS))
-        else:
-            put(self, "steps", numbers.whole(self.steps, "steps", 0, most=MOST_STEPS))
+        unknown = self.epochs is None and self.steps is None
+        if unknown and (self.data.infinite or self.optimizer.kind == "gd"):
+            reason = "infinite data" if self.data.infinite else "gd"
+            raise InvalidInput("steps", MISSING, f"must be given for {reason}")
+        name = "epochs" if self.steps is None else "steps"
+        given = 40 if unknown else getattr(self, name)
+        put(self, name, numbers.whole(given, name, 0, most=MOST_STEPS))
         if self.total_steps > MOST_STEPS:
             raise InvalidInput("epochs", self.epochs, f"must make at most {MOST_STEPS} steps")
-        self._infinite_data()
+        self._fitting_data()
 
-    def _infinite_data(self) -> None:
-        if self.data.n_per_class is None:
-            if not self.network.linear:
-                raise InvalidInput(
-                    "n_per_class",
-                    None,
-                    f"(infinite data) needs a linear network, not {self.network.activation}",
-                    "(C.7)",
-                )
-            if self.optimizer.kind == "sgd":
-                raise InvalidInput("kind", "sgd", "must be gd or adamw for infinite data")
-        elif self.task.signal_override is not None:
-            raise InvalidInput(
-                "n_per_class",
-                self.data.n_per_class,
-                "must be None: points cannot be drawn from a signal that mu and sigma do not give",
-            )
+    def _fitting_data(self) -> None:
+        data, network = self.data, self.network
+        if data.infinite and not network.linear:
+            required = f"(infinite data) needs a linear network, not {network.activation}"
+            raise InvalidInput("n_per_class", None, required, "(C.7)")
+        if data.infinite and self.optimizer.kind == "sgd":
+            raise InvalidInput("kind", "sgd", "must be gd or adamw for infinite data")
+        if data.samples is not None:
+            if data.samples.dim != self.task.dim:
+                shown = f"d = {self.task.dim} and points in {data.samples.dim} dimensions"
+                raise InvalidInput("data", shown, "must have as many columns as the task has")
+        elif not data.infinite and self.task.signal_override is not None:
+            required = "must be None: points cannot be drawn from a signal that mu and sigma do not"
+            raise InvalidInput("n_per_class", data.n_per_class, f"{required} give")
 
     @property
     def second_moment(self) -> float:
         """Mean of |x|^2 over the data (2.1): the sum of all a_k, those of no concept included."""
+        if self.data.samples is not None:
+            return self.data.samples.square
         free = (self.task.dim - self.task.s) * self.data.free_sigma**2
         spread = sum(float(one) ** 2 for one in self.task.sigma)
         means = sum(float(one) ** 2 for one in self.task.mu) / self.clusters
@@ -113,7 +311,8 @@ class Setting:
     @property
     def points(self) -> int:
         """Number of training points; 0 for infinite data."""
-        return self.clusters * (self.data.n_per_class or 0)
+        samples = self.data.samples
+        return samples.count if samples else self.clusters * (self.data.n_per_class or 0)
 
     @property
     def batch(self) -> int:
@@ -129,10 +328,7 @@ class Setting:
     @property
     def total_steps(self) -> int:
         """Steps of the optimizer in all."""
-        if self.steps is not None:
-            return self.steps
-        assert self.epochs is not None
-        return self.epochs * self.steps_per_epoch
+        return self.steps if self.steps is not None else (self.epochs or 0) * self.steps_per_epoch
 
     @property
     def width(self) -> int:
@@ -140,44 +336,32 @@ class Setting:
         return self.network.width or self.task.dim
 
     def to_dict(self) -> dict[str, Any]:
-        """The setting as plain values that JSON can hold.
-
-        Returns
-        -------
-        dict
-        """
-        task = {
-            "mu": [str(one) for one in self.task.mu],
-            "sigma": [str(one) for one in self.task.sigma],
-            "dim": self.task.dim,
-            "signal": None
-            if self.task.signal_override is None
-            else [str(one) for one in self.task.signal_override],
-            "note": self.task.note,
-            "rotation": None if self.task.rotation is None else self.task.rotation.tolist(),
-        }
+        """The setting as plain values that JSON can hold; of given points their digest."""
+        task, override, turn = self.task, self.task.signal_override, self.task.rotation
+        data, samples = asdict(replace(self.data, samples=None)), self.data.samples
+        if samples is None:
+            del data["samples"]
+        else:
+            names = ("count", "dim", "digest", "square")
+            data["samples"] = {name: getattr(samples, name) for name in names}
         return {
-            "task": task,
-            "data": asdict(self.data),
+            "task": {
+                "mu": [str(one) for one in task.mu],
+                "sigma": [str(one) for one in task.sigma],
+                "dim": task.dim,
+                "signal": None if override is None else [str(one) for one in override],
+                "note": task.note,
+                "rotation": None if turn is None else turn.tolist(),
+            },
+            "data": data,
             "network": asdict(self.network),
             "optimizer": asdict(self.optimizer),
-            "epochs": self.epochs,
-            "steps": self.steps,
-            "seed": self.seed,
-            "precision": self.precision,
+            **{name: getattr(self, name) for name in ("epochs", "steps", "seed", "precision")},
         }
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Setting:
-        """The setting that :meth:`to_dict` wrote.
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        Setting
+        """The setting that :meth:`to_dict` wrote; given points have to be given again.
 
         Raises
         ------
@@ -185,16 +369,18 @@ class Setting:
             For anything else.
         """
         try:
-            given = dict(plain["task"])
+            given, data = dict(plain["task"]), dict(plain["data"])
             turn = given["rotation"]
             if turn is not None:
                 turn = orthogonal(turn, numbers.whole(given["dim"], "dim"))
             task = SIMTask(given["mu"], given["sigma"], given["dim"], rotation=turn)
             if given["signal"] is not None:
                 task = task.with_signal(given["signal"], str(given["note"]))
+            if data.get("samples") is not None:
+                data["samples"] = _recorded(**data["samples"])
             return cls(
                 task,
-                Data(**plain["data"]),
+                Data(**data),
                 Network(**plain["network"]),
                 Optimizer(**plain["optimizer"]),
                 **{name: plain[name] for name in ("epochs", "steps", "seed", "precision")},
@@ -204,3 +390,90 @@ class Setting:
 
 
 _PARTS = {"task": SIMTask, "data": Data, "network": Network, "optimizer": Optimizer}
+
+
+def _recorded(count: object, dim: object, digest: object, square: object) -> Samples:
+    """What a file says of points that were given."""
+    size = numbers.whole(count, "count", 1, most=MOST_POINTS), numbers.whole(dim, "dim", 1)
+    return Samples(*size, str(digest), square=at_least_zero(square, "square"))
+
+
+def shapes(setting: Setting) -> list[tuple[int, ...]]:
+    """Shapes of the parameters: every weight, followed by its bias where there is one.
+
+    >>> shapes(Setting(SIMTask([1, 2]), network=Network(depth=2, width=5)))
+    [(5, 2), (5,), (2, 5), (2,)]
+    """
+    network, d = setting.network, setting.task.dim
+    if network.symmetric:
+        return [(d, setting.width)]
+    sizes = [d, *[setting.width] * (network.depth - 1), d]
+    found: list[tuple[int, ...]] = []
+    for columns, rows in itertools.pairwise(sizes):
+        found += [(rows, columns), (rows,)] if network.bias else [(rows, columns)]
+    return found
+
+
+def loss_factor(setting: Setting) -> float:
+    r"""The loss that is trained, in units of (2.1): ``mse_loss`` is 2/d times as large.
+
+    Examples
+    --------
+    >>> loss_factor(Setting(SIMTask([1, 2], dim=64)))
+    0.03125
+    """
+    return 1.0 if setting.optimizer.loss == "paper" else 2.0 / setting.task.dim
+
+
+def clock(setting: Setting) -> float:
+    r"""Time of the theory that passes in one step of gradient descent.
+
+    With the factor c of :func:`loss_factor`, gradient descent is an Euler step of
+
+    * one layer: :math:`\dot W = (I - W) A`, the time of Theorem 4.1, at c lr;
+    * :math:`U U^\top`: (D.2), in which :math:`\dot U = B U`, at eta = 2 c lr, since the loss
+      depends on U twice;
+    * :math:`W_2 W_1` with :math:`W_1^\top = W_2 = U`: again :math:`\dot U = B U`, at eta = c lr,
+      if :math:`U U^\top` is diagonal. Otherwise :math:`W_1^\top` and :math:`W_2` part by terms of
+      order :math:`(U U^\top)^2`, and the clock is that of their growth while they are small.
+
+    Deeper networks have no such clock: while small they grow by powers of themselves.
+
+    Returns
+    -------
+    float
+        eta of one step.
+
+    Raises
+    ------
+    InvalidInput
+        For a network of depth 3 or more, an activation, or an optimizer other than plain
+        gradient descent.
+
+    References
+    ----------
+    (2.1), (4.1), Theorem 4.1, (D.2).
+
+    Examples
+    --------
+    >>> U = Network(depth=2, bias=False, symmetric=True)
+    >>> task, steps = SIMTask([1, 2], dim=64), Optimizer(lr=0.5, loss="paper")
+    >>> [clock(Setting(task, network=one, optimizer=steps)) for one in (Network(), U, Network(2))]
+    [0.5, 1.0, 0.5]
+    >>> clock(Setting(task, optimizer=Optimizer(lr=0.5, loss="torch")))
+    0.015625
+    """
+    network = setting.network
+    if network.depth > 2 or not network.linear:
+        shown = f"depth {network.depth}, {network.activation}"
+        required = "must be linear with one or two layers to run on the clock of the theory"
+        raise InvalidInput("network", shown, required, "(D.2)")
+    if setting.optimizer.kind == "adamw":
+        raise InvalidInput("kind", "adamw", "must be sgd or gd to run on the clock of the theory")
+    return rate_of(setting)
+
+
+def rate_of(setting: Setting) -> float:
+    """:func:`clock`, whatever the network: that of two layers for deeper ones."""
+    rate = setting.optimizer.lr * loss_factor(setting)
+    return 2.0 * rate if setting.network.symmetric else rate

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
@@ -14,8 +17,6 @@ from swingby.theory.verdict import Verdict
 class Share:
     """So many of so many runs.
 
-    Examples
-    --------
     >>> Share(10, 10).low.__round__(3), str(Share(1, 4)), str(Share(0, 0))
     (0.722, '0.25 [0.05, 0.70]', 'none')
     """
@@ -59,27 +60,16 @@ class Share:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
+def share_of(runs: Any) -> Share:
+    """The share of the runs that do something, from an array of truth values."""
+    return Share(int(np.sum(runs)), int(np.size(runs)))
+
+
 def reaches(share: Share, threshold: float) -> Verdict:
-    """Whether a share of runs reaches a threshold.
+    """Whether a share of runs reaches a threshold between 0 and 1.
 
-    Parameters
-    ----------
-    share : Share
-    threshold : float
-        Between 0 and 1.
+    *holds* where the whole interval lies at or above it, *fails* where it lies below.
 
-    Returns
-    -------
-    Verdict
-        *holds* where the whole interval lies at or above the threshold, *fails* where it lies
-        below, and else *undecided*.
-
-    Raises
-    ------
-    InvalidInput
-
-    Examples
-    --------
     >>> [str(reaches(one, 0.9)) for one in (Share(100, 100), Share(80, 100), Share(9, 10))]
     ['holds', 'fails', 'undecided']
     """
@@ -95,8 +85,6 @@ def needed(share: Share, threshold: float) -> int | None:
 
     Wilson's interval leaves out t where n (p - t)^2 > z^2 t (1 - t).
 
-    Examples
-    --------
     >>> needed(Share(58, 64), 0.9), needed(Share(40, 64), 0.9), needed(Share(9, 10), 0.9)
     (8851, 5, None)
     """
@@ -109,26 +97,10 @@ def needed(share: Share, threshold: float) -> int | None:
 
 
 def agrees(share: Share, expected: Share, tolerance: float) -> Verdict:
-    """Whether two shares of independent runs are equal up to a tolerance.
+    """Whether two shares of independent runs are equal up to a tolerance between 0 and 1.
 
-    Parameters
-    ----------
-    share, expected : Share
-    tolerance : float
-        Between 0 and 1.
+    By Newcombe's interval of the difference: *holds* where it lies within, *fails* where outside.
 
-    Returns
-    -------
-    Verdict
-        By Newcombe's interval of the difference: *holds* where it lies within the tolerance,
-        *fails* where it lies outside, and else *undecided*.
-
-    Raises
-    ------
-    InvalidInput
-
-    Examples
-    --------
     >>> theory = Share(400, 1000)
     >>> [str(agrees(Share(n, 200), theory, 0.15)) for n in (82, 150, 105)]
     ['holds', 'fails', 'undecided']

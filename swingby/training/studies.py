@@ -5,37 +5,222 @@ Everything is drawn from the seed; no figure depends on the machine but for roun
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.cells import make_cell, standard_cells
-from swingby.training.dimension import dimension_grid, transient_by_dimension
-from swingby.training.expected import expect
-from swingby.training.forecast import Forecast, forecast
-from swingby.training.judging import SWING, largest_minor
-from swingby.training.law_report import forecast_grid, law_grid, output_grid, percent
-from swingby.training.parts import Data, Network, Optimizer
+from swingby.training.laws import (
+    SWING,
+    Forecast,
+    LawErrors,
+    OutputErrors,
+    draw_starts,
+    forecast,
+    gram,
+    join_errors,
+    law_errors,
+    output_errors,
+)
 from swingby.training.run import train
-from swingby.training.setting import Setting
-from swingby.training.single_layer import OutputErrors, output_errors, seeds
-from swingby.training.starts import draw_starts
-from swingby.training.survival import survival
-from swingby.training.symmetric import LawErrors, join_errors, law_errors
+from swingby.training.setting import Data, Floats, Network, Optimizer, Setting, positive
+from swingby.training.shares import Share, share_of
+from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.verify.grid import Grid
+from swingby.verify.predict_swing import predict_swing_batch
 
 #: (d, d'), many runs of small ones.
 SHAPES = ((2, 2), (2, 4), (4, 4), (2, 8), (4, 8), (8, 8), (16, 8), (2, 16), (16, 16), (2, 32))
 SCALES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5, 1e-8)
+#: Fig. 2 (c).
+FIG2 = SIMTask([1, 2], ["1/20", "1/20"])
+#: Largest eta a_max of the study of dimensions.
+STEP = 0.05
+
+
+def percent(values: Floats, levels: Sequence[float] = (0.5, 0.99, 1.0)) -> str:
+    """Quantiles of errors in percent.
+
+    >>> percent(np.array([0.0, 0.001, 0.0125])), percent(np.array([]))
+    ('0.1 / 1.23 / 1.25', '-')
+    """
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return "-"
+    return " / ".join(f"{100 * float(np.quantile(known, level)):.3g}" for level in levels)
+
+
+def _grid(title: str, cells: Sequence[dict[str, str]], *below: str) -> Grid:
+    """A table of rows that name their columns; all but words are aligned to the right."""
+    words = ("U U^T", "one layer", "network", "no forecast, or not of all concepts")
+    columns = [name if name in words else f">{name}" for name in cells[0]]
+    return Grid(title, columns, [list(row.values()) for row in cells], below=below)
+
+
+def _law_row(label: str, found: LawErrors) -> dict[str, str]:
+    return {
+        "U U^T": label,
+        "runs": str(found.runs),
+        "stages": str(len(found.half_times)),
+        "half-times %": percent(found.half_times),
+        "steps off": f"{np.nanmax(np.abs(found.off), initial=0):.0f}",
+        "traps": " / ".join(map(str, found.traps)),
+        "peaks": str(len(found.peak_times)),
+        "peak times %": percent(found.peak_times, (0.5, 0.99)),
+        "heights %": percent(found.peak_heights, (0.5, 0.99)),
+        "descents": " / ".join(map(str, found.descents)),
+        "turns %": percent(found.turns, (0.5, 1.0)),
+    }
+
+
+def _output_row(label: str, found: OutputErrors) -> dict[str, str]:
+    def off(values: Floats) -> str:
+        known = np.abs(values)[np.isfinite(values)]
+        return f"{np.median(known):.0f} / {np.quantile(known, 0.99):.0f}"
+
+    return {
+        "one layer": label,
+        "runs": str(len(found.own)),
+        "output, a of the task %": percent(found.population, (0.5, 0.99)),
+        "output, own moment %": percent(found.own, (0.5, 0.99)),
+        "half-time": f"{np.nanmedian(found.times):.0f}",
+        "steps off, a of the task": off(found.half_times),
+        "steps off, own moment": off(found.own_half_times),
+    }
+
+
+def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
+    judged = found.judged
+    why = Counter(
+        "no positive pivot" if "pivot" in one else one.removeprefix("undecided: ").split(",")[0]
+        for one in found.reason
+        if one
+    )
+    names = ("law", "alone", "ratio")
+    return {
+        "network": label,
+        "judged": f"{int(judged.sum())} of {len(found)}",
+        **{f"{name} %": percent(found.errors(name), (0.5, 0.9)) for name in names},
+        "law best [95 %]": str(share_of(found.best[judged])),
+        "no forecast, or not of all concepts": ", ".join(
+            f"{count} {reason}" for reason, count in why.most_common(3)
+        ),
+    }
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Networks U U^T of one dimension d and one width d'."""
+
+    dim: int
+    width: int
+    #: Of networks with two descents of the test loss or more.
+    trained: Share
+    #: Of Gaussian W(0) with that, without and with those that the law leaves undecided because a
+    #: swing is near the threshold.
+    theory: Share
+    theory_most: Share
+    #: Quartiles of the largest minor entry over time.
+    sizes: tuple[float, float, float]
+    theory_sizes: tuple[float, float, float]
+
+
+def transient_by_dimension(
+    shapes: Sequence[tuple[int, int]],
+    *,
+    task: SIMTask = FIG2,
+    omega: Any = 1e-3,
+    runs: int = 200,
+    theory_runs: int = 4000,
+    seed: int = 0,
+) -> tuple[Dimension, ...]:
+    r"""Train U U^T in several (d, d') and compare its transients with those of the law (App. E.2).
+
+    The law says that the dimension itself does not matter: for Gaussian U(0) the block of W(0) on
+    the s concepts is that of s rows of d' numbers, whatever d is, and directions without a concept
+    hardly act on it while W(0) is small. What matters is d': minor entries are smaller than major
+    ones by :math:`1/\sqrt{d'}` at the start. In high dimension transients are weaker because a
+    network there is usually wide. `omega` is :math:`\mathbb E\,w_{ii}(0)`; the law gets
+    `theory_runs` draws of W(0) on the concepts alone.
+
+    >>> (found,) = transient_by_dimension([(2, 2)], runs=100, theory_runs=1000)
+    >>> found.trained.low < found.theory_most.value and found.theory.value < found.trained.high
+    True
+    """
+    size = positive(omega, "omega")
+    draws = numbers.whole(theory_runs, "theory_runs", 1, most=10_000_000)
+    count = numbers.whole(runs, "runs", 1, most=1_000_000)
+    found = []
+    for place, shape in enumerate(shapes):
+        if len(shape) != 2:
+            raise InvalidInput("shapes", shape, "must be pairs of d and width", "App. E.2")
+        d, width = (numbers.whole(one, "shapes", task.s, "App. E.2") for one in shape)
+        wide = SIMTask(task.mu, task.sigma, d)
+        found.append(_dimension(wide, width, size, count, draws, (seed, place)))
+    return tuple(found)
+
+
+def _dimension(
+    task: SIMTask, width: int, omega: float, runs: int, theory_runs: int, key: tuple[int, int]
+) -> Dimension:
+    tau, signal = math.sqrt(omega / width), task.signal[: task.s]
+    eta = STEP / float(signal.max())
+    weakest = float(signal[signal > 0].min())
+    # Late enough for a pivot that is a hundred times smaller than omega.
+    steps = math.ceil((math.log(100 / omega) + 8) / (2 * math.log1p(eta * weakest)))
+    network = Network(2, width, bias=False, symmetric=True, initialization="gaussian", scale=tau)
+    optimizer = Optimizer("gd", lr=eta / 2, loss="paper")
+    setting = Setting(task, Data(None), network, optimizer, steps=steps, precision="float64")
+    # Seeds of their own for every shape.
+    first = 1_000_000 * key[0] + max(1000, runs) * key[1]
+    settings = [replace(setting, seed=first + k) for k in range(runs)]
+    run = train(settings, record=max(1, steps // 500))
+    rng = np.random.default_rng([*key, theory_runs])
+    W0 = gram(tau * rng.standard_normal((theory_runs, task.s, width)))
+    point = task.test_point[: task.s]
+    law = predict_swing_batch(signal, W0, eta, "gd", test_point=point, swing=SWING)
+    inside = law.least_descents >= 0
+    least, most = (share_of(one[inside] >= 2) for one in (law.least_descents, law.most_descents))
+    trained = share_of(run.descents(SWING) >= 2)
+    known = law.transient[np.isfinite(law.transient)]
+    sizes = _quartiles(largest_minor(run)), _quartiles(known)
+    return Dimension(task.dim, width, trained, least, most, *sizes)
+
+
+def _quartiles(values: Any) -> tuple[float, float, float]:
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
+    return low, middle, high
+
+
+def dimension_grid(found: Sequence[Dimension]) -> Grid:
+    """A row per shape."""
+    rows = [
+        [
+            str(one.dim),
+            str(one.width),
+            str(one.trained),
+            f"{one.theory.value:.3f} to {one.theory_most.value:.3f}",
+            *(
+                f"{middle:.3f} ({low:.3f} to {high:.3f})"
+                for low, middle, high in (one.sizes, one.theory_sizes)
+            ),
+        ]
+        for one in found
+    ]
+    columns = (">d", ">d'", ">two descents [95 %]", ">law", ">largest minor entry", ">law")
+    below = ("largest minor entry: median (and quartiles) of the largest |w_ij| over time",)
+    return Grid("Transients against d and d', omega = 1e-3", columns, rows, below=below)
 
 
 def laws(runs: int, seed: int) -> list[Grid]:
     """U U^T by automatic differentiation, against the stage law."""
-    rows: list[tuple[str, LawErrors]] = []
+    rows = []
     rng = np.random.default_rng(seed)
     for name, omega, gradient in (
         ("1e-8 to 1e-5", (1e-8, 1e-5), "autograd"),
@@ -46,35 +231,44 @@ def laws(runs: int, seed: int) -> list[Grid]:
         for d in (2, 3, 4, 5):
             starts = draw_starts(max(1, runs // 4), d, rng, omega=omega, loss="both")
             parts.append(law_errors(starts, gradient=gradient))
-            rows.append((f"omega {name}, d = {d}", parts[-1]))
-        rows.append((f"omega {name}, all", join_errors(parts)))
-    return [law_grid(rows)]
+            rows.append(_law_row(f"omega {name}, d = {d}", parts[-1]))
+        rows.append(_law_row(f"omega {name}, all", join_errors(parts)))
+    return [
+        _grid(
+            "The stage law against trained networks",
+            rows,
+            "errors of predicted / observed: half-times median / p99 / max and the largest number"
+            " of steps off; peaks median / p99; turns of the test loss median / max",
+            "traps: foreseen / false / missed; descents: as predicted / not / undecided by the law",
+        )
+    ]
 
 
 def one_layer(runs: int, seed: int) -> list[Grid]:
     """One layer with and without finite steps, samples and batches, against Theorem 4.1."""
     task = SIMTask([1, 2], ["1/20", "1/20"], dim=8)
-    rows: list[tuple[str, OutputErrors]] = []
+    rows = []
     for lr in (0.1, 0.01, 0.001):
-        for data, kind, words in (
-            (Data(None), "gd", "infinite data, gd"),
-            (Data(64), "gd", "2 x 64 points, gd"),
-            (Data(64), "sgd", "2 x 64 points, sgd 32"),
-            (Data(50), "sgd", "2 x 50 points, sgd 32"),
-            (Data(1024), "sgd", "2 x 1024 points, sgd 32"),
+        for count, kind, words in (
+            (None, "gd", "infinite data, gd"),
+            (64, "gd", "2 x 64 points, gd"),
+            (64, "sgd", "2 x 64 points, sgd 32"),
+            (50, "sgd", "2 x 50 points, sgd 32"),
+            (1024, "sgd", "2 x 1024 points, sgd 32"),
         ):
             optimizer = Optimizer(kind, lr=lr, loss="paper", batch_size=32)
-            base = Setting(
-                task,
-                data,
-                Network(1, bias=False),
-                optimizer,
-                steps=round(12 / lr),
-                seed=seed,
-                precision="float64",
-            )
-            rows.append((f"lr {lr:g}, {words}", output_errors(seeds(base, runs, seed))))
-    return [output_grid(rows)]
+            network, steps = Network(1, bias=False), round(12 / lr)
+            base = Setting(task, Data(count), network, optimizer, steps=steps, precision="float64")
+            settings = [replace(base, seed=seed + k) for k in range(runs)]
+            rows.append(_output_row(f"lr {lr:g}, {words}", output_errors(settings)))
+    return [
+        _grid(
+            "Theorem 4.1 against gradient descent",
+            rows,
+            "output: largest error over the whole run, in units of mu; median / p99 over runs",
+            "half-time: median in steps; steps off: median / p99",
+        )
+    ]
 
 
 def scales(runs: int, seed: int) -> list[Grid]:
@@ -92,35 +286,27 @@ def scales(runs: int, seed: int) -> list[Grid]:
         error = np.where(known, np.abs(said - seen) / np.maximum(seen, 1), np.nan)
         decided = expected.descents >= 0
         same = (expected.descents == run.descents(SWING))[decided].mean()
-        size = largest_minor(run)
-        J = run.jacobian
+        size, J = largest_minor(run), run.jacobian
         skew = np.abs(J - J.swapaxes(2, 3)).max(axis=(1, 2, 3)) / 2
         rows.append(
-            [
-                f"{scale:g}",
-                str(runs),
-                percent(error),
-                f"{same:.2f} of {int(decided.sum())}",
-                f"{np.median(size):.2g}",
-                f"{np.nanmedian(size / expected.transient):.2f}",
-                f"{np.median(skew / size):.2f}",
-            ]
+            {
+                "scale": f"{scale:g}",
+                "runs": str(runs),
+                "half-times %": percent(error),
+                "descents as predicted": f"{same:.2f} of {int(decided.sum())}",
+                "largest minor entry": f"{np.median(size):.2g}",
+                "over the law's": f"{np.nanmedian(size / expected.transient):.2f}",
+                "skew part": f"{np.median(skew / size):.2f}",
+            }
         )
-    columns = (
-        ">scale",
-        ">runs",
-        ">half-times %",
-        ">descents as predicted",
-        ">largest minor entry",
-        ">over the law's",
-        ">skew part",
-    )
-    below = (
-        "half-times: median / p99 / max of the error, nothing fitted; skew part: largest entry of"
-        " (W - W^T)/2 over the largest minor entry",
-    )
-    title = "W2 W1 on the law of its growing mode, d = 3, d' = 5"
-    return [Grid(title, columns, rows, below=below)]
+    return [
+        _grid(
+            "W2 W1 on the law of its growing mode, d = 3, d' = 5",
+            rows,
+            "half-times: median / p99 / max of the error, nothing fitted; skew part: largest entry"
+            " of (W - W^T)/2 over the largest minor entry",
+        )
+    ]
 
 
 def survivals(runs: int, seed: int) -> list[Grid]:
@@ -131,19 +317,28 @@ def survivals(runs: int, seed: int) -> list[Grid]:
 
 def forecasts(runs: int, seed: int) -> list[Grid]:
     """Later half-times from the first stage of a run, with half as many runs."""
-    rows: list[tuple[str, Forecast]] = []
+    rows = []
     for cell in standard_cells(seed=seed, runs=max(1, runs // 2)):
         if cell.setting.task.dim < 64:
             run = train(cell.settings, record=max(1, cell.setting.total_steps // 1500))
-            rows.append((cell.name, forecast(run)))
-    return [forecast_grid(rows)]
+            rows.append(_forecast_row(cell.name, forecast(run)))
+    return [
+        _grid(
+            "Later half-times, forecast from the first stage",
+            rows,
+            "error in units of the time left at the cut, median / p90 over the later concepts of"
+            " which all three forecasts exist",
+            "law best: share of the judged runs in which the largest error of the law is the"
+            " smallest",
+        )
+    ]
 
 
 def dimensions(runs: int, seed: int) -> list[Grid]:
     """Transients against the dimension and the width, with five times as many runs."""
     few = list(transient_by_dimension(SHAPES, runs=5 * runs, seed=seed))
     few += transient_by_dimension([(32, 32)], runs=runs, seed=seed)
-    return [replace(dimension_grid(few), title="Transients against d and d', omega = 1e-3")]
+    return [dimension_grid(few)]
 
 
 #: What each study asks.

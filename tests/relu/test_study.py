@@ -73,7 +73,7 @@ def test_a_foreign_store_is_refused(tmp_path, content):
 
 
 def test_rows_are_rows_of_the_table_of_evidence(small):
-    from swingby.figures.evidence_sources import Row
+    from swingby.figures.evidence import Row
 
     made = [Row(**row) for row in rows(study())]
     assert {field.name for field in dataclasses.fields(Row)} == set(rows(study())[0])

@@ -7,8 +7,8 @@ draws with them (points, rotation, order, initial weights) and nothing else.
 import numpy as np
 import torch
 
-from swingby.training.points import batch_order, directions, training_points
-from swingby.training.weights import initial_weights
+from swingby.training.data import batch_order, directions, training_points
+from swingby.training.model import initial_weights
 
 ACTIVATIONS = {"relu": torch.nn.ReLU, "gelu": torch.nn.GELU}
 

@@ -7,8 +7,8 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, clock, loss_factor, train
-from swingby.training.points import directions, population_moments
-from swingby.training.weights import initial_weights
+from swingby.training.data import directions
+from swingby.training.model import initial_weights
 
 torch = pytest.importorskip("torch")
 
@@ -110,20 +110,6 @@ def test_the_loss_of_torch_is_that_of_the_paper_times_two_over_d():
 def test_what_has_no_clock_is_refused(network, optimizer, word):
     with pytest.raises(InvalidInput, match=word):
         clock(Setting(TASK, network=network, optimizer=optimizer))
-
-
-def test_infinite_data_with_a_centre_cluster():
-    # mu^2/(s + 1) in place of mu^2/s, and the mean shows in the bias: closed forms.
-    mean, second = population_moments(
-        Setting(
-            TASK,
-            Data(n_per_class=None, center_cluster=True, free_sigma=0.5),
-            optimizer=Optimizer("gd"),
-            steps=1,
-        )
-    )
-    assert mean == pytest.approx([1 / 4, 2 / 4, 1.5 / 4, 0])
-    assert second == pytest.approx(np.diag([1 / 25 + 1 / 4, 1 / 9 + 1, 1.5**2 / 4, 0.25]))
 
 
 def test_much_data_tends_to_infinite_data():

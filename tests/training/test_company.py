@@ -75,24 +75,6 @@ def test_in_any_order_and_mixture(alone, seed):
         same(run, place, alone[k])
 
 
-def test_in_one_stack(alone):
-    chosen = [0, 1, 3, 4, 5, 7, 11]
-    run = train([various()[k] for k in chosen])
-    assert len(run.weights) == 2
-    for place, k in enumerate(chosen):
-        same(run, place, alone[k])
-    backwards = train([various()[k] for k in chosen[::-1]])
-    for place, k in enumerate(chosen[::-1]):
-        same(backwards, place, alone[k])
-
-
-def test_weights_have_one_shape_whatever_inputs_were_dropped(alone):
-    for k, own in enumerate(alone):
-        d = own.settings[0].task.dim
-        rows = own.parameters(0)[0].shape
-        assert rows == (5 if own.settings[0].network.depth == 2 else d, d), k
-
-
 def test_many_networks_are_trained_in_parts(monkeypatch, alone):
     monkeypatch.setattr(running, "MOST_POINT_BYTES", 2 * 60 * 4 * 4)
     base = various()[0]

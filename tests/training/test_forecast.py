@@ -11,12 +11,8 @@ from swingby.theory.task import SIMTask
 pytest.importorskip("torch")
 
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.cells import FIG8, standard_cells
-from swingby.training.forecast import forecast
-from swingby.training.law_report import forecast_grid, law_grid, output_grid
-from swingby.training.single_layer import output_errors
-from swingby.training.starts import draw_starts
-from swingby.training.symmetric import law_errors
+from swingby.training.laws import draw_starts, forecast, output_errors
+from swingby.training.survival import FIG8, standard_cells
 
 pytestmark = pytest.mark.torch
 
@@ -100,36 +96,21 @@ def test_no_forecast_where_there_is_nothing_to_go_on(signal, U, steps, record, w
     assert np.isnan(found.observed).all()
 
 
-def test_deeper_networks_are_marked_as_extrapolation():
-    cell = next(one for one in standard_cells("linear", runs=10) if one.name == "depth 3, small")
-    found = forecast(train(cell.settings, record=10))
-    assert not found.within.any()
-    assert np.nanmedian(found.errors("law")) > 0.05
-    rows = found.to_dict()["rows"]
-    assert len(rows) == len(found.to_frame()) == 20
-    assert {row["concept"] for row in rows} == {1, 2}
-
-
 def test_arguments_are_checked():
     run = train(symmetric(FIG8, 3, steps=5), start=[np.eye(3) * 0.01])
     for cut in (0.4, 0.95, "high", float("nan")):
         with pytest.raises(InvalidInput):
             forecast(run, cut=cut)
-    with pytest.raises(InvalidInput):
-        forecast(run).errors("luck")
-
-
-def test_tables_have_a_row_for_each():
-    run = train(symmetric(FIG8, 3, steps=1500), start=[np.diag([0.02, 0.003, 0.01])])
-    text = forecast_grid([("U U^T", forecast(run))]).to_text(width=160)
-    assert "1 of 1" in text
-    errors = law_errors(draw_starts(3, 2, 0, omega=(1e-5, 1e-5)), gradient="written")
-    assert "3 / 0 / 0" in law_grid([("few", errors)]).to_text(width=160)
-    one = Setting(
-        FIG8,
-        Data(None),
-        Network(bias=False),
-        Optimizer("gd", lr=0.05, loss="paper"),
-        steps=200,
-    )
-    assert "one layer" in output_grid([("one", output_errors([one]))]).to_text(width=160)
+    for call in (
+        lambda: forecast(run).errors("luck"),
+        lambda: forecast("run"),
+        lambda: draw_starts(0, 2),
+        lambda: draw_starts(2, 0),
+        lambda: draw_starts(2, 2, omega=(1e-3, 1e-5)),
+        lambda: draw_starts(2, 2, omega=(0, 1)),
+        lambda: draw_starts(2, 2, loss="mean"),
+        lambda: output_errors([Setting(FIG8, network=Network(2, bias=False))]),
+        lambda: output_errors([Setting(FIG8)]),
+    ):
+        with pytest.raises(InvalidInput):
+            call()

@@ -5,18 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from swingby.errors import InvalidInput
-from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 
 pytest.importorskip("torch")
 
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.single_layer import output_errors, own_moment, seeds
-from swingby.training.starts import draw_starts, gram, lasting
-from swingby.training.symmetric import law_errors
-from swingby.training.weights import initial_weights
-from swingby.verify.predict_batch import predict_batch
+from swingby.training.laws import draw_starts, law_errors, output_errors, own_moment
+from swingby.training.model import initial_weights
 
 pytestmark = pytest.mark.torch
 
@@ -27,26 +22,10 @@ def symmetric(task, U, lr, steps, loss="paper"):
     return Setting(task, Data(None), network, optimizer, steps=steps, precision="float64")
 
 
-@pytest.mark.parametrize("loss", ["paper", "torch"])
-@pytest.mark.parametrize("d", [2, 3, 5])
-def test_autograd_takes_the_steps_of_the_simulator(d, loss):
-    # A second implementation: numpy/numba kernels of W against torch's gradients of U.
-    rng = np.random.default_rng(d)
-    task = SIMTask(np.linspace(1, 2.4, d).tolist(), [0.1] * d)
-    U = 0.1 * rng.standard_normal((d, d + 1))
-    setting = symmetric(task, U, 0.01, 400, loss)
-    eta = 2 * 0.01 * (1 if loss == "paper" else 2 / d)
-    run = train(setting, start=[U], gradient="autograd")
-    other = simulate(task, gram(U), eta=eta, steps=400, dynamics="gd", record=1)
-    assert other.steps.tolist() == run.steps.tolist()
-    assert np.abs(run.jacobian[0] - other.W).max() < 1e-12
-    assert np.abs(run.output[0, :, -1] - other.output).max() < 1e-11
-
-
 def test_half_times_and_curves_are_those_of_the_law():
-    starts = draw_starts(24, 3, 5, omega=(1e-7, 1e-5), loss="both")
+    starts = draw_starts(12, 3, 5, omega=(1e-7, 1e-5), loss="both")
     found = law_errors(starts, gradient="written")
-    assert len(found.half_times) == 72
+    assert len(found.half_times) == 36
     assert found.half_times.max() <= 0.005
     assert np.median(found.half_times) == 0
     assert found.traps[1:] == (0, 0)
@@ -54,22 +33,6 @@ def test_half_times_and_curves_are_those_of_the_law():
     assert np.quantile(found.peak_times, 0.9) < 0.03
     assert np.median(found.peak_times) < 0.003
     assert found.descents[1] == 0
-
-
-def test_the_loss_of_torch_runs_on_a_slower_clock():
-    # Half-times of both losses at the same rate are as 2/d to 1 up to O(eta), here d = 4.
-    starts = draw_starts(6, 4, 2, omega=(1e-6, 1e-6))
-    (group,) = lasting(starts)
-    paper = train(group.settings, start=[[U] for U in group.U], record=10_000)
-    slow = tuple(
-        replace(one, optimizer=replace(one.optimizer, loss="torch"), steps=2 * one.steps + 50)
-        for one in group.settings
-    )
-    torch = train(slow, start=[[U] for U in group.U], record=10_000)
-    ratio = torch.jacobian_half_times / paper.jacobian_half_times
-    assert np.abs(ratio / 2 - 1).max() < 0.03
-    wrong = predict_batch(group.signal, group.W0, group.eta, "gd").half_times
-    assert np.abs(wrong / torch.jacobian_half_times - 1).min() > 0.4
 
 
 def test_a_minor_entry_peaks_where_the_closed_form_says():
@@ -122,7 +85,7 @@ def test_a_small_sample_follows_its_own_moment():
         steps=4000,
         precision="float64",
     )
-    found = output_errors(seeds(setting, 20))
+    found = output_errors([replace(setting, seed=k) for k in range(20)])
     assert np.median(found.own) < 0.002
     assert np.median(found.population) > 10 * np.median(found.own)
     assert np.nanmax(np.abs(found.own_half_times)) <= 2
@@ -137,19 +100,3 @@ def test_draws_are_what_they_promise():
     assert starts.signal.max() <= 8 * (1 + 1e-12)
     assert np.diagonal(starts.W0, axis1=1, axis2=2).mean() == pytest.approx(1e-3, rel=0.05)
     assert (starts.W0.swapaxes(1, 2) == starts.W0).all()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"count": 0}, {"d": 0}, {"omega": (1e-3, 1e-5)}, {"omega": (0, 1)}, {"loss": "mean"}],
-)
-def test_draws_refuse_what_makes_no_sense(change):
-    with pytest.raises(InvalidInput):
-        draw_starts(**{"count": 2, "d": 2, "rng": 0, **change})
-
-
-def test_theorem_41_is_for_one_layer():
-    with pytest.raises(InvalidInput):
-        output_errors([Setting(SIMTask([1, 2]), network=Network(2, bias=False))])
-    with pytest.raises(InvalidInput):
-        output_errors([Setting(SIMTask([1, 2]))])

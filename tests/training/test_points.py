@@ -5,17 +5,16 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Optimizer, Setting
-from swingby.training.points import (
+from swingby.training import Data, Network, Optimizer, Setting
+from swingby.training.data import (
     STREAMS,
     batch_order,
-    busy_points,
     directions,
     population_moments,
     stream,
     training_points,
 )
-from swingby.training.weights import initial_weights
+from swingby.training.model import initial_weights
 
 TASK = SIMTask([1, 2], ["1/5", "1/3"], dim=6)
 
@@ -35,53 +34,43 @@ def test_moments_of_the_data_are_those_of_the_clusters(center):
             mean[label] = (1, 2)[label]
         # Five standard errors.
         assert (np.abs(mine.mean(axis=0) - mean) < 5 * sigma / np.sqrt(n)).all()
-        covariance = np.cov(mine.T)
         bound = 5 * np.sqrt(2 / n) * np.outer(sigma, sigma)
-        assert (np.abs(covariance - np.diag(sigma**2)) < bound).all()
+        assert (np.abs(np.cov(mine.T) - np.diag(sigma**2)) < bound).all()
+    # Closed forms: mu / c, and sigma^2 + mu^2 / c on the diagonal.
+    c = 3 if center else 2
     mean, second = population_moments(setting)
-    assert np.abs(points.mean(axis=0) - mean).max() < 0.02
-    assert np.abs(points.T @ points / len(points) - second).max() < 0.03
+    assert mean == pytest.approx([1 / c, 2 / c, 0, 0, 0, 0])
+    assert second == pytest.approx(np.diag(sigma**2 + np.array([1, 4, 0, 0, 0, 0]) / c))
 
 
-def test_the_signal_is_the_second_moment_without_a_centre_cluster():
-    setting = Setting(TASK, Data(None), optimizer=Optimizer("gd"), steps=1)
-    assert np.diag(population_moments(setting)[1]) == pytest.approx(TASK.signal)
-
-
-def test_busy_coordinates_are_the_first_of_all():
+def test_some_coordinates_are_the_first_of_all():
     for data in (Data(50, truncation=0.5), Data(50, free_sigma=0.2)):
         setting = Setting(TASK, data, seed=3)
         whole, labels = training_points(setting)
         for most in (2, 4, 6):
-            some, same = busy_points(setting, most)
+            some, same = training_points(setting, most)
             assert np.array_equal(some, whole[:, : some.shape[1]])
             assert not whole[:, max(some.shape[1], 2) : most].any()
             assert np.array_equal(labels, same)
 
 
 def test_truncation_leaves_no_point_in_the_ball():
-    wide = SIMTask([1, 2], [1, 1], dim=4)
-    reach = 0.9
+    wide, reach = SIMTask([1, 2], [1, 1], dim=4), 0.9
     free = training_points(Setting(wide, Data(3000), seed=2))[0]
-    point = wide.test_point
-    assert (np.linalg.norm(free - point, axis=1) <= reach).sum() > 100
+    assert (np.linalg.norm(free - wide.test_point, axis=1) <= reach).sum() > 100
     cut, labels = training_points(Setting(wide, Data(3000, truncation=reach), seed=2))
-    away = np.linalg.norm(cut - point, axis=1)
+    away = np.linalg.norm(cut - wide.test_point, axis=1)
     assert away.min() > reach
     assert (away < 1.3 * reach).sum() > 50  # no more than the ball was cleared
     assert np.bincount(labels).tolist() == [3000, 3000]
-
-
-def test_truncation_without_room_is_refused():
     with pytest.raises(InvalidInput, match="hardly any room"):
         training_points(Setting(TASK, Data(10, truncation=50), seed=2))
 
 
 def test_rotations_are_orthogonal_and_uniform():
     task = SIMTask([1, 2], dim=3)
-    found = np.array(
-        [directions(Setting(task, Data(rotation=True), seed=seed)) for seed in range(2000)]
-    )
+    settings = [Setting(task, Data(rotation=True), seed=seed) for seed in range(2000)]
+    found = np.array([directions(one) for one in settings])
     assert np.abs(found.swapaxes(1, 2) @ found - np.eye(3)).max() < 1e-13
     # Uniform: both signs of the determinant, entries of mean 0 and mean square 1/3 (Haar), and
     # R_11 R_22 of mean 0; five standard errors. A QR without signs gives a diagonal below 0.
@@ -94,25 +83,22 @@ def test_rotations_are_orthogonal_and_uniform():
 def test_without_rotation_the_frame_is_the_task_s():
     assert np.array_equal(directions(Setting(TASK)), np.eye(6))
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
-    task = SIMTask([1, 2], rotation=turn)
-    assert np.array_equal(directions(Setting(task)), turn)
-    again = Setting.from_dict(Setting(task).to_dict())
-    assert np.array_equal(directions(again), turn)
+    setting = Setting(SIMTask([1, 2], rotation=turn))
+    assert np.array_equal(directions(setting), turn)
+    assert np.array_equal(directions(Setting.from_dict(setting.to_dict())), turn)
 
 
 def test_streams_are_independent_of_each_other_and_of_other_choices():
     base = Setting(TASK, Data(50), seed=5)
-    turned = Setting(TASK, Data(50, rotation=True), seed=5)
-    assert np.array_equal(training_points(base)[0], training_points(turned)[0])
-    assert all(map(np.array_equal, initial_weights(base), initial_weights(turned)))
-    states = {np.random.default_rng(stream(5, name)).random() for name in STREAMS}
-    assert len(states) == 4
+    rotated = Setting(TASK, Data(50, rotation=True), seed=5)
+    assert np.array_equal(training_points(base)[0], training_points(rotated)[0])
+    assert all(map(np.array_equal, initial_weights(base), initial_weights(rotated)))
     # The four children that a seed sequence spawns.
+    states = {np.random.default_rng(stream(5, name)).random() for name in STREAMS}
     spawned = np.random.SeedSequence(5).spawn(4)
     assert states == {np.random.default_rng(one).random() for one in spawned}
-    assert not np.array_equal(
-        training_points(base)[0], training_points(Setting(TASK, Data(50), seed=6))[0]
-    )
+    other = Setting(TASK, Data(50), seed=6)
+    assert not np.array_equal(training_points(base)[0], training_points(other)[0])
 
 
 def test_the_order_of_an_epoch():
@@ -128,16 +114,12 @@ def test_the_order_of_an_epoch():
 
 @pytest.mark.parametrize("kind", ["torch", "gaussian", "uniform"])
 def test_initial_weights_have_the_spread_they_claim(kind):
-    from swingby.training import Network
-
     network = Network(2, 2000, initialization=kind, scale=0.5)
     first, bias, second, _ = initial_weights(Setting(TASK, network=network))
     assert (first.shape, bias.shape, second.shape) == ((2000, 6), (2000,), (6, 2000))
     expected = {"torch": 0.5 / np.sqrt(3 * 6), "gaussian": 0.5, "uniform": 0.5 / np.sqrt(12)}
+    spread = 0.5 / np.sqrt(3 * 2000) if kind == "torch" else expected[kind]
     assert first.std() == pytest.approx(expected[kind], rel=0.03)
-    if kind == "torch":
-        assert second.std() == pytest.approx(0.5 / np.sqrt(3 * 2000), rel=0.03)
-        assert np.abs(bias).max() <= 0.5 / np.sqrt(6)
-    else:
-        assert second.std() == pytest.approx(expected[kind], rel=0.03)
+    assert second.std() == pytest.approx(spread, rel=0.03)
+    assert kind != "torch" or np.abs(bias).max() <= 0.5 / np.sqrt(6)
     assert (first.min() >= 0) == (kind == "uniform")

@@ -11,9 +11,8 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.following import follow, start_following, thinned
-from swingby.training.points import directions
-from swingby.training.recording import loss_steps, recorded_steps
+from swingby.training.data import directions
+from swingby.training.recorder import Following, follow, loss_steps, recorded_steps, thinned
 
 torch = pytest.importorskip("torch")
 
@@ -58,16 +57,6 @@ def test_the_jacobian_is_that_of_torch_func(network, optimizer):
         assert run.point_loss[0, -1, place] == pytest.approx(loss, rel=1e-10)
 
 
-def test_the_training_loss_is_the_formula():
-    for network, optimizer in KINDS:
-        setting = Setting(TASK, DATA, network, optimizer, epochs=3, precision="float64")
-        run = train(setting)
-        assert run.train_loss_steps.tolist() == [0, 4, 8, 12]
-        for place, epochs in enumerate((0, 1, 2, 3)):
-            expected = plain.plain_loop(replace(setting, epochs=epochs))[2]
-            assert run.train_loss[0, place] == pytest.approx(expected, rel=1e-10)
-
-
 def by_hand(values):
     """First step with at least one half, nan where there is none; values of shape (n, s)."""
     reached = values >= 0.5
@@ -88,15 +77,6 @@ def test_half_times_are_those_of_every_step_whatever_is_kept(network, optimizer,
         assert np.array_equal(run.jacobian_half_times[k], by_hand(slope[k]), equal_nan=True)
     assert np.array_equal(run.turns, whole.turns)
     assert np.array_equal(run.output, whole.output[:, run.steps])
-
-
-def test_concepts_that_are_never_learned_are_last_in_no_order():
-    setting = Setting(TASK, DATA, optimizer=Optimizer(lr=0.3, batch_size=32), steps=12)
-    run = train([setting, replace(setting, seed=1)])
-    for times, order in zip(run.half_times, run.order(), strict=True):
-        known = [k for k in np.argsort(times, kind="stable") if not np.isnan(times[k])]
-        assert order.tolist() == known + [-1] * (3 - len(known))
-    assert (run.order() == -1).any()
 
 
 def zigzag(loss, least):
@@ -148,7 +128,7 @@ def test_turns_do_not_depend_on_how_the_steps_come():
     loss[5, 200:] = np.nan
     loss[6, 100] = np.inf
     for _ in range(5):
-        following, turns, start = start_following(40, 1), [], 0
+        following, turns, start = Following.start(40, 1), [], 0
         while start < 300:
             count = int(rng.integers(1, 70))
             piece = loss[:, start : start + count]
@@ -177,15 +157,6 @@ def test_thinned_turns_are_those_of_a_coarser_zigzag():
     assert thinned([], 1.0) == []
 
 
-def test_the_first_loss_and_step_are_before_the_first_step():
-    setting = Setting(TASK, DATA, optimizer=Optimizer(lr=0.4, batch_size=32), steps=0)
-    run = train(setting)
-    assert run.steps.tolist() == [0]
-    assert run.first_loss[0] == run.test_loss[0, 0]
-    output = plain.plain_loop(setting)[0]
-    assert np.abs(run.output[0, :, -1] - output).max() < 1e-6
-
-
 def test_a_run_that_diverges_says_so_in_numbers():
     setting = Setting(TASK, DATA, Network(2), Optimizer(lr=1e6, batch_size=32), steps=200)
     run = train(setting)
@@ -207,11 +178,9 @@ def test_steps_that_are_kept():
     setting = Setting(TASK, DATA, optimizer=Optimizer(batch_size=32), steps=10)
     assert loss_steps(setting).tolist() == [0, 4, 8, 10]
 
-
-@pytest.mark.parametrize("wrong", [0, -1, True, 2.5, "often", float("nan"), [1], 10**40])
-def test_other_records_are_refused(wrong):
-    with pytest.raises(InvalidInput, match="record"):
-        recorded_steps(wrong, 100)
+    for wrong in (0, -1, True, 2.5, "often", float("nan"), [1], 10**40):
+        with pytest.raises(InvalidInput, match="record"):
+            recorded_steps(wrong, 100)
 
 
 def test_how_a_run_is_shown(tmp_path):
@@ -237,10 +206,3 @@ def test_how_a_run_is_shown(tmp_path):
     alone.save_picture(tmp_path / "one.png")
     with pytest.raises(InvalidInput, match="two concepts"):
         alone.plot()
-
-
-def test_marks_of_a_picture_lie_at_equal_times():
-    setting = Setting(TASK, DATA, optimizer=Optimizer(lr=0.4, batch_size=32), steps=400)
-    run = train(setting, record=10)
-    marks = run.plot().get_lines()[2]
-    assert np.array_equal(np.transpose(marks.get_data()), run.output[0, :, -1, :2])

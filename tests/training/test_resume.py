@@ -3,9 +3,10 @@
 import os
 import pickle
 import random
+import re
+import signal
 import subprocess
 import sys
-import time
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -15,8 +16,7 @@ import pytest
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, checkpoint, train
-from swingby.training.course import Course
+from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, checkpoint, data, train
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -24,28 +24,15 @@ pytest.importorskip("safetensors")
 pytestmark = pytest.mark.torch
 
 TASK = SIMTask([1, 2], ["1/5", "1/4"], dim=4)
+SGD = Optimizer(lr=0.3, batch_size=16)
+ADAMW = Optimizer("adamw", lr=0.01, batch_size=16, weight_decay=0.1, shuffle="epoch")
+ROTATED = Data(50, rotation=True)
 SETTINGS = {
-    "sgd": Setting(TASK, Data(50), Network(2, 5), Optimizer(lr=0.3, batch_size=16), epochs=60),
-    "epoch": Setting(
-        TASK,
-        Data(50, rotation=True),
-        Network(),
-        Optimizer(lr=1.5, batch_size=16, shuffle="epoch"),
-        epochs=60,
-    ),
-    "relu": Setting(
-        TASK, Data(50), Network(2, 8, "relu"), Optimizer(lr=0.3, batch_size=16), epochs=60
-    ),
-    "adamw": Setting(
-        TASK,
-        Data(50),
-        Network(2, 8, "gelu"),
-        Optimizer("adamw", lr=0.01, batch_size=16, weight_decay=0.1, shuffle="epoch"),
-        epochs=60,
-    ),
-    "linear adamw": Setting(
-        TASK, Data(50), Network(3, 5), Optimizer("adamw", lr=0.01, batch_size=16), epochs=60
-    ),
+    "sgd": Setting(TASK, Data(50), Network(2, 5), SGD, epochs=60),
+    "epoch": Setting(TASK, ROTATED, Network(), replace(SGD, lr=1.5, shuffle="epoch"), epochs=60),
+    "relu": Setting(TASK, Data(50), Network(2, 8, "relu"), SGD, epochs=60),
+    "adamw": Setting(TASK, Data(50), Network(2, 8, "gelu"), ADAMW, epochs=60),
+    "linear adamw": Setting(TASK, Data(50), Network(3, 5), ADAMW, epochs=60),
 }
 
 
@@ -61,129 +48,163 @@ def equal(run, expected):
             assert np.array_equal(own, other, equal_nan=True), one.name
 
 
-def interrupt_inside(monkeypatch, module, name, after):
-    """Ctrl-C when a function is called for the n-th time: in the middle of a chunk."""
-    original, calls = getattr(module, name), [0]
+@pytest.fixture
+def at_batch(monkeypatch):
+    """``at_batch(n, act)``: something happens when the n-th batch from now on is asked for."""
 
-    def counted(*arguments, **named):
-        calls[0] += 1
-        if calls[0] == after:
-            raise KeyboardInterrupt
-        return original(*arguments, **named)
+    def call(place, act):
+        calls = [0]
+        for kind in (data.Moments, data.Points):
+            original = kind.batch
 
-    monkeypatch.setattr(module, name, counted)
+            def counted(self, step, original=original):
+                calls[0] += 1
+                if calls[0] == place:
+                    act()
+                return original(self, step)
+
+            monkeypatch.setattr(kind, "batch", counted)
+
+    yield call
+    monkeypatch.undo()
+
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("kind", SETTINGS)
-def test_ctrl_c_at_random_steps(kind, tmp_path, monkeypatch):
-    from swingby.training import differentiated, recording, written
-
+def test_ctrl_c_at_random_steps(kind, tmp_path, at_batch):
     rng = random.Random(kind)
-    setting = SETTINGS[kind]
-    settings = [setting, replace(setting, seed=1)]
+    settings = [SETTINGS[kind], replace(SETTINGS[kind], seed=1)]
     expected = train(settings, record=3)
     assert len(expected.turns)
-    stops = []
-    for _ in range(5):
-        with monkeypatch.context() as patch:
-            after = rng.randrange(1, 120)
-            interrupt_inside(patch, written, "descend", after)
-            interrupt_inside(patch, differentiated, "descend", after)
-            interrupt_inside(patch, recording, "follow", rng.randrange(2, 12))
-            with pytest.raises(KeyboardInterrupt) as caught:
-                train(settings, record=3, checkpoint=tmp_path)
+    stops, before = [], signal.getsignal(signal.SIGINT)
+    for place in (3, *(rng.randrange(1, 65) for _ in range(4))):
+        at_batch(place, interrupt)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            train(settings, record=3, checkpoint=tmp_path)
         stops.append(int(caught.value.__notes__[0].split()[3].rstrip(";")))
-    assert stops == sorted(stops)
-    assert stops[-1] > 0
-    run = train(settings, record=3, checkpoint=tmp_path)
-    equal(run, expected)
+        assert signal.getsignal(signal.SIGINT) is before
+    assert stops == sorted(set(stops))
+    assert stops[0] > 0
+    assert stops[-1] < expected.steps[-1]
+    at_batch(10_000, interrupt)
+    equal(train(settings, record=3, checkpoint=tmp_path), expected)
     # What is done is not done again.
-    monkeypatch.setattr(Course, "_chunk", None)
+    at_batch(1, interrupt)
     equal(train(settings, record=3, checkpoint=tmp_path), expected)
 
 
-@pytest.mark.parametrize("kind", ["adamw", "sgd"])
-def test_ctrl_c_in_the_first_chunk(kind, tmp_path, monkeypatch):
-    # AdamW knows nothing before its first step, and has to forget again what came after.
-    from swingby.training import differentiated, written
-
-    setting = SETTINGS[kind]
-    with monkeypatch.context() as patch:
-        interrupt_inside(patch, written, "descend", 3)
-        interrupt_inside(patch, differentiated, "descend", 3)
-        with pytest.raises(KeyboardInterrupt):
-            train(setting, checkpoint=tmp_path)
+def test_a_second_ctrl_c_does_not_wait(tmp_path, at_batch):
+    at_batch(100, lambda: [interrupt(), interrupt()])
+    with pytest.raises(KeyboardInterrupt):
+        train(SETTINGS["relu"], checkpoint=tmp_path, every=0)
     (path,) = tmp_path.glob("*")
-    from safetensors.torch import load_file
+    assert 0 < checkpoint.read(path, path.stem)[0] < 100
+    at_batch(10_000, interrupt)
+    equal(train(SETTINGS["relu"], checkpoint=tmp_path), train(SETTINGS["relu"]))
 
-    assert not [name for name in load_file(path) if "exp_avg" in name]
-    equal(train(setting, checkpoint=tmp_path), train(setting))
+
+def test_a_handler_of_one_s_own_may_let_training_go_on(tmp_path, at_batch):
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        at_batch(70, lambda: signal.raise_signal(signal.SIGTERM))
+        equal(train(SETTINGS["sgd"], checkpoint=tmp_path), train(SETTINGS["sgd"]))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [signal.SIGTERM]
 
 
 SCRIPT = """
-import sys
-from swingby.training import Setting, train
-import json
-settings = [Setting.from_dict(one) for one in json.loads(sys.argv[1])]
-print("ready", flush=True)
-train(settings, checkpoint=sys.argv[2], every=0, record="log")
+import sys, json
+from swingby.training import Setting, data, train
+
+def stopped(self, step, original=data.Moments.batch):
+    if step == 200:
+        print("here", flush=True)
+        sys.stdin.readline()
+    return original(self, step)
+
+data.Moments.batch = stopped
+train([Setting.from_dict(one) for one in json.loads(sys.argv[1])], checkpoint=sys.argv[2], every=0)
 """
 
 
-@pytest.mark.parametrize("kind", ["sgd", "adamw"])
-def test_a_killed_process(kind, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_that_is_stopped(number, tmp_path):
     import json
 
-    setting = replace(SETTINGS[kind], epochs=1500 if kind == "sgd" else 400)
-    settings = [setting, replace(setting, seed=1)]
-    expected = train(settings, record="log")
+    settings = [SETTINGS["sgd"], replace(SETTINGS["sgd"], seed=1)]
     text = json.dumps([one.to_dict() for one in settings])
     environment = {**os.environ, "PYTHONPATH": str(Path(swingby.__file__).parents[1])}
-    rng, killed = random.Random(kind), 0
-    for _ in range(2):
-        command = [sys.executable, "-c", SCRIPT, text, str(tmp_path)]
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        process.stdout.readline()
-        end = time.monotonic() + 20
-        while process.poll() is None and time.monotonic() < end:
-            if list(tmp_path.glob("*.safetensors")):
-                time.sleep(rng.uniform(0.1, 0.5))
-                break
-            time.sleep(0.005)
-        killed += process.poll() is None
-        process.kill()
-        process.communicate()
-    assert killed
-    equal(train(settings, record="log", checkpoint=tmp_path), expected)
+    command = [sys.executable, "-c", SCRIPT, text, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        # The process stands in the middle of a chunk and waits, whatever the machine does.
+        assert process.stdout.readline() == b"here\n"
+        process.send_signal(number)
+        process.stdin.close()
+        assert process.wait() == -number
+    (path,) = tmp_path.glob("*.safetensors")
+    step = checkpoint.read(path, path.stem)[0]
+    assert (200 < step < 300) if number == signal.SIGTERM else (100 < step <= 200)
+    equal(train(settings, checkpoint=tmp_path), train(settings))
 
 
 @pytest.fixture
-def kept(tmp_path):
-    """A folder with the checkpoint of a run that is done, and its file."""
-    train(SETTINGS["sgd"], checkpoint=tmp_path)
+def kept(tmp_path, at_batch):
+    """A folder with the checkpoint of a run that was stopped at step 7, and its file."""
+    at_batch(3, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train(SETTINGS["sgd"], record="log", checkpoint=tmp_path)
+    at_batch(10_000, interrupt)
     (path,) = tmp_path.glob("*")
     return tmp_path, path
 
 
+def test_a_bit_that_flips_is_refused_or_changes_nothing(kept):
+    folder, path = kept
+    expected = train(SETTINGS["sgd"], record="log")
+    whole, rng, refused = path.read_bytes(), random.Random(0), 0
+    header = 8 + int.from_bytes(whole[:8], "little")
+    places = [rng.randrange(8 * header) for _ in range(100)]
+    places += [rng.randrange(8 * header, 8 * len(whole)) for _ in range(200)]
+    for place in places:
+        changed = bytearray(whole)
+        changed[place // 8] ^= 1 << place % 8
+        path.write_bytes(changed)
+        run, said = None, ""
+        try:
+            run = train(SETTINGS["sgd"], record="log", checkpoint=folder)
+        except InvalidInput as error:
+            said = str(error)
+        if run is None:
+            assert re.fullmatch("checkpoint must .*", said)
+        else:
+            equal(run, expected)
+        refused += run is None
+    assert refused >= 290
+
+
 def test_other_settings_are_another_file(kept):
-    folder = kept[0]
-    for other in (
-        replace(SETTINGS["sgd"], seed=5),
-        replace(SETTINGS["sgd"], precision="float64"),
-        replace(SETTINGS["sgd"], task=SIMTask([1, 2], ["1/5", "1/4"], 4, rotation=np.eye(4)[::-1])),
+    folder, path = kept
+    turn = np.eye(4)[::-1]
+    sgd = SETTINGS["sgd"]
+    weights = train(sgd).parameters(0)
+    for other, start in (
+        (replace(sgd, seed=5), None),
+        (replace(sgd, precision="float64"), None),
+        (replace(sgd, task=SIMTask([1, 2], ["1/5", "1/4"], 4, rotation=turn)), None),
+        (sgd, weights),
     ):
-        equal(train(other, checkpoint=folder), train(other))
-    weights = train(SETTINGS["sgd"]).parameters(0)
-    equal(
-        train(SETTINGS["sgd"], start=weights, checkpoint=folder),
-        train(SETTINGS["sgd"], start=weights),
-    )
+        equal(train(other, start=start, checkpoint=folder), train(other, start=start))
     assert len(list(folder.glob("*"))) == 5
-    one, another = sorted(folder.glob("*"))[:2]
-    one.write_bytes(another.read_bytes())
-    name = one.name.split(".")[0]
+    another = next(one for one in folder.glob("*") if one != path)
+    path.write_bytes(another.read_bytes())
     with pytest.raises(InvalidInput, match="must belong to these settings"):
-        checkpoint.read(one, name)
+        train(sgd, record="log", checkpoint=folder)
 
 
 class Bomb:
@@ -193,52 +214,47 @@ class Bomb:
         return (os.system, (f"touch {os.environ['SWINGBY_TEST_MARK']}",))
 
 
-@pytest.mark.parametrize("damage", ["cut", "random", "empty", "pickle", "torch", "folder"])
-def test_damaged_checkpoints_are_refused_and_nothing_is_run(kept, damage, monkeypatch, tmp_path):
+@pytest.mark.parametrize("damage", ["cut", "random", "empty", "pickle", "torch", "folder", "step"])
+def test_damaged_checkpoints_are_refused_and_nothing_is_run(kept, damage, monkeypatch):
     folder, path = kept
     mark = folder / "mark"
     monkeypatch.setenv("SWINGBY_TEST_MARK", str(mark))
     whole = path.read_bytes()
-    if damage == "cut":
-        path.write_bytes(whole[: len(whole) // 2])
-    elif damage == "random":
-        path.write_bytes(random.Random(0).randbytes(5000))
-    elif damage == "empty":
-        path.write_bytes(b"")
-    elif damage == "pickle":
-        path.write_bytes(pickle.dumps(Bomb()))
-    elif damage == "torch":
+    if damage == "torch":
         torch.save(Bomb(), path)
-    else:
+    elif damage == "folder":
         path.unlink()
         path.mkdir()
+    else:
+        contents = {
+            "cut": whole[: len(whole) // 2],
+            "random": random.Random(0).randbytes(5000),
+            "empty": b"",
+            "pickle": pickle.dumps(Bomb()),
+            "step": whole.replace(b'"step":"7"', b'"step":"8"'),
+        }
+        assert contents[damage] != whole
+        path.write_bytes(contents[damage])
     with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint"):
-        train(SETTINGS["sgd"], checkpoint=folder)
+        train(SETTINGS["sgd"], record="log", checkpoint=folder)
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("change", ["step", "shape", "missing", "text"])
+@pytest.mark.parametrize("change", ["step", "shape", "missing"])
 def test_contents_that_do_not_fit_are_refused(kept, change):
-    from safetensors.torch import load_file, save_file
-
     folder, path = kept
-    tensors = load_file(path)
-    header = {"identity": path.name.split(".")[0], "step": "64", "swingby": "0"}
-    if change == "step":
-        header["step"] = "100000000"
-    elif change == "text":
-        header["step"] = "many"
-    elif change == "shape":
-        tensors["engine weight0"] = torch.zeros(3)
-    else:
-        del tensors["engine weight1"]
-    save_file(tensors, path, metadata=header)
+    step, tensors = checkpoint.read(path, path.stem)
+    if change == "shape":
+        tensors["0 weight0"] = torch.zeros(3)
+    elif change == "missing":
+        del tensors["0 weight1"]
+    checkpoint.write(path, path.stem, 10**8 if change == "step" else step, tensors, torch)
     with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint"):
-        train(SETTINGS["sgd"], checkpoint=folder)
+        train(SETTINGS["sgd"], record="log", checkpoint=folder)
 
 
-def test_folders_that_cannot_be_written_to_are_refused_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(Course, "_chunk", None)
+def test_folders_that_cannot_be_written_to_are_refused_at_once(tmp_path, at_batch):
+    at_batch(1, interrupt)
     (tmp_path / "file").write_text("")
     for wrong in (tmp_path / "file", tmp_path / "file" / "below", "/proc/none", "a\0b"):
         with pytest.raises(InvalidInput, match="checkpoint must be a folder to write to"):
@@ -246,14 +262,11 @@ def test_folders_that_cannot_be_written_to_are_refused_at_once(tmp_path, monkeyp
     for wrong in (3, True, b"x", "", " "):
         with pytest.raises(InvalidInput, match="checkpoint must be the path of a folder"):
             train(SETTINGS["sgd"], checkpoint=wrong)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
-def test_a_folder_that_is_read_only_is_refused(tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(InvalidInput, match="checkpoint must be a folder to write to"):
-        train(SETTINGS["sgd"], checkpoint=tmp_path)
-    tmp_path.chmod(0o700)
+    if os.geteuid():  # nothing is read-only for root
+        tmp_path.chmod(0o500)
+        with pytest.raises(InvalidInput, match="checkpoint must be a folder to write to"):
+            train(SETTINGS["sgd"], checkpoint=tmp_path)
+        tmp_path.chmod(0o700)
 
 
 def test_a_disk_that_fills_up_leaves_the_older_state(kept, monkeypatch):

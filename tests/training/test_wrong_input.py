@@ -42,28 +42,25 @@ FIELDS = [
     (Optimizer, "shuffle", NOT_WORDS),
     (Optimizer, "weight_decay", [one for one in NOT_POSITIVE if one != 0]),
 ]
-CASES = [(kind, name, value) for kind, name, values in FIELDS for value in values]
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), CASES)
-def test_fields(kind, name, value):
-    with pytest.raises(InvalidInput, match=f"^{name} "):
-        kind(**{name: value})
+@pytest.mark.parametrize(("kind", "name", "values"), FIELDS)
+def test_fields(kind, name, values):
+    for value in values:
+        with pytest.raises(InvalidInput, match=f"^{name} "):
+            kind(**{name: value})
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda: Setting(3), "task must be a SIMTask, got 3"),
-        (lambda: Setting(TASK, {}), "data must be a Data"),
-        (lambda: Setting(TASK, network="relu"), "network must be a Network"),
         (lambda: Setting(TASK, optimizer=None), "optimizer must be a Optimizer"),
         (lambda: Setting(TASK, epochs=2, steps=3), "steps and epochs exclude each other"),
         (lambda: Setting(TASK, epochs=-1), "epochs must be at least 0"),
         (lambda: Setting(TASK, steps=2.5), "steps must be a whole number"),
         (lambda: Setting(TASK, steps=10**9), "steps must be at most"),
         (lambda: Setting(TASK, epochs=10**8), "epochs must make at most"),
-        (lambda: Setting(TASK, seed=-1), "seed must be at least 0"),
         (lambda: Setting(TASK, seed=True), "seed must be a number"),
         (lambda: Setting(TASK, precision="float16"), "precision must be float32 or float64"),
         (lambda: Setting(TASK, optimizer=GD), "steps must be given for gd"),
@@ -75,8 +72,6 @@ def test_fields(kind, name, value):
         ),
         (lambda: Data(None, truncation=0.5), "truncation needs training points"),
         (lambda: Network(2, symmetric=True), "symmetric is f.x. = U U.T x"),
-        (lambda: Network(3, bias=False, symmetric=True), "symmetric is f.x. = U U.T x"),
-        (lambda: Network(2, None, "relu", False, True), "symmetric is f.x. = U U.T x"),
         (lambda: Optimizer(weight_decay=0.1), "weight_decay must be 0 for sgd"),
         (lambda: Setting(SIMTask.from_signal([4, 1])), "n_per_class must be None: points cannot"),
     ],
@@ -94,8 +89,6 @@ def with_(**changes):
 CALLS = [
     ((), {}, "settings must be at least one Setting"),
     (3, {}, "settings must be a sequence"),
-    (None, {}, "settings must be a sequence"),
-    ("text", {}, "settings must be a sequence"),
     ([SMALL, 3], {}, "settings must be Settings, got 3"),
     ([SMALL, with_(steps=3)], {}, r"settings must agree in steps, got \[2, 3\] steps"),
     ([SMALL, with_(data=Data(100))], {}, "settings must agree in steps per epoch"),
@@ -103,22 +96,16 @@ CALLS = [
     (with_(task=SIMTask([1] * 17)), {}, "must be at most 16|GiB"),
     (SMALL, {"record": "sometimes"}, "record must be"),
     (SMALL, {"record": 0}, "record must be at least 1"),
-    (SMALL, {"record": NAN}, "record must be"),
-    (SMALL, {"record": True}, "record must be"),
     (SMALL, {"gradient": "numerical"}, "gradient must be one of"),
-    (SMALL, {"gradient": None}, "gradient must be one of"),
     (with_(network=Network(2, 3, "relu")), {"gradient": "written"}, "gradient is for linear"),
     (with_(optimizer=Optimizer("adamw")), {"gradient": "written"}, "gradient is for linear"),
     (SMALL, {"device": "tpu"}, "device must be"),
-    (SMALL, {"device": 3}, "device must be"),
     (SMALL, {"every": -1}, "every must not be negative"),
-    (SMALL, {"every": "often"}, "every must be"),
     (SMALL, {"every": NAN}, "every must be"),
     (SMALL, {"progress": 1}, "progress must be True or False"),
     (SMALL, {"start": 3}, "start must be"),
     (SMALL, {"start": "weights"}, "start must be"),
     (SMALL, {"start": []}, "start must be 2 arrays, got 0 arrays"),
-    (SMALL, {"start": [np.eye(4)]}, "start must be 2 arrays"),
     (SMALL, {"start": [np.eye(3), np.zeros(4)]}, r"start\[0\] must have \(4, 4\)"),
     (SMALL, {"start": [np.eye(4), np.zeros((4, 1))]}, r"start\[1\] must have \(4,\)"),
     (SMALL, {"start": [np.eye(4) * NAN, np.zeros(4)]}, r"start\[0\] must be finite"),
@@ -153,9 +140,7 @@ HUGE = [
 @pytest.mark.parametrize(("named", "huge"), HUGE)
 def test_absurd_sizes_are_refused_before_allocation(named, huge, monkeypatch):
     pytest.importorskip("torch")
-    from swingby.training import course
-
-    monkeypatch.setattr(course, "initial_weights", None)
+    monkeypatch.setattr("swingby.training.run.initial_weights", None)
     with pytest.raises(InvalidInput, match=r"need about \d+ GiB of memory"):
         train(huge, **named)
     many = with_(task=SIMTask([1] * 10), steps=10_000)

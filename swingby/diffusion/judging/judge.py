@@ -27,7 +27,7 @@ from swingby.diffusion.learning import PAIRS
 from swingby.diffusion.signals import Signals
 from swingby.errors import InvalidInput
 from swingby.theory.verdict import Verdict
-from swingby.training.fields import one_of
+from swingby.training.setting import one_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,7 +18,7 @@ from swingby.diffusion.vectors.laws import (
 )
 from swingby.diffusion.vectors.scatter import factorized, pivot_scatter
 from swingby.diffusion.vectors.setting import VectorSetting, initial_weights
-from swingby.training.starts import gram
+from swingby.training.laws import gram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from swingby.diffusion.vectors.prediction import VectorPrediction
-from swingby.diffusion.vectors.report import storable
 from swingby.diffusion.vectors.result import VectorRun
 from swingby.theory.verdict import Verdict, counted
+from swingby.training.result import storable
 from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from swingby.diffusion.vectors.integrals import SIGNAL
 from swingby.diffusion.vectors.result import TURN, falls
 from swingby.diffusion.vectors.scatter import decay_scatter, factorized, pivot_scatter
 from swingby.diffusion.vectors.setting import VectorSetting, initial_weights
-from swingby.training.starts import gram
+from swingby.training.laws import gram
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 

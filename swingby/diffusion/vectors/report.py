@@ -62,11 +62,3 @@ def run_rows(run: VectorRun) -> Iterator[dict[str, Any]]:
                 "descents": int(descents[place]),
                 "test_loss": float(run.test_loss[place, -1]),
             }
-
-
-def storable(row: dict[str, Any]) -> dict[str, Any]:
-    """The row as JSON can hold it, which has neither nan nor infinity."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }

@@ -185,7 +185,8 @@ class VectorRun:
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame` as JSON can hold them."""
-        from swingby.diffusion.vectors.report import run_rows, storable
+        from swingby.diffusion.vectors.report import run_rows
+        from swingby.training.result import storable
 
         return {"rows": [storable(row) for row in run_rows(self)]}
 

@@ -12,7 +12,7 @@ from swingby.diffusion.vectors import integrals
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.fields import booleans, one_of, positive, put
+from swingby.training.setting import booleans, one_of, positive, put
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

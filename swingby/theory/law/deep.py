@@ -14,7 +14,7 @@ out of every layer (:func:`deflate`), go on. Along an aligned chain
 
 **In full** (:func:`followed`). The nonlinear flow itself, with the steps of size h taken into
 account: backward error analysis gives the field whose exact flow over h is one Euler step. It has
-the elementary differentials of :mod:`swingby.theory.law.modified`; here its values are combined
+the elementary differentials of :mod:`swingby.theory.law.coordinates`; here its values are combined
 from a few values of the field alone, as a Runge-Kutta method that looks back (:data:`TABLEAUX`). A
 concept that is learned is cut out as above. Nothing is fitted.
 

@@ -1,0 +1,233 @@
+"""Networks of one shape, stacked: their weights, and any of them by automatic differentiation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.training.data import Coordinates, Moments, Points, directions, stream
+from swingby.training.loop import Autograd
+from swingby.training.recorder import Probe, Seen, read_points
+from swingby.training.setting import Floats, Setting, loss_factor, shapes
+
+#: Points of the training set that are evaluated together.
+_PART = 512
+
+
+def initial_weights(setting: Setting) -> list[Floats]:
+    """Parameters before the first step, of :func:`shapes`, where the network sees its data."""
+    rng = np.random.default_rng(stream(setting.seed, "weights"))
+    network = setting.network
+    found: list[Floats] = []
+    columns = 1
+    for shape in shapes(setting):
+        columns = shape[-1] if len(shape) == 2 else columns
+        if network.initialization == "torch":
+            reach = network.scale / math.sqrt(columns)
+            found.append(rng.uniform(-reach, reach, shape))
+        elif network.initialization == "gaussian":
+            found.append(network.scale * rng.standard_normal(shape))
+        else:
+            found.append(network.scale * rng.random(shape))
+    return found
+
+
+def given_weights(setting: Setting, start: Sequence[Any]) -> list[Floats]:
+    """Parameters that a caller gives, refused by name where they have other shapes."""
+    wanted = shapes(setting)
+    if isinstance(start, (str, bytes)) or not hasattr(start, "__len__"):
+        raise InvalidInput("start", start, "must be a sequence of arrays, a weight or bias each")
+    if len(start) != len(wanted):
+        raise InvalidInput("start", f"{len(start)} arrays", f"must be {len(wanted)} arrays")
+    found = []
+    for place, (one, shape) in enumerate(zip(start, wanted, strict=True)):
+        # Parameters of a torch module, which numpy takes only once they are detached.
+        plain = one.detach().cpu().numpy() if hasattr(one, "detach") else one
+        array = numbers.real_array(plain, f"start[{place}]")
+        if array.shape != shape:
+            raise InvalidInput(f"start[{place}]", f"shape {array.shape}", f"must have {shape}")
+        found.append(array)
+    return found
+
+
+def rotated(setting: Setting, weights: list[Floats], frame: Floats, inputs: int) -> list[Floats]:
+    """The same network in the coordinates of the concepts, its idle inputs dropped.
+
+    Rotating the weights once stands for rotating every point. A column of the first weight whose
+    input is always zero never moves and never matters.
+    """
+    if setting.network.symmetric:
+        return [frame.T @ weights[0]]
+    found = [np.array(one) for one in weights]
+    found[0] = found[0] @ frame[:, :inputs]
+    last = [place for place, one in enumerate(found) if one.ndim == 2][-1]
+    for place in range(last, len(found)):
+        found[place] = frame.T @ found[place]
+    return found
+
+
+def as_given(setting: Setting, weights: list[Floats]) -> list[Floats]:
+    """Parameters as they were trained, with all inputs, in the coordinates of the data."""
+    if setting.optimizer.kind == "adamw":
+        return [np.array(one) for one in weights]
+    return rotated(setting, weights, directions(setting).T, setting.task.dim)
+
+
+def plain(tensor: Any) -> Any:
+    """A tensor as an array of floats of its own."""
+    return np.array(tensor.detach().cpu().double().numpy())
+
+
+class Differentiated(Autograd):
+    """Any network; parameters of shape (r, ...), in the order of :func:`shapes`."""
+
+    def __init__(
+        self,
+        torch: Any,
+        settings: Sequence[Setting],
+        weights: list[Any],
+        place: Coordinates,
+        probe: Probe,
+    ) -> None:
+        first, like = settings[0], weights[0]
+        self._probe, self._place, self._network = probe, place, first.network
+        chosen, network = first.optimizer, first.network
+        parameters = [one.clone().requires_grad_() for one in weights]
+        if chosen.kind == "adamw":
+            decay = chosen.weight_decay
+            optimizer = torch.optim.AdamW(parameters, chosen.lr, weight_decay=decay, foreach=True)
+        else:
+            # Learning rates differ from run to run, so they are in the loss.
+            optimizer = torch.optim.SGD(parameters, lr=1.0)
+        rates = like.new_tensor(
+            [loss_factor(one) * (1.0 if chosen.kind == "adamw" else one.optimizer.lr)
+             for one in settings]
+        )  # fmt: skip
+        self._target = like.new_tensor(place.target)
+        self._feed: Moments | Points
+        if network.linear:
+            self._feed = Moments(torch, settings, place, like)
+            loss: Any = self._loss_of_moments
+        else:
+            self._feed = Points(torch, settings, place, like.device, bias=False)
+            loss = self._loss_at
+        self._inputs = like.new_tensor(probe.inputs(place))
+        s = first.task.s
+        self._along = like.new_tensor(place.frames[:, : place.inputs, :s]).mT
+        self._targets = self._inputs @ self._target.mT
+        self._slopes = self._along @ self._target.mT
+        super().__init__(
+            torch,
+            parameters,
+            self._feed.batch,
+            lambda batch: loss(batch) * rates,
+            optimizer,
+            look=self._shown,
+        )
+
+    def advance(self, first: int, count: int) -> Seen:
+        """Look, then take a step; so many times."""
+        away, slope = (one.transpose(0, 1).contiguous() for one in super().advance(first, count))
+        return read_points(away, slope, self._probe, self._place)
+
+    def look(self) -> Seen:
+        """Look once."""
+        with self.torch.no_grad():
+            away, slope = self._shown()
+        return read_points(away[:, None], slope[:, None], self._probe, self._place)
+
+    def _shown(self) -> tuple[Any, Any]:
+        """Output less target at the test points, and its derivative along the concepts."""
+        output, slope = self._layers(self._inputs, self._along)
+        return output - self._targets, slope - self._slopes
+
+    def _layers(self, x: Any, along: Any) -> tuple[Any, Any]:
+        """Output at points of each run, and its derivative at the last along some directions."""
+        torch, parameters = self.torch, self.parameters
+        if self._network.symmetric:
+            U = parameters[0]
+            moved = None if along is None else torch.bmm(torch.bmm(along, U), U.mT)
+            return torch.bmm(torch.bmm(x, U), U.mT), moved
+        stride = 2 if self._network.bias else 1
+        for place in range(0, len(parameters), stride):
+            W = parameters[place].mT
+            if self._network.bias:
+                x = torch.baddbmm(parameters[place + 1][:, None], x, W)
+            else:
+                x = torch.bmm(x, W)
+            along = None if along is None else torch.bmm(along, W)
+            if place + stride < len(parameters):
+                if along is not None:
+                    along = along * _slope(torch, self._network.activation, x[:, -1:])
+                x = _activated(torch, self._network.activation, x)
+        return x, along
+
+    def _loss_at(self, batch: tuple[Any, Any]) -> Any:
+        """The paper's loss of each run on some points."""
+        (x, further), (d, m) = batch, self._target.shape
+        away = self._layers(x, None)[0] - self.torch.nn.functional.pad(x, (0, d - m))
+        if further is not None:
+            away = away - further
+        return 0.5 * away.square().sum(2).mean(1)
+
+    def _loss_of_moments(self, batch: tuple[Any, Any]) -> Any:
+        """The paper's loss of linear networks, but for what does not depend on them."""
+        (moment, cross), P, target = batch, self._linear_map(), self._target
+        away = P - self.torch.nn.functional.pad(target, (0, P.shape[2] - target.shape[1]))
+        loss = 0.5 * (self.torch.bmm(away, moment) * away).sum((1, 2))
+        return loss if cross is None else loss - (away * cross.mT).sum((1, 2))
+
+    def _linear_map(self) -> Any:
+        """Weight, and bias as a last column, of the affine function that linear networks are."""
+        torch, parameters = self.torch, self.parameters
+        if self._network.symmetric:
+            return torch.bmm(parameters[0], parameters[0].mT)
+        if not self._network.bias:
+            P = parameters[0]
+            for one in parameters[1:]:
+                P = torch.bmm(one, P)
+            return P
+        P = torch.cat([parameters[0], parameters[1][:, :, None]], 2)
+        for W, b in zip(parameters[2::2], parameters[3::2], strict=True):
+            P = torch.bmm(W, P)
+            P = torch.cat([P[:, :, :-1], P[:, :, -1:] + b[:, :, None]], 2)
+        return P
+
+    def train_loss(self) -> Any:
+        """The paper's loss on the whole training set, shape (r,)."""
+        feed = self._feed
+        with self.torch.no_grad():
+            if isinstance(feed, Moments):
+                return plain(self._loss_of_moments(feed.whole) + feed.rest)
+            # A part at a time, so that it stays in the caches.
+            (x, further), total = feed.all(), 0.0
+            for begin in range(0, x.shape[1], _PART):
+                rows = slice(begin, begin + _PART)
+                part = x[:, rows], None if further is None else further[:, rows]
+                total = total + self._loss_at(part) * part[0].shape[1]
+            return plain(total / x.shape[1])
+
+    def weights(self) -> list[Any]:
+        """Parameters, in the coordinates in which the network is trained."""
+        return [plain(one) for one in self.parameters]
+
+
+def _activated(torch: Any, activation: str, z: Any) -> Any:
+    if activation == "relu":
+        return torch.relu(z)
+    return torch.nn.functional.gelu(z) if activation == "gelu" else z
+
+
+def _slope(torch: Any, activation: str, z: Any) -> Any:
+    if activation == "relu":
+        return (z > 0).to(z.dtype)
+    if activation == "gelu":
+        # z Phi(z), so Phi(z) + z phi(z).
+        normal = torch.exp(-0.5 * z * z) * (2.0 * torch.pi) ** -0.5
+        return 0.5 * (1.0 + torch.erf(z * 0.5**0.5)) + z * normal
+    return torch.ones_like(z)

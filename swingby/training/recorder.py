@@ -1,0 +1,271 @@
+"""What runs showed: which steps are kept, half-times and turns of the loss at every step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.training.data import Coordinates
+from swingby.training.setting import MOST_STEPS, Floats, Integers, Setting
+
+#: Runs of up to so many steps are kept whole by default.
+MOST_WHOLE = 10_000
+#: Ratio of steps, and of losses, kept one after the other when they are spaced geometrically.
+_RATIO, _LOSS_RATIO = 1.02, 1.25
+#: Turns of the loss by less than this part of its first value are not kept.
+LEAST_TURN = 1e-3
+
+
+def recorded_steps(record: object, total: int) -> Integers:
+    """The steps that are kept, ascending, from 0 to `total`.
+
+    All ("every"); the first fifty and then 2 % apart ("log"); every so many. None is all up to
+    :data:`MOST_WHOLE` steps, and else "log".
+
+    >>> recorded_steps(4, 10), len(recorded_steps("log", 100_000))
+    (array([ 0,  4,  8, 10]), 435)
+    """
+    if record is None:
+        record = "every" if total <= MOST_WHOLE else "log"
+    if record == "every":
+        return np.arange(total + 1)
+    if record == "log":
+        return _geometric(total, _RATIO)
+    if isinstance(record, str):
+        raise InvalidInput("record", record, 'must be None, "every", "log" or a number of steps')
+    stride = numbers.whole(record, "record", 1, most=MOST_STEPS)
+    return np.unique(np.append(np.arange(0, total, stride), total))
+
+
+def loss_steps(setting: Setting) -> Integers:
+    """Ends of epochs, all of the first four and then 25 % apart, and the end of the run."""
+    epochs = setting.total_steps // setting.steps_per_epoch
+    found = _geometric(epochs, _LOSS_RATIO) * setting.steps_per_epoch
+    return np.unique(np.append(found, setting.total_steps))
+
+
+def _geometric(total: int, ratio: float) -> Integers:
+    dense = math.ceil(1 / (ratio - 1))
+    if total <= dense:
+        return np.arange(total + 1)
+    count = math.ceil(math.log(total / dense) / math.log(ratio)) + 1
+    return np.unique(np.append(np.arange(dense), np.geomspace(dense, total, count).round())).astype(
+        np.int64
+    )
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Where networks are looked at: at the p test points (B.1), the last of which is all ones."""
+
+    index: tuple[tuple[int, ...], ...]
+    #: Shape (r, p, s), in the coordinates of the concepts.
+    points: Floats
+
+    @classmethod
+    def of(cls, settings: Sequence[Setting]) -> Probe:
+        """The test points of settings with equally many concepts."""
+        s = settings[0].task.s
+        found = [one.task.test_points() for one in settings]
+        points = np.stack([np.stack([point[:s] for point in one.values()]) for one in found])
+        return cls(tuple(found[0]), points)
+
+    def inputs(self, place: Coordinates) -> Floats:
+        """The test points as the networks see them."""
+        runs, count, s = self.points.shape
+        if place.rotated:
+            found = np.zeros((runs, count, place.inputs))
+            found[:, :, :s] = self.points
+            return found
+        return self.points @ place.frames[:, :, :s].swapaxes(1, 2)
+
+
+class Seen(NamedTuple):
+    """What n steps showed."""
+
+    output: Floats
+    loss: Floats
+    jacobian: Floats
+
+
+def read_maps(maps: Any, probe: Probe, place: Coordinates) -> Seen:
+    """What affine networks showed, by output less target along each concept, (r, s, n, d).
+
+    With a bias, that is the last of s + 1.
+    """
+    runs, columns, count, d = maps.shape
+    s = probe.points.shape[2]
+    points = np.ones((runs, probe.points.shape[1], columns))
+    points[:, :, :s] = probe.points
+    away = maps.new_tensor(points).bmm(maps.reshape(runs, columns, -1))
+    away = away.reshape(runs, -1, count, d).permute(0, 2, 3, 1)
+    return _read(away, maps[:, :s].permute(0, 2, 3, 1), probe.points, place)
+
+
+def read_points(away: Any, slope: Any, probe: Probe, place: Coordinates) -> Seen:
+    """What other networks showed, by output less target at each test point, (r, n, p, d).
+
+    `slope`, (r, n, s, d), is its derivative at the last of them, along each concept.
+    """
+    return _read(away.mT, slope.mT, probe.points, place)
+
+
+def _read(away: Any, slope: Any, points: Floats, place: Coordinates) -> Seen:
+    """From errors, which are used up, and their derivatives; outputs in the rows."""
+    s = points.shape[2]
+    if place.rotated:
+        shown, slope = away[:, :, :s].mT.cpu().numpy().copy(), slope[:, :, :s]
+    else:
+        frames = away.new_tensor(place.frames[:, :, :s]).mT[:, None]
+        shown, slope = (frames @ away).mT.cpu().numpy(), frames @ slope
+    shown += points[:, None].astype(shown.dtype)
+    jacobian = slope.cpu().numpy()
+    loss = 0.5 * away.square_().sum(2).cpu().numpy()
+    return Seen(shown, loss, jacobian + np.eye(s, dtype=jacobian.dtype))
+
+
+class Following(NamedTuple):
+    """Where r runs stand with the turns of their losses and their half-times."""
+
+    #: The first loss, the extreme since the last turn, and its step; shape (r,).
+    first: Floats
+    extreme: Floats
+    at: Integers
+    #: 1 while the loss rises, -1 while it falls, 0 before it moved; shape (r,).
+    heading: Integers
+    #: First step with half the output, or half the diagonal of the Jacobian; shape (r, s).
+    half_times: Floats
+    jacobian_half_times: Floats
+
+    @classmethod
+    def start(cls, runs: int, s: int) -> Following:
+        """Runs of which nothing has been seen."""
+        unknown = [np.full(runs, np.nan) for _ in range(2)]
+        zeros = [np.zeros(runs, dtype=np.int64) for _ in range(2)]
+        return cls(*unknown, *zeros, *(np.full((runs, s), np.nan) for _ in range(2)))
+
+
+Turn = tuple[int, float, int]
+
+
+def follow(
+    following: Following, start: int, loss: Floats, share: Floats, slope: Floats
+) -> list[tuple[int, int, float, int]]:
+    """Look at some steps; turns that are certain by now, (run, step, loss, 1 for a maximum or -1).
+
+    `loss` (r, n) is that at the test point, `share` (r, n, s) the output there in units of what it
+    should be, `slope` (r, n, s) the diagonal of the Jacobian. `following` is changed in place.
+    """
+    for seen, found in (
+        (share, following.half_times),
+        (slope, following.jacobian_half_times),
+    ):
+        reached = seen >= 0.5
+        new = np.isnan(found) & reached.any(axis=1)
+        found[new] = start + reached.argmax(axis=1)[new]
+    turns: list[tuple[int, int, float, int]] = []
+    fresh = np.isnan(following.first)
+    for values in (following.first, following.extreme):
+        values[fresh] = loss[fresh, 0]
+    states = (following.extreme, following.at, following.heading)
+    for run, (losses, first) in enumerate(
+        zip(loss.tolist(), following.first.tolist(), strict=True)
+    ):
+        now: Sequence[Any] = [one[run].item() for one in states]
+        found_here, now = _zigzag(now, enumerate(losses, start), LEAST_TURN * first)
+        turns += [(run, *turn) for turn in found_here]
+        for one, value in zip(states, now, strict=True):
+            one[run] = value
+    return turns
+
+
+def _zigzag(
+    state: Sequence[Any], points: Iterable[tuple[int, float]], least: float
+) -> tuple[list[Turn], Sequence[Any]]:
+    """Turns of a curve by more than `least`, from (extreme, its step, heading) and to there."""
+    extreme, at, heading = state
+    turns: list[Turn] = []
+    for step, one in points:
+        moved = one - extreme
+        if (heading == 0 and abs(moved) > least) or heading * moved < -least:
+            kind = 1 if moved < 0 else -1
+            turns.append((at, extreme, kind))
+            extreme, at, heading = one, step, -kind
+        elif heading * moved > 0:
+            extreme, at = one, step
+    return turns, (extreme, at, heading)
+
+
+def thinned(turns: Sequence[Turn], least: float) -> list[Turn]:
+    """The turns (step, loss, kind) that are left when legs of less than `least` are passed over.
+
+    They come in order, maxima and minima in turn; the last is where the run ends.
+
+    >>> thinned([(0, 1.0, 1), (5, 0.5, -1), (7, 0.6, 1), (9, 0.1, -1)], 0.2)
+    [(0, 1.0, 1), (9, 0.1, -1)]
+    """
+    if not turns:
+        return []
+    points = [(step, loss) for step, loss, _ in turns]
+    kept, (extreme, at, heading) = _zigzag((points[0][1], points[0][0], 0), points, least)
+    return [*kept, (at, extreme, heading)] if heading else kept
+
+
+_KEPT = ("output", "loss", "jacobian", "train_loss")
+
+
+class Recorder:
+    """What some runs showed so far, in the precision in which they are trained."""
+
+    def __init__(self, steps: Integers, losses: int, probe: Probe, precision: str) -> None:
+        runs, count, s = probe.points.shape
+        n = len(steps)
+        self.steps, self.probe = steps, probe
+        self.output = np.empty((runs, n, count, s), dtype=precision)
+        self.loss = np.empty((runs, n, count), dtype=precision)
+        self.jacobian = np.empty((runs, n, s, s), dtype=precision)
+        self.train_loss = np.full((runs, losses), np.nan)
+        self.following = Following.start(runs, s)
+        self._turns: list[tuple[int, int, float, int]] = []
+
+    def take(self, start: int, seen: Seen) -> None:
+        """Take note of some steps."""
+        n = seen.loss.shape[1]
+        first, last = np.searchsorted(self.steps, [start, start + n])
+        chosen = self.steps[first:last] - start
+        self.output[:, first:last] = seen.output[:, chosen]
+        self.loss[:, first:last] = seen.loss[:, chosen]
+        self.jacobian[:, first:last] = seen.jacobian[:, chosen]
+        share = seen.output[:, :, -1] / self.probe.points[:, None, -1]
+        slope = np.diagonal(seen.jacobian, axis1=2, axis2=3)
+        self._turns.extend(follow(self.following, start, seen.loss[:, :, -1], share, slope))
+
+    def turns(self) -> Floats:
+        """All turns and where each run ends, in order; shape (k, 4)."""
+        end = [
+            (run, int(self.following.at[run]), float(self.following.extreme[run]), int(heading))
+            for run, heading in enumerate(self.following.heading)
+            if heading
+        ]
+        return np.array(sorted([*self._turns, *end]), dtype=np.float64).reshape(-1, 4)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that is not known beforehand, as arrays."""
+        turns = np.array(self._turns, dtype=np.float64).reshape(-1, 4)
+        kept = {name: getattr(self, name) for name in _KEPT}
+        return {**kept, **self.following._asdict(), "turns": turns}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        held = {name: np.asarray(one) for name, one in state.items()}
+        for name, own in {name: getattr(self, name) for name in _KEPT}.items():
+            own[:] = held[name]
+        for name, own in self.following._asdict().items():
+            own[:] = held[name]
+        self._turns[:] = [(int(a), int(b), float(c), int(e)) for a, b, c, e in held["turns"]]
