@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from swingby.diffusion.layout import Layout
+from swingby.diffusion.preset import Layout
 
 
 class _Block(nn.Module):

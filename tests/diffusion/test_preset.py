@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from swingby.diffusion.layout import Layout
+from swingby.diffusion.preset import Layout
 from swingby.diffusion.preset import Preset
 from swingby.diffusion.presets import PAPER, PRESETS, QUIET, SMALL, TINY, preset_of
 from swingby.errors import InvalidInput

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from swingby.diffusion.layout import Layout
+from swingby.diffusion.preset import Layout
 
 torch = pytest.importorskip("torch")
 
