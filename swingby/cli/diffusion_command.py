@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import PICTURES, TABLES, check_target, deliver, exit_code, whole
+from swingby.cli.given import (
+    PICTURES,
+    TABLES,
+    check_target,
+    deliver,
+    exit_code,
+    whole,
+    with_options,
+)
 from swingby.errors import MISSING, InvalidInput
 
 if TYPE_CHECKING:
@@ -67,18 +75,12 @@ def plan(out: str | None, size: str, sheet: str | None) -> int:
     return 0
 
 
-def _judging(command: click.Command) -> click.Command:
-    for option in reversed(_JUDGING):
-        command = option(command)
-    return command
-
-
 @diffusion.command()
 @click.option("--plan", "path", metavar="PLAN.toml", help="As swingby diffusion plan writes it.")
 @click.option("--out", metavar="FOLDER", help="Default: the name of the plan file.")
 @click.option("--workers", metavar="N", help="Courses at a time. Default: the cores; 4 on a GPU.")
 @click.option("--device", default="cpu", metavar="NAME", help="Or cuda.")
-@_judging
+@with_options(_JUDGING)
 def study(
     path: str | None,
     out: str | None,
@@ -111,7 +113,7 @@ def study(
 
 @diffusion.command()
 @click.argument("what", metavar="STUDY.json|recorded")
-@_judging
+@with_options(_JUDGING)
 def judge(what: str, plot: str | None, film: str | None, table: str | None, as_json: bool) -> int:
     """Judge a study that was run: its file, or the one in the documentation."""
     from swingby.diffusion.study import Study, recorded_study

@@ -17,7 +17,7 @@ from typing import Any
 
 from swingby.diffusion.circles import CONCEPTS
 from swingby.diffusion.course import Cell
-from swingby.diffusion.preset import TINY, Preset, preset_of
+from swingby.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of
 from swingby.diffusion.theory import RATES
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
@@ -68,6 +68,9 @@ class Optimizer:
     learning_rate: float
     weight_decay: float = 0.0
     momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_of(self.name, "optimizer", OPTIMIZERS)
 
 
 @dataclass(frozen=True)
@@ -203,7 +206,9 @@ class Plan:
             rows = given[name]
             names = {one.name for one in fields(kind)}
             needed = {"says", "kind"} if kind is Prediction else {"name", "learning_rate"}
-            for one in rows if isinstance(rows, list) else [rows]:
+            if not isinstance(rows, list):
+                raise InvalidInput(name, rows, "must be tables")
+            for one in rows:
                 if not isinstance(one, dict) or not needed <= set(one) <= names:
                     raise InvalidInput(
                         name, one, f"must have the fields {', '.join(sorted(names))}"

@@ -309,7 +309,7 @@ class State:
         else:
             self.optimizer = torch.optim.AdamW(groups, **common)
         #: What the optimizer knows of each weight once it has taken a step.
-        self.known = ("step", "exp_avg", "exp_avg_sq")
+        self.known: tuple[str, ...] = ("step", "exp_avg", "exp_avg_sq")
         if preset.optimizer == "sgd":
             self.known = ("momentum_buffer",) if preset.momentum else ()
         self.step = 0

@@ -222,9 +222,12 @@ def _times(study: Study, optimizer: str, said: Prediction) -> Row:
             verdict = Verdict.HOLDS
         elif low_ > reach or high_ < -reach:
             verdict = Verdict.FAILS
-    ends = [math.exp(middle + one) for one in (mean, low_, high_)]
+    seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
-    return Row(said, optimizer, predicted, *ends, len(off) - missing, None, verdict, note)
+    runs = len(off) - missing
+    return Row(
+        said, optimizer, predicted, seen, least, most, runs, None, verdict, note,
+    )  # fmt: skip
 
 
 def _student(values: Sequence[float]) -> tuple[float, float, float, int]:
@@ -250,7 +253,7 @@ def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, 
 
 
 def _order(study: Study, optimizer: str, said: Prediction) -> Row:
-    seen = []
+    seen: list[bool | None] = []
     for course, first in _clear(study, optimizer, said.signal):
         times = learning_times(course)
         if times[0] != times[1]:

@@ -146,6 +146,7 @@ def test_before_there_are_data_a_plan_may_change(two_cells, tmp_path):
 SCRIPT = """
 import json, sys
 from swingby.diffusion.plan import Plan
+from swingby.diffusion.study import run_study
 if __name__ == "__main__":
     run_study(Plan.from_dict(json.loads(sys.argv[1])), sys.argv[2], workers=1)
 """
