@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swingby.diffusion.circles import CLASSES, Circles
+from swingby.diffusion.circles import CLASSES, HELD_OUT, Circles
 from swingby.diffusion.course import (
     PAIRS,
     Cell,
@@ -134,6 +134,9 @@ def test_directions_are_those_of_the_pairs():
             way = directions(circles)[corner, p].ravel()
             expected = 2 * (means[asked] - means[other])
             assert np.linalg.norm(way - expected) < 0.06 * np.linalg.norm(expected)
+            # Of the corner whose name they bear: no trained pair knows of the held-out class.
+            held_out = [kind == HELD_OUT for kind in (asked, other)]
+            assert held_out == [corner == 1, False]
             assert sum(a != b for a, b in zip(CLASSES[asked], CLASSES[other], strict=True)) == 1
 
 

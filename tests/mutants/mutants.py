@@ -1509,8 +1509,7 @@ MUTANTS = (
         "diffusion/course.py",
         '"trained": ((2, 0), (1, 0))',
         '"trained": ((2, 0), (3, 2))',
-        (_COURSE + "directions_are_those_of_the_pairs", _IMAGES + "verdicts.py::test_shares"),
-        slow=True,
+        (_COURSE + "directions_are_those_of_the_pairs",),
     ),
     Mutant(
         "a concept counts as learned when it is first followed",
@@ -1618,13 +1617,13 @@ MUTANTS = (
         "diffusion/verdicts.py",
         "if not missing and len(off) >= FEWEST:",
         "if len(off) >= FEWEST:",
-        (_VERDICTS + "what_is_never_learned_decides_nothing_but_an_order",),
+        (_VERDICTS + "one_run_that_never_learns_leaves_times_open",),
     ),
     Mutant(
-        "one pair decides",
+        "two pairs decide",
         "diffusion/verdicts.py",
         "FEWEST = 3",
-        "FEWEST = 1",
+        "FEWEST = 2",
         (_VERDICTS + "an_unfinished_study_is_open",),
     ),
     Mutant(

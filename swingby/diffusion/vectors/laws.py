@@ -67,14 +67,7 @@ class Law:
 
 
 def doubt_of(setting: VectorSetting, scatter: Floats) -> str:
-    """Why no law may be trusted, or nothing.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-    scatter : ndarray of shape (s,)
-        Four deviations of each half-time, as a part of it.
-    """
+    """Why no law may be trusted, or nothing."""
     signal = np.sort(setting.task.signal)
     if not setting.antithetic:
         return "without pairs of noise, noise adds to the weights"
@@ -239,13 +232,7 @@ class Course:
     deviation: Floats
 
     def crossing(self, shift: float = 0.0) -> Floats:
-        """Real time at which each F, shifted by so many deviations, first reaches 1/2.
-
-        Returns
-        -------
-        ndarray of shape (s,)
-            nan for never.
-        """
+        """Real time at which each F, shifted by so many deviations, first reaches 1/2."""
         values = self.F + shift * self.deviation - 0.5
         found = np.full(values.shape[1], np.nan)
         for p, column in enumerate(values.T):
@@ -260,20 +247,7 @@ class Course:
 def follow(
     form: Floats, covariance: Floats, rate: float, start: Floats, sample_steps: int
 ) -> Course:
-    """Follow each concept until all F are beyond 1/2 with their error bars.
-
-    Parameters
-    ----------
-    form : ndarray of shape (s, 2, 2)
-        M.
-    covariance : ndarray of shape (s, 3, 3)
-        Of M_WW, M_WP, M_PP of a batch.
-    rate : float
-        Learning rate.
-    start : ndarray of shape (s, 2) or (s, 3)
-        (W, P) of one layer, or (u, v_W, v_P) of two.
-    sample_steps : int
-    """
+    """Follow each concept until all F are beyond 1/2 with their error bars."""
     advance = _advance_one if start.shape[1] == 2 else _advance_two
     size = start.shape[1]
     state, spread = start.copy(), np.zeros((len(start), size, size))

@@ -24,13 +24,7 @@ OFFSETS, TIMES = 64, 4096
 
 
 def cluster_moments(setting: VectorSetting) -> tuple[Floats, Floats]:
-    """Mean and variance of the squared coordinates in each cluster.
-
-    Returns
-    -------
-    mean, variance : ndarray of shape (s, s)
-        Cluster, then concept.
-    """
+    """Mean and variance of the squared coordinates by cluster and concept, (s, s) each."""
     mu = np.diag(setting.task.test_point) ** 2
     spread = np.array([float(one) for one in setting.task.sigma]) ** 2
     return mu + spread, 4 * mu * spread + 2 * spread**2
@@ -54,14 +48,8 @@ def signal_variances(setting: VectorSetting) -> tuple[Floats, Floats]:
 
     With pairs of noise, a step multiplies :math:`I - W` with :math:`I - \mathrm{lr}\,S`,
     :math:`S = \frac{15}{n} \sum_i \alpha_i^2 c_i c_i^\top`, of mean
-    :math:`\int \alpha^2 d\gamma\; A`.
-
-    Returns
-    -------
-    diagonal : ndarray of shape (s, s)
-        Covariance of the diagonal entries.
-    beside : ndarray of shape (s, s)
-        Variance of the other entries; 0 on the diagonal.
+    :math:`\int \alpha^2 d\gamma\; A`. Covariance of the diagonal entries and variance of the
+    others (0 on the diagonal), (s, s) each.
     """
     s, m = setting.task.s, setting.batch
     mean, variance = cluster_moments(setting)
@@ -112,18 +100,8 @@ def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
     r"""Variance of the growth of one concept out of another where both are read.
 
     At zero weights the gradient of row i is :math:`r_i x` with :math:`r = (1 - \sigma) \epsilon -
-    \alpha c`; along the growing direction of concept j it is :math:`N_{ij}`, of mean 0.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-    direction : ndarray of shape (s, 2)
-        Unit vectors: how W and P of each concept grow.
-
-    Returns
-    -------
-    ndarray of shape (s, s)
-        Upper bound of the variance of :math:`(N_{ij} + N_{ji})/2`; 0 on the diagonal.
+    \alpha c`; along the growing direction of concept j, row j of `direction` (s, 2), it is
+    :math:`N_{ij}`, of mean 0. An upper bound of the variance of :math:`(N_{ij} + N_{ji})/2`, (s, s).
     """
     s, m = setting.task.s, setting.batch
     mean, _ = cluster_moments(setting)
@@ -141,19 +119,7 @@ def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
 
 
 def factorized(W0: Floats) -> tuple[Floats, Floats]:
-    r"""The factors of :math:`L D L^\top`, L unit lower triangular.
-
-    Parameters
-    ----------
-    W0 : ndarray of shape (s, s)
-        Symmetric, concepts by descending growth.
-
-    Returns
-    -------
-    L : ndarray of shape (s, s)
-    pivots : ndarray of shape (s,)
-        0 from the first on that is not positive beyond rounding.
-    """
+    """L, unit lower triangular, and pivots of L D L^T; 0 from the first that is not positive."""
     s = len(W0)
     rest, L, pivots = W0.copy(), np.eye(s), np.zeros(s)
     for k in range(s):
@@ -173,20 +139,7 @@ def pivot_scatter(
     U grows as :math:`U \to (I + \bar S + \delta S) U`. A change :math:`\delta S` at step t changes
     the logarithm of pivot k by :math:`2 (L^{-1} \delta S L)_{kk}`, with the L of that step:
     :math:`L_{jk}` shrinks by the ratio of growth factors, as the weaker concept falls behind.
-
-    Parameters
-    ----------
-    L : ndarray of shape (s, s)
-        At the start, concepts by descending growth.
-    growth : ndarray of shape (s,)
-        Growth factors of U per step.
-    times : ndarray of shape (s,)
-        Steps that each grows for.
-    diagonal : ndarray of shape (s, s)
-        Covariance of the diagonal of :math:`\delta S`, relative to the growth factors or not: in
-        the units of :math:`\delta S`.
-    beside : ndarray of shape (s, s)
-        Variance of the entries beside it.
+    Concepts go by descending growth; `diagonal` and `beside` are those of :func:`signal_variances`.
     """
     s = len(L)
     steps = max(1, int(np.ceil(times.max())))
@@ -212,16 +165,6 @@ def decay_scatter(
 
     A row e of :math:`I - W` goes to :math:`e (I - \bar S - \delta S)`: its own entry scatters by
     :math:`\delta S_{pp}`, and takes :math:`e_q \delta S_{qp}` from the others.
-
-    Parameters
-    ----------
-    rest : ndarray of shape (s, s)
-        I - W(0).
-    decay : ndarray of shape (s,)
-        Factors per step.
-    times : ndarray of shape (s,)
-    diagonal, beside : ndarray of shape (s, s)
-        As in :func:`pivot_scatter`.
     """
     s = len(decay)
     found = np.empty(s)

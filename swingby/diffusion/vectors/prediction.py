@@ -99,13 +99,7 @@ class VectorPrediction:
         return None if self.descents < 0 else self.descents > 1
 
     def ratio(self, slow: int, fast: int) -> tuple[float, float]:
-        """Ratio of two half-times and its error bar.
-
-        Parameters
-        ----------
-        slow, fast : int
-            Concepts, from 0.
-        """
+        """Ratio of two half-times and its error bar."""
         times, bars = self.half_times, self.error
         low = (times[slow] - bars[slow]) / (times[fast] + bars[fast])
         left = times[fast] - bars[fast]

@@ -146,12 +146,7 @@ class VectorRun:
         return np.where(np.isnan(times), -1, found)
 
     def descents(self, least: float = TURN) -> NDArray[np.int64]:
-        """How often the test loss of each fell by a part of its start; -1 where it ran away.
-
-        Returns
-        -------
-        ndarray of int, shape (r,)
-        """
+        """How often the test loss of each fell by a part of its start; -1 where it ran away."""
         part = numbers.within_float(numbers.positive(least, "least"), "least")
         found = [
             -1 if ran else falls(loss, part)
@@ -160,17 +155,7 @@ class VectorRun:
         return np.array(found, dtype=np.int64)
 
     def sampled(self, step: int, n: int = 1000, *, seed: int = 0, steps: int | None = None) -> Any:
-        """Samples of every run after some step of training, at every test point as condition.
-
-        Parameters
-        ----------
-        step : int
-        n : int
-            Samples of each condition.
-        seed : int
-        steps : int, optional
-            Of the sampler; those of the setting by default.
-        """
+        """Samples of every run after some step of training, at every test point as condition."""
         from swingby.diffusion.vectors.train import sampled
 
         return sampled(self, step, n, seed, steps)

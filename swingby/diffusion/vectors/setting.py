@@ -177,23 +177,12 @@ class VectorSetting:
         )  # fmt: skip
 
     def streams(self) -> tuple[np.random.SeedSequence, ...]:
-        """Seeds of the weights, the points with their noise, and the times.
-
-        Returns
-        -------
-        tuple of SeedSequence
-        """
+        """Seeds of the weights, the points with their noise, and the times."""
         return tuple(np.random.SeedSequence(self.seed).spawn(3))
 
 
 def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
     """The weights that a setting starts from.
-
-    Returns
-    -------
-    tuple of ndarray
-        One matrix: (V,) of shape (s, inputs), with 2 s inputs where both are read. U U^T: (U,)
-        of shape (s, h). Else (W_1, W_2) of shapes (h, inputs) and (s, h).
 
     Examples
     --------
@@ -214,13 +203,7 @@ def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
 
 
 def require_settings(settings: object) -> tuple[VectorSetting, ...]:
-    """One setting or several as a tuple.
-
-    Raises
-    ------
-    InvalidInput
-        If there is none, or something else among them.
-    """
+    """One setting or several as a tuple."""
     if isinstance(settings, VectorSetting):
         return (settings,)
     if not isinstance(settings, (list, tuple)) or not settings:

@@ -163,15 +163,7 @@ def _one(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
 
 
 def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Batches of some settings of one kind, one setting after the other.
-
-    Yields
-    ------
-    x, noise : Tensor of shape (r n, s)
-    t : Tensor of shape (r n,)
-        With ``antithetic`` twice as many, the noise of the second half of each setting being
-        minus that of the first.
-    """
+    """Batches of some settings of one kind, one setting after the other."""
     first = settings[0]
     dtype = getattr(torch, first.precision)
     sources = [_one(one) for one in settings]
@@ -204,19 +196,7 @@ def bent(activation: str, x: Tensor) -> Tensor:
 
 
 def denoiser(setting: VectorSetting, weights: Sequence[Tensor]) -> Denoiser:
-    """The denoiser of some settings, for data with the settings one after the other.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-        Any of them.
-    weights : sequence of Tensor of shape (r, ...)
-
-    Returns
-    -------
-    callable
-        Of z of shape (r n, s), gamma of shape (r n,) and conditions of shape (r n, s).
-    """
+    """The denoiser of some settings, for data with the settings one after the other."""
     runs = len(weights[0])
 
     def estimate(z: Tensor, gamma: Tensor, condition: Tensor) -> Tensor:
