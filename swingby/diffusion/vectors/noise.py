@@ -101,7 +101,8 @@ def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
 
     At zero weights the gradient of row i is :math:`r_i x` with :math:`r = (1 - \sigma) \epsilon -
     \alpha c`; along the growing direction of concept j, row j of `direction` (s, 2), it is
-    :math:`N_{ij}`, of mean 0. An upper bound of the variance of :math:`(N_{ij} + N_{ji})/2`, (s, s).
+    :math:`N_{ij}`, of mean 0. An upper bound of the variance of :math:`(N_{ij} + N_{ji})/2`,
+    shape (s, s).
     """
     s, m = setting.task.s, setting.batch
     mean, _ = cluster_moments(setting)
