@@ -20,10 +20,9 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from swingby.diffusion.preset import Preset
-from swingby.diffusion.presets import PRESETS, preset_of
-from swingby.diffusion.state import State
-from swingby.diffusion.train import next_batch, update
+from swingby.diffusion.circles import Circles
+from swingby.diffusion.preset import PRESETS, Preset, preset_of
+from swingby.diffusion.train import State, next_batch, update
 from swingby.verify.grid import Grid
 
 #: Steps before the clock runs.
@@ -33,7 +32,7 @@ WARM = 5
 def _course(preset: Preset, place: torch.device) -> tuple[State, Any]:
     """A network ready to train, and what makes it take a step."""
     state = State(preset, 0, place)
-    images = preset.circles(preset.contrasts[-1]).draw(256, rng=0)
+    images = Circles(0.8, preset.pixels).draw(256, rng=0)
     pixels = torch.from_numpy(2 * images.pixels - 1).to(place)
     told = torch.from_numpy(images.conditions).to(place)
     generator = torch.Generator(place)

@@ -13,7 +13,7 @@ from collections import Counter
 import numpy as np
 
 from swingby.diffusion.vectors import VectorComparison
-from swingby.diffusion.vectors.trials import CELLS, Cell, compare_cell
+from swingby.diffusion.vectors.compare import CELLS, Cell, compare_cell
 from swingby.theory.verdict import Verdict
 
 

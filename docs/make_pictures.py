@@ -3,8 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from swingby.diffusion import recorded_study
-from swingby.diffusion.pictures import circles_figure, study_figure
+from swingby.diffusion.pictures import circles_figure
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Setting, train
 from swingby.verify.compare import paper_settings
@@ -31,10 +30,9 @@ def main() -> None:
 
 
 def diffusion() -> None:
-    """The recorded study; the film strip needs its images: swingby diffusion small --film."""
+    """Fig. 19."""
     circles_figure((0.8, 0.2)).savefig(FOLDER / "diffusion_circles.png", dpi=80)
-    study_figure(recorded_study()).savefig(FOLDER / "diffusion_small.png", dpi=110)
-    print("diffusion_circles.png, diffusion_small.png: Fig. 19, Fig. 6")
+    print("diffusion_circles.png: Fig. 19")
 
 
 def training() -> None:

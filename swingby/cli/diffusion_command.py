@@ -1,159 +1,160 @@
-"""The command ``swingby diffusion``: image diffusion models against the theory."""
+"""The command ``swingby diffusion``: image diffusion models against the theory, by a plan."""
 
 from __future__ import annotations
 
-import os
-import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import PICTURES, check_target, json_text, terminal_width, whole
-from swingby.errors import InvalidInput
+from swingby.cli.given import (
+    PICTURES,
+    TABLES,
+    check_target,
+    deliver,
+    exit_code,
+    whole,
+    with_options,
+)
+from swingby.errors import MISSING, InvalidInput
 
 if TYPE_CHECKING:
-    from swingby.diffusion.preset import Preset
     from swingby.diffusion.study import Study
 
+_JUDGING = (
+    click.option("--plot", metavar="PICTURE", help="Responses over training: .png, .pdf or .svg."),
+    click.option("--film", metavar="PICTURE", help="Images of the last cell over training."),
+    click.option("--table", metavar="PATH", help="Write the tables; the ending gives the format."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+)
 
-@click.command()
-@click.argument("what", metavar="tiny|small|quiet|paper|recorded|recorded-quiet|STUDY.json")
-@click.option("--contrast", multiple=True, metavar="X", help="Others than the preset's: 0.1,0.8.")
-@click.option("--seed", default="0", metavar="N", help="The first seed.")
-@click.option("--seeds", metavar="N", help="That many. Default: as many as the preset has.")
-@click.option("--workers", metavar="N", help="Courses at a time. Default: the cores; 4 on a GPU.")
-@click.option("--device", default="cpu", metavar="NAME", help="Or cuda.")
-@click.option("--out", metavar="FOLDER", help="Default: swingby-diffusion-tiny and so on.")
-@click.option("--plot", metavar="PICTURE", help="Fig. 6 (a) to (c): .png, .pdf or .svg.")
-@click.option("--film", metavar="PICTURE", help="Images of the strongest contrast over training.")
-@click.option("--data", "sheet", metavar="PICTURE", help="Fig. 19: images of the four classes.")
-@click.option("--representation", default="registered", metavar="NAME", help="Of signals, or all.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def diffusion(
-    what: str,
-    contrast: tuple[str, ...],
-    seed: str,
-    seeds: str | None,
-    workers: str | None,
-    device: str,
-    out: str | None,
-    plot: str | None,
-    film: str | None,
-    sheet: str | None,
-    representation: str,
-    as_json: bool,
-) -> int:
+
+@click.group()
+def diffusion() -> None:
     """Train diffusion models on circles and see whether the theory predicts how they learn.
 
-    A preset is trained into a folder, at several contrasts between red and blue and with several
-    seeds; the same command goes on where it was stopped. A study that was written, study.json, is
-    only judged again; recorded and recorded-quiet are those in the documentation. Exit code 0:
-    every prediction holds, 1: some fail, 3: none fails, but some are undecided. With
-    --representation all, one table of what each kind of signals foretells, and exit code 0.
+    A plan says what is trained, what is predicted and by which rules, before there are data. A
+    study runs it; a plan that was edited since is refused.
 
     \b
-    swingby diffusion tiny
-    swingby diffusion small --out small --plot small.png
-    swingby diffusion small/study.json
-    swingby diffusion recorded
+    swingby diffusion plan --out plan.toml
+    swingby diffusion study --plan plan.toml --out FOLDER
+    swingby diffusion judge FOLDER/study.json
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    from swingby.diffusion.signals import REPRESENTATIONS
-    from swingby.training.setting import one_of
-
-    for name, path in (("plot", plot), ("film", film), ("data", sheet)):
-        if path is not None:
-            check_target(name, path, PICTURES)
-    one_of(representation, "representation", (*REPRESENTATIONS, "all"))
-    if what in _RECORDED or what.endswith(".json"):
-        study, folder = _read(what, film, contrast, seeds)
-    else:
-        folder = Path(f"swingby-diffusion-{what}" if out is None else out)
-        preset = _preset(what, contrast, seed, seeds)
-        study = _trained(preset, folder, workers, device)
-    _draw(study, folder, plot, film, sheet)
-    return _tell(study, representation, as_json=as_json)
 
 
-def _preset(what: str, contrast: tuple[str, ...], seed: str, seeds: str | None) -> Preset:
-    from swingby.diffusion.presets import preset_of
+@diffusion.command()
+@click.option("--out", metavar="PLAN.toml", help="The file to write; must not be there yet.")
+@click.option("--size", default="small", metavar="NAME", help="small (an hour), tiny or paper.")
+@click.option("--data", "sheet", metavar="PICTURE", help="Fig. 19: images of the four classes.")
+def plan(out: str | None, size: str, sheet: str | None) -> int:
+    """Write the plan of a factorial study: separation, contrast, gain and optimizer."""
+    from swingby.diffusion.plan import default_plan
 
-    preset = preset_of(what)
-    first = whole(seed, "seed", 0) or 0
-    count = len(preset.seeds) if seeds is None else whole(seeds, "seeds") or 1
-    if count > _MOST_SEEDS:
-        raise InvalidInput("seeds", count, f"must be at most {_MOST_SEEDS}")
-    preset = replace(preset, seeds=tuple(range(first, first + count)))
-    if contrast:
-        parts: list[Any] = [one for text in contrast for one in text.split(",")]
-        preset = replace(preset, contrasts=tuple(parts))
-    return preset
+    if out is None:
+        raise InvalidInput("out", MISSING, "must be given: --out plan.toml")
+    check_target("out", out, (".toml",))
+    if sheet is not None:
+        check_target("data", sheet, PICTURES)
+    written = default_plan(size)
+    try:
+        # A plan with data behind it must not be overwritten.
+        with Path(out).open("x", encoding="utf-8") as file:
+            file.write(written.to_toml())
+    except FileExistsError:
+        raise InvalidInput("out", out, "must not be there yet") from None
+    if sheet is not None:
+        from swingby.diffusion.pictures import circles_figure
+
+        levels = (written.contrast[-1], written.contrast[0])
+        figure = circles_figure(levels, written.preset.pixels)
+        figure.savefig(sheet, dpi=150, bbox_inches="tight")
+    runs, cells = len(written.jobs), len(written.cells)
+    click.echo(f"{out}: {runs} runs in {cells} cells, {len(written.predictions)} predictions")
+    click.echo(f"digest {written.digest}")
+    return 0
 
 
-_RECORDED = {"recorded": "small", "recorded-quiet": "quiet"}
-#: A typing error should not plan a million courses.
-_MOST_SEEDS = 1000
+@diffusion.command()
+@click.option("--plan", "path", metavar="PLAN.toml", help="As swingby diffusion plan writes it.")
+@click.option("--out", metavar="FOLDER", help="Default: the name of the plan file.")
+@click.option("--workers", metavar="N", help="Courses at a time. Default: the cores; 4 on a GPU.")
+@click.option("--device", default="cpu", metavar="NAME", help="Or cuda.")
+@with_options(_JUDGING)
+def study(
+    path: str | None,
+    out: str | None,
+    workers: str | None,
+    device: str,
+    plot: str | None,
+    film: str | None,
+    table: str | None,
+    as_json: bool,
+) -> int:
+    """Train what a plan says, and judge the theory by it; goes on where it was stopped.
 
-
-def _trained(preset: Preset, folder: Path, workers: str | None, device: str) -> Study:
+    Exit code 0: every prediction holds, 1: some fail, 3: none fails, but some are undecided.
+    """
+    _check(plot, film, table)
+    if path is None:
+        raise InvalidInput("plan", MISSING, "must be given: --plan plan.toml")
     from swingby.simulate.device import load_torch
 
     load_torch()
-    from swingby.diffusion.studying import run_study
+    from swingby.diffusion.plan import Plan
+    from swingby.diffusion.study import run_study
 
+    folder = Path(Path(path).stem if out is None else out)
+    made = Plan.load(path)
     count = whole(workers, "workers")
-    return run_study(preset, folder, workers=count, device=device, progress=True)
+    found = run_study(made, folder, workers=count, device=device, progress=True)
+    return _tell(found, folder, plot, film, table, as_json=as_json)
 
 
-def _read(
-    what: str, film: str | None, contrast: tuple[str, ...], seeds: str | None
-) -> tuple[Study, Path]:
+@diffusion.command()
+@click.argument("what", metavar="STUDY.json|recorded")
+@with_options(_JUDGING)
+def judge(what: str, plot: str | None, film: str | None, table: str | None, as_json: bool) -> int:
+    """Judge a study that was run: its file, or the one in the documentation."""
     from swingby.diffusion.study import Study, recorded_study
 
-    for name, value in (("contrast", contrast), ("seeds", seeds)):
-        if value:
-            raise InvalidInput(name, value, "belongs to training; a study has its own")
-    if what in _RECORDED:
+    _check(plot, film, table)
+    if what == "recorded":
         if film is not None:
             raise InvalidInput("film", film, "needs the folder in which the study was trained")
-        return recorded_study(_RECORDED[what]), Path()
-    folder = Path(what).parent
-    if film is not None and not (folder / "preset.json").exists():
-        raise InvalidInput("film", film, "needs the folder in which the study was trained")
-    return Study.load(what), folder
+        return _tell(recorded_study(), Path(), plot, film, table, as_json=as_json)
+    return _tell(Study.load(what), Path(what).parent, plot, film, table, as_json=as_json)
 
 
-def _draw(
-    study: Study, folder: Path, plot: str | None, film: str | None, sheet: str | None
-) -> None:
-    from swingby.diffusion import pictures
-
-    if plot is not None:
-        pictures.study_figure(study).savefig(plot, dpi=150, bbox_inches="tight")
-    if film is not None:
-        strongest = study.courses[-1]
-        figure = pictures.course_film(study, folder, strongest.contrast, strongest.seed)
-        figure.savefig(film, dpi=150, bbox_inches="tight")
-    if sheet is not None:
-        ends = (max(study.preset.contrasts), min(study.preset.contrasts))
-        figure = pictures.circles_figure(ends, study.preset.pixels)
-        figure.savefig(sheet, dpi=150, bbox_inches="tight")
+def _check(plot: str | None, film: str | None, table: str | None) -> None:
+    for name, target, endings in (
+        ("plot", plot, PICTURES), ("film", film, PICTURES), ("table", table, TABLES),
+    ):  # fmt: skip
+        if target is not None:
+            check_target(name, target, endings)
 
 
-def _tell(study: Study, representation: str, *, as_json: bool) -> int:
-    from swingby.diffusion.judged import JudgedStudy, judged_study
-    from swingby.diffusion.representations import Representations, compare_representations
+def _tell(
+    study: Study,
+    folder: Path,
+    plot: str | None,
+    film: str | None,
+    table: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    from swingby.diffusion.verdicts import judge
 
-    result: JudgedStudy | Representations
-    if representation == "all":
-        result, code = compare_representations(study), 0
-    else:
-        result = judged_study(study, representation)
-        code = result.exit_code
-    if as_json:
-        click.echo(json_text(result.to_dict()))
-    else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        click.echo(result.to_text(width=terminal_width(100), color=color))
-    return code
+    found = judge(study)
+    if plot is not None or film is not None:
+        from swingby.diffusion import pictures
+
+        if plot is not None:
+            figure = pictures.study_figure(study)
+            figure.savefig(plot, dpi=150, bbox_inches="tight")
+        if film is not None and study.courses:
+            last = study.courses[-1]
+            figure = pictures.course_film(study, folder, last.cell, last.seed)
+            figure.savefig(film, dpi=150, bbox_inches="tight")
+    deliver(found.grids(), found.to_dict(), as_json=as_json, out=table)
+    return exit_code(row.verdict for row in found.rows)

@@ -8,96 +8,102 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-_HOME = {
+_HOME: dict[str, str] = {
+    "Cell": "swingby.diffusion.course",
     "Circles": "swingby.diffusion.circles",
-    "ConceptClassifier": "swingby.diffusion.classifier",
     "Course": "swingby.diffusion.course",
     "Images": "swingby.diffusion.circles",
-    "JudgedStudy": "swingby.diffusion.judged",
-    "Judgement": "swingby.diffusion.judging.judgement",
-    "Layout": "swingby.diffusion.layout",
+    "Judgement": "swingby.diffusion.verdicts",
+    "Layout": "swingby.diffusion.preset",
     "LinearSchedule": "swingby.diffusion.vdm",
-    "PRESETS": "swingby.diffusion.presets",
+    "PRESETS": "swingby.diffusion.preset",
+    "Plan": "swingby.diffusion.plan",
+    "Prediction": "swingby.diffusion.plan",
     "Preset": "swingby.diffusion.preset",
-    "Representations": "swingby.diffusion.representations",
-    "Signals": "swingby.diffusion.signals",
+    "Reading": "swingby.diffusion.circles",
+    "Signals": "swingby.diffusion.theory",
     "Study": "swingby.diffusion.study",
     "UNet": "swingby.diffusion.unet",
     "VectorSetting": "swingby.diffusion.vectors.setting",
-    "compare_representations": "swingby.diffusion.representations",
     "compare_vectors": "swingby.diffusion.vectors.compare",
-    "judge": "swingby.diffusion.judging.judge",
-    "judged_study": "swingby.diffusion.judged",
-    "learning_times": "swingby.diffusion.learning",
+    "default_plan": "swingby.diffusion.plan",
+    "directions": "swingby.diffusion.course",
+    "judge": "swingby.diffusion.verdicts",
+    "learning_times": "swingby.diffusion.course",
+    "linear_response": "swingby.diffusion.course",
     "loss": "swingby.diffusion.vdm",
-    "measure": "swingby.diffusion.signals",
-    "predict_vectors": "swingby.diffusion.vectors.predict",
-    "preset_of": "swingby.diffusion.presets",
-    "responses": "swingby.diffusion.learning",
+    "measure": "swingby.diffusion.theory",
+    "predict_vectors": "swingby.diffusion.vectors.prediction",
+    "preset_of": "swingby.diffusion.preset",
+    "read_circles": "swingby.diffusion.circles",
+    "recorded_plan": "swingby.diffusion.plan",
     "recorded_study": "swingby.diffusion.study",
-    "run_study": "swingby.diffusion.studying",
+    "responses": "swingby.diffusion.course",
+    "run_study": "swingby.diffusion.study",
     "sample": "swingby.diffusion.vdm",
-    "train_classifier": "swingby.diffusion.classifier",
     "train_course": "swingby.diffusion.train",
     "train_vectors": "swingby.diffusion.vectors.train",
 }
 
 __all__ = [
     "PRESETS",
+    "Cell",
     "Circles",
-    "ConceptClassifier",
     "Course",
     "Images",
-    "JudgedStudy",
     "Judgement",
     "Layout",
     "LinearSchedule",
+    "Plan",
+    "Prediction",
     "Preset",
-    "Representations",
+    "Reading",
     "Signals",
     "Study",
     "UNet",
     "VectorSetting",
-    "compare_representations",
     "compare_vectors",
+    "default_plan",
+    "directions",
     "judge",
-    "judged_study",
     "learning_times",
+    "linear_response",
     "loss",
     "measure",
     "predict_vectors",
     "preset_of",
+    "read_circles",
+    "recorded_plan",
     "recorded_study",
     "responses",
     "run_study",
     "sample",
-    "train_classifier",
     "train_course",
     "train_vectors",
 ]
 
 if TYPE_CHECKING:
-    from swingby.diffusion.circles import Circles, Images
-    from swingby.diffusion.classifier import ConceptClassifier, train_classifier
-    from swingby.diffusion.course import Course
-    from swingby.diffusion.judged import JudgedStudy, judged_study
-    from swingby.diffusion.judging.judge import judge
-    from swingby.diffusion.judging.judgement import Judgement
-    from swingby.diffusion.layout import Layout
-    from swingby.diffusion.learning import learning_times, responses
-    from swingby.diffusion.preset import Preset
-    from swingby.diffusion.presets import PRESETS, preset_of
-    from swingby.diffusion.representations import Representations, compare_representations
-    from swingby.diffusion.signals import Signals, measure
-    from swingby.diffusion.study import Study, recorded_study
-    from swingby.diffusion.studying import run_study
+    from swingby.diffusion.circles import Circles, Images, Reading, read_circles
+    from swingby.diffusion.course import (
+        Cell,
+        Course,
+        directions,
+        learning_times,
+        linear_response,
+        responses,
+    )
+    from swingby.diffusion.plan import Plan, Prediction, default_plan, recorded_plan
+    from swingby.diffusion.preset import PRESETS, Layout, Preset, preset_of
+    from swingby.diffusion.study import Study, recorded_study, run_study
+    from swingby.diffusion.theory import Signals, measure
     from swingby.diffusion.train import train_course
     from swingby.diffusion.unet import UNet
     from swingby.diffusion.vdm import LinearSchedule, loss, sample
     from swingby.diffusion.vectors.compare import compare_vectors
-    from swingby.diffusion.vectors.predict import predict_vectors
+    from swingby.diffusion.vectors.prediction import predict_vectors
     from swingby.diffusion.vectors.setting import VectorSetting
     from swingby.diffusion.vectors.train import train_vectors
+    from swingby.diffusion.verdicts import Judgement, judge
 
 
 def __getattr__(name: str) -> Any:

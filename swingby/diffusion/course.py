@@ -1,26 +1,136 @@
-"""The record of one training run, as a classifier sees the images that the model makes."""
+r"""One training run as it is seen: the response of each concept, linear in pixels, and the images.
+
+The response to concept p is what a change of this concept alone in the condition does to the
+images, all else and the noise of the sampler being the same, along the concept's own direction in
+pixel space: with :math:`D_p` the difference of the mean images of the two classes,
+
+.. math:: w_{pp} = \langle \bar x(c + \delta_p) - \bar x(c),\, D_p \rangle / |D_p|^2 .
+
+It is 0 for a network that does not read its condition and 1 for a perfect one; of a linear denoiser
+it is the diagonal entry of W whose half-time the theory predicts.
+"""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
+import math
+import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT
+from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circles
+from swingby.diffusion.preset import OPTIMIZERS, Preset
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.setting import put
+from swingby.training.setting import one_of, positive, put
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-#: Rounding in single precision may carry a probability this far out of [0, 1].
+#: For colour and for size: the class asked for, and the one that differs in this concept alone.
+PAIRS = {"trained": ((2, 0), (1, 0)), "held out": ((3, 1), (3, 2))}
+#: A concept is learned from the step on from which its response stays above this.
+HALF = 0.5
+#: A response far from 0 and 1 is no number of ours.
+LARGEST = 1e6
+#: Images of each class that a mean image is taken of; the same places and colours for all.
+_MEANS = 4096
+#: Shares that are not of a whole number of images to this are no shares.
 ROUNDING = 1e-5
+
+
+@functools.lru_cache(maxsize=64)
+def directions(circles: Circles) -> Floats:
+    """Differences of mean images of classes, pixels from -1 to 1: (corner, concept, 3, h, w)."""
+    quiet, rng = replace(circles, noise=0.0), np.random.default_rng(0)
+    offsets = circles.reach * rng.uniform(-1, 1, (_MEANS, 4))
+    centres = rng.uniform(-0.5, 0.5, (_MEANS, 2))
+    grounds = rng.uniform(0.8, 1.0, (_MEANS, 3))
+    means = [
+        quiet.paint(quiet.means(divmod(kind, 2)) + offsets, centres, grounds).mean(0, dtype=float)
+        for kind in range(len(CLASSES))
+    ]
+    found = [[2 * (means[a] - means[b]) for a, b in pairs] for pairs in PAIRS.values()]
+    return np.array(found)
+
+
+def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
+    """The responses of samples made from the same noise.
+
+    Parameters
+    ----------
+    samples : array_like of shape (4, n, ...)
+        By class asked for; sample k of every class comes from the same noise.
+    along : array_like of shape (2, 2, ...)
+        The concept's own direction, by corner and concept, see :func:`directions`.
+
+    Returns
+    -------
+    ndarray of shape (2, 2)
+        Corner (trained, held out), concept (colour, size).
+
+    Raises
+    ------
+    InvalidInput
+
+    References
+    ----------
+    Sec. 4.2, (D.2): the response is the diagonal entry of W of a linear denoiser.
+
+    Examples
+    --------
+    >>> ways = np.array([[[1.0, 0.0], [0.0, 2.0]]] * 2)
+    >>> samples = [[[0.0, 0.0]], [[0.0, 0.5]], [[0.75, 0.0]], [[0.75, 0.5]]]
+    >>> linear_response(samples, ways).tolist()
+    [[0.75, 0.25], [0.75, 0.25]]
+    """
+    made, ways = np.asarray(samples, dtype=np.float64), np.asarray(along, dtype=np.float64)
+    if made.ndim < 3 or len(made) != len(CLASSES) or ways.shape != (2, 2, *made.shape[2:]):
+        raise InvalidInput(
+            "samples", f"shape {made.shape}", f"must be of 4 classes, along {ways.shape}"
+        )
+    means = made.mean(1)
+    found = np.empty((2, 2))
+    for corner, pairs in enumerate(PAIRS.values()):
+        for p, (asked, other) in enumerate(pairs):
+            way = ways[corner, p]
+            found[corner, p] = ((means[asked] - means[other]) * way).sum() / (way**2).sum()
+    return found
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One combination of the factors: size separation, contrast, gain, optimizer."""
+
+    separation: float
+    contrast: float
+    gain: float
+    optimizer: str
+
+    def __post_init__(self) -> None:
+        circles = Circles(self.contrast, separation=self.separation)
+        put(self, "contrast", circles.contrast)
+        put(self, "separation", circles.separation)
+        put(self, "gain", positive(self.gain, "gain"))
+        one_of(self.optimizer, "optimizer", OPTIMIZERS)
+
+    def __str__(self) -> str:
+        numbers_ = f"separation {self.separation:g}, contrast {self.contrast:g}"
+        return f"{numbers_}, gain {self.gain:g}, {self.optimizer}"
+
+    def circles(self, pixels: int) -> Circles:
+        """The images of this cell."""
+        return Circles(self.contrast, pixels, separation=self.separation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,69 +139,61 @@ class Course:
 
     Parameters
     ----------
-    contrast : float
-        Of the colours, from 0 (excluded) to 1.
+    cell : Cell
     seed : int
     steps : array_like of shape (n,)
         Whole numbers, rising: training steps done when images were made.
-    classes : array_like of shape (n, 4, 2)
-        Mean over the images asked for of each class of the classifier's probability of digit 1,
-        for colour and size.
-    right : array_like of shape (n, 4)
-        Share of those images that have both digits right.
+    w : array_like of shape (n, 2, 2)
+        Responses at each save: corner (trained, held out), concept (colour, size).
+    kinds : array_like of shape (n, 4, 7)
+        Shares of the images asked for of each class that were measured to be of each of
+        :data:`swingby.diffusion.circles.KINDS`.
     loss : array_like of shape (n,)
         Bits per dimension.
 
     Raises
     ------
     InvalidInput
-        For shapes that do not fit, NaN, infinity, steps that do not rise, or shares outside
-        [0, 1].
-
-    Examples
-    --------
-    >>> course = Course(0.5, 0, [0, 10], np.full((2, 4, 2), 0.5), np.zeros((2, 4)), [3.0, 2.0])
-    >>> len(course), course.held_out.tolist()
-    (2, [[0.5, 0.5], [0.5, 0.5]])
+        For shapes that do not fit, NaN, infinity, steps that do not rise, or shares that are none.
     """
 
-    contrast: float
+    cell: Cell
     seed: int
     steps: Integers
-    classes: Floats
-    right: Floats
+    w: Floats
+    kinds: Floats
     loss: Floats
 
     def __post_init__(self) -> None:
-        contrast = numbers.exact(self.contrast, "contrast")
-        if not 0 < contrast <= 1:
-            raise InvalidInput(
-                "contrast", self.contrast, "must lie above 0 and up to 1", "App. G.1"
-            )
-        put(self, "contrast", numbers.within_float(contrast, "contrast"))
+        if not isinstance(self.cell, Cell):
+            raise InvalidInput("cell", self.cell, "must be a Cell")
         put(self, "seed", numbers.whole(self.seed, "seed"))
-        put(self, "steps", rising_steps(self.steps))
-        n = len(self.steps)
+        steps = numbers.real_array(self.steps, "steps")
+        if steps.ndim != 1 or (steps != np.floor(steps)).any() or steps.max() > 2**53:
+            raise InvalidInput("steps", self.steps, "must be whole numbers")
+        if steps[0] < 0 or (np.diff(steps) <= 0).any():
+            raise InvalidInput("steps", self.steps, "must rise from 0 or more")
+        put(self, "steps", steps.astype(np.int64))
+        n = len(steps)
         for name, shape in (
-            ("classes", (n, len(CLASSES), len(CONCEPTS))), ("right", (n, len(CLASSES))),
-            ("loss", (n,)),
+            ("w", (n, 2, len(CONCEPTS))), ("kinds", (n, len(CLASSES), len(KINDS))), ("loss", (n,)),
         ):  # fmt: skip
             values = numbers.real_array(getattr(self, name), name)
             if values.shape != shape:
                 raise InvalidInput(name, f"shape {values.shape}", f"must have shape {shape}")
-            if name != "loss":
-                if values.min() < -ROUNDING or values.max() > 1 + ROUNDING:
-                    raise InvalidInput(name, "an array", "must lie from 0 to 1")
-                np.clip(values, 0, 1, out=values)
-            values.setflags(write=False)
             put(self, name, values)
+        if np.abs(self.w).max() > LARGEST:
+            raise InvalidInput("w", "an array", f"must lie within {LARGEST:g}")
+        if self.kinds.min() < 0 or (np.abs(self.kinds.sum(2) - 1) > len(KINDS) * ROUNDING).any():
+            raise InvalidInput("kinds", "an array", "must be shares of all images")
+        for name in ("steps", "w", "kinds", "loss"):
+            getattr(self, name).setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.steps)
 
     def __repr__(self) -> str:
-        last = int(self.steps[-1])
-        return f"<Course: contrast {self.contrast:g}, seed {self.seed}, {last} steps>"
+        return f"<Course: {self.cell}, seed {self.seed}, {int(self.steps[-1])} steps>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Course):
@@ -99,71 +201,257 @@ class Course:
         return self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.contrast, self.seed, self.classes.tobytes()))
+        return hash((self.cell, self.seed, self.w.tobytes()))
 
     @property
-    def held_out(self) -> Floats:
-        """C(t): the held-out class in concept space, shape (n, 2), with target (1, 1)."""
-        return self.classes[:, HELD_OUT, :]
+    def right(self) -> Floats:
+        """Share of images that are the class asked for, by measurement; shape (n, 4)."""
+        return np.stack([self.kinds[:, kind, kind] for kind in range(len(CLASSES))], 1)
+
+    @property
+    def held_out(self) -> float:
+        """That share of the held-out class at the last save."""
+        return float(self.right[-1, HELD_OUT])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, as JSON can hold them.
-
-        Returns
-        -------
-        dict
-        """
-        return {
-            "contrast": self.contrast,
-            "seed": self.seed,
-            "steps": self.steps.tolist(),
-            "classes": self.classes.tolist(),
-            "right": self.right.tolist(),
-            "loss": self.loss.tolist(),
-        }
+        """Plain numbers and lists, as JSON can hold them."""
+        arrays = {name: getattr(self, name).tolist() for name in ("steps", "w", "kinds", "loss")}
+        return {"cell": asdict(self.cell), "seed": self.seed, **arrays}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Course:
-        """The course that :meth:`to_dict` wrote.
-
-        Parameters
-        ----------
-        values : mapping
-
-        Returns
-        -------
-        Course
-
-        Raises
-        ------
-        InvalidInput
-            If fields are missing or unknown, or do not fit.
-        """
+        """The course that :meth:`to_dict` wrote; InvalidInput for anything else."""
         names = tuple(cls.__dataclass_fields__)
         if not isinstance(values, Mapping) or set(values) != set(names):
             raise InvalidInput("values", values, f"must have the keys {', '.join(names)}")
-        return cls(**values)
+        cell = values["cell"]
+        if not isinstance(cell, Mapping) or set(cell) != set(Cell.__dataclass_fields__):
+            raise InvalidInput("cell", cell, "must have the fields of a cell")
+        return cls(**{**values, "cell": Cell(**cell)})
 
 
-def rising_steps(steps: object) -> Integers:
-    """Whole numbers that rise, at least one of them, none negative.
+def responses(course: Course, corner: str = "trained") -> Floats:
+    """The responses of a course to colour and size, shape (n, 2).
 
-    Returns
-    -------
-    ndarray of shape (n,)
-        int64, read-only.
+    Parameters
+    ----------
+    course : Course
+    corner : {"trained", "held out"}
+        For colour, (blue, big) less (red, big), and for size, (red, small) less (red, big); at the
+        held-out corner both differences end there instead.
 
     Raises
     ------
     InvalidInput
     """
-    values = numbers.real_array(steps, "steps")
-    if values.ndim != 1:
-        raise InvalidInput("steps", f"shape {values.shape}", "must have one axis")
-    if (values != np.floor(values)).any() or values[0] < 0 or values.max() > 2**53:
-        raise InvalidInput("steps", steps, "must be whole numbers, not negative")
-    if (np.diff(values) <= 0).any():
-        raise InvalidInput("steps", steps, "must rise")
-    whole = values.astype(np.int64)
-    whole.setflags(write=False)
-    return whole
+    one_of(corner, "corner", tuple(PAIRS))
+    return course.w[:, tuple(PAIRS).index(corner)]
+
+
+def learning_times(course: Course, corner: str = "trained") -> tuple[float, float]:
+    """Steps from which on the responses to colour and to size stay above a half.
+
+    Parameters
+    ----------
+    course : Course
+    corner : {"trained", "held out"}
+
+    Returns
+    -------
+    tuple of float
+        Interpolated between saves; inf where the last save does not.
+
+    Raises
+    ------
+    InvalidInput
+
+    Examples
+    --------
+    >>> w, kinds = np.zeros((3, 2, 2)), np.zeros((3, 4, 7))
+    >>> w[:, 0], kinds[:, :, 5] = [[0, 0], [1, 0.25], [1, 0.75]], 1.0
+    >>> cell = Cell(0.4, 0.5, 1.0, "adamw")
+    >>> learning_times(Course(cell, 0, [0, 10, 30], w, kinds, [3.0, 2.0, 1.0]))
+    (5.0, 20.0)
+    """
+    colour, size = (_time(course.steps, values) for values in responses(course, corner).T)
+    return colour, size
+
+
+def _time(steps: Integers, values: Floats) -> float:
+    below = np.flatnonzero(values < HALF)
+    if below.size == 0:
+        return 0.0
+    last = int(below[-1])
+    if last + 1 == len(values):
+        return math.inf
+    part = (HALF - values[last]) / (values[last + 1] - values[last])
+    return float(steps[last] + part * (steps[last + 1] - steps[last]))
+
+
+def bend(path: ArrayLike) -> float:
+    r"""Signed area between a path and the chord from its first point to its last.
+
+    .. math:: \frac{1}{\Delta_1 \Delta_2} \sum_i (x_i - x_0) \times (x_{i+1} - x_0),
+
+    with :math:`\Delta` from the first point to the last and the cross product of the plane. It is
+    +1 for a path that first goes all along colour, then all along size, -1 the other way round,
+    0 for a straight one; nan unless both end a half above their start. Every term is a product
+    of two different saves, so independent noise of the saves between adds nothing on average.
+
+    Examples
+    --------
+    >>> bend([[0, 0], [1, 0], [1, 1]]), bend([[0, 0], [0, 1], [1, 1]]), bend([[0, 0], [1, 1]])
+    (1.0, -1.0, 0.0)
+    """
+    points = numbers.real_array(path, "path")
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise InvalidInput("path", f"shape {points.shape}", "must have shape (n, 2)")
+    away = points - points[0]
+    if away[-1].min() < HALF:
+        return math.nan
+    cross = away[:-1, 0] * away[1:, 1] - away[:-1, 1] * away[1:, 0]
+    return float(cross.sum() / (away[-1, 0] * away[-1, 1]))
+
+
+#: Raised whenever what a course computes changes.
+COURSE_VERSION = 2
+
+#: Names of the numbers of a save.
+LOSSES = ("loss", "diffusion", "latent", "reconstruction")
+_NUMBERS = (*LOSSES, "gamma_min", "gamma_max", "seconds")
+_FIELDS = {"step", *_NUMBERS, "w", "kinds"}
+_LARGEST = sys.float_info.max
+
+
+def course_folder(root: Path, cell: Cell, seed: int) -> Path:
+    """Where one course of a study lies."""
+    # All digits: two cells of a plan must not share a folder.
+    numbers = f"separation_{cell.separation!r}_contrast_{cell.contrast!r}_gain_{cell.gain!r}"
+    return root / f"{numbers}_{cell.optimizer}_seed_{seed}"
+
+
+class Record:
+    """The folder of a course, made if it is not there; `owner` is who else it depends on."""
+
+    def __init__(
+        self, folder: Path, preset: Preset, cell: Cell, seed: int, owner: str = ""
+    ) -> None:
+        self.folder, self.cell, self.seed = folder, cell, seed
+        plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
+        text = json.dumps([plain, asdict(cell), seed, owner, COURSE_VERSION], sort_keys=True)
+        self.identity = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self._path = folder / "metrics.jsonl"
+        self._saves = preset.save_steps
+        try:
+            (folder / "images").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(folder, str(error.strerror)) from None
+
+    def add(self, line: dict[str, Any], images: np.ndarray[Any, Any]) -> None:
+        """Write the numbers and the images (uint8) of one save."""
+        try:
+            np.savez_compressed(self._images(line["step"]), images=images)
+            fresh = not self._path.exists()
+            with self._path.open("a", encoding="utf-8") as file:
+                if fresh:
+                    file.write(json.dumps({"identity": self.identity}) + "\n")
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise _unusable(self.folder, str(error.strerror)) from None
+
+    def lines_up_to(self, step: int) -> list[dict[str, Any]]:
+        """The numbers of the saves that a checkpoint at this step has behind it.
+
+        Later ones, written before a kill, are dropped from the file: they are made again.
+        """
+        lines = [line for line in self.lines() if line["step"] <= step]
+        expected = [one for one in self._saves if one <= step]
+        found = [line["step"] for line in lines]
+        # The save at the step of the checkpoint itself may be still to come.
+        if found not in (expected, expected[:-1] if expected[-1:] == [step] else expected):
+            raise InvalidInput(
+                "folder", self._path, f"must hold the saves up to step {step} ({found} are there)"
+            )
+        header = json.dumps({"identity": self.identity})
+        text = "\n".join([header, *(json.dumps(line) for line in lines)]) + "\n"
+        other = self._path.with_suffix(f".{os.getpid()}")
+        try:
+            other.write_text(text, encoding="utf-8")
+            other.replace(self._path)
+        except OSError as error:
+            raise _unusable(self.folder, str(error.strerror)) from None
+        return lines
+
+    def lines(self) -> list[dict[str, Any]]:
+        """All saves in the file; none where there is no file."""
+        if not self._path.exists():
+            return []
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput("folder", self._path, f"must be readable ({error})") from None
+        # What follows the last end of line was cut off by a kill.
+        rows = text.split("\n")[:-1]
+        if not rows:
+            # Killed before the first line was written.
+            return []
+        try:
+            header, *lines = [json.loads(row) for row in rows]
+        except (ValueError, RecursionError):
+            raise InvalidInput("folder", self._path, "must hold metrics as JSON lines") from None
+        if header != {"identity": self.identity}:
+            raise InvalidInput("folder", self._path, "must belong to this preset, cell and seed")
+        for line in lines:
+            _check_line(line, self._path)
+        return lines
+
+    def images(self, step: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        """The images of one save: uint8, shape (k, 3, height, width)."""
+        path = self._images(step)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                images = np.asarray(file["images"])
+        except Exception as error:
+            # zipfile and numpy raise many kinds of errors for what is not their format.
+            raise InvalidInput("folder", path, f"must hold images ({error})") from None
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
+            raise InvalidInput("folder", path, "must hold images")
+        return images
+
+    def course(self, lines: list[dict[str, Any]]) -> Course:
+        """What the saves say together."""
+        return Course(
+            self.cell,
+            self.seed,
+            *(np.array([line[name] for line in lines]) for name in ("step", "w", "kinds", "loss")),
+        )
+
+    def _images(self, step: int) -> Path:
+        return self.folder / "images" / f"{step:07d}.npz"
+
+
+def _check_line(line: object, path: Path) -> None:
+    if not isinstance(line, dict) or set(line) != _FIELDS:
+        raise InvalidInput("folder", path, "must hold a save in every line")
+    if type(line["step"]) is not int or line["step"] < 0:
+        raise InvalidInput("folder", path, "must hold a whole number as step in every line")
+    for name in _NUMBERS:
+        # json makes these two of numbers, and larger whole ones than a float can hold.
+        if type(line[name]) not in (int, float) or not abs(line[name]) <= _LARGEST:
+            raise InvalidInput("folder", path, f"must hold a number as {name} in every line")
+    for name, shape, low, high in (
+        ("w", (2, 2), -LARGEST, LARGEST), ("kinds", (4, 7), 0.0, 1 + ROUNDING),
+    ):  # fmt: skip
+        try:
+            found = np.array(line[name])
+        except ValueError:
+            found = np.empty(0)
+        known = found.dtype.kind in "if" and found.shape == shape
+        if not known or not ((found >= low) & (found <= high)).all():
+            raise InvalidInput("folder", path, f"must hold {name} in every line")
+
+
+def _unusable(folder: Path, reason: str) -> InvalidInput:
+    return InvalidInput("folder", folder, f"must be a folder to write to ({reason})")

@@ -1,8 +1,17 @@
-"""The result of a study: courses of training at several contrasts, as one file."""
+"""Running a plan: all its courses, side by side, gone on with where they stopped; the result."""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -10,94 +19,79 @@ from typing import Any
 
 import numpy as np
 
-from swingby.diffusion.course import Course
-from swingby.diffusion.preset import STUDY_VERSION, Preset
-from swingby.errors import InvalidInput
+import swingby
+from swingby.diffusion.course import Cell, Course, Record, course_folder
+from swingby.diffusion.plan import Plan, recorded_plan
+from swingby.errors import InvalidInput, SwingbyError
 from swingby.theory import numbers
-from swingby.training.setting import one_of
+from swingby.verify.telling import Telling
 
-#: Presets whose studies are part of the package.
-RECORDED = ("small", "quiet")
-#: Decimals of probabilities and losses in a file.
+#: Raised whenever a file of a study means something else.
+STUDY_VERSION = 2
+#: The study in the package, once it was run.
+RECORDED_FILE = "diffusion_study.json"
+#: Decimals of responses, shares and losses in a file.
 DIGITS = 5
 #: A file with more is not one of ours.
 MOST_BYTES = 200_000_000
-_FIELDS = {"swingby_study", "preset", "made_with", "classifier", "courses"}
+#: Seconds between two looks at what the workers do.
+_GLANCE = 0.5
+#: Seconds a worker has left once nobody waits for it.
+_GRACE = 20.0
+#: Courses at a time on a GPU, which one course with small images does not fill.
+_ON_GPU = 4
+#: Seconds between two lines of progress where there is no terminal.
+_EVERY = 30.0
+_FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses"}
 
 
 @dataclass(frozen=True)
 class Study:
-    """Courses of training with the classifier that looked at them.
+    """Courses of training that were made for a plan.
 
     Parameters
     ----------
-    preset : Preset
+    plan : Plan
     courses : tuple of Course
-        In the order of the preset's contrasts, and of its seeds within each.
-    accuracy : dict of float to float
-        Of the classifier on held-out images, by contrast.
+        In the order of the plan's jobs.
     made_with : dict of str to str
         Versions and device.
+
+    Raises
+    ------
+    InvalidInput
+        For courses that the plan does not ask for, or one given twice.
     """
 
-    preset: Preset
+    plan: Plan
     courses: tuple[Course, ...]
-    accuracy: dict[float, float]
     made_with: dict[str, str]
 
-    def at(self, contrast: float) -> tuple[Course, ...]:
-        """The courses of one contrast.
+    def __post_init__(self) -> None:
+        if not isinstance(self.plan, Plan):
+            raise InvalidInput("plan", self.plan, "must be a Plan")
+        jobs = [(one.cell, one.seed) for one in self.courses]
+        if len(set(jobs)) < len(jobs) or not set(jobs) <= set(self.plan.jobs):
+            raise InvalidInput("courses", "others", "must be runs of the plan, each once")
+        if len({(one.w.tobytes(), one.loss.tobytes()) for one in self.courses}) < len(jobs):
+            raise InvalidInput("courses", "a run under two names", "must be different runs")
 
-        Parameters
-        ----------
-        contrast : float
-
-        Returns
-        -------
-        tuple of Course
-        """
-        return tuple(one for one in self.courses if one.contrast == contrast)
-
-    @property
-    def held_out_accuracy(self) -> dict[float, float]:
-        """Share of images of the held-out class with both concepts right at the last save."""
-        found = {}
-        for contrast in self.preset.contrasts:
-            courses = self.at(contrast)
-            if courses:
-                found[contrast] = float(np.mean([one.right[-1, 3] for one in courses]))
-        return found
+    def at(self, cell: Cell) -> tuple[Course, ...]:
+        """The courses of one cell."""
+        return tuple(one for one in self.courses if one.cell == cell)
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as plain values.
-
-        Returns
-        -------
-        dict
-        """
+        """The study as plain values, with the digest of its plan."""
         return {
             "swingby_study": STUDY_VERSION,
-            "preset": self.preset.to_dict(),
+            "plan": self.plan.to_dict(),
+            "digest": self.plan.digest,
             "made_with": self.made_with,
-            "classifier": [
-                {"contrast": contrast, "accuracy": value}
-                for contrast, value in self.accuracy.items()
-            ],
             "courses": [_rounded(one.to_dict()) for one in self.courses],
         }
 
     def save(self, path: str | Path) -> None:
-        """Write a JSON file.
-
-        Parameters
-        ----------
-        path : path
-
-        Raises
-        ------
-        InvalidInput
-            If it cannot be written.
-        """
+        """Write a JSON file; InvalidInput if it cannot be written."""
         plain = self.to_dict()
         head = ",\n".join(
             f"{json.dumps(name)}: {json.dumps(value)}"
@@ -105,28 +99,11 @@ class Study:
             if name != "courses"
         )
         courses = ",\n".join(json.dumps(one, separators=(",", ":")) for one in plain["courses"])
-        try:
-            Path(path).write_text(f'{{{head},\n"courses": [\n{courses}\n]}}\n', encoding="utf-8")
-        except OSError as error:
-            raise InvalidInput("path", path, f"must be writable ({error.strerror})") from None
+        _write(Path(path), f'{{{head},\n"courses": [\n{courses}\n]}}\n', "path")
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
-        """Read a file that :meth:`save` wrote.
-
-        Parameters
-        ----------
-        path : path
-
-        Returns
-        -------
-        Study
-
-        Raises
-        ------
-        InvalidInput
-            If it is anything else.
-        """
+        """Read a file that :meth:`save` wrote; InvalidInput if it is anything else."""
         if not isinstance(path, (str, Path)):
             raise InvalidInput("path", path, "must be the path of a file")
         try:
@@ -148,49 +125,26 @@ class Study:
 
     @classmethod
     def from_dict(cls, plain: object) -> Study:
-        """The study that :meth:`to_dict` wrote.
-
-        Parameters
-        ----------
-        plain : dict
-
-        Returns
-        -------
-        Study
-
-        Raises
-        ------
-        InvalidInput
-            For anything else.
-        """
+        """The study that :meth:`to_dict` wrote; InvalidInput for anything else."""
         if not isinstance(plain, dict) or plain.get("swingby_study") != STUDY_VERSION:
             raise InvalidInput("study", plain, f"must be a study of version {STUDY_VERSION}")
         if set(plain) != _FIELDS:
             raise InvalidInput("study", plain, "must have the fields of a study")
+        plan = Plan.from_dict(plain["plan"])
+        if plain["digest"] != plan.digest:
+            raise _edited(plan.digest, plain["digest"])
         try:
-            preset = Preset.from_dict(plain["preset"])
             courses = tuple(Course.from_dict(one) for one in plain["courses"])
-            accuracy = dict(_judged(one) for one in plain["classifier"])
             made_with = {str(name): str(value) for name, value in plain["made_with"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InvalidInput):
                 raise
             raise InvalidInput("study", "a file", f"cannot be read ({error})") from None
-        jobs = {(contrast, seed) for contrast in preset.contrasts for seed in preset.seeds}
-        if not {(one.contrast, one.seed) for one in courses} <= jobs:
-            raise InvalidInput("courses", "others", "must have contrasts and seeds of the preset")
-        if not {one.contrast for one in courses} <= set(accuracy):
-            raise InvalidInput("classifier", accuracy, "must have an accuracy for every contrast")
-        return cls(preset, courses, accuracy, made_with)
+        return cls(plan, courses, made_with)
 
 
-def recorded_study(name: str = "small") -> Study:
-    """A study that the documentation shows.
-
-    Parameters
-    ----------
-    name : {"small", "quiet"}
-        Its preset.
+def recorded_study() -> Study:
+    """The study that the documentation shows, of the plan in the package.
 
     Returns
     -------
@@ -199,31 +153,270 @@ def recorded_study(name: str = "small") -> Study:
     Raises
     ------
     InvalidInput
-
-    Examples
-    --------
-    >>> study = recorded_study()
-    >>> study.preset.name, len(study.courses)
-    ('small', 25)
+        As long as it has not been run, or if the plan was edited after it was.
     """
-    one_of(name, "name", RECORDED)
-    source = resources.files("swingby") / "data" / f"diffusion_{name}.json"
-    return Study.from_dict(json.loads(source.read_text(encoding="utf-8")))
+    study = recorded_so_far()
+    if not study.courses:
+        requirement = "must have been run: swingby diffusion study --plan PLAN.toml --out FOLDER"
+        raise InvalidInput("study", RECORDED_FILE, requirement)
+    return study
 
 
-def _judged(plain: dict[str, Any]) -> tuple[float, float]:
-    """A contrast with the classifier's accuracy there."""
-    if set(plain) != {"contrast", "accuracy"}:
-        raise InvalidInput("classifier", plain, "must have a contrast and an accuracy each")
-    found = numbers.exact(plain["accuracy"], "accuracy")
-    if not 0 <= found <= 1:
-        raise InvalidInput("accuracy", plain["accuracy"], "must lie from 0 to 1")
-    contrast = numbers.positive(plain["contrast"], "contrast")
-    return numbers.within_float(contrast, "contrast"), float(found)
+def recorded_so_far() -> Study:
+    """The same, without courses as long as it has not been run."""
+    plan, source = recorded_plan(), resources.files("swingby") / "data" / RECORDED_FILE
+    if not source.is_file():
+        return Study(plan, (), {})
+    study = Study.from_dict(json.loads(source.read_text(encoding="utf-8")))
+    if study.plan.digest != plan.digest:
+        raise _edited(plan.digest, study.plan.digest)
+    return study
+
+
+def run_study(
+    plan: Plan,
+    folder: str | Path,
+    *,
+    workers: int | None = None,
+    device: object = "cpu",
+    progress: bool = False,
+) -> Study:
+    """Train a network for every run of a plan, each looked at as it learns.
+
+    Every course is trained by a process of its own, on one thread where that is the CPU; a course
+    is then the same, bit for bit, however many run beside it and however often it was stopped.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : path
+        Where the plan, checkpoints, metrics and images go. What is there of the same plan is gone
+        on with.
+    workers : int, optional
+        Courses at a time; default: the number of cores, or 4 on a GPU.
+    device : str or torch.device
+    progress : bool
+        Say on stderr how it goes.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    InvalidInput
+        If the plan was edited after data of it came into the folder, or files are damaged.
+    SwingbyError
+        If training diverges.
+    MissingExtra
+        Without torch or safetensors.
+    KeyboardInterrupt
+        On Ctrl-C; all courses were written down.
+
+    References
+    ----------
+    Sec. 5, App. G.
+    """
+    if not isinstance(plan, Plan):
+        raise InvalidInput("plan", plan, "must be a Plan")
+    if not isinstance(progress, bool):
+        raise InvalidInput("progress", progress, "must be True or False")
+    from swingby.simulate.device import usable_device
+    from swingby.training.checkpoint import usable_folder
+
+    torch, place = usable_device("cpu" if device is None else device)
+    default = _ON_GPU if place.type == "cuda" else _cores()
+    count = numbers.whole(default if workers is None else workers, "workers", 1)
+    root = usable_folder(folder, "folder")
+    with _alone(root), StudyProgress(plan, shown=progress) as report:
+        _claim(root, plan)
+        courses = _all(plan, root, min(count, len(plan.jobs)), str(place), report)
+    made_with = {
+        "swingby": swingby.__version__,
+        "torch": torch.__version__.partition("+")[0],
+        "device": torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu",
+        "machine": platform.machine(),
+    }
+    study = Study(plan, tuple(courses), made_with)
+    study.save(root / "study.json")
+    return study
+
+
+class StudyProgress(Telling):
+    """What is said on stderr while a study runs; a context manager."""
+
+    def __init__(self, plan: Plan, *, shown: bool) -> None:
+        self._jobs, self._steps = plan.jobs, max(1, plan.preset.steps * len(plan.jobs))
+        self._before = [0] * len(self._jobs)
+        super().__init__("study", self._steps, "share remaining what", shown=shown)
+
+    def reach(self, done: list[int], point: Callable[[int], Any]) -> None:
+        """Say how far the courses are, steps of each, and the last responses of one under way."""
+        moving = [k for k, step in enumerate(done) if step != self._before[k]]
+        if not moving or (self._bar is None and not self._is_due(_EVERY)):
+            return
+        self._before = done
+        # One course beside the bar: more would take its place.
+        if self._on_bar(completed=sum(done), what=self._told(moving[0], "", point(moving[0]))):
+            return
+        share = 100 * sum(done) / self._steps
+        for k in moving:
+            self._write(f"{share:.0f} %, {self._told(k, f' step {done[k]}', point(k))}")
+
+    def _told(self, k: int, step: str, point: Any) -> str:
+        cell, seed = self._jobs[k]
+        where = "" if point is None else f", colour {point[0]:.2f} size {point[1]:.2f}"
+        return f"{cell}, seed {seed}{step}{where}"
+
+
+def _edited(mine: str, found: object) -> InvalidInput:
+    requirement = f"must be the plan the data were made for, {found}: it was edited since"
+    return InvalidInput("plan", mine, f"{requirement}. Undo the edit, or use another folder")
 
 
 def _rounded(plain: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: np.round(value, DIGITS).tolist() if name in ("classes", "right", "loss") else value
+        name: np.round(value, DIGITS).tolist() if name in ("w", "kinds", "loss") else value
         for name, value in plain.items()
     }
+
+
+def _write(path: Path, text: str, name: str) -> None:
+    """Write a file as a whole or not at all."""
+    other = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        other.write_text(text, encoding="utf-8")
+        other.replace(path)
+    except OSError as error:
+        raise InvalidInput(name, path, f"must be writable ({error.strerror})") from None
+    finally:
+        other.unlink(missing_ok=True)
+
+
+def _cores() -> int:
+    """What this process may use, which can be less than what the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Keep a second study out of the folder; the lock goes with the process."""
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    with (root / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InvalidInput("folder", root, "must not be in use by another study") from None
+        yield
+
+
+def _claim(root: Path, plan: Plan) -> None:
+    """Write down what the folder is for, or see that it is for this."""
+    path = root / "plan.toml"
+    data = (root / "study.json").exists() or any(root.glob("*/metrics.jsonl"))
+    if data:
+        if not path.exists():
+            raise InvalidInput("folder", root, "must hold the plan of its data")
+        found = Plan.load(path).digest
+        if found != plan.digest:
+            raise _edited(plan.digest, found)
+        return
+    _write(path, plan.to_toml(), "folder")
+
+
+def _all(plan: Plan, root: Path, workers: int, place: str, report: StudyProgress) -> list[Course]:
+    jobs = plan.jobs
+    context = multiprocessing.get_context("spawn")
+    # The last is not 0 once nobody waits for the courses any more.
+    done = context.Array("q", len(jobs) + 1, lock=False)
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_begin, initargs=(done, os.getpid())
+    )
+    try:
+        futures = [pool.submit(_work, k, plan, *job, root, place) for k, job in enumerate(jobs)]
+        waiting: set[Future[Course]] = set(futures)
+        while waiting:
+            finished, waiting = wait(waiting, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+            for one in finished:
+                # An error of one course ends the study at once.
+                one.result()
+            report.reach(done[:-1], lambda k: _point(plan, root, jobs[k]))
+        return [one.result() for one in futures]
+    except BrokenProcessPool:
+        raise SwingbyError(
+            "a worker died, killed or out of memory; the same call goes on where it stopped"
+        ) from None
+    finally:
+        done[-1] = 1
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _point(plan: Plan, root: Path, job: tuple[Cell, int]) -> Any:
+    """The responses of a course at its last save."""
+    cell, seed = job
+    record = Record(course_folder(root, cell, seed), plan.preset_of(cell), cell, seed, plan.digest)
+    lines = record.lines()
+    return lines[-1]["w"][0] if lines else None
+
+
+#: Set in a worker when it begins: what it tells of a course and its step. Memory that processes
+#: share can only be handed over then.
+_told: Callable[[int, int], None]
+
+
+def _begin(done: Any, parent: int) -> None:
+    """Set up a worker."""
+    global _told
+    import torch
+
+    torch.set_num_threads(1)
+
+    def orphaned() -> bool:
+        # A pool of threads works in the process of the study itself.
+        return parent not in (os.getpid(), os.getppid())
+
+    def told(k: int, step: int) -> None:
+        done[k] = step
+        if done[-1] or orphaned():
+            # Nobody waits for the result; a new study might already write to the same folder.
+            raise KeyboardInterrupt
+
+    def leave() -> None:
+        while not orphaned():
+            time.sleep(_GLANCE)
+        # A course that is under way stops at its next step, and is written down first.
+        time.sleep(_GRACE)
+        os._exit(1)
+
+    _told = told
+    threading.Thread(target=leave, daemon=True).start()
+
+
+def _work(k: int, plan: Plan, cell: Cell, seed: int, root: Path, device: str) -> Course:
+    """One course, in a worker."""
+    import torch
+
+    from swingby.diffusion.train import train_course
+
+    _told(k, 0)
+    place, preset = torch.device(device), plan.preset_of(cell)
+    if place.type == "cuda" and preset.precision != "float32":
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    course = train_course(
+        preset,
+        cell,
+        seed,
+        course_folder(root, cell, seed),
+        owner=plan.digest,
+        device=place,
+        told=lambda step: _told(k, step),
+    )
+    # Also where there was nothing left to train.
+    _told(k, preset.steps)
+    return course

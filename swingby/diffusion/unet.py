@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from swingby.diffusion.layout import Layout
+from swingby.diffusion.preset import Layout
 
 
 class _Block(nn.Module):
@@ -131,18 +131,7 @@ class UNet(nn.Module):
         nn.init.zeros_(self.leave.bias)
 
     def forward(self, z: Tensor, gamma: Tensor, condition: Tensor) -> Tensor:
-        """Estimate the noise.
-
-        Parameters
-        ----------
-        z : Tensor of shape (n, 3, height, width)
-        gamma : Tensor of shape (n,)
-        condition : Tensor of shape (n, c)
-
-        Returns
-        -------
-        Tensor of shape (n, 3, height, width)
-        """
+        """Estimate the noise."""
         time = self.time(self._waves(gamma))
         condition = (condition - self.centre) * self.gain
         x = self.enter(functional.pixel_unshuffle(z, self.layout.patch))

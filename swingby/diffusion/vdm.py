@@ -51,18 +51,7 @@ class LinearSchedule(nn.Module):
         self.rise = nn.Parameter(torch.tensor(float(gamma_max - gamma_min)), requires_grad=learned)
 
     def forward(self, t: Tensor) -> Tensor:
-        """Gamma at some times.
-
-        Parameters
-        ----------
-        t : Tensor
-            From 0 to 1.
-
-        Returns
-        -------
-        Tensor
-            Of the shape of `t`.
-        """
+        """Gamma at some times."""
         return self.start + self.rise.abs() * t
 
     @property
@@ -82,14 +71,7 @@ def sigma(gamma: Tensor) -> Tensor:
 
 
 def spread_times(n: int, generator: torch.Generator) -> Tensor:
-    """Random times, evenly spread over [0, 1): uniform each, and one in every n-th part.
-
-    Parameters
-    ----------
-    n : int
-    generator : torch.Generator
-        Of the device of the times.
-    """
+    """Random times, evenly spread over [0, 1): uniform each, and one in every n-th part."""
     device = generator.device
     first = torch.rand((), generator=generator, device=device)
     return (first + torch.arange(n, device=device) / n) % 1.0
@@ -114,13 +96,7 @@ class Loss:
         return self.diffusion + self.latent + self.reconstruction
 
     def bits_per_dimension(self, dimensions: int) -> Tensor:
-        """Mean of the bound in bits, divided by the numbers in a datum.
-
-        Returns
-        -------
-        Tensor
-            A scalar.
-        """
+        """Mean of the bound in bits, divided by the numbers in a datum."""
         return self.total.mean() / (dimensions * math.log(2))
 
 

@@ -232,7 +232,7 @@ def rows_of_figures(content: dict[str, Any]) -> list[Row]:
 
 def vector_rows(tell: Tell) -> list[Row]:
     """Diffusion models of points, against their half-times and orders."""
-    from swingby.diffusion.vectors.trials import CELLS, compare_cell
+    from swingby.diffusion.vectors.compare import CELLS, compare_cell
 
     found = []
     for place, cell in enumerate(CELLS):
@@ -247,29 +247,30 @@ def vector_rows(tell: Tell) -> list[Row]:
 
 
 def image_rows(tell: Tell) -> list[Row]:
-    """Diffusion models of images, as the recorded studies judge them."""
-    from swingby.diffusion import judged_study, recorded_study
+    """Diffusion models of images, as the recorded study judges them; open until it was run."""
+    from swingby.diffusion import judge
+    from swingby.diffusion.study import recorded_so_far
 
+    study = recorded_so_far()
+    tell(0.0, study.plan.name)
     found = []
-    for name in ("small", "quiet"):
-        tell(0.0, name)
-        for row in judged_study(recorded_study(name)).judgement.rows:
-            known = math.isfinite(row.observed)
-            at = "all contrasts" if row.contrast is None else f"contrast {row.contrast:g}"
-            found.append(
-                Row(
-                    "images",
-                    f"{name}, {at}",
-                    "",
-                    row.prediction,
-                    row.predicted,
-                    f"{row.observed:.3g}" if known else "-",
-                    f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else "",
-                    row.verdict,
-                    row.seeds,
-                    None,
-                )
+    for row in judge(study).rows:
+        known, said = math.isfinite(row.observed), row.prediction
+        about = (row.optimizer, said.concept, said.factor, said.signal)
+        found.append(
+            Row(
+                "images",
+                f"{study.plan.name}, {' '.join(filter(None, about))}",
+                "",
+                said.kind,
+                row.predicted,
+                f"{row.observed:.3g}" if known else "-",
+                f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else "",
+                row.verdict,
+                row.runs,
+                row.needed,
             )
+        )
     return found
 
 
@@ -282,7 +283,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "deep": ("training/deep_networks.py",),
     "figures": ("figures/make.py", "figures/paper/figure_*.py"),
     "vectors": ("diffusion/vectors/trials.py",),
-    "images": ("diffusion/judged.py",),
+    "images": ("diffusion/verdicts.py",),
 }
 
 

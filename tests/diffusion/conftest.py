@@ -1,15 +1,16 @@
-"""What tests of image diffusion share: one thread, a preset of a second, and a judge."""
+"""What tests of image diffusion share: one thread, a preset of a second, and an undisturbed run."""
 
-import fcntl
 import importlib.util
 import json
-import os
 
 import numpy as np
 import pytest
 
-from swingby.diffusion.layout import Layout
-from swingby.diffusion.preset import Preset
+from swingby.diffusion.course import Cell
+from swingby.diffusion.plan import Optimizer, Plan, Prediction
+from swingby.diffusion.preset import Layout, Preset
+
+CELL = Cell(0.4, 0.8, 1.0, "adamw")
 
 
 @pytest.fixture(autouse=True)
@@ -31,8 +32,6 @@ def quick():
     """Saves at 0, 1, 5 and 12 steps."""
     return Preset(
         "quick",
-        contrasts=(0.3, 0.8),
-        seeds=(3,),
         pixels=8,
         layout=Layout((8,), blocks=1, heads=2, groups=4, embedding=4),
         images_per_class=16,
@@ -43,42 +42,25 @@ def quick():
         sampling_steps=3,
         generated_images=5,
         saves=4,
-        classifier_steps=3,
-        classifier_images=4,
-        classifier_channels=4,
     )
 
 
 @pytest.fixture
-def judge():
-    """A classifier that was never trained: what it says is as reproducible as any other."""
-    import torch
-
-    from swingby.diffusion.classifier import ConceptClassifier
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(5)
-        return ConceptClassifier(4)
-
-
-@pytest.fixture
-def judged_by(judge):
-    """``judged_by(folder, preset)``: that classifier in a folder, with a claim to be good."""
-    import torch
-
-    from swingby.diffusion import classifier_file
-    from swingby.training import checkpoint
-
-    def call(folder, preset, accuracy=None):
-        folder.mkdir(parents=True, exist_ok=True)
-        tensors = {f"network.{name}": value for name, value in judge.state_dict().items()}
-        claim = [1.0] * len(preset.contrasts) if accuracy is None else accuracy
-        tensors["accuracy"] = torch.tensor(claim, dtype=torch.float64)
-        path = folder / "classifier.safetensors"
-        checkpoint.write(path, classifier_file._identity(preset), 3, tensors, torch)
-        return path
-
-    return call
+def two_cells(quick):
+    """A plan of two cells, one run each."""
+    return Plan(
+        "two",
+        quick,
+        separation=(0.4,),
+        contrast=(0.3, 0.8),
+        gain=(1.0,),
+        optimizers=(Optimizer("adamw", 0.01, 0.01),),
+        seeds=1,
+        first_seed=3,
+        share=0.75,
+        within=1.25,
+        predictions=(Prediction("colour comes sooner", "sooner", "colour", "contrast"),),
+    )
 
 
 @pytest.fixture
@@ -107,40 +89,16 @@ _undisturbed = {}
 
 
 @pytest.fixture
-def undisturbed(tmp_path_factory, judge):
-    """``undisturbed(preset, contrast, seed)``: a course in one go, and its folder; made once."""
+def undisturbed(tmp_path_factory):
+    """``undisturbed(preset, cell, seed)``: a course in one go, and its folder; made once."""
     from swingby.diffusion.train import train_course
 
-    def call(preset, contrast=0.8, seed=3):
-        key = (preset.identity, contrast, seed)
+    def call(preset, cell=CELL, seed=3, owner=""):
+        key = (preset, cell, seed, owner)
         if key not in _undisturbed:
             folder = tmp_path_factory.mktemp("undisturbed")
-            course = train_course(preset, contrast, seed, judge, folder, every=1e9)
-            _undisturbed[key] = course, folder
+            found = train_course(preset, cell, seed, folder, owner=owner, every=1e9)
+            _undisturbed[key] = found, folder
         return _undisturbed[key]
 
     return call
-
-
-@pytest.fixture(scope="session")
-def trained_folder(tmp_path_factory):
-    """Where the classifier of the preset tiny lies, trained once for all workers of a run."""
-    import torch
-
-    from swingby.diffusion.classifier_file import classifier_of
-    from swingby.diffusion.presets import TINY
-
-    base = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        base = base.parent
-    folder = base / "classifier of tiny"
-    folder.mkdir(exist_ok=True)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with (folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            classifier_of(TINY, folder)
-    finally:
-        torch.set_num_threads(before)
-    return folder

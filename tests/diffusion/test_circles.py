@@ -209,4 +209,3 @@ def test_more_than_memory_holds_is_refused_at_once():
 
 def test_text_that_is_a_number_and_whole_floats_are_taken():
     assert Circles("1/4", pixels=16.0, noise="0") == Circles(0.25, 16, 0.0)
-    assert Circles(0.25, 16).to_dict() == {"contrast": 0.25, "pixels": 16, "noise": 1e-3}

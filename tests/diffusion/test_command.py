@@ -1,4 +1,4 @@
-"""The command line, and the study that the documentation shows."""
+"""The command line: a plan, a study, a judgement; and pictures."""
 
 import importlib.util
 import json
@@ -7,67 +7,26 @@ import numpy as np
 import pytest
 
 from swingby import cli
-from swingby.diffusion.judged import judged_study
-from swingby.diffusion.pictures import circles_figure, film_strip, study_figure
-from swingby.diffusion.presets import SMALL, TINY
-from swingby.diffusion.study import recorded_study
+from swingby.diffusion.pictures import circles_figure, film_strip
+from swingby.diffusion.plan import Plan, default_plan
 from swingby.errors import InvalidInput
-from swingby.theory.verdict import Verdict
 
 NO_TORCH = importlib.util.find_spec("torch") is None
 
 
-@pytest.fixture(scope="module")
-def recorded():
-    return recorded_study()
+def test_a_plan_is_written_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["diffusion", "plan", "--out", "plan.toml"]) == 0
+    told = capsys.readouterr().out
+    assert "plan.toml: 80 runs in 16 cells, 25 predictions" in told
+    assert default_plan().digest in told
+    assert Plan.load("plan.toml") == default_plan()
+    assert cli.run(["diffusion", "plan", "--out", "plan.toml", "--size", "tiny"]) == 2
+    assert capsys.readouterr().err.startswith("swingby: out must not be there yet")
+    assert Plan.load("plan.toml") == default_plan()
 
 
-@pytest.fixture(scope="module")
-def judged(recorded):
-    return judged_study(recorded)
-
-
-def test_the_recorded_study_is_that_of_the_preset(recorded):
-    assert recorded.preset == SMALL
-    assert len(recorded.courses) == len(SMALL.contrasts) * len(SMALL.seeds) == 25
-    assert all(one.steps.tolist() == list(SMALL.save_steps) for one in recorded.courses)
-    assert min(recorded.accuracy.values()) >= 0.999
-
-
-def test_the_order_turns_and_the_held_out_class_is_reached(recorded, judged):
-    """What the preset was made for."""
-    first, last = min(SMALL.contrasts), max(SMALL.contrasts)
-    low, high = judged.judgement.of("order", first), judged.judgement.of("order", last)
-    assert (low.verdict, high.verdict) == (Verdict.HOLDS, Verdict.HOLDS)
-    assert low.high < 1 < high.low
-    assert min(recorded.held_out_accuracy.values()) >= 0.9
-
-
-def test_exit_code_and_output(judged, capsys):
-    """Codes as documented: 1 where a prediction fails, else 3 where one is open."""
-    assert cli.run(["diffusion", "recorded", "--json"]) == judged.exit_code
-    told = json.loads(capsys.readouterr().out)
-    assert told["judgement"]["rows"] == judged.to_dict()["judgement"]["rows"]
-    counts = judged.judgement.counts
-    expected = 1 if counts[Verdict.FAILS] else 3 if counts[Verdict.UNDECIDED] else 0
-    assert judged.exit_code == expected
-
-
-def test_outputs(judged):
-    for text in (str(judged), judged.to_markdown(), judged._repr_html_()):
-        assert "overlap" in text
-        assert "held out" in text
-    with pytest.raises(InvalidInput, match="study"):
-        judged_study(3)
-
-
-def test_pictures(recorded, tmp_path):
-    """Every contrast has a line in each panel, every class its images."""
-    figure = study_figure(recorded)
-    for ax in figure.axes:
-        labels = [one.get_text() for one in ax.get_legend().get_texts()]
-        assert labels == [f"{one:g}" for one in SMALL.contrasts]
-    figure.savefig(tmp_path / "study.png", dpi=30)
+def test_pictures():
     titles = [ax.get_title() for ax in circles_figure((0.8, 0.2), 16, 2).axes]
     assert len(titles) == 8
     assert sum("held out" in one for one in titles) == 2
@@ -83,15 +42,18 @@ def test_pictures(recorded, tmp_path):
 @pytest.mark.parametrize(
     ("words", "name"),
     [
-        (["medium"], "preset"), (["tiny", "--contrast", "2"], "contrast"),
-        (["tiny", "--contrast", "blue"], "contrast"), (["tiny", "--seeds", "0"], "seeds"),
-        (["tiny", "--seed", "-1"], "seed"), (["tiny", "--plot", "a.gif"], "plot"),
-        (["tiny", "--film", "nowhere/a.png"], "film"), (["none.json"], "path"),
-        (["recorded", "--seeds", "2"], "seeds"), (["recorded", "--film", "a.png"], "film"),
-        (["recorded", "--representation", "brain"], "representation"),
+        (["plan"], "out"), (["plan", "--out", "a.json"], "out"),
+        (["plan", "--out", "a.toml", "--size", "medium"], "preset"),
+        (["plan", "--out", "a.toml", "--data", "a.gif"], "data"),
+        (["study"], "plan"), (["study", "--plan", "none.toml"], "plan"),
+        (["study", "--plan", "none.toml", "--plot", "a.gif"], "plot"),
+        (["study", "--plan", "none.toml", "--table", "a.png"], "table"),
+        (["judge", "none.json"], "path"), (["judge", "recorded", "--film", "a.png"], "film"),
     ],
 )  # fmt: skip
 def test_wrong_input(words, name, tmp_path, monkeypatch, capsys):
+    if words[0] == "study" and NO_TORCH:
+        pytest.skip("needs torch")
     monkeypatch.chdir(tmp_path)
     assert cli.run(["diffusion", *words]) == 2
     error = capsys.readouterr().err
@@ -102,23 +64,30 @@ def test_wrong_input(words, name, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.torch
 @pytest.mark.skipif(NO_TORCH, reason="trains")
-def test_tiny_from_the_command_line(tmp_path, monkeypatch, capsys):
-    """One course: files, pictures, undecided verdicts; the second call has nothing left to do."""
+def test_a_study_from_the_command_line(two_cells, tmp_path, monkeypatch, capsys):
+    """Files and pictures; the second call has nothing left to do; an edited plan is refused."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "250")
-    words = ["diffusion", "tiny", "--contrast", "0.8", "--out", "here"]
-    assert cli.run([*words, "--plot", "fig.png", "--film", "film.png", "--data", "19.png"]) == 3
+    (tmp_path / "plan.toml").write_text(two_cells.to_toml())
+    words = ["diffusion", "study", "--plan", "plan.toml", "--out", "here", "--workers", "1"]
+    drawn = ["--plot", "fig.png", "--film", "film.png"]
+    assert cli.run([*words, *drawn]) == 3
     out = capsys.readouterr().out
-    assert "too few seeds" in out
-    assert all((tmp_path / one).stat().st_size > 5000 for one in ("fig.png", "film.png", "19.png"))
-    course = tmp_path / "here" / "contrast_0.8_seed_0"
+    assert two_cells.digest in out
+    assert "1 undecided" in out
+    assert all((tmp_path / one).stat().st_size > 5000 for one in ("fig.png", "film.png"))
+    course = next((tmp_path / "here").glob("*contrast_0.8*"))
     lines = (course / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(one)["step"] for one in lines[1:]] == list(TINY.save_steps)
+    assert [json.loads(one)["step"] for one in lines[1:]] == [0, 1, 5, 12]
     before = {one: one.stat().st_mtime_ns for one in course.glob("images/*")}
-    assert cli.run(words) == 3
-    assert capsys.readouterr().out == out
+    assert cli.run([*words, "--table", "judged.json"]) == 3
+    assert json.loads((tmp_path / "judged.json").read_text())["digest"] == two_cells.digest
     assert before == {one: one.stat().st_mtime_ns for one in course.glob("images/*")}
-    assert cli.run(["diffusion", "here/study.json"]) == 3
+    assert cli.run(["diffusion", "judge", "here/study.json"]) == 3
     assert capsys.readouterr().out == out
-    assert cli.run(["diffusion", "small", "--out", "here"]) == 2
-    assert "must belong to this preset" in capsys.readouterr().err
+    text = (tmp_path / "plan.toml").read_text()
+    (tmp_path / "plan.toml").write_text(text.replace("share = 0.75", "share = 0.5"))
+    assert cli.run(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("swingby: plan must be the plan the data were made for")
+    assert error.count("\n") == 1

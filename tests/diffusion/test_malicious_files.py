@@ -5,17 +5,17 @@ import json
 import os
 import pickle
 import zipfile
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from swingby.diffusion.course import Course
-from swingby.diffusion.presets import TINY
-from swingby.diffusion.study import Study
+from swingby.diffusion.course import Cell, Course, Record
+from swingby.diffusion.plan import Plan, default_plan
+from swingby.diffusion.study import Study, run_study
 from swingby.errors import InvalidInput
 
 HUGE = 10**400
+CELL = Cell(0.4, 0.8, 1.0, "adamw")
 
 
 class Payload:
@@ -84,64 +84,44 @@ def on_torch():
 
 
 @pytest.fixture
-def training(on_torch, quick, judge, tmp_path):
+def training(on_torch, quick, tmp_path):
     from swingby.diffusion.train import train_course
 
     folder = tmp_path / "course"
     folder.mkdir()
-    return lambda: train_course(quick, 0.8, 3, judge, folder, every=1e9)
-
-
-@pytest.fixture
-def classifying(on_torch, quick, tmp_path, monkeypatch):
-    from swingby.diffusion import classifier_file
-
-    monkeypatch.setattr(classifier_file, "train_classifier", None)
-    folder = tmp_path / "course"
-    folder.mkdir(exist_ok=True)
-    return lambda: classifier_file.classifier_of(quick, folder)
+    return lambda: train_course(quick, CELL, 3, folder, every=1e9)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("how", BROKEN)
-@pytest.mark.parametrize("which", ["checkpoint", "classifier"])
-def test_broken_tensors(training, classifying, tmp_path, which, how):
-    path = tmp_path / "course" / f"{which}.safetensors"
+def test_broken_tensors(training, tmp_path, how):
+    path = tmp_path / "course" / "checkpoint.safetensors"
     path.write_bytes(BROKEN[how])
-    refuses(training if which == "checkpoint" else classifying, path)
+    refuses(training, path)
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("which", ["checkpoint", "classifier"])
-def test_a_pickle_by_the_name_of_tensors(training, classifying, tmp_path, which, proof):
+def test_what_is_there_by_the_name_of_tensors(training, tmp_path, proof):
     import torch
 
-    path = tmp_path / "course" / f"{which}.safetensors"
-    call = training if which == "checkpoint" else classifying
+    path = tmp_path / "course" / "checkpoint.safetensors"
     path.write_bytes(pickle.dumps(Payload(proof)))
-    refuses(call, path)
+    refuses(training, path)
     torch.save({"a": Payload(proof)}, path)
-    refuses(call, path)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("which", ["checkpoint", "classifier"])
-def test_a_folder_where_tensors_should_be(training, classifying, tmp_path, which):
-    path = tmp_path / "course" / f"{which}.safetensors"
+    refuses(training, path)
+    path.unlink()
     path.mkdir()
-    refuses(training if which == "checkpoint" else classifying, path)
+    refuses(training, path)
 
 
 @pytest.mark.torch
-def test_tensors_that_were_cut_off_anywhere(training, classifying, judged_by, quick, tmp_path):
+def test_tensors_that_were_cut_off_anywhere(training, tmp_path):
     training()
-    judged_by(tmp_path / "course", quick)
-    for which, call in (("checkpoint", training), ("classifier", classifying)):
-        path = tmp_path / "course" / f"{which}.safetensors"
-        whole = path.read_bytes()
-        for size in (1, 8, 100, len(whole) // 2, len(whole) - 1):
-            path.write_bytes(whole[:size])
-            refuses(call, path)
+    path = tmp_path / "course" / "checkpoint.safetensors"
+    whole = path.read_bytes()
+    for size in (1, 8, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        refuses(training, path)
 
 
 def without(name):
@@ -185,7 +165,7 @@ def test_checkpoints_that_lack_something(training, quick, tmp_path, how):
 
     folder = tmp_path / "course"
     path = folder / "checkpoint.safetensors"
-    train_course(quick, 0.8, 3, judge_of(torch), folder, every=1e9, until=2)
+    train_course(quick, CELL, 3, folder, every=1e9, until=2)
     with safe_open(path, framework="pt") as file:
         header = file.metadata()
     tensors = load_file(path)
@@ -206,13 +186,6 @@ def how_names(how):
     }.get(how, ())
 
 
-def judge_of(torch):
-    from swingby.diffusion.classifier import ConceptClassifier
-
-    with torch.random.fork_rng(devices=[]):
-        return ConceptClassifier(4)
-
-
 @pytest.mark.torch
 @pytest.mark.parametrize("step", ["-1", "13", "99999999999999999999"])
 def test_a_checkpoint_at_a_step_that_cannot_be(training, tmp_path, step):
@@ -226,38 +199,14 @@ def test_a_checkpoint_at_a_step_that_cannot_be(training, tmp_path, step):
     refuses(training, path)
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize(
-    "claim", [[], [1.0], [1.0] * 3, 1.0, [[1.0], [1.0]], [1.0, float("nan")], [1.0, 2.0]], ids=str
-)
-def test_a_classifier_with_a_claim_that_cannot_be(classifying, judged_by, quick, tmp_path, claim):
-    path = judged_by(tmp_path / "course", quick, accuracy=claim)
-    refuses(classifying, path)
-
-
-@pytest.mark.torch
-def test_a_classifier_of_another_width(classifying, judged_by, quick, tmp_path):
-    from safetensors.torch import load_file, safe_open, save_file
-
-    path = judged_by(tmp_path / "course", quick)
-    with safe_open(path, framework="pt") as file:
-        header = file.metadata()
-    whole = load_file(path)
-    for name in whole:
-        save_file({k: v for k, v in whole.items() if k != name}, path, metadata=header)
-        refuses(classifying, path)
-    save_file({k: v[:1].clone() for k, v in whole.items()}, path, metadata=header)
-    refuses(classifying, path)
-
-
 # --- metrics: JSON lines
 
 
 def line_with(**changes):
     line = {
         "step": 0, "loss": 1.0, "diffusion": 0.5, "latent": 0.25, "reconstruction": 0.25,
-        "gamma_min": -5.0, "gamma_max": 10.0, "classes": [[0.5, 0.5]] * 4, "right": [0.0] * 4,
-        "seconds": 0.1,
+        "gamma_min": -5.0, "gamma_max": 10.0, "w": [[0.5, 0.5]] * 2,
+        "kinds": [[0, 0, 0, 0, 0, 0, 1]] * 4, "seconds": 0.1,
     }  # fmt: skip
     for name, value in changes.items():
         if value is KeyError:
@@ -271,7 +220,7 @@ LINES = {
     "empty": "",
     "no JSON": "step 0",
     "nested": "[" * 100_000 + "]" * 100_000,
-    "nested within": line_with()[:-1] + ', "classes": ' + "[" * 500 + "]" * 500 + "}",
+    "nested within": line_with()[:-1] + ', "w": ' + "[" * 500 + "]" * 500 + "}",
     "many digits": line_with().replace("1.0", "9" * 5000, 1),
     "a list": "[1, 2]",
     "nothing": "null",
@@ -286,15 +235,15 @@ LINES = {
     "a loss of 400 digits": line_with(loss=HUGE),
     "a loss that is true": line_with(loss=True),
     "a step that is false": line_with(step=False),
-    "a point of text": line_with(classes=[["0.5", "0.5"]] * 4),
-    "a point of 400 digits": line_with(classes=[[HUGE, 0.5]] * 4),
-    "a point that is not a number": line_with(classes=[[float("nan"), 0.5]] * 4),
-    "a point far outside": line_with(classes=[[2.0, 0.5]] * 4),
-    "a point that is true": line_with(classes=[[True, False]] * 4),
-    "three classes": line_with(classes=[[0.5, 0.5]] * 3),
-    "ragged": line_with(classes=[[0.5], [0.5, 0.5], [0.5], [0.5]]),
-    "a share below 0": line_with(right=[-1.0, 0, 0, 0]),
-    "no shares": line_with(right=KeyError),
+    "a point of text": line_with(w=[["0.5", "0.5"]] * 2),
+    "a point of 400 digits": line_with(w=[[HUGE, 0.5]] * 2),
+    "a point that is not a number": line_with(w=[[float("nan"), 0.5]] * 2),
+    "a point far outside": line_with(w=[[2e6, 0.5]] * 2),
+    "a point that is true": line_with(w=[[True, False]] * 2),
+    "three corners": line_with(w=[[0.5, 0.5]] * 3),
+    "ragged": line_with(w=[[0.5], [0.5, 0.5]]),
+    "a share below 0": line_with(kinds=[[-1, 0, 0, 0, 0, 0, 2]] * 4),
+    "no shares": line_with(kinds=KeyError),
     "a field too many": line_with(extra=1),
 }
 
@@ -302,10 +251,8 @@ LINES = {
 @pytest.mark.torch
 @pytest.mark.parametrize("how", LINES)
 def test_broken_metrics(training, quick, tmp_path, how):
-    from swingby.diffusion.record import Record
-
     folder = tmp_path / "course"
-    kept = Record(folder, quick, 0.8, 3)
+    kept = Record(folder, quick, CELL, 3)
     path = folder / "metrics.jsonl"
     header = json.dumps({"identity": kept.identity})
     path.write_text(f"{header}\n{line_with()}\n")
@@ -361,9 +308,7 @@ IMAGES = {
 @pytest.mark.torch
 @pytest.mark.parametrize("how", IMAGES)
 def test_broken_images(on_torch, quick, tmp_path, how):
-    from swingby.diffusion.record import Record
-
-    kept = Record(tmp_path / "course", quick, 0.8, 3)
+    kept = Record(tmp_path / "course", quick, CELL, 3)
     path = tmp_path / "course" / "images" / "0000005.npz"
     refuses(lambda: kept.images(5), path)
     path.write_bytes(IMAGES[how])
@@ -372,9 +317,7 @@ def test_broken_images(on_torch, quick, tmp_path, how):
 
 @pytest.mark.torch
 def test_pickles_among_the_images(on_torch, quick, tmp_path, proof):
-    from swingby.diffusion.record import Record
-
-    kept = Record(tmp_path / "course", quick, 0.8, 3)
+    kept = Record(tmp_path / "course", quick, CELL, 3)
     path = tmp_path / "course" / "images" / "0000005.npz"
     np.savez(path, images=np.array([Payload(proof)] * 3, dtype=object).reshape(1, 3, 1, 1))
     refuses(lambda: kept.images(5), path)
@@ -385,15 +328,16 @@ def test_pickles_among_the_images(on_torch, quick, tmp_path, proof):
     refuses(lambda: kept.images(5), path)
 
 
-# --- study.json and preset.json
+# --- study.json and plan.toml
 
 
 def plain_study():
-    preset = replace(TINY, contrasts=(0.2,))
-    course = Course(
-        0.2, 0, [0, 10], np.full((2, 4, 2), 0.5), np.zeros((2, 4)), np.array([3.0, 2.0])
-    )
-    return Study(preset, (course,), {0.2: 0.9995}, {"swingby": "1"}).to_dict()
+    plan = default_plan("tiny")
+    kinds = np.zeros((2, 4, 7))
+    kinds[:, :, 6] = 1
+    cell, seed = plan.jobs[0]
+    course = Course(cell, seed, [0, 10], np.zeros((2, 2, 2)), kinds, [3.0, 2.0])
+    return Study(plan, (course,), {"swingby": "1"}).to_dict()
 
 
 def deep(size):
@@ -438,32 +382,38 @@ STUDIES = {
     "steps that fall": study_with("courses", 0, "steps", value=[10, 0]),
     "steps of 400 digits": study_with("courses", 0, "steps", value=[0, HUGE]),
     "half a step": study_with("courses", 0, "steps", value=[0, 0.5]),
-    "points of another shape": study_with("courses", 0, "classes", value=[[0.5]]),
-    "points outside": study_with("courses", 0, "right", value=[[2.0] * 4] * 2),
-    "a contrast of text": study_with("courses", 0, "contrast", value="red"),
-    "a contrast of 0": study_with("courses", 0, "contrast", value=0),
+    "responses of another shape": study_with("courses", 0, "w", value=[[0.5]]),
+    "shares outside": study_with("courses", 0, "kinds", value=[[[2.0] * 7] * 4] * 2),
+    "a contrast of text": study_with("courses", 0, "cell", "contrast", value="red"),
+    "a contrast of 0": study_with("courses", 0, "cell", "contrast", value=0),
+    "an optimizer that is a list": study_with("courses", 0, "cell", "optimizer", value=["sgd"]),
+    "a cell of text": study_with("courses", 0, "cell", value="x"),
+    "a course of another plan": study_with("courses", 0, "seed", value=7),
     "a seed that is not whole": study_with("courses", 0, "seed", value=0.5),
-    "an accuracy that is not a number": study_with("classifier", 0, "accuracy", value=NAN),
-    "an accuracy of 400 digits": study_with("classifier", 0, "accuracy", value=HUGE),
-    "an accuracy of 2": study_with("classifier", 0, "accuracy", value=2),
-    "an accuracy of text": study_with("classifier", 0, "accuracy", value="good"),
-    "a classifier of text": study_with("classifier", value="good"),
-    "a classifier of numbers": study_with("classifier", value=[1.0]),
-    "a classifier with more": study_with("classifier", 0, "extra", value=1),
     "made with a number": study_with("made_with", value=3),
-    "a preset of text": study_with("preset", value="tiny"),
-    "a preset of 400 digits": study_with("preset", "steps", value=HUGE),
-    "a preset that is not a number": study_with("preset", "gamma_min", value=NAN),
-    "ends of 400 digits": study_with("preset", "gamma_max", value=HUGE),
-    "a layout of text": study_with("preset", "layout", "channels", value="16"),
-    "a layout with more": study_with("preset", "layout", "extra", value=1),
+    "another digest": study_with("digest", value="0" * 16),
+    "a plan that was edited": study_with("plan", "share", value=0.5),
+    "a plan of text": study_with("plan", value="tiny"),
+    "a plan with more": study_with("plan", "extra", value=1),
+    "a preset of text": study_with("plan", "preset", value="tiny"),
+    "a preset of 400 digits": study_with("plan", "preset", "steps", value=HUGE),
+    "a preset that is not a number": study_with("plan", "preset", "gamma_min", value=NAN),
+    "a layout of text": study_with("plan", "preset", "layout", "channels", value="16"),
+    "a layout with more": study_with("plan", "preset", "layout", "extra", value=1),
+    "levels of text": study_with("plan", "gain", value="12"),
+    "levels of lists": study_with("plan", "gain", value=[[1]]),
+    "optimizers of text": study_with("plan", "optimizers", value="sgd"),
+    "an optimizer without a name": study_with("plan", "optimizers", 0, "name", value=KeyError),
+    "an optimizer of lists": study_with("plan", "optimizers", 0, "name", value=["sgd"]),
+    "a rate of text": study_with("plan", "optimizers", 0, "learning_rate", value="fast"),
+    "one optimizer": study_with("plan", "optimizers", value={"name": "sgd", "learning_rate": 1}),
+    "a prediction of a list": study_with("plan", "predictions", 0, "concept", value=["size"]),
     **{f"no {name}": study_with(name, value=KeyError) for name in plain_study()},
     **{
         f"no {name} of a course": study_with("courses", 0, name, value=KeyError)
         for name in plain_study()["courses"][0]
     },
-    "no steps of a preset": study_with("preset", "steps", value=KeyError),
-    "no accuracy": study_with("classifier", 0, "accuracy", value=KeyError),
+    "no steps of a preset": study_with("plan", "preset", "steps", value=KeyError),
 }
 
 
@@ -527,16 +477,17 @@ def test_a_study_that_cannot_be_written(tmp_path):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("text", ["", "{", deep(100_000), "3", '{"identity": NaN}', "folder"])
-def test_a_broken_claim_to_a_folder(on_torch, quick, tmp_path, text, monkeypatch):
-    from swingby.diffusion import studying as module
-
-    monkeypatch.setattr(module, "classifier_of", None)
-    path = tmp_path / "preset.json"
+@pytest.mark.parametrize("text", ["", "{", "a = " + deep(100_000), "a = 3", "folder", "missing"])
+def test_a_broken_claim_to_a_folder(on_torch, two_cells, tmp_path, text):
+    """With data in it, a folder needs the plan they were made for."""
+    (tmp_path / "study.json").write_text("{}")
+    path = tmp_path / "plan.toml"
     if text == "folder":
         path.mkdir()
-    else:
+    elif text != "missing":
         path.write_text(text)
-    with pytest.raises(InvalidInput, match=r"^folder") as caught:
-        module.run_study(quick, tmp_path)
-    assert caught.value.value in (path, tmp_path)
+    with pytest.raises(InvalidInput, match=r"^(plan|folder)"):
+        run_study(two_cells, tmp_path)
+    for wrong in (None, 3, b"plan.toml", path / "none"):
+        with pytest.raises(InvalidInput, match=r"^plan"):
+            Plan.load(wrong)

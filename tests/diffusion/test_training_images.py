@@ -21,21 +21,30 @@ pytest.importorskip("safetensors")
 
 from safetensors import safe_open  # noqa: E402
 
-from swingby.diffusion import looking, record, train, vdm  # noqa: E402
-from swingby.diffusion.circles import Circles  # noqa: E402
-from swingby.diffusion.randomness import STREAMS, seeded, stream, torch_seed  # noqa: E402
-from swingby.diffusion.state import State  # noqa: E402
-from swingby.diffusion.train import train_course  # noqa: E402
+from swingby.diffusion import course as record  # noqa: E402
+from swingby.diffusion import train, vdm  # noqa: E402
+from swingby.diffusion.circles import Circles, read_circles  # noqa: E402
+from swingby.diffusion.course import Cell, directions  # noqa: E402
+from swingby.diffusion.train import (  # noqa: E402
+    STREAMS,
+    State,
+    seeded,
+    stream,
+    torch_seed,
+    train_course,
+)
+
+CELL = Cell(0.4, 0.8, 1.0, "adamw")
 
 pytestmark = pytest.mark.torch
 
 
 @pytest.fixture
-def course(judge, tmp_path):
+def course(tmp_path):
     """``course(preset)``: train in a folder of the test, without checkpoints between saves."""
 
     def call(preset, folder=tmp_path, **named):
-        return train_course(preset, 0.8, 3, judge, folder, **{"every": 1e9, **named})
+        return train_course(preset, CELL, 3, folder, **{"every": 1e9, **named})
 
     return call
 
@@ -130,16 +139,13 @@ def test_checkpoints_after_every_step_change_nothing(quick, course, as_undisturb
 SCRIPT = """
 import json, sys, time, torch
 from pathlib import Path
-from swingby.diffusion.classifier import ConceptClassifier
+from swingby.diffusion.course import Cell
 from swingby.diffusion.preset import Preset
 from swingby.diffusion.train import train_course
 torch.set_num_threads(1)
 preset = Preset.from_dict(json.loads(sys.argv[1]))
-torch.manual_seed(5)
-judge = ConceptClassifier(4)
-train_course(
-    preset, 0.8, 3, judge, Path(sys.argv[2]), every=0.0, told=lambda step: time.sleep(0.04)
-)
+cell = Cell(0.4, 0.8, 1.0, "adamw")
+train_course(preset, cell, 3, Path(sys.argv[2]), every=0.0, told=lambda step: time.sleep(0.04))
 """
 
 
@@ -234,25 +240,31 @@ def test_metrics_that_do_not_belong_to_the_checkpoint(quick, course, tmp_path, h
     assert caught.value.value == path
 
 
-def test_the_folder_of_another_course(quick, judge, course, tmp_path):
+def test_the_folder_of_another_course(quick, course, tmp_path):
     course(quick, until=1)
-    others = [(quick, 0.8, 4), (quick, 0.3, 3), (replace(quick, batch=7), 0.8, 3)]
-    for preset, contrast, seed in others:
+    others = [
+        (quick, CELL, 4, ""), (quick, replace(CELL, contrast=0.3), 3, ""),
+        (quick, replace(CELL, separation=0.3), 3, ""), (replace(quick, batch=7), CELL, 3, ""),
+        (quick, CELL, 3, "a plan"),
+    ]  # fmt: skip
+    for preset, cell, seed, owner in others:
         for path in (tmp_path / "checkpoint.safetensors", tmp_path / "metrics.jsonl"):
             alone = tmp_path / f"alone {path.name}"
             alone.mkdir(exist_ok=True)
             shutil.copy(path, alone)
             with pytest.raises(InvalidInput, match="must belong to") as caught:
-                train_course(preset, contrast, seed, judge, alone)
+                train_course(preset, cell, seed, alone, owner=owner)
             assert caught.value.value == alone / path.name
 
 
 def test_averaging_is_what_makes_the_images(quick, course, tmp_path, monkeypatch):
     given = []
 
-    def look(preset, contrast, network, *rest):
+    original = train.look
+
+    def look(preset, circles, network, *rest):
         given.append({k: v.clone() for k, v in network.state_dict().items()})
-        return looking.look(preset, contrast, network, *rest)
+        return original(preset, circles, network, *rest)
 
     monkeypatch.setattr(train, "look", look)
     course(quick)
@@ -337,7 +349,7 @@ def test_the_numbers_of_a_save(quick, course, tmp_path, monkeypatch):
     bits = told.bits_per_dimension(3 * 8 * 8).item()
     assert lines[0]["loss"] == pytest.approx(bits, rel=1e-5)
     # All batches are drawn from the images of the course, with their conditions, from -1 to 1.
-    drawn = Circles(0.8, 8).draw(16, rng=stream(3, "images"))
+    drawn = CELL.circles(8).draw(16, rng=stream(3, "images"))
     known = {(2 * a - 1).tobytes(): b.tolist() for a, b in zip(drawn.pixels, drawn.conditions)}  # noqa: B905
     for images, conditions, *_ in batches:
         assert len(images) == 6
@@ -351,9 +363,11 @@ def test_the_numbers_of_a_save(quick, course, tmp_path, monkeypatch):
 def test_every_save_begins_from_the_same_noise(quick, course, monkeypatch):
     states = []
 
+    original = train.look
+
     def look(*given):
-        states.append(given[-1].get_state())
-        return looking.look(*given)
+        states.append(given[4].get_state())
+        return original(*given)
 
     monkeypatch.setattr(train, "look", look)
     course(quick)
@@ -362,48 +376,80 @@ def test_every_save_begins_from_the_same_noise(quick, course, monkeypatch):
     assert all(torch.equal(one, expected) for one in states)
 
 
-class Drawn:
-    """A judge whose points are random: every class is a mixture of right and wrong."""
-
-    def probabilities(self, x):
-        return np.random.default_rng(len(x)).uniform(size=(len(x), 2))
-
-
 def test_what_is_looked_at(quick):
-    judge = Drawn()
-    # A network that returns images of its own: the mean and the share are counted by hand.
-    preset = replace(quick, generated_images=25)
-    generator = torch.Generator().manual_seed(0)
-    told = []
+    # A network that draws what it is told: the numbers of the save are counted from its images.
+    preset = replace(quick, generated_images=20)
+    generator, circles = torch.Generator().manual_seed(0), Circles(0.8, 8)
+    centres = np.random.default_rng(1).uniform(-0.5, 0.5, (20, 2))
+    told, grounds = [], np.full((80, 3), 0.9)
 
     def network(z, gamma, condition):
-        told.append(condition.clone())
-        return 0.5 * z
+        told.append(condition.numpy().copy())
+        # Half of the images of the held-out class are left empty.
+        wanted = told[-1].astype(float)
+        wanted[60:70, 0] = 0
+        drawn = 2 * circles.paint(wanted, np.tile(centres, (4, 1)), grounds, rng=0) - 1
+        alpha, sigma = vdm.alpha(gamma), vdm.sigma(gamma)
+        return (z - alpha[:, None, None, None] * torch.from_numpy(drawn)) / sigma[
+            :, None, None, None
+        ]
 
-    schedule = vdm.LinearSchedule(-5.0, 10.0)
-    seen = looking.look(preset, 0.8, network, schedule, judge, generator)
-    conditions = Circles(0.8, 8)
-    kinds = [kind for kind in range(4) for _ in range(25)]
-    expected = np.stack([conditions.means(divmod(kind, 2)) for kind in kinds])
-    assert all(one.numpy() == pytest.approx(expected, rel=1e-6) for one in told)
+    schedule = vdm.LinearSchedule(-9.0, 10.0)
+    seen, shown = train.look(preset, circles, network, schedule, generator)
+    expected = np.stack([circles.means(divmod(kind, 2)) for kind in range(4) for _ in range(20)])
+    assert all(one == pytest.approx(expected, rel=1e-6) for one in told)
     assert len(told) == 3
     made = vdm.sample(
-        network, schedule, told[0], (3, 8, 8), steps=3, generator=generator.manual_seed(0),
-        noises=25,
+        network, schedule, torch.from_numpy(told[0]), (3, 8, 8), steps=3,
+        generator=generator.manual_seed(0), noises=20,
     )  # fmt: skip
-    # This network does not look at the condition, so all classes are alike.
-    assert all(torch.equal(made[:25], one) for one in made.split(25))
-    points = judge.probabilities(made)
+    images = made.double().numpy().reshape(4, 20, 3, 8, 8)
+    for corner, pairs in enumerate(record.PAIRS.values()):
+        for p, (asked, other) in enumerate(pairs):
+            way = directions(circles)[corner, p].ravel()
+            moved = (images[asked] - images[other]).mean(0).ravel()
+            assert seen["w"][corner][p] == pytest.approx(moved @ way / (way @ way), rel=1e-9)
     for kind in range(4):
-        part = points[[k for k, one in enumerate(kinds) if one == kind]]
-        assert seen.classes[kind] == pytest.approx(part.mean(0), rel=1e-12)
-        right = [[a > 0.5, b > 0.5] == [kind > 1, kind % 2 == 1] for a, b in part]
-        assert seen.right[kind] == np.mean(right)
+        # Circles are measured in the first sixteen.
+        found = read_circles((1 + images[kind, :16]) / 2, circles)
+        assert seen["kinds"][kind] == found.shares().tolist()
+    assert seen["kinds"][3][5] >= 10 / 16
     # One image of each training class and four of the held-out one; 0 to 255 for -1 to 1.
-    chosen = made[[0, 25, 50, 75, 76, 77, 78]]
-    shown = np.clip(np.round((chosen.numpy() + 1) * 127.5), 0, 255)
-    assert seen.images.dtype == np.uint8
-    assert np.abs(seen.images.astype(int) - shown).max() <= 1
+    chosen = made[[0, 20, 40, 60, 61, 62, 63]]
+    expected = np.clip(np.round((chosen.numpy() + 1) * 127.5), 0, 255)
+    assert shown.dtype == np.uint8
+    assert np.abs(shown.astype(int) - expected).max() <= 1
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_gradient_descent_is_gone_on_with(quick, course, as_undisturbed, tmp_path, momentum):
+    preset = replace(quick, optimizer="sgd", momentum=momentum, learning_rate=1e-4)
+    course(preset, until=7)
+    assert step_on_disk(tmp_path) == 7
+    as_undisturbed(preset, course(preset))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_gradient_descent_by_hand(quick, momentum):
+    """v <- m v + g + decay x, x <- x - rate v; the fixed schedule stays."""
+    preset = replace(
+        quick, optimizer="sgd", momentum=momentum, weight_decay=0.1, learned_schedule=False
+    )
+    state = State(preset, 0, torch.device("cpu"))
+    weights = [one.detach().clone() for one in state.network.parameters()]
+    speed = [torch.zeros_like(one) for one in weights]
+    for k in range(3):
+        torch.manual_seed(k)
+        batch = (
+            torch.randn(6, 3, 8, 8), torch.randn(6, 4), torch.rand(6), torch.randn(6, 3, 8, 8),
+            torch.randn(6, 3, 8, 8),
+        )  # fmt: skip
+        train.update(state, preset, batch)
+        for x, v, now in zip(weights, speed, state.network.parameters(), strict=True):
+            v.mul_(momentum).add_(now.grad + 0.1 * x)
+            x.sub_(preset.learning_rate * v)
+            assert torch.allclose(x, now, rtol=1e-5, atol=1e-7)
+    assert [one.item() for one in state.schedule.parameters()] == [-5.0, 15.0]
 
 
 def test_images_of_every_save_are_kept(quick, undisturbed):
@@ -411,7 +457,7 @@ def test_images_of_every_save_are_kept(quick, undisturbed):
     assert sorted(one.name for one in (folder / "images").iterdir()) == [
         "0000000.npz", "0000001.npz", "0000005.npz", "0000012.npz",
     ]  # fmt: skip
-    kept = record.Record(folder, quick, 0.8, 3)
+    kept = record.Record(folder, quick, CELL, 3)
     for step in (0, 1, 5, 12):
         assert kept.images(step).shape == (7, 3, 8, 8)
     assert not [one for one in folder.iterdir() if str(os.getpid()) in one.name]
@@ -429,9 +475,10 @@ def test_randomness_from_outside_neither_enters_nor_leaves(quick, course, as_und
 def test_other_seeds_and_contrasts_are_other_courses(quick, undisturbed):
     plain, _ = undisturbed(quick)
     assert not np.array_equal(undisturbed(quick, seed=4)[0].loss, plain.loss)
-    other, _ = undisturbed(quick, contrast=0.3)
+    cell = replace(CELL, contrast=0.3)
+    other, _ = undisturbed(quick, cell)
     assert not np.array_equal(other.loss, plain.loss)
-    assert (other.contrast, other.seed) == (0.3, 3)
+    assert (other.cell, other.seed) == (cell, 3)
 
 
 def test_streams_are_apart():

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from swingby.diffusion.layout import Layout
+from swingby.diffusion.preset import Layout
 
 torch = pytest.importorskip("torch")
 
 from swingby.diffusion import unet, vdm  # noqa: E402
-from swingby.diffusion.presets import PAPER  # noqa: E402
+from swingby.diffusion.preset import PAPER  # noqa: E402
 from swingby.diffusion.unet import UNet  # noqa: E402
 
 pytestmark = pytest.mark.torch

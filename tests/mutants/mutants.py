@@ -74,11 +74,10 @@ _CERTIFY = "verify/certification/test_"
 _TRAINING = "training/test_"
 _IMAGES = "diffusion/test_"
 _VECTORS = "diffusion/vectors/test_"
-_JUDGING = "diffusion/test_judging.py::test_"
+_READING = "diffusion/test_reading.py::test_"
+_IMAGE_VERDICTS = "diffusion/test_verdicts.py::test_"
 _SIGNALS = "diffusion/test_signals.py::test_"
-_CONCEPT_SPACE = "diffusion/test_concept_space.py::test_"
-_TURNING = "diffusion/test_turning.py::test_"
-_SLOW_DOWN = "diffusion/test_slow_down.py::test_"
+_COURSE = "diffusion/test_course.py::test_"
 
 MUTANTS = (
     Mutant(
@@ -1538,59 +1537,73 @@ MUTANTS = (
         "    rate = (strong - weak) / 2",
         (_TRAINING + "survival.py::test_a_tail_is_an_eigenvector",),
     ),
-    # diffusion: courses in concept space, signals, verdicts
+    # diffusion: measured circles, responses, signals, plans, verdicts
     Mutant(
-        "a half-time is the first crossing, even where the concept is lost again",
-        "diffusion/concept_space.py",
-        "last = at(int(rises[-1])) if above[-1] else math.inf",
-        "last = at(int(rises[0])) if rises.size else math.inf",
-        (_CONCEPT_SPACE + "crossings_that_do_not_last",),
-    ),
-    Mutant(
-        "the held-out class has a say in the start",
-        "diffusion/concept_space.py",
-        "(responses(course) >= HALF)",
-        '(responses(course, "held out") >= HALF)',
-        (_CONCEPT_SPACE + "the_start_is_where_the_trained_classes_follow_a_concept",),
+        "a response is divided by the length of its direction alone",
+        "diffusion/course.py",
+        "(means[asked] - means[other]) * way).sum() / (way**2).sum()",
+        "(means[asked] - means[other]) * way).sum() / np.sqrt((way**2).sum())",
+        (_COURSE + "the_response_is_w_of_a_linear_denoiser",),
     ),
     Mutant(
         "the response to size is read off the blue circles",
-        "diffusion/learning.py",
+        "diffusion/course.py",
         '"trained": ((2, 0), (1, 0))',
         '"trained": ((2, 0), (3, 2))',
-        ("diffusion/test_learning.py::test_responses_by_hand",),
+        (_COURSE + "directions_are_those_of_the_pairs",),
     ),
     Mutant(
         "a concept counts as learned when it is first followed",
-        "diffusion/learning.py",
+        "diffusion/course.py",
         "last = int(below[-1])",
         "last = int(below[0])",
-        ("diffusion/test_learning.py::test_what_is_lost_again_is_not_learned",),
+        (_COURSE + "times_by_hand",),
     ),
     Mutant(
         "the bend is not scaled by its triangle",
-        "diffusion/judging/turning.py",
+        "diffusion/course.py",
         "return float(cross.sum() / (away[-1, 0] * away[-1, 1]))",
         "return float(cross.sum())",
-        (_TURNING + "corner_paths_bend_by_one",),
+        (_COURSE + "corner_paths_bend_by_one",),
     ),
     Mutant(
-        "a rise is looked for where its own noise is largest",
-        "diffusion/judging/turning.py",
-        "        _, foot, top = largest_rise(others)\n",
-        "        _, foot, top = largest_rise(error)\n",
-        (_TURNING + "noise_is_rarely_taken_for_a_rise",),
+        "an empty canvas counts unless it is faint and without a circle",
+        "diffusion/circles.py",
+        "np.where(faint | chance, EMPTY, kind)",
+        "np.where(faint & chance, EMPTY, kind)",
+        (_READING + "an_empty_canvas_is_no_small_circle[0.03]",),
     ),
     Mutant(
-        "the fit of the slow-down drops the low saves that end it",
-        "diffusion/judging/slow_down.py",
-        "count = int(low[0]) + WINDOW if low.size else count",
-        "count = int(low[0]) if low.size else count",
-        (_SLOW_DOWN + "shares_of_32_images[0.0005]",),
+        "what lies beside a circle does not matter",
+        "diffusion/circles.py",
+        "second > SECOND, NOISE",
+        "second > 100 * SECOND, NOISE",
+        (_READING + "two_circles_are_not_one[radii2]",),
+    ),
+    Mutant(
+        "a rough picture counts",
+        "diffusion/circles.py",
+        "residual > ROUGH, NOISE",
+        "residual > 10 * ROUGH, NOISE",
+        (_READING + "noise_is_no_circle[red]",),
+    ),
+    Mutant(
+        "circles of any colour count",
+        "diffusion/circles.py",
+        "inside & decided & side & red_or_blue",
+        "decided & side & red_or_blue",
+        (_READING + "a_wrong_colour",),
+    ),
+    Mutant(
+        "the grid of pixels adds nothing to the error of a radius",
+        "diffusion/circles.py",
+        "squares = squares + (along * grid) ** 2",
+        "squares = squares + 0 * along",
+        (_READING + "circles_of_the_generator_are_measured",),
     ),
     Mutant(
         "size is read off the classes that differ in colour",
-        "diffusion/distances.py",
+        "diffusion/theory.py",
         "OTHER_CLASS = (2, 1)",
         "OTHER_CLASS = (2, 2)",
         (_SIGNALS + "registered_signals_in_closed_form",),
@@ -1598,26 +1611,61 @@ MUTANTS = (
     ),
     Mutant(
         "distances of mean images keep the bias of their noise",
-        "diffusion/distances.py",
-        "    products[:, :, np.arange(count), np.arange(count)] = 0\n",
-        "",
+        "diffusion/theory.py",
+        "of_all = (total @ total.T - squares.sum(0)) / (count * (count - 1))",
+        "of_all = total @ total.T / count**2",
         (_SIGNALS + "few_batches_leave_no_bias_in_the_distance",),
         slow=True,
     ),
     Mutant(
         "a covariance forgets how the condition is read",
-        "diffusion/distances.py",
-        "read = (gain * offsets) @ asked[p]",
-        "read = offsets @ asked[p]",
+        "diffusion/theory.py",
+        "read[place] = (gain * offsets) @",
+        "read[place] = offsets @",
         (_SIGNALS + "covariances_by_plain_sampling",),
         slow=True,
     ),
     Mutant(
-        "the flip is that of a condition without gains",
-        "diffusion/judging/signal_flip.py",
-        "representation, gain=gain, samples",
-        "representation, samples",
-        (_SIGNALS + "the_flip_of_the_condition_in_closed_form",),
+        "a plan that was edited is taken where there are data",
+        "diffusion/study.py",
+        "        if found != plan.digest:",
+        "        if not found:",
+        (_IMAGES + "study.py::test_before_there_are_data_a_plan_may_change",),
+    ),
+    Mutant(
+        "a study does not say that its plan was edited",
+        "diffusion/study.py",
+        'if plain["digest"] != plan.digest:',
+        'if not plain["digest"]:',
+        (_IMAGES + "malicious_files.py::test_broken_studies",),
+    ),
+    Mutant(
+        "runs of two cells share their seeds",
+        "diffusion/plan.py",
+        "self.first_seed + k * self.seeds + turn",
+        "self.first_seed + turn",
+        (_IMAGE_VERDICTS + "every_run_has_a_seed_of_its_own",),
+    ),
+    Mutant(
+        "times are compared without what was predicted",
+        "diffusion/verdicts.py",
+        "off.append(math.log(before / after) - expected[-1] if known",
+        "off.append(math.log(before / after) if known",
+        (_IMAGE_VERDICTS + "the_signal_that_sets_the_pace_is_told_from_the_others",),
+    ),
+    Mutant(
+        "seeds that never learn are left out of the mean",
+        "diffusion/verdicts.py",
+        "if not missing and len(off) >= FEWEST:",
+        "if len(off) >= FEWEST:",
+        (_IMAGE_VERDICTS + "one_run_that_never_learns_leaves_times_open",),
+    ),
+    Mutant(
+        "two pairs decide",
+        "diffusion/verdicts.py",
+        "FEWEST = 3",
+        "FEWEST = 2",
+        (_IMAGE_VERDICTS + "an_unfinished_study_is_open",),
     ),
     Mutant(
         "swingby vectors ends well where a prediction is refuted",
@@ -1628,37 +1676,9 @@ MUTANTS = (
         slow=True,
     ),
     Mutant(
-        "seeds that never learn are left out of the mean",
-        "diffusion/judging/intervals.py",
-        "n, missing = len(finite), len(given) - len(finite)",
-        "n, missing = len(finite), 0",
-        (_JUDGING + "what_is_never_learned_decides_nothing",),
-    ),
-    Mutant(
-        "two seeds decide",
-        "diffusion/judging/intervals.py",
-        "FEWEST_SEEDS = 3",
-        "FEWEST_SEEDS = 2",
-        (_JUDGING + "few_seeds_decide_nothing[2]", _JUDGING + "the_rules_by_hand"),
-    ),
-    Mutant(
-        "a wide interval supports what it happens to contain",
-        "diffusion/judging/verdict_rules.py",
-        "return Verdict.HOLDS if interval.reach <= reach else Verdict.UNDECIDED",
-        "return Verdict.HOLDS",
-        (_JUDGING + "the_rules_by_hand",),
-    ),
-    Mutant(
-        "an order is predicted as close to the flip as you like",
-        "diffusion/judging/predictions.py",
-        "if not abs(self.log_ratio) > max(self.error, TOO_CLOSE):",
-        "if not abs(self.log_ratio) > 0:",
-        (_JUDGING + "close_to_the_predicted_flip_nothing_is_predicted",),
-    ),
-    Mutant(
         "diffusion in concept space forgets the weight of the loss",
         "diffusion/vectors/setting.py",
-        "return integrals.SIGNAL * (2.0",
+        "return SCHEDULE.signal * (2.0",
         "return 5.0 * (2.0",
         (f"{_VECTORS}vector_input.py::test_numbers_are_read_exactly",),
         slow=True,
@@ -1676,7 +1696,7 @@ MUTANTS = (
     ),
     Mutant(
         "pairs of noise of one sign",
-        "diffusion/vectors/draws.py",
+        "diffusion/vectors/train.py",
         "torch.cat([noise, -noise], 1)",
         "torch.cat([noise, noise], 1)",
         (f"{_VECTORS}theory.py::test_with_pairs_of_noise_the_gradient_is_that_of_the_moment",),
@@ -1684,7 +1704,7 @@ MUTANTS = (
     ),
     Mutant(
         "clusters in a row, each with times of its own",
-        "diffusion/vectors/draws.py",
+        "diffusion/vectors/train.py",
         "np.tile(np.diag(task.test_point), (setting.batch, 1))",
         "np.repeat(np.diag(task.test_point), setting.batch, 0)",
         (f"{_VECTORS}vector_training.py::test_points_are_those_of_the_task",),
@@ -1692,7 +1712,7 @@ MUTANTS = (
     ),
     Mutant(
         "the denoiser adds what it should take away",
-        "diffusion/vectors/model.py",
+        "diffusion/vectors/train.py",
         "return z - signal * made",
         "return z + signal * made",
         (f"{_VECTORS}theory.py::test_the_diffusion_loss_is_the_loss_of_the_task",),
@@ -1700,7 +1720,7 @@ MUTANTS = (
     ),
     Mutant(
         "the noisy data are read with the wrong gain",
-        "diffusion/vectors/model.py",
+        "diffusion/vectors/train.py",
         "((1 - noise) / noise) * z",
         "(1 - noise) * z",
         (f"{_VECTORS}theory.py::test_where_both_are_read_the_loss_is_the_form",),
@@ -1708,15 +1728,15 @@ MUTANTS = (
     ),
     Mutant(
         "the form M without the noise",
-        "diffusion/vectors/moments.py",
-        "found[:, 1, 1] = copied * signal + integrals.NOISE",
+        "diffusion/theory.py",
+        "found[:, 1, 1] = copied * signal + self.rest",
         "found[:, 1, 1] = copied * signal",
         (f"{_VECTORS}theory.py::test_the_form_is_the_integral_of_its_definition",),
         slow=True,
     ),
     Mutant(
         "times of a batch that do not vary",
-        "diffusion/vectors/moments.py",
+        "diffusion/vectors/noise.py",
         "/ (s * s * m)) + _covariance(by_offset)",
         "/ (s * s * m))",
         (f"{_VECTORS}theory.py::test_batches_vary_as_they_are_said_to",),
@@ -1724,7 +1744,7 @@ MUTANTS = (
     ),
     Mutant(
         "half the scatter of growth",
-        "diffusion/vectors/scatter.py",
+        "diffusion/vectors/noise.py",
         "return 4 * found",
         "return found",
         (
@@ -1734,7 +1754,7 @@ MUTANTS = (
     ),
     Mutant(
         "the sampled map without the part of the data",
-        "diffusion/vectors/integrals.py",
+        "diffusion/theory.py",
         "k * (W - (1 - d) * (P @ found))",
         "k * W",
         (f"{_VECTORS}theory.py::test_where_both_are_read_samples_have_the_mean_of_the_recursion",),
@@ -1758,7 +1778,7 @@ MUTANTS = (
     ),
     Mutant(
         "two layers that read both start along the wrong direction",
-        "diffusion/vectors/both.py",
+        "diffusion/vectors/laws.py",
         "start[:, 1:] = size[:, None] * direction +",
         "start[:, 1:] = size[:, None] * across +",
         (
@@ -1812,8 +1832,8 @@ MUTANTS = (
     Mutant(
         "colours vary by a quarter of the contrast",
         "diffusion/circles.py",
-        "[self.contrast * COLOUR_JITTER] * 3",
-        "[self.contrast * 2 * COLOUR_JITTER] * 3",
+        "colour = COLOUR_JITTER * self.contrast",
+        "colour = 2 * COLOUR_JITTER * self.contrast",
         (_IMAGES + "circles.py::test_ranges_of_what_is_drawn",),
     ),
     Mutant(
@@ -1848,7 +1868,7 @@ MUTANTS = (
     ),
     Mutant(
         "losses before a save are forgotten when a course goes on",
-        "diffusion/state.py",
+        "diffusion/train.py",
         '        self.sums = kept["sums"].to(self.sums)\n',
         "",
         (_IMAGES + "training_images.py::test_stopped_at_saves_and_between",),
@@ -1856,7 +1876,7 @@ MUTANTS = (
     ),
     Mutant(
         "the running mean is not read again",
-        "diffusion/state.py",
+        "diffusion/train.py",
         '            self.mean.load_state_dict(_under(kept, "mean."))',
         "            pass",
         (_IMAGES + "training_images.py::test_stopped_at_saves_and_between",),
@@ -1864,7 +1884,7 @@ MUTANTS = (
     ),
     Mutant(
         "saves later than the checkpoint are kept",
-        "diffusion/record.py",
+        "diffusion/course.py",
         'for line in self.lines() if line["step"] <= step]',
         "for line in self.lines()]",
         (_IMAGES + "training_images.py::test_saves_later_than_the_checkpoint_are_made_again",),
@@ -1879,16 +1899,8 @@ MUTANTS = (
         slow=True,
     ),
     Mutant(
-        "the best contrast decides about the classifier",
-        "diffusion/classifier.py",
-        "return min(self.accuracy.values()) >= ENOUGH",
-        "return max(self.accuracy.values()) >= ENOUGH",
-        (_IMAGES + "classifier.py::test_the_worst_contrast_counts",),
-        slow=True,
-    ),
-    Mutant(
         "pickles among the images are read",
-        "diffusion/record.py",
+        "diffusion/course.py",
         "np.load(path, allow_pickle=False)",
         "np.load(path, allow_pickle=True)",
         (_IMAGES + "malicious_files.py::test_pickles_among_the_images",),

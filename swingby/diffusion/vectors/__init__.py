@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "VectorSetting": "swingby.diffusion.vectors.setting",
-    "predict_vectors": "swingby.diffusion.vectors.predict",
+    "predict_vectors": "swingby.diffusion.vectors.prediction",
     "VectorPrediction": "swingby.diffusion.vectors.prediction",
     "train_vectors": "swingby.diffusion.vectors.train",
     "VectorRun": "swingby.diffusion.vectors.result",
     "compare_vectors": "swingby.diffusion.vectors.compare",
-    "VectorComparison": "swingby.diffusion.vectors.comparison",
+    "VectorComparison": "swingby.diffusion.vectors.compare",
 }
 
 __all__ = [
@@ -29,10 +29,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from swingby.diffusion.vectors.compare import compare_vectors
-    from swingby.diffusion.vectors.comparison import VectorComparison
-    from swingby.diffusion.vectors.predict import predict_vectors
-    from swingby.diffusion.vectors.prediction import VectorPrediction
+    from swingby.diffusion.vectors.compare import VectorComparison, compare_vectors
+    from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
     from swingby.diffusion.vectors.result import VectorRun
     from swingby.diffusion.vectors.setting import VectorSetting
     from swingby.diffusion.vectors.train import train_vectors

@@ -1,19 +1,134 @@
-"""Train settings and compare with what was said beforehand."""
+"""Predicted against observed, with a verdict on every row."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.diffusion.vectors.comparison import Row, VectorComparison
-from swingby.diffusion.vectors.predict import predict_vectors
-from swingby.diffusion.vectors.prediction import VectorPrediction
-from swingby.diffusion.vectors.result import VectorRun
-from swingby.diffusion.vectors.setting import VectorSetting, require_settings
+from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
+from swingby.diffusion.vectors.result import VectorRun, storable
+from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
 from swingby.diffusion.vectors.train import train_vectors
-from swingby.theory.verdict import Verdict
+from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, counted
+from swingby.verify.grid import Grid
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prediction about one run.
+
+    Parameters
+    ----------
+    run : int
+    quantity : str
+        "half-time 1", "order", "plain ratio 1/2", "descents".
+    predicted, observed : str
+    error : float
+        Error bar of the prediction; nan where it has none.
+    off : float
+        Observed less predicted; nan where that is no number.
+    verdict : Verdict
+    """
+
+    run: int
+    quantity: str
+    predicted: str
+    observed: str
+    error: float
+    off: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorComparison:
+    """Made by :func:`swingby.diffusion.vectors.compare_vectors`.
+
+    Parameters
+    ----------
+    predictions : tuple of VectorPrediction
+    runs : tuple of VectorRun
+        Of one setting each, or of several of a kind; `places` says where a setting is.
+    places : tuple of (int, int)
+        Number of the run and place in it, for each prediction.
+    rows : tuple of Row
+    """
+
+    predictions: tuple[VectorPrediction, ...]
+    runs: tuple[VectorRun, ...]
+    places: tuple[tuple[int, int], ...]
+    rows: tuple[Row, ...]
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+    def __repr__(self) -> str:
+        return f"<VectorComparison of {len(self)}: {self._summary()}>"
+
+    def __str__(self) -> str:
+        return self.to_grid().to_text(width=110)
+
+    def _repr_html_(self) -> str:
+        return self.to_grid().to_html()
+
+    def verdicts(self) -> Counter[Verdict]:
+        """How many rows have each verdict."""
+        return Counter(row.verdict for row in self.rows)
+
+    def of(self, quantity: str) -> tuple[Row, ...]:
+        """Rows whose quantity begins with a word."""
+        return tuple(row for row in self.rows if row.quantity.startswith(quantity))
+
+    def _summary(self) -> str:
+        return counted(row.verdict for row in self.rows)
+
+    def to_grid(self) -> Grid:
+        """A row per prediction."""
+        rows = [
+            [
+                str(row.run),
+                row.quantity,
+                row.predicted,
+                f"{row.error:.3g}" if row.error == row.error else "-",
+                row.observed,
+                row.verdict,
+            ]
+            for row in self.rows
+        ]
+        ranges = sorted({one.range for one in self.predictions})
+        return Grid(
+            title="Predicted against observed",
+            columns=[">setting", "quantity", ">predicted", ">error", ">observed", "verdict"],
+            rows=rows,
+            below=[f"{self._summary()}.", *(f"Range: {one}." for one in ranges)],
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per prediction."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows as JSON can hold them."""
+        return {"rows": [storable(asdict(row)) for row in self.rows]}
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        return self.to_grid().to_markdown()
+
+    def to_latex(self) -> str:
+        """The table as LaTeX (booktabs)."""
+        return self.to_grid().to_latex()
+
 
 NAN = math.nan
 
@@ -134,3 +249,60 @@ def _number(value: float, missing: str = "-") -> str:
 
 def _places(order: tuple[int, ...]) -> str:
     return " ".join("-" if one < 0 else str(one + 1) for one in order) or "-"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A kind of denoiser, what is read of it, the range of omega, and steps."""
+
+    name: str
+    denoiser: str
+    reads: str
+    low: float
+    high: float
+    steps: int
+
+
+CELLS = (
+    Cell("one layer", "linear", "condition", 1e-6, 0.3, 700),
+    Cell("U U^T", "symmetric", "condition", 1e-6, 1e-2, 700),
+    Cell("W2 W1", "two_layer", "condition", 1e-6, 1e-2, 700),
+    Cell("one layer, both", "linear", "both", 1e-6, 1e-2, 900),
+    Cell("W2 W1, both", "two_layer", "both", 1e-6, 1e-3, 3000),
+)
+#: Settings that are trained as one model.
+TOGETHER = 50
+
+
+def draw(cell: Cell, count: int, rng: np.random.Generator) -> list[VectorSetting]:
+    """Settings of two concepts, their signals and rates at random."""
+    found = []
+    for _ in range(count):
+        mu = rng.permutation([1.0, rng.uniform(1.15, 2.0)]) * rng.uniform(0.5, 2)
+        task = SIMTask(mu.tolist(), float(rng.uniform(0.01, 0.3) * mu.min()))
+        top = float(task.signal.max())
+        pace: dict[str, Any]
+        if cell.reads == "condition":
+            pace = {"eta": float(rng.uniform(0.05, 0.12)) / top}
+        else:
+            largest = float(np.linalg.eigvalsh(SCHEDULE.form(np.array([top]))).max())
+            pace = {"lr": float(rng.uniform(0.05, 0.15)) / largest}
+        one = VectorSetting(
+            task,
+            cell.denoiser,
+            cell.reads,
+            width=None if cell.denoiser == "linear" else 6,
+            omega=math.exp(rng.uniform(math.log(cell.low), math.log(cell.high))),
+            batch=24,
+            steps=cell.steps,
+            seed=int(rng.integers(2**31)),
+            **pace,
+        )
+        found.append(one)
+    return found
+
+
+def compare_cell(cell: Cell, count: int, seed: int) -> list[VectorComparison]:
+    """Train that many settings of a cell, and compare."""
+    chosen = draw(cell, count, np.random.default_rng(seed))
+    return [compare_vectors(chosen[k : k + TOGETHER]) for k in range(0, count, TOGETHER)]

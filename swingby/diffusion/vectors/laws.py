@@ -1,4 +1,4 @@
-"""The laws of the SIM theory for a denoiser that reads the condition alone."""
+"""Laws of half-times: of the SIM theory where the condition alone is read, by the form M else."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.diffusion.vectors import moments, reduced
-from swingby.diffusion.vectors.integrals import SIGNAL
+from swingby.diffusion.vectors.noise import (
+    beside_variances,
+    decay_scatter,
+    factorized,
+    form_covariances,
+    pivot_scatter,
+    signal_variances,
+)
 from swingby.diffusion.vectors.result import TURN, falls
-from swingby.diffusion.vectors.scatter import decay_scatter, factorized, pivot_scatter
-from swingby.diffusion.vectors.setting import VectorSetting, initial_weights
+from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, initial_weights
 from swingby.training.laws import gram
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 #: Standard deviations of an error bar.
-DEVIATIONS = reduced.DEVIATIONS
+DEVIATIONS = 4.0
 #: Larger starts, steps or scatter, and signals in a smaller ratio, lie outside the range.
 LARGEST_OMEGA, LARGEST_STEP, SMALLEST_RATIO, LARGEST_SCATTER = 0.05, 0.25, 1.1, 0.25
 #: Of two layers, what decays of W_1^T - W_2 moves a small pivot of W(0). Chosen after a setting
@@ -62,14 +67,7 @@ class Law:
 
 
 def doubt_of(setting: VectorSetting, scatter: Floats) -> str:
-    """Why no law may be trusted, or nothing.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-    scatter : ndarray of shape (s,)
-        Four deviations of each half-time, as a part of it.
-    """
+    """Why no law may be trusted, or nothing."""
     signal = np.sort(setting.task.signal)
     if not setting.antithetic:
         return "without pairs of noise, noise adds to the weights"
@@ -105,8 +103,8 @@ def _one_layer(setting: VectorSetting) -> Law:
     doubt = "" if (own > 0.5).all() else "a concept starts beyond its half-time"
     with np.errstate(invalid="ignore"):
         crossing = np.maximum(np.log(2 * np.abs(own)) / -np.log(decay), 0.0)
-    diagonal, beside = moments.signal_variances(setting)
-    unit = (setting.step / SIGNAL) ** 2
+    diagonal, beside = signal_variances(setting)
+    unit = (setting.step / SCHEDULE.signal) ** 2
     logs = decay_scatter(rest, decay, crossing, unit * diagonal, unit * beside)
     rates = -np.log(decay)
     deviation = np.sqrt(logs) / rates
@@ -147,8 +145,8 @@ def _stages(setting: VectorSetting) -> Law:
         doubt = "the stage law is out of its range"
     elif setting.denoiser == "two_layer" and (pivots < SMALLEST_PIVOT * np.diag(W0)[order]).any():
         doubt = f"a pivot of W(0) is below {SMALLEST_PIVOT:g} of its diagonal entry"
-    diagonal, beside = moments.signal_variances(setting)
-    unit = (eta / SIGNAL) ** 2
+    diagonal, beside = signal_variances(setting)
+    unit = (eta / SCHEDULE.signal) ** 2
     lasting = np.where(np.isfinite(crossing), crossing, 0.0)
     deviation = np.empty(s)
     second = np.empty(s)
@@ -207,3 +205,219 @@ def _descents(setting: VectorSetting, W0: Floats, logs: Floats, turn: float) -> 
     if setting.denoiser == "two_layer":
         needed *= LOOSE_TURN
     return int(found.descents) if float(found.swing_margin) >= needed else -1
+
+
+#: Steps after which a concept counts as never learned.
+MOST_STEPS = 30_000
+#: Steps between looks at whether all is learned.
+_PIECE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The mean course of each concept.
+
+    Parameters
+    ----------
+    W, P : ndarray of shape (n, s)
+    F : ndarray of shape (n, s)
+        The sampled map.
+    deviation : ndarray of shape (n, s)
+        Standard deviation of F.
+    """
+
+    W: Floats
+    P: Floats
+    F: Floats
+    deviation: Floats
+
+    def crossing(self, shift: float = 0.0) -> Floats:
+        """Real time at which each F, shifted by so many deviations, first reaches 1/2."""
+        values = self.F + shift * self.deviation - 0.5
+        found = np.full(values.shape[1], np.nan)
+        for p, column in enumerate(values.T):
+            places = np.flatnonzero(column >= 0)
+            if len(places):
+                k = int(places[0])
+                before = column[k - 1] if k else 0.0
+                found[p] = k - column[k] / (column[k] - before) if k else 0.0
+        return found
+
+
+def follow(
+    form: Floats, covariance: Floats, rate: float, start: Floats, sample_steps: int
+) -> Course:
+    """Follow each concept until all F are beyond 1/2 with their error bars."""
+    advance = _advance_one if start.shape[1] == 2 else _advance_two
+    size = start.shape[1]
+    state, spread = start.copy(), np.zeros((len(start), size, size))
+    parts: list[tuple[Floats, ...]] = []
+    total = 0
+    while total < MOST_STEPS:
+        kept, spreads = [], []
+        for _ in range(_PIECE):
+            kept.append(state)
+            spreads.append(spread)
+            state, turn, noise = advance(form, covariance, rate, state)
+            spread = turn @ spread @ turn.swapaxes(1, 2) + noise
+        parts.append(_seen(np.stack(kept), np.stack(spreads), sample_steps))
+        total += _PIECE
+        last_F, last_deviation = parts[-1][2][-1], parts[-1][3][-1]
+        if not np.isfinite(state).all() or (last_F - DEVIATIONS * last_deviation > 0.5).all():
+            break
+    return Course(*(np.concatenate([one[k] for one in parts]) for k in range(4)))
+
+
+def _noise(covariance: Floats, rest: Floats) -> Floats:
+    """Covariance of dM e."""
+    zero = np.zeros(len(rest))
+    rows = np.stack(
+        [
+            np.stack([rest[:, 0], rest[:, 1], zero], -1),
+            np.stack([zero, rest[:, 0], rest[:, 1]], -1),
+        ],
+        1,
+    )
+    return np.asarray(rows @ covariance @ rows.swapaxes(1, 2))
+
+
+def _advance_one(
+    form: Floats, covariance: Floats, rate: float, state: Floats
+) -> tuple[Floats, Floats, Floats]:
+    rest = 1 - state
+    turn = np.eye(2) - rate * form
+    pull = np.einsum("pij,pj->pi", form, rest)
+    return state + rate * pull, turn, rate**2 * _noise(covariance, rest)
+
+
+def _advance_two(
+    form: Floats, covariance: Floats, rate: float, state: Floats
+) -> tuple[Floats, Floats, Floats]:
+    u, v = state[:, :1], state[:, 1:]
+    rest = 1 - u * v
+    pull = np.einsum("pij,pj->pi", form, rest)
+    moved = np.concatenate([u + rate * (v * pull).sum(1, keepdims=True), v + rate * u * pull], 1)
+    # d(W, P) by the state, and the step by (W, P)'s pull
+    inner = np.concatenate([v[:, :, None], u[:, :, None] * np.eye(2)], 2)
+    outer = inner.swapaxes(1, 2)
+    turn = np.eye(3) - rate * outer @ form @ inner
+    turn[:, 0, 1:] += rate * pull
+    turn[:, 1:, 0] += rate * pull
+    return moved, turn, rate**2 * outer @ _noise(covariance, rest) @ inner
+
+
+def _seen(states: Floats, spreads: Floats, sample_steps: int) -> tuple[Floats, ...]:
+    """W, P, F and the deviation of F."""
+    if states.shape[2] == 3:
+        u, v = states[:, :, :1], states[:, :, 1:]
+        WP = u * v
+        inner = np.concatenate([v[..., None], u[..., None] * np.eye(2)], -1)
+        spreads = inner @ spreads @ inner.swapaxes(-1, -2)
+    else:
+        WP = states
+    W, P = WP[..., 0], WP[..., 1]
+
+    def F(W: Floats, P: Floats) -> Floats:
+        return SCHEDULE.sampled_map(W[..., None, None], P[..., None, None], sample_steps)[..., 0, 0]
+
+    width = 1e-5
+    slope = np.stack(
+        [
+            (F(W + width, P) - F(W - width, P)) / (2 * width),
+            (F(W, P + width) - F(W, P - width)) / (2 * width),
+        ],
+        -1,
+    )
+    variance = np.einsum("npi,npij,npj->np", slope, spreads, slope)
+    return W, P, F(W, P), np.sqrt(np.maximum(variance, 0.0))
+
+
+#: With two layers that read both, what concepts do to each other is left out: relative to a
+#: half-time, of the order of the first weights and of the entries beside the diagonal when a
+#: concept is there. The factor of the first was adjusted on random settings.
+NEXT_ORDER, LARGEST_OMEGA_OF_BOTH = 2.0, 1e-3
+
+
+def both_law(setting: VectorSetting) -> Law:
+    """Two exponentials for one layer, growth along M (1, 1) for two."""
+    s, rate = setting.task.s, setting.rate
+    form = SCHEDULE.form(setting.task.signal)
+    covariance = form_covariances(setting)
+    name = "two exponentials" if setting.denoiser == "linear" else "growth under M"
+    largest = rate * np.linalg.eigvalsh(form).max()
+    if largest > 2 * LARGEST_STEP:
+        nothing = np.full(s, np.nan)
+        doubt = f"a step is above {2 * LARGEST_STEP:g} in units of the largest eigenvalue"
+        return Law(name, nothing, nothing, nothing, nothing, doubt=doubt)
+    cross, overlap, doubt = np.zeros(s), 0.0, ""
+    if setting.denoiser == "linear":
+        (V,) = initial_weights(setting)
+        if setting.omega > LARGEST_OMEGA:
+            doubt = f"omega is above {LARGEST_OMEGA:g}"
+        start = np.stack([np.diag(V[:, :s]), np.diag(V[:, s:])], 1)
+        rates = np.asarray(rate * np.linalg.eigvalsh(form)[:, 0], dtype=np.float64)
+    else:
+        start, rates, cross, overlap, doubt = _growth(setting, form)
+    course = follow(form, covariance, rate, start, setting.sample_steps)
+    crossing = course.crossing()
+    ends = [course.crossing(sign * DEVIATIONS) for sign in (1.0, -1.0)]
+    bar = np.fmax(crossing - ends[0], ends[1] - crossing)
+    bar = np.where(np.isnan(ends[1]), np.inf, bar)
+    own = bar / DEVIATIONS
+    deviation = np.hypot(own, cross)
+    doubt = doubt or doubt_of(setting, relative(deviation, crossing))
+    error = DEVIATIONS * deviation + 1.0 + _second(setting, covariance, crossing)
+    if setting.denoiser == "two_layer":
+        error = error + (NEXT_ORDER * math.sqrt(setting.omega) + overlap) * crossing
+        if setting.omega > LARGEST_OMEGA_OF_BOTH:
+            doubt = doubt or f"omega is above {LARGEST_OMEGA_OF_BOTH:g}"
+    return Law(name, crossing, error, deviation, rates, doubt=doubt)
+
+
+def _second(setting: VectorSetting, covariance: Floats, crossing: Floats) -> Floats:
+    """What the noise of batches changes to second order: its size beside the mean."""
+    form = SCHEDULE.form(setting.task.signal)
+    spread = covariance[:, 0, 0] + 2 * covariance[:, 1, 1] + covariance[:, 2, 2]
+    share = setting.rate * spread / np.trace(form, axis1=1, axis2=2)
+    return np.asarray(crossing * share)
+
+
+def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Floats, float, str]:
+    """Start of each concept's own course, rates, scatter from others, overlap, and a doubt."""
+    s, rate = setting.task.s, setting.rate
+    pull = form.sum(2)
+    speed = np.linalg.norm(pull, axis=1)
+    direction = pull / speed[:, None]
+    first, second = initial_weights(setting)
+    told = np.concatenate([np.diag(direction[:, 0]), np.diag(direction[:, 1])], 1)
+    U = (second + told @ first.T) / 2
+    W0 = gram(U)
+    order = np.argsort(-speed, kind="stable")
+    L, pivots = factorized(W0[np.ix_(order, order)])
+    start = np.zeros((s, 3))
+    size = np.empty(s)
+    size[order] = np.sqrt(pivots)
+    start[:, 0] = size
+    # Across the growing direction the first layer stays as it is, seen along the row of U that
+    # is left when those of stronger concepts are taken away.
+    row = np.empty_like(U)
+    row[order] = np.linalg.solve(L, U[order])
+    row /= np.where(size > 0, size, 1.0)[:, None]
+    across = np.stack([-direction[:, 1], direction[:, 0]], 1)
+    seen = first @ np.concatenate([np.diag(across[:, 0]), np.diag(across[:, 1])], 1).T
+    start[:, 1:] = size[:, None] * direction + np.einsum("ph,hp->p", row, seen)[:, None] * across
+    rates = 2 * np.log1p(rate * speed)
+    doubt = "" if (pivots > 0).all() else "a concept is trapped"
+    with np.errstate(divide="ignore"):
+        lasting = np.where(size > 0, -2 * np.log(size) / rates, 0.0)
+    factor = 1 + rate * speed[order]
+    # Entries (j, k) when the stronger k is there.
+    fallen = np.tril(np.abs(L) * (factor[:, None] / factor) ** np.maximum(lasting[order], 0.0), -1)
+    beside = rate**2 * beside_variances(setting, direction)
+    pick = np.ix_(order, order)
+    found = pivot_scatter(
+        L, factor, np.maximum(lasting[order], 0.0), np.zeros((s, s)), beside[pick]
+    )
+    cross = np.empty(s)
+    cross[order] = np.sqrt(found) / rates[order]
+    return start, np.asarray(rates), cross, float(fallen.max(initial=0.0)), doubt

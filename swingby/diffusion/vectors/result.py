@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.diffusion.vectors import integrals
-from swingby.diffusion.vectors.setting import VectorSetting
+from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import descents, turning_points
 from swingby.theory import numbers
+from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +51,6 @@ class VectorRun:
         return f"<VectorRun of {len(self)}, {self.settings[0].steps} steps>"
 
     def __str__(self) -> str:
-        from swingby.diffusion.vectors.report import run_grid
-
         return run_grid(self).to_text(width=110)
 
     @property
@@ -92,7 +92,7 @@ class VectorRun:
                 return self.product
             s = first.task.s
             W, P = self.product[..., :s], self.product[..., s:]
-            return integrals.sampled_map(W, P, first.sample_steps)
+            return SCHEDULE.sampled_map(W, P, first.sample_steps)
 
     def _slope(self) -> Floats:
         """Derivative of the activation at the test point, shape (r, steps + 1, h)."""
@@ -146,12 +146,7 @@ class VectorRun:
         return np.where(np.isnan(times), -1, found)
 
     def descents(self, least: float = TURN) -> NDArray[np.int64]:
-        """How often the test loss of each fell by a part of its start; -1 where it ran away.
-
-        Returns
-        -------
-        ndarray of int, shape (r,)
-        """
+        """How often the test loss of each fell by a part of its start; -1 where it ran away."""
         part = numbers.within_float(numbers.positive(least, "least"), "least")
         found = [
             -1 if ran else falls(loss, part)
@@ -160,18 +155,8 @@ class VectorRun:
         return np.array(found, dtype=np.int64)
 
     def sampled(self, step: int, n: int = 1000, *, seed: int = 0, steps: int | None = None) -> Any:
-        """Samples of every run after some step of training, at every test point as condition.
-
-        Parameters
-        ----------
-        step : int
-        n : int
-            Samples of each condition.
-        seed : int
-        steps : int, optional
-            Of the sampler; those of the setting by default.
-        """
-        from swingby.diffusion.vectors.sampling import sampled
+        """Samples of every run after some step of training, at every test point as condition."""
+        from swingby.diffusion.vectors.train import sampled
 
         return sampled(self, step, n, seed, steps)
 
@@ -179,15 +164,10 @@ class VectorRun:
         """One row per run and concept."""
         import pandas as pd
 
-        from swingby.diffusion.vectors.report import run_rows
-
         return pd.DataFrame(list(run_rows(self)))
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame` as JSON can hold them."""
-        from swingby.diffusion.vectors.report import run_rows
-        from swingby.training.result import storable
-
         return {"rows": [storable(row) for row in run_rows(self)]}
 
 
@@ -208,3 +188,64 @@ def falls(loss: Floats, part: float = TURN) -> int:
     """How often a curve fell by a part of its start."""
     swing = part * float(loss[0])
     return descents(turning_points(loss, swing), swing)
+
+
+#: Rows of the table before the rest is summed up.
+_MOST_ROWS = 24
+
+
+def run_grid(run: VectorRun) -> Grid:
+    """A table of half-times, descents and losses."""
+    first = run.settings[0]
+    order, descents = run.order(), run.descents()
+    rows = []
+    for k in range(min(len(run), _MOST_ROWS)):
+        times = " ".join("never" if math.isnan(one) else f"{one:.0f}" for one in run.half_times[k])
+        rows.append(
+            [
+                str(k),
+                str(run.settings[k].seed),
+                " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
+                times,
+                "ran away" if descents[k] < 0 else str(descents[k]),
+                f"{run.test_loss[k, -1]:.3g}",
+            ]
+        )
+    below = [f"{first.steps} steps of {first.points} points."]
+    if len(run) > _MOST_ROWS:
+        below.insert(0, f"... and {len(run) - _MOST_ROWS} more.")
+    names = ("run", "seed", "order", "half-times (steps)", "descents", "test loss")
+    runs = "1 denoiser" if len(run) == 1 else f"{len(run)} denoisers"
+    return Grid(
+        title=f"{runs}: {first.denoiser}, reads {first.reads}, s = {first.task.s}",
+        columns=[f">{name}" for name in names],
+        rows=rows,
+        below=below,
+    )
+
+
+def run_rows(run: VectorRun) -> Iterator[dict[str, Any]]:
+    """One row of plain values per run and concept."""
+    descents = run.descents()
+    for place, setting in enumerate(run.settings):
+        for concept in range(setting.task.s):
+            yield {
+                "run": place,
+                "seed": setting.seed,
+                "denoiser": setting.denoiser,
+                "reads": setting.reads,
+                "concept": concept + 1,
+                "mu": float(setting.task.mu[concept]),
+                "sigma": float(setting.task.sigma[concept]),
+                "half_time": float(run.half_times[place, concept]),
+                "descents": int(descents[place]),
+                "test_loss": float(run.test_loss[place, -1]),
+            }
+
+
+def storable(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as JSON can hold it, which has neither nan nor infinity."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.diffusion.vectors import integrals
+from swingby.diffusion.theory import Noise
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
@@ -23,6 +23,8 @@ DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
 READS = ("condition", "both")
 ACTIVATIONS = ("relu", "gelu")
 PRECISIONS = ("float64", "float32")
+#: Gamma runs from -5 to 10, uniformly.
+SCHEDULE = Noise()
 #: A typing error should not fill the memory.
 MOST_CONCEPTS, MOST_WIDTH, MOST_BATCH, MOST_STEPS = 16, 1024, 100_000, 1_000_000
 
@@ -32,7 +34,8 @@ class VectorSetting:
     r"""Variational diffusion of the points c of a SIM task, each with itself as condition.
 
     The noisy :math:`z = \alpha c + \sigma \epsilon` has the fixed schedule of
-    :mod:`swingby.diffusion.vectors.integrals`. The denoiser estimates
+
+    :class:`swingby.diffusion.theory.Noise`. The denoiser estimates
 
     * ``reads="condition"``: :math:`\hat\epsilon = z - \alpha f(c)`;
     * ``reads="both"``: :math:`\hat\epsilon = z + f(-g_c c,\; g_z z)` with :math:`g_c =
@@ -153,7 +156,7 @@ class VectorSetting:
         It is :math:`\int \alpha^2 d\gamma`, twice that for :math:`U U^\top`, on which the loss
         depends through two factors.
         """
-        return integrals.SIGNAL * (2.0 if self.denoiser == "symmetric" else 1.0)
+        return SCHEDULE.signal * (2.0 if self.denoiser == "symmetric" else 1.0)
 
     @property
     def rate(self) -> float:
@@ -174,23 +177,12 @@ class VectorSetting:
         )  # fmt: skip
 
     def streams(self) -> tuple[np.random.SeedSequence, ...]:
-        """Seeds of the weights, the points with their noise, and the times.
-
-        Returns
-        -------
-        tuple of SeedSequence
-        """
+        """Seeds of the weights, the points with their noise, and the times."""
         return tuple(np.random.SeedSequence(self.seed).spawn(3))
 
 
 def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
     """The weights that a setting starts from.
-
-    Returns
-    -------
-    tuple of ndarray
-        One matrix: (V,) of shape (s, inputs), with 2 s inputs where both are read. U U^T: (U,)
-        of shape (s, h). Else (W_1, W_2) of shapes (h, inputs) and (s, h).
 
     Examples
     --------
@@ -211,13 +203,7 @@ def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
 
 
 def require_settings(settings: object) -> tuple[VectorSetting, ...]:
-    """One setting or several as a tuple.
-
-    Raises
-    ------
-    InvalidInput
-        If there is none, or something else among them.
-    """
+    """One setting or several as a tuple."""
     if isinstance(settings, VectorSetting):
         return (settings,)
     if not isinstance(settings, (list, tuple)) or not settings:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from swingby.diffusion import vdm
-from swingby.diffusion.vectors import integrals
-from swingby.diffusion.vectors.draws import batches
-from swingby.diffusion.vectors.model import denoiser
+from swingby.diffusion.vdm import Denoiser, alpha, sigma, spread_times
 from swingby.diffusion.vectors.result import VectorRun
-from swingby.diffusion.vectors.setting import VectorSetting, initial_weights, require_settings
+from swingby.diffusion.vectors.setting import (
+    SCHEDULE,
+    VectorSetting,
+    initial_weights,
+    require_settings,
+)
 from swingby.errors import InvalidInput
+from swingby.theory import numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 
 #: Weights that are kept of a run, over all steps.
 MOST_NUMBERS = 200_000_000
@@ -22,7 +34,7 @@ MOST_NUMBERS = 200_000_000
 
 def schedule_of(setting: VectorSetting) -> vdm.LinearSchedule:
     """The fixed schedule in the precision of a setting."""
-    fixed = vdm.LinearSchedule(integrals.GAMMA_MIN, integrals.GAMMA_MAX, learned=False)
+    fixed = vdm.LinearSchedule(SCHEDULE.low, SCHEDULE.high, learned=False)
     return fixed.to(getattr(torch, setting.precision))
 
 
@@ -121,3 +133,117 @@ def _train(settings: tuple[VectorSetting, ...]) -> tuple[list[np.ndarray], np.nd
                 one -= rates * gradient
                 kept[step + 1] = one.numpy()
     return [np.moveaxis(kept, 1, 0) for kept in history], diffusion.T.copy()
+
+
+#: Steps that are drawn at once.
+BLOCK = 64
+
+
+def clusters(setting: VectorSetting) -> tuple[Floats, Floats]:
+    """Centre of each point of a step, shape (n, s), and the deviations, shape (s,).
+
+    Clusters take turns, so that the times of each are evenly spread, too.
+    """
+    task = setting.task
+    centres = np.tile(np.diag(task.test_point), (setting.batch, 1))
+    return centres, np.array([float(one) for one in task.sigma])
+
+
+def _one(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
+    """Points, noise and times of every step."""
+    centres, spread = clusters(setting)
+    _, points, times = setting.streams()
+    generator = np.random.default_rng(points)
+    clock = torch.Generator().manual_seed(int(times.generate_state(1, np.uint64)[0] >> 1))
+    n, s = centres.shape
+    while True:
+        normal = generator.standard_normal((BLOCK, 2, n, s))
+        for x, noise in normal:
+            yield centres + spread * x, noise, spread_times(n, clock)
+
+
+def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Batches of some settings of one kind, one setting after the other."""
+    first = settings[0]
+    dtype = getattr(torch, first.precision)
+    sources = [_one(one) for one in settings]
+    while True:
+        drawn = [next(source) for source in sources]
+        x = torch.from_numpy(np.stack([one[0] for one in drawn])).to(dtype)
+        noise = torch.from_numpy(np.stack([one[1] for one in drawn])).to(dtype)
+        t = torch.stack([one[2] for one in drawn]).to(dtype)
+        if first.antithetic:
+            x, t = torch.cat([x, x], 1), torch.cat([t, t], 1)
+            noise = torch.cat([noise, -noise], 1)
+        yield x.flatten(0, 1), noise.flatten(0, 1), t.flatten()
+
+
+def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Tensor:
+    """The network of some settings at points of each."""
+    if setting.denoiser == "linear":
+        return x @ weights[0].mT
+    if setting.denoiser == "symmetric":
+        return (x @ weights[0]) @ weights[0].mT
+    hidden = x @ weights[0].mT
+    if setting.denoiser == "mlp":
+        hidden = bent(setting.activation, hidden)
+    return hidden @ weights[1].mT
+
+
+def bent(activation: str, x: Tensor) -> Tensor:
+    """The activation of "mlp"."""
+    return torch.relu(x) if activation == "relu" else torch.nn.functional.gelu(x)
+
+
+def denoiser(setting: VectorSetting, weights: Sequence[Tensor]) -> Denoiser:
+    """The denoiser of some settings, for data with the settings one after the other."""
+    runs = len(weights[0])
+
+    def estimate(z: Tensor, gamma: Tensor, condition: Tensor) -> Tensor:
+        signal, noise = alpha(gamma)[:, None], sigma(gamma)[:, None]
+        if setting.reads == "condition":
+            made = network(setting, weights, condition.unflatten(0, (runs, -1)))
+            return z - signal * made.flatten(0, 1)
+        x = torch.cat([-(signal / noise) * condition, ((1 - noise) / noise) * z], dim=1)
+        return z + network(setting, weights, x.unflatten(0, (runs, -1))).flatten(0, 1)
+
+    return estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Samples given every test point as condition."""
+
+    samples: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the samples of each condition, shape (r, 2^s, s)."""
+        return np.asarray(self.samples.mean(2))
+
+    @property
+    def covariance(self) -> Floats:
+        """Their covariance, shape (r, 2^s, s, s)."""
+        rest = self.samples - self.mean[:, :, None]
+        return np.einsum("rpni,rpnj->rpij", rest, rest) / (rest.shape[2] - 1)
+
+
+def sampled(run: VectorRun, step: int, n: int, seed: int, steps: int | None) -> Sampled:
+    """Draw samples; see :meth:`VectorRun.sampled`."""
+    first = run.settings[0]
+    place = numbers.whole(step, "step", 0, most=first.steps)
+    count = numbers.whole(n, "n", 2, most=1_000_000)
+    length = first.sample_steps if steps is None else numbers.whole(steps, "steps", 1, most=100_000)
+    dtype = getattr(torch, first.precision)
+    weights = [torch.from_numpy(one[:, place].copy()).to(dtype) for one in run.weights]
+    conditions = torch.from_numpy(run.points).to(dtype).repeat_interleave(count, 1)
+    generator = torch.Generator().manual_seed(numbers.whole(seed, "seed", 0, most=2**63 - 1))
+    found = vdm.sample(
+        denoiser(first, weights),
+        schedule_of(first),
+        conditions.flatten(0, 1),
+        (first.task.s,),
+        steps=length,
+        generator=generator,
+    )
+    return Sampled(found.numpy().reshape(*run.points.shape[:2], count, -1).astype(np.float64))

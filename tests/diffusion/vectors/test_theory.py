@@ -13,9 +13,10 @@ pytest.importorskip("torch")
 
 import torch
 
-from swingby.diffusion.vectors import VectorSetting, integrals, moments
-from swingby.diffusion.vectors.draws import batches
-from swingby.diffusion.vectors.train import losses, schedule_of, stacked, train_vectors
+from swingby.diffusion.vectors import VectorSetting
+from swingby.diffusion.vectors import noise as moments
+from swingby.diffusion.vectors.setting import SCHEDULE
+from swingby.diffusion.vectors.train import batches, losses, schedule_of, stacked, train_vectors
 
 pytestmark = pytest.mark.torch
 
@@ -29,12 +30,12 @@ def deviation(gamma):
 
 
 INTEGRANDS = {
-    "SIGNAL": lambda g: 1 - deviation(g) ** 2,
-    "SIGNAL_SQUARED": lambda g: (1 - deviation(g) ** 2) ** 2,
-    "DEVIATION": deviation,
-    "NOISE": lambda g: (1 - deviation(g)) ** 2,
-    "RATIO": lambda g: (1 - deviation(g) ** 2) / deviation(g) ** 2,
-    "RATIO_DEVIATION": lambda g: (1 - deviation(g) ** 2) / deviation(g),
+    "signal": lambda g: 1 - deviation(g) ** 2,
+    "signal_squared": lambda g: (1 - deviation(g) ** 2) ** 2,
+    "deviation": deviation,
+    "rest": lambda g: (1 - deviation(g)) ** 2,
+    "ratio": lambda g: (1 - deviation(g) ** 2) / deviation(g) ** 2,
+    "ratio_deviation": lambda g: (1 - deviation(g) ** 2) / deviation(g),
 }
 
 
@@ -42,7 +43,7 @@ INTEGRANDS = {
 def test_closed_forms_are_the_integrals(name):
     # Quadrature in 15 digits of the definitions.
     found = mpmath.quad(INTEGRANDS[name], [-5, 0, 5, 10])
-    assert getattr(integrals, name) == pytest.approx(float(found), rel=1e-13)
+    assert getattr(SCHEDULE, name) == pytest.approx(float(found), rel=1e-13)
 
 
 def test_the_form_is_the_integral_of_its_definition():
@@ -61,7 +62,7 @@ def test_the_form_is_the_integral_of_its_definition():
 
         return float(mpmath.quad(inside, [-5, 0, 5, 10]))
 
-    (form,) = moments.quadratic_form(np.array([a]))
+    (form,) = SCHEDULE.form(np.array([a]))
     assert form[0, 0] == pytest.approx(entry(0, 0), rel=1e-12)
     assert form[0, 1] == form[1, 0] == pytest.approx(entry(0, 1), rel=1e-12)
     assert form[1, 1] == pytest.approx(entry(1, 1), rel=1e-12)
@@ -82,7 +83,7 @@ def test_the_diffusion_loss_is_the_loss_of_the_task():
     (W,) = (one.numpy()[0] for one in stacked([setting]))
     rest = np.eye(3) - W
     sim = 0.5 * np.trace(rest @ np.diag(TASK.signal) @ rest.T)
-    expected = integrals.SIGNAL * sim + 1.5 * integrals.NOISE
+    expected = SCHEDULE.signal * sim + 1.5 * SCHEDULE.rest
     mean, error = mean_loss(setting, stacked([setting]), 200)
     assert error < 0.005 * expected
     assert abs(mean - expected) < ERRORS * error
@@ -93,7 +94,7 @@ def test_where_both_are_read_the_loss_is_the_form():
     W, P = np.array([0.9, 0.5, 0.2]), np.array([0.8, 0.6, -0.1])
     weights = [torch.from_numpy(np.hstack([np.diag(W), np.diag(P)]))[None]]
     rest = np.stack([1 - W, 1 - P], 1)
-    form = moments.quadratic_form(TASK.signal)
+    form = SCHEDULE.form(TASK.signal)
     expected = 0.5 * np.einsum("pi,pij,pj->", rest, form, rest)
     mean, error = mean_loss(setting, weights, 200)
     assert error < 0.03 * expected
@@ -102,8 +103,8 @@ def test_where_both_are_read_the_loss_is_the_form():
 
 def moment_of(setting, x, t):
     """S of a batch."""
-    gamma = integrals.gamma_of(t.numpy())
-    weight = integrals.RANGE / (1 + np.exp(gamma))
+    gamma = SCHEDULE.at(t.numpy())
+    weight = SCHEDULE.range / (1 + np.exp(gamma))
     return (x.numpy() * weight[:, None]).T @ x.numpy() / len(x)
 
 
@@ -147,7 +148,7 @@ def test_batches_vary_as_they_are_said_to(m):
     diagonal, beside = moments.signal_variances(setting)
     mean = drawn.mean(0)
     se = drawn.std(0) / math.sqrt(repeats)
-    assert (np.abs(mean - integrals.SIGNAL * np.diag(TASK.signal)) < ERRORS * se).all()
+    assert (np.abs(mean - SCHEDULE.signal * np.diag(TASK.signal)) < ERRORS * se).all()
     own = np.diagonal(rest, axis1=1, axis2=2)
     for seen, said in (
         (own[:, :, None] * own[:, None, :], diagonal),
@@ -163,14 +164,14 @@ def test_batches_vary_as_they_are_said_to_where_both_are_read():
     found = []
     for _ in range(repeats):
         x, noise, t = (one.numpy() for one in next(source))
-        sigma = np.sqrt(1 / (1 + np.exp(-integrals.gamma_of(t))))[:, None]
+        sigma = np.sqrt(1 / (1 + np.exp(-SCHEDULE.at(t))))[:, None]
         alpha = np.sqrt(1 - sigma**2)
         z = alpha * x + sigma * noise
         of_c, of_z = alpha / sigma * x, (1 - sigma) / sigma * z
         entries = np.stack([of_c**2, -of_c * of_z, of_z**2], -1)
-        found.append(integrals.RANGE * entries.mean(0))
+        found.append(SCHEDULE.range * entries.mean(0))
     drawn = np.stack(found)
-    form = moments.quadratic_form(TASK.signal)
+    form = SCHEDULE.form(TASK.signal)
     mean = np.stack([form[:, 0, 0], form[:, 0, 1], form[:, 1, 1]], -1)
     se = drawn.std(0) / math.sqrt(repeats)
     assert (np.abs(drawn.mean(0) - mean) < ERRORS * se).all()
@@ -182,9 +183,7 @@ def test_batches_vary_as_they_are_said_to_where_both_are_read():
 
 
 def test_without_steps_to_skip_the_sampler_falls_short_as_the_integral_says():
-    assert integrals.sampler_shortfall(200_000) == pytest.approx(
-        math.exp(-integrals.DEVIATION), rel=1e-3
-    )
+    assert SCHEDULE.shortfall(200_000) == pytest.approx(math.exp(-SCHEDULE.deviation), rel=1e-3)
 
 
 @pytest.mark.parametrize("steps", [3, 40])
@@ -193,8 +192,8 @@ def test_samples_have_the_mean_and_covariance_of_the_recursion(steps):
     run = train_vectors([setting, replace(setting, seed=5)])
     n = 4000
     found = run.sampled(2, n, seed=1, steps=steps)
-    mean = (1 - integrals.sampler_shortfall(steps)) * run.output[:, 2]
-    variance = integrals.sampler_variance(steps)
+    mean = (1 - SCHEDULE.shortfall(steps)) * run.output[:, 2]
+    variance = SCHEDULE.sampled_variance(steps)
     se = math.sqrt(variance / n)
     assert np.abs(found.mean - mean).max() < ERRORS * se
     # The relative standard error of a variance is sqrt(2/n), that of a covariance 1/sqrt(n).
@@ -213,5 +212,5 @@ def test_where_both_are_read_samples_have_the_mean_of_the_recursion():
 
 def test_what_an_exact_denoiser_samples_is_its_condition():
     # W = P = I: the mean is c but for exp(gamma_min - gamma_max).
-    F = integrals.sampled_map(np.eye(2), np.eye(2), 30)
+    F = SCHEDULE.sampled_map(np.eye(2), np.eye(2), 30)
     assert np.abs(F - (1 - math.exp(-15)) * np.eye(2)).max() < 1e-12

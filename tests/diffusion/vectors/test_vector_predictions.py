@@ -21,11 +21,10 @@ pytest.importorskip("torch")
 from swingby.diffusion.vectors import (
     VectorSetting,
     compare_vectors,
-    integrals,
-    moments,
     predict_vectors,
     train_vectors,
 )
+from swingby.diffusion.vectors.setting import SCHEDULE
 from swingby.verify.predict_batch import predict_batch
 
 pytestmark = pytest.mark.torch
@@ -64,7 +63,7 @@ def companies(draw, denoisers, reads="condition"):
         if reads == "condition":
             pace = {"eta": draw(st.floats(0.05, 0.12)) / largest}
         else:
-            form = moments.quadratic_form(np.array([largest]))
+            form = SCHEDULE.form(np.array([largest]))
             pace = {"lr": draw(st.floats(0.05, 0.15)) / float(np.linalg.eigvalsh(form).max())}
         top = 0.3 if (kind, reads) == ("linear", "condition") else 1e-2
         omega = math.exp(draw(st.floats(math.log(1e-6), math.log(top))))
@@ -267,18 +266,18 @@ def test_where_both_are_read_the_plain_ratio_is_off_and_that_of_m_holds():
 def test_where_both_are_read_small_signals_are_learned_at_a_floor():
     # Denoising alone pulls at P: the rate of growth tends to a constant as a tends to 0, and with
     # it the ratio of half-times to less than that of signals.
-    form = moments.quadratic_form(np.array([1e-2, 1e-3, 1e-4]))
+    form = SCHEDULE.form(np.array([1e-2, 1e-3, 1e-4]))
     pull = np.linalg.norm(form.sum(2), axis=1)
-    assert pull[2] == pytest.approx(integrals.NOISE, rel=0.01)
+    assert pull[2] == pytest.approx(SCHEDULE.rest, rel=0.01)
     assert pull[0] / pull[2] < 1.1
-    large = np.linalg.norm(moments.quadratic_form(np.array([100.0, 400.0])).sum(2), axis=1)
+    large = np.linalg.norm(SCHEDULE.form(np.array([100.0, 400.0])).sum(2), axis=1)
     assert large[1] / large[0] == pytest.approx(4, rel=0.01)
 
 
 def test_growth_where_both_are_read_tends_to_the_ratio_of_pulls():
     # The smaller the start, the nearer to |M (1, 1)|; the plain ratio of signals is further away.
     task = SIMTask(np.sqrt([0.1, 0.4]).tolist())
-    form = moments.quadratic_form(task.signal)
+    form = SCHEDULE.form(task.signal)
     pull = np.linalg.norm(form.sum(2), axis=1)
     base = replace(BOTH, task=task, denoiser="two_layer", width=8, lr=8e-3)
     found = []

@@ -12,10 +12,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from swingby.diffusion.vectors import VectorSetting, integrals, train_vectors
-from swingby.diffusion.vectors.draws import batches
-from swingby.diffusion.vectors.model import network
-from swingby.diffusion.vectors.train import stacked
+from swingby.diffusion.vectors import VectorSetting, train_vectors
+from swingby.diffusion.vectors.setting import SCHEDULE
+from swingby.diffusion.vectors.train import batches, network, stacked
 
 pytestmark = pytest.mark.torch
 
@@ -81,7 +80,7 @@ def test_an_mlp_is_trained_as_on_the_task(activation):
     source = batches([setting])
     for _ in range(setting.steps):
         x, _, t = next(source)
-        weight = integrals.RANGE * torch.sigmoid(-(integrals.GAMMA_MIN + integrals.RANGE * t))
+        weight = SCHEDULE.range * torch.sigmoid(-(SCHEDULE.low + SCHEDULE.range * t))
         rest = network(setting, weights, x[None])[0] - x
         loss = (0.5 * weight[:, None] * rest**2).sum() / len(x)
         gradients = torch.autograd.grad(loss, weights)

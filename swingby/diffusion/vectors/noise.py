@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.diffusion.vectors import integrals
+from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from swingby.diffusion.vectors.setting import VectorSetting
 
     Floats = NDArray[np.float64]
 
@@ -26,22 +24,10 @@ OFFSETS, TIMES = 64, 4096
 
 
 def cluster_moments(setting: VectorSetting) -> tuple[Floats, Floats]:
-    """Mean and variance of the squared coordinates in each cluster.
-
-    Returns
-    -------
-    mean, variance : ndarray of shape (s, s)
-        Cluster, then concept.
-    """
+    """Mean and variance of the squared coordinates by cluster and concept, (s, s) each."""
     mu = np.diag(setting.task.test_point) ** 2
     spread = np.array([float(one) for one in setting.task.sigma]) ** 2
     return mu + spread, 4 * mu * spread + 2 * spread**2
-
-
-def schedule_at(t: Floats) -> tuple[Floats, Floats]:
-    """Alpha and sigma at times from 0 to 1."""
-    noise = 1 / (1 + np.exp(-integrals.gamma_of(t)))
-    return np.sqrt(1 - noise), np.sqrt(noise)
 
 
 def _grid_times(setting: VectorSetting) -> Floats:
@@ -62,20 +48,14 @@ def signal_variances(setting: VectorSetting) -> tuple[Floats, Floats]:
 
     With pairs of noise, a step multiplies :math:`I - W` with :math:`I - \mathrm{lr}\,S`,
     :math:`S = \frac{15}{n} \sum_i \alpha_i^2 c_i c_i^\top`, of mean
-    :math:`\int \alpha^2 d\gamma\; A`.
-
-    Returns
-    -------
-    diagonal : ndarray of shape (s, s)
-        Covariance of the diagonal entries.
-    beside : ndarray of shape (s, s)
-        Variance of the other entries; 0 on the diagonal.
+    :math:`\int \alpha^2 d\gamma\; A`. Covariance of the diagonal entries and variance of the
+    others (0 on the diagonal), (s, s) each.
     """
     s, m = setting.task.s, setting.batch
     mean, variance = cluster_moments(setting)
-    squares = integrals.RANGE * integrals.SIGNAL_SQUARED
-    signal, _ = schedule_at(_grid_times(setting))
-    weight = integrals.RANGE * (signal**2).mean(2)  # of each cluster, by offset
+    squares = SCHEDULE.range * SCHEDULE.signal_squared
+    signal, _ = SCHEDULE.alpha_sigma(_grid_times(setting))
+    weight = SCHEDULE.range * (signal**2).mean(2)  # of each cluster, by offset
     by_offset = weight @ mean / s
     diagonal = np.diag(squares * variance.sum(0) / (s * s * m)) + _covariance(by_offset)
     products = np.einsum("kp,kq->pq", mean, mean)  # E (c_p c_q)^2, summed over clusters
@@ -90,37 +70,14 @@ def _covariance(values: Floats) -> Floats:
     return np.asarray(rest.T @ rest / len(rest))
 
 
-def quadratic_form(signal: Floats) -> Floats:
-    r"""The expected loss of each concept where both are read, as a form in (1 - W, 1 - P).
-
-    The residual of concept p is :math:`g_z z e_P - g_c c e_W`, so the loss is :math:`\frac12
-    e^\top M e` with
-
-    .. math:: M = \int \begin{pmatrix} g_c^2 a & -g_c g_z \alpha a \\ \cdot & g_z^2 (\alpha^2 a +
-        \sigma^2) \end{pmatrix} d\gamma .
-
-    Examples
-    --------
-    >>> quadratic_form(np.array([1.0])).round(2).tolist()
-    [[[148.41, -125.97], [-125.97, 111.07]]]
-    """
-    ratio, mixed = integrals.RATIO, integrals.RATIO - integrals.RATIO_DEVIATION
-    copied = integrals.RATIO - 2 * integrals.RATIO_DEVIATION + integrals.SIGNAL
-    found = np.empty((len(signal), 2, 2))
-    found[:, 0, 0] = ratio * signal
-    found[:, 0, 1] = found[:, 1, 0] = -mixed * signal
-    found[:, 1, 1] = copied * signal + integrals.NOISE
-    return found
-
-
 def _entries(t: Floats) -> tuple[Floats, Floats]:
     """What c^2 and epsilon^2 are multiplied with in M_WW, M_WP, M_PP; last axis 3."""
-    signal, noise = schedule_at(t)
+    signal, noise = SCHEDULE.alpha_sigma(t)
     of_c, of_z = signal / noise, (1 - noise) / noise
     none = np.zeros_like(noise)
     return (
-        integrals.RANGE * np.stack([of_c**2, -of_c * of_z * signal, (of_z * signal) ** 2], -1),
-        integrals.RANGE * np.stack([none, none, (of_z * noise) ** 2], -1),
+        SCHEDULE.range * np.stack([of_c**2, -of_c * of_z * signal, (of_z * signal) ** 2], -1),
+        SCHEDULE.range * np.stack([none, none, (of_z * noise) ** 2], -1),
     )
 
 
@@ -143,29 +100,78 @@ def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
     r"""Variance of the growth of one concept out of another where both are read.
 
     At zero weights the gradient of row i is :math:`r_i x` with :math:`r = (1 - \sigma) \epsilon -
-    \alpha c`; along the growing direction of concept j it is :math:`N_{ij}`, of mean 0.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-    direction : ndarray of shape (s, 2)
-        Unit vectors: how W and P of each concept grow.
-
-    Returns
-    -------
-    ndarray of shape (s, s)
-        Upper bound of the variance of :math:`(N_{ij} + N_{ji})/2`; 0 on the diagonal.
+    \alpha c`; along the growing direction of concept j, row j of `direction` (s, 2), it is
+    :math:`N_{ij}`, of mean 0. An upper bound of the variance of :math:`(N_{ij} + N_{ji})/2`,
+    shape (s, s).
     """
     s, m = setting.task.s, setting.batch
     mean, _ = cluster_moments(setting)
-    signal, noise = schedule_at(_middles())
+    signal, noise = SCHEDULE.alpha_sigma(_middles())
     of_c, of_z = signal / noise, (1 - noise) / noise
     of_data = direction[:, 1:] * (of_z * signal) - direction[:, :1] * of_c
     of_noise = direction[:, 1:] * (of_z * noise)
-    data = integrals.RANGE**2 * (signal**2 * of_data**2).mean(1)
-    rest = integrals.RANGE**2 * ((1 - noise) ** 2 * of_noise**2).mean(1)
+    data = SCHEDULE.range**2 * (signal**2 * of_data**2).mean(1)
+    rest = SCHEDULE.range**2 * ((1 - noise) ** 2 * of_noise**2).mean(1)
     products = np.einsum("kp,kq->pq", mean, mean) / s
     each = (products * data[None, :] + rest[None, :]) / (s * m)
     found = (each + each.T) / 2
     np.fill_diagonal(found, 0.0)
     return np.asarray(found)
+
+
+def factorized(W0: Floats) -> tuple[Floats, Floats]:
+    """L, unit lower triangular, and pivots of L D L^T; 0 from the first that is not positive."""
+    s = len(W0)
+    rest, L, pivots = W0.copy(), np.eye(s), np.zeros(s)
+    for k in range(s):
+        if not rest[k, k] > 1e-9 * W0[k, k]:
+            break
+        pivots[k] = rest[k, k]
+        L[k + 1 :, k] = rest[k + 1 :, k] / rest[k, k]
+        rest = rest - np.outer(rest[:, k], rest[k]) / rest[k, k]
+    return L, pivots
+
+
+def pivot_scatter(
+    L: Floats, growth: Floats, times: Floats, diagonal: Floats, beside: Floats
+) -> Floats:
+    r"""Variance of the logarithm of each pivot that has grown for some steps.
+
+    U grows as :math:`U \to (I + \bar S + \delta S) U`. A change :math:`\delta S` at step t changes
+    the logarithm of pivot k by :math:`2 (L^{-1} \delta S L)_{kk}`, with the L of that step:
+    :math:`L_{jk}` shrinks by the ratio of growth factors, as the weaker concept falls behind.
+    Concepts go by descending growth; `diagonal` and `beside` are those of :func:`signal_variances`.
+    """
+    s = len(L)
+    steps = max(1, int(np.ceil(times.max())))
+    t = np.arange(steps)
+    with np.errstate(under="ignore"):
+        decay = (growth[:, None] / growth[None, :]) ** t[:, None, None]
+    lower = np.where(np.tri(s, k=-1, dtype=bool), L * np.minimum(decay, 1.0), 0.0) + np.eye(s)
+    inverse = np.linalg.inv(lower)
+    found = np.empty(s)
+    for k in range(s):
+        until = max(1, int(np.ceil(times[k])))
+        gain = inverse[:until, k, :, None] * lower[:until, None, :, k]  # of dS_ij, step by step
+        own = np.diagonal(gain, axis1=1, axis2=2)
+        both = np.triu(gain + gain.swapaxes(1, 2), 1) ** 2
+        found[k] = np.einsum("ti,ij,tj->", own, diagonal, own) + (both * beside).sum()
+    return 4 * found
+
+
+def decay_scatter(
+    rest: Floats, decay: Floats, times: Floats, diagonal: Floats, beside: Floats
+) -> Floats:
+    r"""Variance of :math:`\log(1 - w_{pp})` after some steps of one layer.
+
+    A row e of :math:`I - W` goes to :math:`e (I - \bar S - \delta S)`: its own entry scatters by
+    :math:`\delta S_{pp}`, and takes :math:`e_q \delta S_{qp}` from the others.
+    """
+    s = len(decay)
+    found = np.empty(s)
+    for p in range(s):
+        t = np.arange(max(1, int(np.ceil(times[p]))))
+        share = (rest[p] / rest[p, p]) ** 2 * (decay / decay[p]) ** (2 * t[:, None])
+        share[:, p] = 0.0
+        found[p] = (len(t) * diagonal[p, p] + (share * beside[p]).sum()) / decay[p] ** 2
+    return found

@@ -1,1 +1,0 @@
-"""The theory judged by courses of diffusion models: predictions, readings, rules, verdicts."""

@@ -1,0 +1,341 @@
+"""The plan of a study, written before its data: what is trained, what is predicted, by which rules.
+
+A plan is a TOML file. Its digest goes into everything that is made for it, so a plan that was
+edited after data exist does not fit them, and is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import tomllib
+from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from swingby.diffusion.circles import CONCEPTS
+from swingby.diffusion.course import Cell
+from swingby.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of
+from swingby.diffusion.theory import RATES
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.training.setting import at_least_zero, one_of, positive, put
+
+#: Raised whenever a plan means something else.
+PLAN_VERSION = 1
+#: The plan in the package.
+PLAN_FILE = "diffusion_plan.toml"
+FACTORS = ("separation", "contrast", "gain")
+#: What can be predicted, see :mod:`swingby.diffusion.verdicts`.
+KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
+MOST_RUNS, MOST_BYTES = 10_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One prediction: its kind, and the concept, factor and signal it is about (empty: none)."""
+
+    says: str
+    kind: str
+    concept: str = ""
+    factor: str = ""
+    signal: str = ""
+
+    def __post_init__(self) -> None:
+        one_of(self.kind, "kind", KINDS_OF_PREDICTION)
+        if not isinstance(self.says, str) or not self.says.strip() or "\n" in self.says:
+            raise InvalidInput("says", self.says, "must be a sentence")
+        of_times = self.kind in ("sooner", "times")
+        about = {
+            "concept": CONCEPTS if of_times else ("",),
+            "factor": FACTORS if of_times else ("",),
+            "signal": RATES if self.kind in ("times", "order", "bend") else ("",),
+        }
+        for name, known in about.items():
+            value = getattr(self, name)
+            if value not in known:
+                words = ", ".join(known) if known != ("",) else "left out"
+                raise InvalidInput(name, value, f"must be {words} for {self.kind!r}")
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """An optimizer of a plan with its numbers."""
+
+    name: str
+    learning_rate: float
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_of(self.name, "optimizer", OPTIMIZERS)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A factorial study: every level of each factor with every level of the others.
+
+    Parameters
+    ----------
+    name : str
+    preset : Preset
+        Sizes; gains are multiplied by those of a cell, the optimizer is replaced.
+    separation, contrast, gain : tuple of float
+        Levels, rising: the difference of the radii, that of the colours, and the factor of the
+        gains with which the network reads its condition.
+    optimizers : tuple of Optimizer
+    seeds : int
+        Runs of each cell. Every run of the study has a seed of its own, so runs are independent.
+    first_seed : int
+    share : float
+        What is predicted for runs has to come true in such a share of them
+        (:func:`swingby.training.shares.reaches`).
+    within : float
+        A predicted time, ratio of times, or signal is exact up to this factor.
+    predictions : tuple of Prediction
+
+    Raises
+    ------
+    InvalidInput
+    """
+
+    name: str
+    preset: Preset
+    separation: tuple[float, ...]
+    contrast: tuple[float, ...]
+    gain: tuple[float, ...]
+    optimizers: tuple[Optimizer, ...]
+    seeds: int
+    first_seed: int
+    share: float
+    within: float
+    predictions: tuple[Prediction, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise InvalidInput("name", self.name, "must be a word")
+        if not isinstance(self.preset, Preset):
+            raise InvalidInput("preset", self.preset, "must be a Preset")
+        for name in FACTORS:
+            levels = getattr(self, name)
+            if not isinstance(levels, (tuple, list)) or not levels:
+                raise InvalidInput(name, levels, "must be one level or more")
+            floats = tuple(positive(one, name) for one in levels)
+            if any(b <= a for a, b in itertools.pairwise(floats)):
+                raise InvalidInput(name, levels, "must rise")
+            put(self, name, floats)
+        names = [one.name for one in self.optimizers]
+        if not names or len(set(names)) < len(names):
+            raise InvalidInput("optimizers", names, "must be one or more, each once")
+        put(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=MOST_RUNS))
+        put(self, "first_seed", numbers.whole(self.first_seed, "first_seed", 0, most=2**53))
+        put(self, "share", at_least_zero(self.share, "share"))
+        if not 0 < self.share < 1:
+            raise InvalidInput("share", self.share, "must lie between 0 and 1")
+        put(self, "within", positive(self.within, "within"))
+        if not self.within > 1:
+            raise InvalidInput("within", self.within, "must be larger than 1")
+        if not self.predictions or len(set(self.predictions)) < len(self.predictions):
+            raise InvalidInput("predictions", self.predictions, "must be one or more, each once")
+        if len(self.jobs) > MOST_RUNS:
+            raise InvalidInput("seeds", self.seeds, f"make more than {MOST_RUNS} runs")
+        for cell in self.cells:
+            self.preset_of(cell)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """All combinations of levels, optimizers outermost."""
+        names = [one.name for one in self.optimizers]
+        found = itertools.product(names, self.separation, self.contrast, self.gain)
+        return tuple(
+            Cell(separation, contrast, gain, name) for name, separation, contrast, gain in found
+        )
+
+    @property
+    def jobs(self) -> tuple[tuple[Cell, int], ...]:
+        """All runs, cell and seed. Seeds take turns, so that an unfinished study is balanced."""
+        cells = self.cells
+        return tuple(
+            (cell, self.first_seed + k * self.seeds + turn)
+            for turn in range(self.seeds)
+            for k, cell in enumerate(cells)
+        )
+
+    def preset_of(self, cell: Cell) -> Preset:
+        """What is trained in a cell."""
+        chosen = next((one for one in self.optimizers if one.name == cell.optimizer), None)
+        if chosen is None:
+            raise InvalidInput("cell", cell, "must have an optimizer of the plan")
+        gain = tuple(cell.gain * one for one in self.preset.layout.gain)
+        return replace(
+            self.preset,
+            layout=replace(self.preset.layout, gain=gain),
+            optimizer=chosen.name,
+            learning_rate=chosen.learning_rate,
+            weight_decay=chosen.weight_decay,
+            momentum=chosen.momentum,
+        )
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that stand for all that the plan says."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values that JSON and TOML can hold."""
+        plain = json.loads(json.dumps(asdict(self)))
+        plain["predictions"] = [
+            {name: value for name, value in one.items() if value} for one in plain["predictions"]
+        ]
+        return {"swingby_plan": PLAN_VERSION, **plain}
+
+    @classmethod
+    def from_dict(cls, plain: object) -> Plan:
+        """The plan that :meth:`to_dict` wrote; InvalidInput for anything else."""
+        known = {"swingby_plan", *(one.name for one in fields(cls))}
+        if not isinstance(plain, dict) or set(plain) != known:
+            raise InvalidInput("plan", plain, f"must have the fields {', '.join(sorted(known))}")
+        if plain["swingby_plan"] != PLAN_VERSION:
+            raise InvalidInput("swingby_plan", plain["swingby_plan"], f"must be {PLAN_VERSION}")
+        given = {name: value for name, value in plain.items() if name != "swingby_plan"}
+        given["preset"] = Preset.from_dict(given["preset"])
+        for name, kind in (("optimizers", Optimizer), ("predictions", Prediction)):
+            rows = given[name]
+            names = {one.name for one in fields(kind)}
+            needed = {"says", "kind"} if kind is Prediction else {"name", "learning_rate"}
+            if not isinstance(rows, list):
+                raise InvalidInput(name, rows, "must be tables")
+            for one in rows:
+                if not isinstance(one, dict) or not needed <= set(one) <= names:
+                    raise InvalidInput(
+                        name, one, f"must have the fields {', '.join(sorted(names))}"
+                    )
+            given[name] = tuple(kind(**one) for one in rows)
+        return cls(**given)
+
+    def to_toml(self) -> str:
+        """The plan as text, with a comment on what it takes to change it."""
+        plain = self.to_dict()
+        preset = plain.pop("preset")
+        layout = preset.pop("layout")
+        tables = {name: plain.pop(name) for name in ("optimizers", "predictions")}
+        # A JSON string, number, truth value or list of them is one in TOML.
+        lines = [
+            "# Write the plan before there are data: a study refuses a plan that was edited since."
+        ]
+        lines += _toml(plain)
+        lines += ["", "[preset]", *_toml(preset), "", "[preset.layout]", *_toml(layout)]
+        for name, rows in tables.items():
+            for row in rows:
+                lines += ["", f"[[{name}]]", *_toml(row)]
+        return "\n".join(lines) + "\n"
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file; InvalidInput for anything else."""
+        if not isinstance(path, (str, Path)):
+            raise InvalidInput("plan", path, "must be the path of a file")
+        try:
+            if Path(path).stat().st_size > MOST_BYTES:
+                raise InvalidInput("plan", path, "must be a plan (it is far too large)")
+            plain = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput("plan", path, f"must be readable ({error})") from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise InvalidInput("plan", path, f"must be TOML ({error})") from None
+        return cls.from_dict(plain)
+
+
+def _toml(plain: dict[str, Any]) -> list[str]:
+    return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in plain.items()]
+
+
+def default_plan(size: str = "small") -> Plan:
+    """The factorial study of the documentation, or one of another size.
+
+    Parameters
+    ----------
+    size : {"small", "tiny", "paper"}
+        Name of a preset. "small" takes an hour on two cores; "tiny" shows in a minute that
+        everything works.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InvalidInput
+
+    Examples
+    --------
+    >>> plan = default_plan()
+    >>> len(plan.cells), len(plan.jobs), len(plan.predictions)
+    (16, 80, 25)
+    """
+    preset = preset_of(size)
+    return Plan(
+        "factorial",
+        preset,
+        separation=(0.2, 0.4),
+        contrast=(0.3, 0.75),
+        gain=(0.4, 1.0),
+        optimizers=(
+            Optimizer("sgd", SGD_RATE, momentum=0.9),
+            Optimizer("adamw", preset.learning_rate, preset.weight_decay),
+        ),
+        seeds=1 if size == TINY.name else 5,
+        first_seed=1000,
+        share=0.75,
+        within=1.25,
+        predictions=_predictions(),
+    )
+
+
+def recorded_plan() -> Plan:
+    """The plan of the study in the documentation, as it was written before there were data."""
+    source = resources.files("swingby") / "data" / PLAN_FILE
+    return Plan.from_dict(tomllib.loads(source.read_text(encoding="utf-8")))
+
+
+#: Learning rate of gradient descent with momentum 0.9: of 0.3, 0.1, 0.03 and 0.01, a pilot with
+#: another seed diverged with the first two, and its loss fell fastest with the last.
+SGD_RATE = 0.01
+
+
+def _predictions() -> tuple[Prediction, ...]:
+    """Each concept by itself against its own signal, then both against each other."""
+    own = {"colour": "contrast", "size": "separation"}
+    found = [
+        Prediction(f"{concept} is learned sooner at the larger {factor}", "sooner", concept, factor)
+        for concept, factor in own.items()
+    ]
+    told = {
+        "registered": "the signal of the images",
+        "condition": "the second moment of the condition",
+        "covariance": "the covariance of condition and image",
+    }
+    for concept, factor in itertools.product(CONCEPTS, FACTORS):
+        for signal, words in told.items():
+            says = f"times of {concept} go with the inverse of {words} as the {factor} changes"
+            found.append(Prediction(says, "times", concept, factor, signal))
+    found += [
+        Prediction(
+            f"the concept with the larger signal is learned first: {signal}", "order", signal=signal
+        )
+        for signal in told
+    ]
+    found.append(
+        Prediction(
+            "the held-out path bends to the concept with the larger signal",
+            "bend",
+            signal="registered",
+        )
+    )
+    found.append(
+        Prediction("most images of the held-out class are circles of it in the end", "composed")
+    )
+    return tuple(found)

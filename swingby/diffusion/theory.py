@@ -1,0 +1,395 @@
+r"""What a linear denoiser learns of its condition: one theory for vectors and for images.
+
+The noisy :math:`z = \alpha x + \sigma \epsilon` has :math:`\sigma^2 = 1/(1 + e^{-\gamma})`,
+:math:`\alpha^2 = 1 - \sigma^2`. A denoiser :math:`\hat\epsilon = z - \alpha V c` has the
+diffusion loss :math:`\int \alpha^2 d\gamma \cdot \frac12 \mathbb E |V c - x|^2` and a constant.
+So two moments decide, :math:`A = \mathbb E\, c c^\top` and :math:`B = \mathbb E\, x c^\top`: one
+layer goes to :math:`B A^{-1}` as :math:`1 - e^{-A t}`, two layers grow from a small start at the
+singular values of B (Saxe, McClelland, Ganguli, 2013). For points that are their own condition
+A = B, the signal of the SIM task. Where z is read as well, the form M of :meth:`Noise.form` takes
+the place of the signal.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.diffusion.circles import CONDITION, TRAINING_CLASSES, Circles
+from swingby.errors import InvalidInput
+from swingby.theory import numbers
+from swingby.theory.task import SIMTask
+from swingby.training.setting import one_of, put
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    from swingby.diffusion.preset import Preset
+
+
+@dataclass(frozen=True)
+class Noise:
+    r"""A noise schedule: gamma uniform between two ends, and what its integrals are.
+
+    With :math:`u = e^{\gamma/2}` every integral below is elementary.
+    """
+
+    low: float = -5.0
+    high: float = 10.0
+
+    @property
+    def range(self) -> float:
+        """The length of the interval of gamma."""
+        return self.high - self.low
+
+    @functools.cached_property
+    def signal(self) -> float:
+        """The integral of alpha^2: what the conditional part of the loss is multiplied with."""
+        return _softplus(-self.low) - _softplus(-self.high)
+
+    @functools.cached_property
+    def signal_squared(self) -> float:
+        """Of alpha^4."""
+        return self.signal - (_deviation(self.high) ** 2 - _deviation(self.low) ** 2)
+
+    @functools.cached_property
+    def deviation(self) -> float:
+        """Of sigma."""
+        return 2 * (math.asinh(math.exp(self.high / 2)) - math.asinh(math.exp(self.low / 2)))
+
+    @functools.cached_property
+    def rest(self) -> float:
+        """Of (1 - sigma)^2: what is left of the noise."""
+        spread = _softplus(self.high) - _softplus(self.low)
+        return self.range - 2 * self.deviation + spread
+
+    @functools.cached_property
+    def ratio(self) -> float:
+        """Of the signal-to-noise ratio, e^-gamma."""
+        return math.exp(-self.low) - math.exp(-self.high)
+
+    @functools.cached_property
+    def ratio_deviation(self) -> float:
+        """Of sigma e^-gamma = alpha^2 / sigma."""
+        return 2 * (1 / _deviation(self.low) - 1 / _deviation(self.high))
+
+    def at(self, t: Floats) -> Floats:
+        """Gamma at times from 0 to 1."""
+        return np.asarray(self.low + self.range * t)
+
+    def alpha_sigma(self, t: Floats) -> tuple[Floats, Floats]:
+        """Alpha and sigma at times from 0 to 1."""
+        noise = 1 / (1 + np.exp(-self.at(t)))
+        return np.sqrt(1 - noise), np.sqrt(noise)
+
+    def form(self, signal: Floats) -> Floats:
+        r"""The expected loss of each concept where c and z are read, as a form in (1 - W, 1 - P).
+
+        The residual of concept p is :math:`g_z z e_P - g_c c e_W` with :math:`g_c = \alpha/\sigma`,
+        :math:`g_z = (1 - \sigma)/\sigma`, so the loss is :math:`\frac12 e^\top M e` with
+
+        .. math:: M = \int \begin{pmatrix} g_c^2 a & -g_c g_z \alpha a \\ \cdot & g_z^2 (\alpha^2 a
+            + \sigma^2) \end{pmatrix} d\gamma .
+
+        Examples
+        --------
+        >>> Noise().form(np.array([1.0])).round(2).tolist()
+        [[[148.41, -125.97], [-125.97, 111.07]]]
+        """
+        mixed = self.ratio - self.ratio_deviation
+        copied = self.ratio - 2 * self.ratio_deviation + self.signal
+        found = np.empty((len(signal), 2, 2))
+        found[:, 0, 0] = self.ratio * signal
+        found[:, 0, 1] = found[:, 1, 0] = -mixed * signal
+        found[:, 1, 1] = copied * signal + self.rest
+        return found
+
+    def pull(self, signal: Floats) -> Floats:
+        """Rate at which two layers that read both grow from a small start: the norm of M (1, 1)."""
+        return np.asarray(np.linalg.norm(self.form(signal).sum(2), axis=1))
+
+    def sampler(self, steps: int) -> tuple[Floats, Floats, Floats]:
+        r"""Sigma before each step of the sampler, its kappa, and the variance it adds to z / alpha.
+
+        A step from gamma to the next is :math:`y \to y - \kappa \sigma \hat\epsilon/\alpha +
+        e^{\gamma'/2} \sqrt\kappa\, n` (Kingma et al., 2021, eqs. 32 to 34).
+        """
+        gamma = self.at(np.linspace(1.0, 0.0, steps + 1))
+        kappa = -np.expm1(np.diff(gamma))
+        return 1 / np.sqrt(1 + np.exp(-gamma[:-1])), kappa, np.exp(gamma[1:]) * kappa
+
+    def shortfall(self, steps: int) -> float:
+        r"""The part of the conditional mean that samples of so many steps do not reach, delta.
+
+        Where only the condition is read, :math:`\mathbb E\,y \to (1 - \sigma \kappa) \mathbb E\,y +
+        \sigma \kappa f(c)` from 0, so samples have the mean :math:`(1 - \delta) f(c)`.
+
+        Examples
+        --------
+        >>> [f"{Noise().shortfall(steps):.2g}" for steps in (10, 100, 100_000)]
+        ['1.6e-05', '1.4e-05', '1.3e-05']
+        """
+        deviation, kappa, _ = self.sampler(steps)
+        return float(np.prod(1 - deviation * kappa))
+
+    def sampled_variance(self, steps: int) -> float:
+        """The variance of samples where only the condition is read, in every direction."""
+        deviation, kappa, added = self.sampler(steps)
+        variance = 1 + math.exp(self.high)
+        for d, k, extra in zip(deviation.tolist(), kappa.tolist(), added.tolist(), strict=True):
+            variance = (1 - d * k) ** 2 * variance + extra
+        return variance
+
+    def sampled_map(self, W: Floats, P: Floats, steps: int) -> Floats:
+        r"""The mean of samples as a matrix on the condition, where both are read.
+
+        :math:`F \to (I - \kappa(\sigma I + (1 - \sigma) P)) F + \kappa W` from 0. For P = I it is
+        W, but for a part :math:`\prod (1 - \kappa) = e^{\gamma_{min} - \gamma_{max}}`.
+
+        Examples
+        --------
+        >>> float(Noise().sampled_map(np.eye(1) / 2, np.eye(1), 20).round(6)[0, 0])
+        0.5
+        """
+        deviation, kappa, _ = self.sampler(steps)
+        found = np.zeros(np.broadcast_shapes(W.shape, P.shape))
+        for d, k in zip(deviation.tolist(), kappa.tolist(), strict=True):
+            found = (1 - k * d) * found + k * (W - (1 - d) * (P @ found))
+        return found
+
+
+def _softplus(x: float) -> float:
+    return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
+
+
+def _deviation(gamma: float) -> float:
+    return math.sqrt(1 / (1 + math.exp(-gamma)))
+
+
+REPRESENTATIONS = ("registered", "pixels", "condition", "covariance")
+#: What can set the pace of learning a concept.
+RATES = (*REPRESENTATIONS, "both")
+#: Class with which 00 is compared, for colour and for size.
+OTHER_CLASS = (2, 1)
+#: Images of each class in a batch: at one place if registered, else each at its own.
+JITTERS = 32
+
+
+@dataclass(frozen=True)
+class Signals:
+    r"""Signals of both concepts at one contrast; colour first, then size.
+
+    Parameters
+    ----------
+    circles : Circles
+    representation : {"registered", "pixels", "condition", "covariance"}
+    mu : tuple of float
+        Distance of the classes.
+    sigma : tuple of float
+        Standard deviation within a class along that distance.
+    overlap : float
+        Cosine between the directions of colour and size; SIM assumes 0.
+    error : float
+        Standard error of :attr:`log_ratio` by the jackknife over batches; 0 if exact.
+
+    Raises
+    ------
+    InvalidInput
+    """
+
+    circles: Circles
+    representation: str
+    mu: tuple[float, float]
+    sigma: tuple[float, float]
+    overlap: float = 0.0
+    error: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.circles, Circles):
+            raise InvalidInput("circles", self.circles, "must be Circles")
+        one_of(self.representation, "representation", REPRESENTATIONS)
+        for name in ("mu", "sigma"):
+            values = numbers.vector(getattr(self, name), name)
+            if len(values) != 2:
+                raise InvalidInput(name, getattr(self, name), "must be of colour and of size")
+            put(self, name, tuple(map(float, values)))
+        overlap = numbers.exact(self.overlap, "overlap")
+        error = numbers.exact(self.error, "error")
+        if abs(overlap) > 1 + 1e-9:
+            raise InvalidInput("overlap", self.overlap, "must lie from -1 to 1")
+        if error < 0:
+            raise InvalidInput("error", self.error, "must not be negative")
+        put(self, "overlap", float(overlap))
+        put(self, "error", float(error))
+        SIMTask(self.mu, self.sigma)
+
+    @property
+    def task(self) -> SIMTask:
+        """The SIM task: two clusters, colour first."""
+        return SIMTask(self.mu, self.sigma)
+
+    @property
+    def a(self) -> tuple[float, float]:
+        r""":math:`a_p = \sigma_p^2 + \mu_p^2/2`, colour first."""
+        colour, size = self.task.signal
+        return float(colour), float(size)
+
+    @property
+    def log_ratio(self) -> float:
+        """Logarithm of a of colour over a of size: above 0, colour is the stronger."""
+        colour, size = self.a
+        return math.log(colour / size)
+
+
+def measure(
+    circles: Circles,
+    representation: str = "registered",
+    *,
+    gain: Sequence[float] = (1.0,) * CONDITION,
+    samples: int = 64,
+    rng: Any = 0,
+) -> Signals:
+    """Measure the signals of a distribution of images.
+
+    Parameters
+    ----------
+    circles : Circles
+    representation : {"registered", "pixels", "condition", "covariance"}
+    gain : sequence of float
+        By which the network multiplies radius, red, green and blue as it reads them, see
+        :class:`swingby.diffusion.Layout`; for ``"condition"`` and ``"covariance"``.
+    samples : int
+        Batches of 32 images of each class, at one place and on one ground if registered; at least
+        4. Nothing is drawn for ``"condition"``.
+    rng : None, int, SeedSequence or Generator
+
+    Returns
+    -------
+    Signals
+
+    Raises
+    ------
+    InvalidInput
+        Also if so few images are drawn that a distance is lost in their noise.
+
+    Examples
+    --------
+    >>> found = measure(Circles(0.5), "condition")
+    >>> [round(one, 4) for one in found.mu], [round(one, 4) for one in found.a]
+    ([0.7071, 0.4], [0.2513, 0.0875])
+    """
+    if not isinstance(circles, Circles):
+        raise InvalidInput("circles", circles, "must be Circles")
+    one_of(representation, "representation", REPRESENTATIONS)
+    count = numbers.whole(samples, "samples", 4)
+    factors = numbers.vector(gain, "gain")
+    if len(factors) != CONDITION or not all(one > 0 for one in factors):
+        raise InvalidInput("gain", gain, f"must be {CONDITION} positive numbers")
+    read = np.array(factors, dtype=np.float64)
+    if representation == "condition":
+        ways = _told(circles, read)
+        mu = np.linalg.norm(ways, axis=1)
+        deviations = read * circles.reach / math.sqrt(3)
+        sigma = np.linalg.norm(deviations * ways, axis=1) / mu
+        return Signals(circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()))
+    gains = read if representation == "covariance" else None
+    squares, spreads, overlap = _of_images(
+        circles, count, np.random.default_rng(rng), gains, fixed=representation != "pixels"
+    )
+    if squares.min() <= 0:
+        raise InvalidInput("samples", samples, "are too few to tell the classes apart")
+    # Leave-one-out values a_(b), colour and size; the last row is that of all.
+    signal = spreads + squares / 2
+    left_out = np.log(signal[:-1, 0] / signal[:-1, 1])
+    error = math.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum())
+    mu, sigma = np.sqrt(squares[-1]), np.sqrt(np.maximum(spreads[-1], 0))
+    return Signals(
+        circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()), overlap, error
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def rates(circles: Circles, preset: Preset, name: str) -> tuple[float, float]:
+    """What is to set the pace of colour and of size, in arbitrary units, by one of ``RATES``."""
+    one_of(name, "signal", RATES)
+    image = "registered" if name == "both" else name
+    a = measure(circles, image, gain=preset.layout.gain).a
+    if name != "both":
+        return a
+    # The network is given pixels from -1 to 1.
+    colour, size = Noise(preset.gamma_min, preset.gamma_max).pull(4 * np.array(a)).tolist()
+    return colour, size
+
+
+def _told(circles: Circles, gain: Floats) -> Floats:
+    """By how much the condition of 00 differs from that of 10, and of 01, as they are read."""
+    low = circles.means((0, 0))
+    return np.stack([gain * (circles.means(one) - low) for one in ((1, 0), (0, 1))])
+
+
+def _of_images(
+    circles: Circles, count: int, rng: np.random.Generator, gain: Floats | None, *, fixed: bool
+) -> tuple[Floats, Floats, float]:
+    """Squared distances and variances, with each batch left out in turn, then of all; overlap.
+
+    With a gain: distances in the image times those in the condition, and covariances.
+    """
+    quiet = replace(circles, noise=0.0)
+    told = None if gain is None else _told(circles, gain)
+    images, read = [], np.empty((count, JITTERS, 2))
+    for place in range(count):
+        repeat = JITTERS if fixed else 1
+        drawn = 1 if fixed else JITTERS
+        centres = np.repeat(rng.uniform(-0.5, 0.5, (drawn, 2)), repeat, axis=0)
+        grounds = np.repeat(rng.uniform(0.8, 1.0, (drawn, 3)), repeat, axis=0)
+        # One draw in each of as many strata, the same for all classes: only the class differs.
+        ranks = rng.permuted(np.tile(np.arange(JITTERS), (4, 1)), axis=1).T
+        offsets = circles.reach * (2 * (ranks + rng.uniform(size=ranks.shape)) / JITTERS - 1)
+        of_class = [
+            quiet.paint(quiet.means(divmod(kind, 2)) + offsets, centres, grounds)
+            for kind in TRAINING_CLASSES
+        ]
+        images.append(np.stack(of_class).reshape(len(of_class), JITTERS, -1))
+        if gain is not None and told is not None:
+            read[place] = (gain * offsets) @ (told / np.linalg.norm(told, axis=1)[:, None]).T
+    means = np.stack([one.mean(1, dtype=np.float64) for one in images])
+    ways = np.stack([means[:, other] - means[:, 0] for other in OTHER_CLASS], 1)  # (count, 2, P)
+    squares = np.einsum("bpi,bqi->bpq", ways, ways)
+    if fixed:
+        products = _without_each(squares)
+    else:
+        # Products of different batches alone are free of the bias of their noise.
+        total, left = ways.sum(0), ways.sum(0) - ways
+        of_all = (total @ total.T - squares.sum(0)) / (count * (count - 1))
+        rest = np.einsum("bpi,bqi->bpq", left, left) - (squares.sum(0) - squares)
+        products = np.concatenate([rest / ((count - 1) * (count - 2)), of_all[None]])
+    spreads = np.empty((count, 2))
+    for place, one in enumerate(images):
+        along = ways[place] if fixed else left[place]
+        unit = along / np.linalg.norm(along, axis=1)[:, None]
+        seen = one.astype(np.float64) @ unit.T  # (class, jitter, concept)
+        seen -= seen.mean(1, keepdims=True)
+        other = seen if gain is None else read[place] - read[place].mean(0)
+        # Batches that share a place vary within it; others lose a degree of freedom to the mean.
+        spreads[place] = (seen * other).sum(1).mean(0) / (JITTERS if fixed else JITTERS - 1)
+    if gain is None:
+        spreads += circles.noise**2
+    last = products[-1]
+    scale = float(last[0, 0] * last[1, 1])
+    overlap = float(np.clip(last[0, 1] / math.sqrt(scale), -1, 1)) if scale > 0 else 0.0
+    distances = products.diagonal(0, 1, 2)
+    if told is not None:
+        distances = np.sqrt(np.maximum(distances, 0)) * np.linalg.norm(told, axis=1)
+    return distances, _without_each(spreads), overlap
+
+
+def _without_each(values: Floats) -> Floats:
+    """Means with each row left out in turn, and the mean of all in the last row."""
+    total, count = values.sum(axis=0), len(values)
+    return np.concatenate([(total - values) / (count - 1), total[None] / count])

@@ -1,0 +1,414 @@
+"""The theory judged by a study: every prediction of its plan, for each optimizer, with a verdict.
+
+Runs have seeds of their own, so they are independent. A *pair* is run k of the lowest level of a
+factor and run k of its highest, all other factors being the same: no run is in two pairs.
+
+- ``sooner``: the share of pairs in which the concept is learned sooner at the highest level.
+- ``times``: log(t at the lowest / t at the highest) of the concept in each pair, less the logarithm
+  of the ratio of its signals; Student's 95 % interval of the mean over pairs. It holds where the
+  interval lies within the factor ``within`` of the prediction, fails where it lies outside, and is
+  else undecided, as it is with fewer than three pairs or where a concept is never learned.
+- ``order``: the share of runs in which the concept with the larger signal is learned first, in
+  cells whose signals differ by more than ``within``.
+- ``bend``: the share of runs in which the path of the responses at the held-out corner bends to
+  the concept with the larger signal, in the same cells.
+- ``composed``: the share of runs that make a circle of the held-out class, by measurement, of most
+  images asked for in the end.
+
+Shares have Wilson's interval and are held against ``share`` of the plan
+(:func:`swingby.training.shares.reaches`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.diffusion.circles import CONCEPTS, KINDS
+from swingby.diffusion.course import Cell, Course, bend, learning_times, responses
+from swingby.diffusion.plan import Plan, Prediction
+from swingby.diffusion.study import Study
+from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
+from swingby.errors import InvalidInput
+from swingby.theory.verdict import Verdict, counted
+from swingby.training.shares import Share, needed, reaches
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from swingby.verify.grid import Grid
+
+#: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prediction for one optimizer, and what was seen.
+
+    `observed` with its 95 % interval `low` to `high` is a share, or of times the factor; nan where
+    there is none. `runs` are pairs or runs that count, `needed` those at which the same share
+    decides, None where no number does.
+    """
+
+    prediction: Prediction
+    optimizer: str
+    predicted: str
+    observed: float
+    low: float
+    high: float
+    runs: int
+    needed: int | None
+    verdict: Verdict
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The theory judged by a study. Made by :func:`swingby.diffusion.judge`."""
+
+    study: Study
+    rows: tuple[Row, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Judgement: {counted(one.verdict for one in self.rows)}>"
+
+    def of(self, kind: str, optimizer: str, **about: str) -> Row:
+        """One row by the fields of its prediction; InvalidInput if there is none."""
+        for one in self.rows:
+            said = asdict(one.prediction)
+            if one.optimizer == optimizer and {"kind": kind, **about}.items() <= said.items():
+                return one
+        raise InvalidInput("kind", (kind, optimizer, about), "must be a row of this judgement")
+
+    def grids(self) -> tuple[Grid, Grid, Grid]:
+        """What was learned when; the signals; the predictions with their verdicts."""
+        return _courses_grid(self.study), _signals_grid(self.study.plan), _verdicts_grid(self)
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """The three tables for a terminal."""
+        return "\n\n".join(one.to_text(width=width, color=color) for one in self.grids())
+
+    def to_markdown(self) -> str:
+        """The three tables as Markdown."""
+        return "\n\n".join(one.to_markdown() for one in self.grids())
+
+    def to_latex(self) -> str:
+        """The three tables as LaTeX (booktabs)."""
+        return "\n\n".join(one.to_latex() for one in self.grids())
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per prediction and optimizer."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._plain()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows with the digest of the plan, ready for JSON; None where there is no number."""
+        return {
+            "plan": self.study.plan.name,
+            "digest": self.study.plan.digest,
+            "rows": [
+                {
+                    key: None if isinstance(value, float) and not math.isfinite(value) else value
+                    for key, value in row.items()
+                }
+                for row in self._plain()
+            ],
+        }
+
+    def _plain(self) -> Iterator[dict[str, Any]]:
+        for one in self.rows:
+            row = {**asdict(one.prediction), **asdict(one), "verdict": one.verdict.value}
+            row.pop("prediction")
+            yield row
+
+    def __str__(self) -> str:
+        return self.to_text(width=140)
+
+    def _repr_html_(self) -> str:
+        return "\n".join(one.to_html() for one in self.grids())
+
+
+def judge(study: Study) -> Judgement:
+    """Judge the SIM theory by a study, prediction by prediction of its plan.
+
+    Parameters
+    ----------
+    study : Study
+        May be unfinished; what is missing is counted as missing.
+
+    Returns
+    -------
+    Judgement
+
+    Raises
+    ------
+    InvalidInput
+        For anything else.
+    """
+    if not isinstance(study, Study):
+        raise InvalidInput("study", study, "must be a Study")
+    rules = {
+        "sooner": _sooner, "times": _times, "order": _order, "bend": _bend, "composed": _composed,
+    }  # fmt: skip
+    rows = [
+        rules[said.kind](study, one.name, said)
+        for said in study.plan.predictions
+        for one in study.plan.optimizers
+    ]
+    return Judgement(study, tuple(rows))
+
+
+def _pairs(study: Study, optimizer: str, factor: str) -> Iterator[tuple[Course, Course]]:
+    """Independent runs at the lowest and at the highest level of a factor."""
+    levels = getattr(study.plan, factor)
+    if len(levels) < 2:
+        return
+    for cell in study.plan.cells:
+        if cell.optimizer == optimizer and getattr(cell, factor) == levels[0]:
+            other = replace(cell, **{factor: levels[-1]})
+            # By place in the plan: of an unfinished study, pairs lack a run rather than change.
+            seeds = [{one.seed: one for one in study.at(each)} for each in (cell, other)]
+            jobs = [[s for c, s in study.plan.jobs if c == each] for each in (cell, other)]
+            for low, high in zip(*jobs, strict=True):
+                if low in seeds[0] and high in seeds[1]:
+                    yield seeds[0][low], seeds[1][high]
+
+
+def _of_share(said: Prediction, optimizer: str, share: Share, threshold: float, note: str) -> Row:
+    known = share.total > 0
+    return Row(
+        said, optimizer, f"in {threshold:.0%}", share.value, share.low, share.high, share.total,
+        needed(share, threshold), reaches(share, threshold) if known else Verdict.UNDECIDED, note,
+    )  # fmt: skip
+
+
+def _sooner(study: Study, optimizer: str, said: Prediction) -> Row:
+    p = CONCEPTS.index(said.concept)
+    times = [
+        (learning_times(low)[p], learning_times(high)[p])
+        for low, high in _pairs(study, optimizer, said.factor)
+    ]
+    decided = [(low, high) for low, high in times if min(low, high) < math.inf]
+    share = Share(sum(high < low for low, high in decided), len(decided))
+    never = len(times) - len(decided)
+    note = f"never learned in {never} pairs" if never else ""
+    return _of_share(said, optimizer, share, study.plan.share, note)
+
+
+def _times(study: Study, optimizer: str, said: Prediction) -> Row:
+    p, plan = CONCEPTS.index(said.concept), study.plan
+    off, expected = [], []
+    for low, high in _pairs(study, optimizer, said.factor):
+        slow, fast = (_rates(plan, one.cell, said.signal)[p] for one in (low, high))
+        before, after = (learning_times(one)[p] for one in (low, high))
+        known = min(before, after) > 0 and max(before, after) < math.inf
+        expected.append(math.log(fast / slow))
+        off.append(math.log(before / after) - expected[-1] if known else math.nan)
+    middle = float(np.mean(expected)) if expected else math.nan
+    mean, low_, high_, missing = _student(off)
+    verdict, note = Verdict.UNDECIDED, f"no time in {missing} pairs" if missing else ""
+    if not missing and len(off) >= FEWEST:
+        reach = math.log(plan.within)
+        if -reach <= low_ and high_ <= reach:
+            verdict = Verdict.HOLDS
+        elif low_ > reach or high_ < -reach:
+            verdict = Verdict.FAILS
+    seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
+    predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
+    runs = len(off) - missing
+    return Row(
+        said, optimizer, predicted, seen, least, most, runs, None, verdict, note,
+    )  # fmt: skip
+
+
+def _student(values: Sequence[float]) -> tuple[float, float, float, int]:
+    """Mean and Student's 95 % interval of what is finite, and how many are not."""
+    from scipy.stats import t
+
+    finite = np.array([one for one in values if math.isfinite(one)])
+    n = len(finite)
+    if n < 2:
+        return float(finite[0]) if n else math.nan, math.nan, math.nan, len(values) - n
+    mean = float(finite.mean())
+    reach = float(t.ppf(0.975, n - 1) * finite.std(ddof=1) / math.sqrt(n))
+    return mean, mean - reach, mean + reach, len(values) - n
+
+
+def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, int]]:
+    """Courses of cells whose signals differ clearly, with the concept that has the larger one."""
+    for course in study.courses:
+        if course.cell.optimizer == optimizer:
+            colour, size = _rates(study.plan, course.cell, signal)
+            if abs(math.log(colour / size)) > math.log(study.plan.within):
+                yield course, 0 if colour > size else 1
+
+
+def _order(study: Study, optimizer: str, said: Prediction) -> Row:
+    seen: list[bool | None] = []
+    for course, first in _clear(study, optimizer, said.signal):
+        times = learning_times(course)
+        if times[0] != times[1]:
+            seen.append((times[0] < times[1]) == (first == 0))
+        else:
+            seen.append(None)
+    share = Share(sum(one is True for one in seen), sum(one is not None for one in seen))
+    open_ = len(seen) - share.total
+    note = f"no order in {open_} runs" if open_ else ""
+    return _of_share(said, optimizer, share, study.plan.share, note)
+
+
+def _bend(study: Study, optimizer: str, said: Prediction) -> Row:
+    bends = [
+        (bend(responses(course, "held out")), first)
+        for course, first in _clear(study, optimizer, said.signal)
+    ]
+    decided = [(value, first) for value, first in bends if math.isfinite(value)]
+    share = Share(sum((value > 0) == (first == 0) for value, first in decided), len(decided))
+    open_ = len(bends) - len(decided)
+    note = f"a concept not learned at the corner in {open_} runs" if open_ else ""
+    return _of_share(said, optimizer, share, study.plan.share, note)
+
+
+def _composed(study: Study, optimizer: str, said: Prediction) -> Row:
+    ends = [one.held_out for one in study.courses if one.cell.optimizer == optimizer]
+    share = Share(sum(one > 0.5 for one in ends), len(ends))
+    return _of_share(said, optimizer, share, study.plan.share, "")
+
+
+def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
+    preset = plan.preset_of(cell)
+    return rates(cell.circles(preset.pixels), preset, signal)
+
+
+def _courses_grid(study: Study) -> Grid:
+    from swingby.verify.grid import Grid
+
+    columns = (
+        "optimizer", ">separation", ">contrast", ">gain", ">runs",
+        *(f">{one} learned" for one in CONCEPTS), *(f">{one} held out" for one in CONCEPTS),
+        ">bend", ">right", ">empty", ">noise",
+    )  # fmt: skip
+    rows = []
+    for cell in study.plan.cells:
+        courses = study.at(cell)
+        if not courses:
+            continue
+        row = [
+            cell.optimizer,
+            *(f"{getattr(cell, name):g}" for name in ("separation", "contrast", "gain")),
+            str(len(courses)),
+        ]
+        for corner in ("trained", "held out"):
+            times = np.array([learning_times(one, corner) for one in courses])
+            row += [_spread(column) for column in times.T]
+        bends = [bend(responses(one, "held out")) for one in courses]
+        known = [one for one in bends if math.isfinite(one)]
+        last = np.mean([one.kinds[-1, 3] for one in courses], axis=0)
+        row += [f"{np.mean(known):.2f}" if known else "-", f"{last[3]:.3f}"]
+        row += [f"{last[KINDS.index(name)]:.3f}" for name in ("empty", "noise")]
+        rows.append(row)
+    below = (
+        "learned: step from which on the response of the trained classes, linear in pixels, stays"
+        " above 1/2: mean over runs (least to most); held out: at the held-out corner",
+        "bend: of the path of the responses at the held-out corner, +1 colour first and then size,"
+        " -1 the other way round",
+        "right, empty, noise: shares of the images of the held-out class at the end, by the circle"
+        " that is measured in them; what is missing to 1 is another circle",
+    )
+    return Grid(f"Plan {study.plan.name}, {study.plan.digest}: courses", columns, rows, below=below)
+
+
+def _spread(values: Any) -> str:
+    """Mean, least and most."""
+    if not np.isfinite(values).all():
+        return f"never in {int(np.isinf(values).sum())}"
+    if len(values) == 1:
+        return f"{values[0]:.0f}"
+    return f"{values.mean():.0f} ({values.min():.0f} to {values.max():.0f})"
+
+
+def _signals_grid(plan: Plan) -> Grid:
+    from swingby.verify.grid import Grid
+
+    rows, seen = [], set()
+    for cell in plan.cells:
+        circles, gain = cell.circles(plan.preset.pixels), plan.preset_of(cell).layout.gain
+        for name in REPRESENTATIONS:
+            told = gain if name in ("condition", "covariance") else None
+            if (circles, name, told) in seen:
+                continue
+            seen.add((circles, name, told))
+            one = measure(circles, name, gain=gain)
+            ratio = math.exp(one.log_ratio)
+            rows.append(
+                [
+                    name,
+                    f"{cell.separation:g}",
+                    f"{cell.contrast:g}",
+                    "any" if told is None else f"{cell.gain:g}",
+                    *(f"{value:.4g}" for value in (*one.mu, *one.a)),
+                    f"{ratio:.3g} ± {1.96 * one.error * ratio:.1g}",
+                    f"{one.overlap:.3f}",
+                ]
+            )
+    rows.sort(key=lambda row: REPRESENTATIONS.index(row[0]))
+    columns = (
+        "signals", ">separation", ">contrast", ">gain", ">mu colour", ">mu size", ">a colour",
+        ">a size", ">a colour / a size", ">overlap",
+    )  # fmt: skip
+    below = (
+        "a = sigma^2 + mu^2/2; overlap: cosine between the directions of colour and size, which"
+        " the theory takes for 0",
+    )
+    return Grid("Signals of colour and size", columns, rows, below=below)
+
+
+def _verdicts_grid(judgement: Judgement) -> Grid:
+    from swingby.verify.grid import Grid
+
+    plan = judgement.study.plan
+    rows = [
+        [
+            one.prediction.kind,
+            one.prediction.concept or "both",
+            one.prediction.factor,
+            one.prediction.signal,
+            one.optimizer,
+            one.predicted,
+            "-" if math.isnan(one.observed) else _interval(one),
+            str(one.runs),
+            one.verdict.value,
+            one.note,
+        ]
+        for one in judgement.rows
+    ]
+    columns = (
+        "prediction", "concept", "factor", "signal", "optimizer", ">predicted",
+        ">observed [95 %]", ">runs", "verdict", "",
+    )  # fmt: skip
+    below = (
+        counted(one.verdict for one in judgement.rows),
+        f"shares (sooner, order, bend, composed): Wilson's interval on one side of {plan.share:g};"
+        " a pair of runs, one at each level of the factor, counts once",
+        f"times: of the lowest level over the highest; Student's interval within a factor"
+        f" {plan.within:g} of the prediction holds, outside fails",
+        f"order, bend: in cells whose signals differ by more than a factor {plan.within:g};"
+        " intervals are not corrected for the number of rows",
+    )
+    title = f"The theory judged by diffusion models, plan {plan.name}, {plan.digest}"
+    return Grid(title, columns, rows, below=below)
+
+
+def _interval(row: Row) -> str:
+    if math.isnan(row.low):
+        return f"{row.observed:.3g}"
+    return f"{row.observed:.3g} [{row.low:.3g}, {row.high:.3g}]"
