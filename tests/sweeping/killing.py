@@ -30,6 +30,9 @@ class Driver:
     def __init__(self, store, grid=GRID, environment=None, **options):
         options = {"chunk": 4, "wait": 600, **options}
         code = (
+            "import signal\n"
+            # A shell in the background starts everything with Ctrl-C ignored.
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "from swingby.sweeping.sweep import sweep\n"
             f"sweep({grid!r}, store={str(store)!r}, **{options!r})"
         )
