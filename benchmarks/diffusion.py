@@ -24,7 +24,7 @@ from swingby.diffusion.preset import Preset
 from swingby.diffusion.presets import PRESETS, preset_of
 from swingby.diffusion.state import State
 from swingby.diffusion.train import next_batch, update
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 #: Steps before the clock runs.
 WARM = 5

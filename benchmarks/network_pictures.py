@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.report.pictures import COLORS, new_figure, styled
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
 from swingby.training.cells import standard_cells
 from swingby.training.dimension import transient_by_dimension
 from swingby.training.expected import expect, tail
 from swingby.training.judging import SWING, fitted
-from swingby.verify.plots import COLORS, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

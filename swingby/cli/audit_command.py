@@ -81,7 +81,7 @@ def audit(
     if assume is not None:
         makers = _standing_makers(ledger)
     if out is not None:
-        from swingby.verify.output import writable
+        from swingby.report.files import whole as writable
 
         with writable(out) as target:
             target.write_text(makers[Path(out).suffix]().rstrip("\n") + "\n", encoding="utf-8")
@@ -106,8 +106,7 @@ def _refuse(endings: list[str], graph: str | None, as_json: bool, out: str | Non
 
 
 def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
-    from swingby.verify.audit_report import ledger_text
-    from swingby.verify.record_report import record_text
+    from swingby.verify.ledger_report import ledger_text, record_text
 
     def shown() -> str:
         color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -133,7 +132,7 @@ def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
 def _standing_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
     from dataclasses import asdict
 
-    from swingby.verify.audit_report import standing_text
+    from swingby.verify.ledger_report import standing_text
 
     def content() -> dict[str, Any]:
         words = {"printed": False, "corrected": True}

@@ -44,7 +44,7 @@ def cli() -> None:
 def check(given: Given, edition: str, rho: str, statements: bool) -> int:
     """Which assumptions hold, by what margin, and when stages are predicted."""
     from swingby.verify.check import check as run_check
-    from swingby.verify.report import report_grid
+    from swingby.verify.tables import report_grid
 
     task = given.task()
     report = run_check(
@@ -79,7 +79,7 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
 def predict(given: Given, width: str | None, edition: str) -> int:
     """When every stage happens, from W(0) or from omega alone."""
     from swingby.verify.predict import predict as run_predict
-    from swingby.verify.schedule_report import schedule_grid
+    from swingby.verify.tables import schedule_grid
 
     task = given.task()
     schedule = run_predict(
@@ -103,8 +103,8 @@ def predict(given: Given, width: str | None, edition: str) -> int:
 @_width
 def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> int:
     """Run the dynamics from W(0); --out FILE.npz or FILE.csv keeps the trajectory."""
+    from swingby.report.files import whole as writable
     from swingby.simulate.run import simulate as run_simulate
-    from swingby.verify.output import writable
 
     task = given.task()
     run = run_simulate(

@@ -11,7 +11,7 @@ import click
 from swingby.cli.given import exit_code, json_text, terminal_width
 
 if TYPE_CHECKING:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 
 @click.command()

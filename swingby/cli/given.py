@@ -19,8 +19,8 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
+    from swingby.report import Grid
     from swingby.theory.task import SIMTask
-    from swingby.verify.grid import Grid
 
 _OPTIONS = (
     click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
@@ -153,7 +153,7 @@ def deliver(
     InvalidInput
         For another ending.
     """
-    from swingby.verify.output import writable
+    from swingby.report.files import whole as writable
 
     tables = grids if isinstance(grids, Sequence) else (grids,)
     if out is None:

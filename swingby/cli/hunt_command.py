@@ -57,7 +57,7 @@ def hunt(
     )
     makers = _makers(found)
     if out is not None:
-        from swingby.verify.output import writable
+        from swingby.report.files import whole as writable
 
         with writable(out) as target:
             target.write_text(makers[Path(out).suffix]().rstrip("\n") + "\n", encoding="utf-8")

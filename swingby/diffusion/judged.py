@@ -20,7 +20,7 @@ from swingby.errors import InvalidInput
 from swingby.theory.verdict import Verdict
 
 if TYPE_CHECKING:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 #: Of the images that signals are measured from.
 _RNG = 0
@@ -55,9 +55,9 @@ class JudgedStudy:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
-        from swingby.verify.grid import Grid
+        from swingby.report import Grid
 
         rows = [self._row(one) for one in self.study.preset.contrasts if self.study.at(one)]
         preset = self.study.preset

@@ -12,7 +12,7 @@ from swingby.diffusion.circles import CLASS_NAMES, Circles
 from swingby.diffusion.concept_space import concept_error, mean_path, smooth, speed, start
 from swingby.diffusion.study import Study
 from swingby.errors import InvalidInput
-from swingby.verify.plots import new_figure, styled
+from swingby.report.pictures import new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,7 +18,7 @@ from swingby.training.fields import one_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Representations:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
-        from swingby.verify.grid import Grid
+        from swingby.report import Grid
 
         columns = (
             "study", "signals", ">flip", ">observed [95 %]", "", ">slope [95 %]", ">orders",

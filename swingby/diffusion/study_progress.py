@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from swingby.diffusion.preset import Preset
-from swingby.verify.telling import Telling
+from swingby.report.progress import Progress as Telling
 
 #: Seconds between two lines where there is no terminal.
 EVERY = 30.0

@@ -19,10 +19,10 @@ from swingby.errors import InvalidInput
 from swingby.figures import evidence_sources as sources
 from swingby.figures.evidence_sources import Row
 from swingby.figures.figure import Tell
+from swingby.report import Grid
+from swingby.report.files import whole as writable
 from swingby.theory.verdict import Verdict, counted
 from swingby.verify.audit_cache import hash_of
-from swingby.verify.grid import Grid
-from swingby.verify.output import writable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ import numpy as np
 
 import swingby
 from swingby.figures.figure import Data, Edition, Figure
-from swingby.verify.output import writable
+from swingby.report.files import writable
 
 #: Raised when the layout of the files changes.
 FORMAT = 1

@@ -16,7 +16,7 @@ from swingby.figures.figure import Data, Edition, Figure
 from swingby.figures.kept import keep, kept, stem, write_json
 from swingby.figures.progress import FigureProgress
 from swingby.figures.result import FiguresResult, Judged, Made, Problem
-from swingby.verify.output import writable
+from swingby.report.files import writable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -165,7 +165,7 @@ def _data(
 
 
 def _draw(folder: Path, figure: Figure, edition: Edition, data: Data) -> tuple[str, ...]:
-    from swingby.verify.plots import styled
+    from swingby.report.pictures import styled
 
     name = stem(figure, edition)
     with styled():

@@ -11,7 +11,7 @@ import numpy as np
 from swingby.figures.figure import Data
 from swingby.figures.picture import PAGE, titled
 from swingby.figures.shares import cut
-from swingby.verify.plots import COLORS, DASHES
+from swingby.report.pictures import COLORS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.figures.descents import legs
 from swingby.figures.figure import Data
-from swingby.verify.plots import COLORS, DASHES
+from swingby.report.pictures import COLORS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from swingby.figures.panels import (
     first_step,
     shade_descents,
 )
-from swingby.verify.plots import new_figure
+from swingby.report.pictures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

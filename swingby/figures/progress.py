@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from swingby.report.progress import Progress as Telling
 from swingby.sweeping.progress import EVERY
-from swingby.verify.telling import Telling
 
 
 class FigureProgress(Telling):

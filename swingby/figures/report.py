@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from swingby.figures.figure import EDITIONS, Figure
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 if TYPE_CHECKING:
     from swingby.figures.result import FiguresResult, Judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from swingby.verify.telling import Telling
+from swingby.report.progress import Progress as Telling
 
 #: Seconds between two lines where there is no terminal.
 EVERY = 5.0

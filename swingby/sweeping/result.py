@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput, MissingExtra
+from swingby.report import Grid
+from swingby.report.files import whole as writable
 from swingby.sweeping import arrays
 from swingby.sweeping.columns import column_types, record
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.kept import Kept, State
 from swingby.sweeping.status import Status, status_grid, summary
 from swingby.sweeping.store import BATCH, Store, reading
-from swingby.verify.grid import Grid
-from swingby.verify.output import writable
 
 if TYPE_CHECKING:
     from swingby.sweeping.phases.diagram import PhaseDiagram
@@ -282,7 +282,7 @@ class SweepResult:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
         return status_grid(self.status(), self.store)
 

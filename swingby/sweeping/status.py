@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from swingby.report import Grid
 from swingby.sweeping.kept import State
 from swingby.sweeping.labels import Label
-from swingby.verify.grid import Grid
 
 #: Characters of a reason that is counted.
 LONGEST_REASON = 120

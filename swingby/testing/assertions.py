@@ -131,7 +131,7 @@ class _Stage:
 def _stage(
     run: Run, schedule: Schedule, k: int, rtol: float, atol: float, in_range_only: bool
 ) -> _Stage:
-    from swingby.verify.grid import percent_text, steps_text
+    from swingby.report.numbers import percent_text, steps_text
 
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
     allowed = atol + rtol * observed
@@ -204,7 +204,7 @@ def _outside_windows(run: Run, schedule: Schedule) -> Iterator[str]:
 
 
 def _report(run: Run, schedule: Schedule, rows: list[_Stage], broken: list[str]) -> str:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     signal = ", ".join(map(str, run.task.exact_signal))
     columns = ("concept", ">a", ">predicted", ">observed", ">relative error", ">allowed", "verdict")

@@ -32,7 +32,7 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     >>> print(claim_message(line, "refuted", judge(line)).splitlines()[0])
     D.60: expected refuted, found proved
     """
-    from swingby.verify.record_report import verdict_words, witness_lines
+    from swingby.verify.ledger_report import verdict_words, witness_lines
 
     place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
     edition = "" if claim.edition == "printed" else f", {claim.edition} edition"

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.files import whole as writable
 from swingby.training.result import TrainingRun
 from swingby.training.setting import Setting
-from swingby.verify.output import writable
 
 #: Of the file.
 FORMAT = 1

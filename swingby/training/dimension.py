@@ -28,7 +28,7 @@ from swingby.training.starts import gram
 from swingby.verify.predict_swing import predict_swing_batch
 
 if TYPE_CHECKING:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 #: Fig. 2 (c).
 FIG2 = SIMTask([1, 2], ["1/20", "1/20"])
@@ -177,7 +177,7 @@ def _quartiles(values: Any) -> tuple[float, float, float]:
 
 def dimension_grid(found: Sequence[Dimension]) -> Grid:
     """A row per shape."""
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     def quartiles(values: tuple[float, float, float]) -> str:
         return f"{values[1]:.3f} ({values[0]:.3f} to {values[2]:.3f})"

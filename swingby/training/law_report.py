@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swingby.report import Grid
 from swingby.training.shares import Share
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swingby.verify.telling import Telling
+from swingby.report.progress import Progress as Telling
 
 #: Seconds between two lines where there is no terminal.
 EVERY = 5.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     Floats = NDArray[np.float64]
 
@@ -279,8 +279,8 @@ class TrainingRun:
         InvalidInput
             If the path cannot be written or has another ending.
         """
+        from swingby.report.pictures import save_figure
         from swingby.training.run_pictures import run_figure
-        from swingby.verify.plots import save_figure
 
         save_figure(lambda: run_figure(self), path)
 

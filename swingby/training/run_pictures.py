@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.verify.plots import COLORS, new_figure, styled
+from swingby.report.pictures import COLORS, styled
+from swingby.report.pictures import shown_figure as new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 if TYPE_CHECKING:
     from swingby.training.result import TrainingRun

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.training.cells import make_cell, standard_cells
@@ -26,7 +27,6 @@ from swingby.training.single_layer import OutputErrors, output_errors, seeds
 from swingby.training.starts import draw_starts
 from swingby.training.survival import survival
 from swingby.training.symmetric import LawErrors, join_errors, law_errors
-from swingby.verify.grid import Grid
 
 #: (d, d'), many runs of small ones.
 SHAPES = ((2, 2), (2, 4), (4, 4), (2, 8), (4, 8), (8, 8), (16, 8), (2, 16), (16, 16), (2, 32))

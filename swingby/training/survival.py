@@ -15,7 +15,7 @@ from swingby.training.run import train
 if TYPE_CHECKING:
     import pandas as pd
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 
 @dataclass(frozen=True)

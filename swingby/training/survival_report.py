@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from swingby.report import Grid
 from swingby.training import judging as rules
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     from swingby.training.judging import Outcome

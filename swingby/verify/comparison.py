@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import MissingExtra
+from swingby.report.files import whole as writable
 from swingby.simulate.result import Run
-from swingby.verify.output import writable
 from swingby.verify.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 COLUMNS = (
     "entry",
@@ -118,13 +118,13 @@ class Comparison:
         return self.to_grid().to_html()
 
     def to_grid(self) -> Grid:
-        """The comparison as a :class:`swingby.verify.grid.Grid`.
+        """The comparison as a :class:`swingby.report.Grid`.
 
         Returns
         -------
         Grid
         """
-        from swingby.verify.comparison_report import comparison_grid
+        from swingby.verify.tables import comparison_grid
 
         return comparison_grid(self)
 

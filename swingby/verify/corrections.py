@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from swingby.report.markup import latex_text as latex_words
+from swingby.report.markup import markdown_text as plain_markdown
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text
 from swingby.theory.derivations.ledger import hypotheses
 from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
-from swingby.verify.audit_document import latex_words, plain_markdown
-from swingby.verify.audit_report import header
 from swingby.verify.ledger import Ledger, Record
-from swingby.verify.record_report import evidence_words
+from swingby.verify.ledger_report import evidence_words, header
 
 _STANDING = (Finding.PROVED, Finding.TESTED)
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import mpmath
 
+from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
-from swingby.verify.grid import Grid
 
 #: The signals of the summary: ratio 4 throughout, which every edition can treat.
 SIGNALS = ((4, 1), (16, 4, 1), (64, 16, 4, 1))

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from swingby.report.files import whole as writable
 from swingby.theory.verdict import Finding
-from swingby.verify.output import writable
 from swingby.verify.record import AUDITED, Record
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Ledger(Sequence[Record]):
         return f"<Ledger: {len(self)} lines; {shown or 'none'}>"
 
     def __str__(self) -> str:
-        from swingby.verify.audit_report import ledger_text
+        from swingby.verify.ledger_report import ledger_text
 
         return ledger_text(self)
 
@@ -230,7 +230,7 @@ class Ledger(Sequence[Record]):
         -------
         str
         """
-        from swingby.verify.audit_document import ledger_markdown
+        from swingby.verify.ledger_report import ledger_markdown
 
         return ledger_markdown(self)
 
@@ -241,7 +241,7 @@ class Ledger(Sequence[Record]):
         -------
         str
         """
-        from swingby.verify.audit_document import ledger_latex
+        from swingby.verify.ledger_report import ledger_latex
 
         return ledger_latex(self)
 
@@ -252,7 +252,7 @@ class Ledger(Sequence[Record]):
         -------
         str
         """
-        from swingby.verify.audit_document import ledger_html
+        from swingby.verify.ledger_report import ledger_html
 
         return ledger_html(self)
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swingby.report import Grid
+from swingby.report.files import writable
+from swingby.report.numbers import steps_text
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.initialization import gaussian_factor
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
-from swingby.verify.grid import Grid, steps_text
-from swingby.verify.output import writable
 from swingby.verify.predict import predict_gaussian
 
 if TYPE_CHECKING:

@@ -84,12 +84,12 @@ class Record:
         return f"<Record {self.id}: {self.verdict}{tail}>"
 
     def __str__(self) -> str:
-        from swingby.verify.record_report import record_text
+        from swingby.verify.ledger_report import record_text
 
         return record_text(self)
 
     def _repr_html_(self) -> str:
-        from swingby.verify.record_report import record_html
+        from swingby.verify.ledger_report import record_html
 
         return record_html(self)
 

@@ -14,8 +14,6 @@ from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, le, w
 from swingby.theory.formula import formula, symbol_text
 from swingby.theory.verdict import Finding
-from swingby.verify.audit_document import anchors
-from swingby.verify.audit_report import summary_lines
 from swingby.verify.corrections import (
     corrections,
     corrections_latex,
@@ -24,6 +22,7 @@ from swingby.verify.corrections import (
 )
 from swingby.verify.dependency_graph import save_ledger_picture
 from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
+from swingby.verify.ledger_report import anchors, summary_lines
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 
 D61 = text.by_id("D.61")
@@ -292,7 +291,7 @@ def test_parts_of_a_verdict_are_shown(ledger):
 
 
 def test_colour_only_where_asked(ledger):
-    from swingby.verify.audit_report import ledger_text
+    from swingby.verify.ledger_report import ledger_text
 
     assert "\x1b[" in ledger_text(ledger, color=True)
     assert "\x1b[" not in str(ledger)

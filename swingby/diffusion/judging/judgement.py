@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from swingby.diffusion.signals import Signals
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 COLUMNS = (
     "prediction", "contrast", "quantity", "predicted", "observed", "low", "high", "seeds",
@@ -114,7 +114,7 @@ class Judgement:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
         from swingby.diffusion.judging.report import judgement_grid
 
@@ -125,7 +125,7 @@ class Judgement:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
         from swingby.diffusion.judging.report import signals_grid
 

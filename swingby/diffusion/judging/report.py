@@ -11,8 +11,8 @@ from swingby.diffusion.judging.flip_rule import ACCURACY, FLIP_REACH
 from swingby.diffusion.judging.predictions import TOO_CLOSE
 from swingby.diffusion.judging.turning import ERROR_OF_NOISE
 from swingby.diffusion.judging.verdict_rules import ACCURACY as VALUE_ACCURACY
+from swingby.report import Grid
 from swingby.theory.verdict import counted
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     from swingby.diffusion.judging.judgement import Judgement, Row

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from swingby.diffusion.vectors.prediction import VectorPrediction
 from swingby.diffusion.vectors.report import storable
 from swingby.diffusion.vectors.result import VectorRun
+from swingby.report import Grid
 from swingby.theory.verdict import Verdict, counted
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 if TYPE_CHECKING:
     from swingby.diffusion.vectors.result import VectorRun

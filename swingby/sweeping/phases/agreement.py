@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from swingby.report import Grid
 from swingby.sweeping.labels import Label
-from swingby.verify.grid import Grid
 
 #: Quantile of the normal distribution at 0.975.
 NORMAL = 1.959963984540054

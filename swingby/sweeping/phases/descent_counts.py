@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from swingby.report import Grid
 from swingby.sweeping.store import reading
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     from swingby.sweeping.result import SweepResult

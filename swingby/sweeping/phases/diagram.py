@@ -18,7 +18,7 @@ from swingby.sweeping.phases.cells import Cells
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 #: Whole numbers and numbers per pixel that a table shows, beside the labels.
 COUNTS = ("done", "failed", "missing", "decided", "agreed")
@@ -117,7 +117,7 @@ class PhaseDiagram:
         InvalidInput
             If the path cannot be written or has another ending.
         """
-        from swingby.verify.plots import save_figure
+        from swingby.report.pictures import save_figure
 
         save_figure(lambda: self.plot(panels), path)
 
@@ -194,7 +194,7 @@ class PhaseDiagram:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
         from swingby.sweeping.phases.report import diagram_grid
 

@@ -6,7 +6,8 @@ import math
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from swingby.verify.grid import Grid, steps_text
+from swingby.report import Grid
+from swingby.report.numbers import steps_text
 
 if TYPE_CHECKING:
     from swingby.sweeping.phases.disagreement import Disagreement
@@ -36,7 +37,7 @@ def disagreement_grid(found: Disagreements) -> Grid:
 
     Returns
     -------
-    swingby.verify.grid.Grid
+    swingby.report.Grid
         Half-times as predicted +- error bar -> observed, concept by concept.
     """
     shown = len(found.rows)

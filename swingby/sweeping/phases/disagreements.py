@@ -23,9 +23,9 @@ from swingby.sweeping.point import Point
 from swingby.sweeping.store import Store, reading
 
 if TYPE_CHECKING:
+    from swingby.report import Grid
     from swingby.sweeping.kept import Kept
     from swingby.sweeping.result import SweepResult
-    from swingby.verify.grid import Grid
 
 #: Status, labels, and the columns of :data:`swingby.sweeping.kept.COLUMNS`, with the results of
 #: decided points that differ alone.
@@ -70,7 +70,7 @@ class Disagreements:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
         from swingby.sweeping.phases.disagreement_report import disagreement_grid
 

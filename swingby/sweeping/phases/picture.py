@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from swingby.errors import InvalidInput
+from swingby.report.pictures import shown_figure as new_figure
+from swingby.report.pictures import styled
 from swingby.sweeping.phases.legend import draw_legend
 from swingby.sweeping.phases.lines import draw_points, stack_labels
 from swingby.sweeping.phases.panels import LABELS, MEASURES, draw_labels, draw_measure
 from swingby.sweeping.phases.report import caption
 from swingby.sweeping.phases.ticks import dress_axis
-from swingby.verify.plots import new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

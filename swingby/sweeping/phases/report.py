@@ -10,16 +10,16 @@ from swingby.sweeping.phases.quantity import quantity
 from swingby.sweeping.phases.ticks import tick_text
 
 if TYPE_CHECKING:
+    from swingby.report import Grid
     from swingby.sweeping.phases.axis import Axis
     from swingby.sweeping.phases.diagram import PhaseDiagram
-    from swingby.verify.grid import Grid
 
 _PLURAL = {"seed": "seeds", "signal": "tasks", "steps": "numbers of steps", "dynamics": "dynamics"}
 
 
 def diagram_grid(diagram: PhaseDiagram) -> Grid:
     """A diagram as a table: predicted labels down, observed labels across."""
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     counts = diagram.agreement.to_grid()
     above = [_axis_line("x", diagram.x)]

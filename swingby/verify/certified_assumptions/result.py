@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.statement import Statement
 from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.certified_assumptions.interval import Box, End, Ends, Interval, decimal_text
-from swingby.verify.grid import Grid
 
 #: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
 _FLOAT_ROUNDING = Fraction(1, 2**49)

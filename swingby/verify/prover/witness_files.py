@@ -13,12 +13,12 @@ from typing import Any
 import flint
 
 from swingby.errors import InvalidInput
+from swingby.report.files import whole as writable
 from swingby.theory import assumptions, numbers
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations.conclusions import LossOrder
 from swingby.theory.verdict import Finding
 from swingby.verify.certification import replay
-from swingby.verify.output import writable
 from swingby.verify.prover import check_witness
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
