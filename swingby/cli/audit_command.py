@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import json_text, terminal_width
 from swingby.errors import InvalidInput
+from swingby.report.files import json_text, write_text
+from swingby.report.text import USUAL, has_color, line_width, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,10 +80,7 @@ def audit(
     if assume is not None:
         makers = _standing_makers(ledger)
     if out is not None:
-        from swingby.report.files import whole as writable
-
-        with writable(out) as target:
-            target.write_text(makers[Path(out).suffix]().rstrip("\n") + "\n", encoding="utf-8")
+        write_text(out, makers[Path(out).suffix]())
     elif as_json:
         click.echo(makers[".json"]())
     elif graph is None:
@@ -108,19 +104,14 @@ def _refuse(endings: list[str], graph: str | None, as_json: bool, out: str | Non
 def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
     from swingby.verify.ledger_report import ledger_text, record_text
 
-    def shown() -> str:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        width = terminal_width(80)
+    def text(width: int | None = None, *, color: bool = False) -> str:
         if len(ledger) == 1:
             return record_text(ledger[0], width=width, color=color)
         return ledger_text(ledger, width=width, color=color)
 
-    def plain() -> str:
-        return record_text(ledger[0]) if len(ledger) == 1 else ledger_text(ledger)
-
     return {
-        "": shown,
-        ".txt": plain,
+        "": lambda: text(color=has_color()),
+        ".txt": lambda: text(USUAL),
         ".json": lambda: json_text(ledger.to_dict()),
         ".md": ledger.to_markdown,
         ".tex": ledger.to_latex,
@@ -142,9 +133,9 @@ def _standing_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
         }
 
     return {
-        "": lambda: standing_text(ledger, width=terminal_width(80)),
-        ".txt": lambda: standing_text(ledger),
-        ".md": lambda: f"```text\n{standing_text(ledger)}\n```",
+        "": lambda: standing_text(ledger, color=has_color()),
+        ".txt": lambda: standing_text(ledger, width=USUAL),
+        ".md": lambda: f"```text\n{standing_text(ledger, width=USUAL)}\n```",
         ".json": lambda: json_text(content()),
     }
 
@@ -159,7 +150,7 @@ def _correction_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
         return {"text": ledger.audited, "corrections": listed}
 
     return {
-        "": lambda: corrections.corrections_text(ledger, width=terminal_width(80)),
+        "": lambda: refilled(corrections.corrections_text(ledger, width=line_width() or USUAL)),
         ".txt": lambda: corrections.corrections_text(ledger),
         ".json": lambda: json_text(content()),
         ".md": lambda: corrections.corrections_markdown(ledger, level=1),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import Given, json_text, shared_options, whole
+from swingby.cli.given import Given, shared_options, whole
 from swingby.cli.matrix_file import read_matrix
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.files import json_text
 
 
 @click.command()

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby import __version__
-from swingby.cli.given import Given, exit_code, json_text, shared_options, terminal_width, whole
+from swingby.cli.given import Given, exit_code, say, shared_options, whole
 from swingby.errors import InvalidInput
+from swingby.report.files import json_text, write_text
+from swingby.report.files import whole as whole_file
+from swingby.report.text import refilled
 
 if TYPE_CHECKING:
     from swingby.verify.judgement import Report
@@ -59,7 +62,7 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
     )
     if statements and not given.as_json and given.out is None:
         for result in report:
-            click.echo(f"{result.statement}\n")
+            click.echo(refilled(str(result.statement)) + "\n")
     given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
     return exit_code([report.verdict])
 
@@ -103,7 +106,6 @@ def predict(given: Given, width: str | None, edition: str) -> int:
 @_width
 def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> int:
     """Run the dynamics from W(0); --out FILE.npz or FILE.csv keeps the trajectory."""
-    from swingby.report.files import whole as writable
     from swingby.simulate.run import simulate as run_simulate
 
     task = given.task()
@@ -115,17 +117,19 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
         dynamics=given.dynamics,
     )
     if given.out is None:
-        click.echo(json_text(run.to_dict()) if given.as_json else str(run))
+        say(run, run.to_dict(), as_json=given.as_json)
         return 0
-    with writable(given.out) as target:
-        if target.suffix == ".npz":
+    ending = Path(given.out).suffix
+    if ending == ".npz":
+        with whole_file(given.out) as target:
             run.save(target)
-        elif target.suffix == ".csv":
+    elif ending == ".csv":
+        with whole_file(given.out) as target:
             run.to_frame().to_csv(target, index=False)
-        elif target.suffix == ".json":
-            target.write_text(json_text(run.to_dict()) + "\n", encoding="utf-8")
-        else:
-            raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
+    elif ending == ".json":
+        write_text(given.out, json_text(run.to_dict()))
+    else:
+        raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
     return 0
 
 
@@ -177,14 +181,14 @@ def _paper(given: Given) -> int:
     for comparison in paper_settings.paper_tables():
         comparisons.append(comparison)
         if to_terminal:
-            click.echo(comparison.to_grid().to_text(width=terminal_width(100)) + "\n")
+            say(comparison.to_grid(), None)
+            click.echo()
     grids = [paper_report.gaussian_grid(), paper_report.summary_grid(comparisons)]
     if given.out is not None:
         written = paper_report.write_folder(given.out, comparisons, grids)
         click.echo(f"{written} files in {given.out}")
-    elif given.as_json:
-        settings = [comparison.to_dict() for comparison in comparisons]
-        click.echo(json_text({"settings": settings, "tables": [grid.to_dict() for grid in grids]}))
     else:
-        click.echo("\n\n".join(grid.to_text(width=terminal_width(120)) for grid in grids))
+        settings = [comparison.to_dict() for comparison in comparisons]
+        content = {"settings": settings, "tables": [grid.to_dict() for grid in grids]}
+        say(grids, content, as_json=given.as_json)
     return 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import PICTURES, check_target, json_text, terminal_width, whole
+from swingby.cli.given import PICTURES, check_target, say, whole
 from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -151,9 +149,5 @@ def _tell(study: Study, representation: str, *, as_json: bool) -> int:
     else:
         result = judged_study(study, representation)
         code = result.exit_code
-    if as_json:
-        click.echo(json_text(result.to_dict()))
-    else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        click.echo(result.to_text(width=terminal_width(100), color=color))
+    say(result, result.to_dict(), as_json=as_json)
     return code

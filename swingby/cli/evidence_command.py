@@ -42,7 +42,7 @@ def evidence(
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.figures.evidence import evidence as collect
     from swingby.figures.evidence import update
-    from swingby.figures.progress import FigureProgress
+    from swingby.report.progress import PartProgress as FigureProgress
     from swingby.theory.law.compiled import folder
 
     names = None if source is None else [one.strip() for one in source.split(",")]

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import TYPE_CHECKING
-
 import click
 
-from swingby.cli.given import exit_code, json_text, terminal_width
-
-if TYPE_CHECKING:
-    from swingby.report import Grid
+from swingby.cli.given import exit_code, say
 
 
 @click.command()
@@ -46,17 +39,12 @@ def figures(
             numbers = dict.fromkeys(one.number for one, _ in chosen(only, edition))
             shown = tuple(one for one in shown if one.number in numbers)
         table = list_grid(shown)
-        click.echo(json_text(table.to_dict()) if as_json else _text(table))
+        say(table, table.to_dict(), as_json=as_json)
         return 0
     from swingby.figures.make import make_figures
 
     result = make_figures(
         out, only=only, quick=quick, editions=edition, resume=not no_resume, progress=True
     )
-    click.echo(json_text(result.to_dict()) if as_json else _text(result.to_grid()))
+    say(result.to_grid(), result.to_dict(), as_json=as_json)
     return exit_code([result.verdict])
-
-
-def _text(table: Grid) -> str:
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    return table.to_text(width=terminal_width(100), color=color)

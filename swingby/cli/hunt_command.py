@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import json_text, terminal_width, whole
+from swingby.cli.given import whole
 from swingby.errors import InvalidInput
+from swingby.report.files import json_text, write_text
+from swingby.report.text import USUAL, has_color, line_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,10 +58,7 @@ def hunt(
     )
     makers = _makers(found)
     if out is not None:
-        from swingby.report.files import whole as writable
-
-        with writable(out) as target:
-            target.write_text(makers[Path(out).suffix]().rstrip("\n") + "\n", encoding="utf-8")
+        write_text(out, makers[Path(out).suffix]())
     else:
         click.echo(makers[".json" if as_json else ""]())
     return int(found.found)
@@ -85,12 +83,8 @@ def _say(line: str) -> None:
 def _makers(found: Hunt) -> dict[str, Callable[[], str]]:
     from swingby.verify.hunting.report import hunt_html, hunt_text
 
-    def shown() -> str:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        return hunt_text(found, width=terminal_width(80), color=color)
-
     return {
-        "": shown,
+        "": lambda: hunt_text(found, width=line_width() or USUAL, color=has_color()),
         ".txt": lambda: hunt_text(found),
         ".json": lambda: json_text(found.to_dict()),
         ".html": lambda: hunt_html(found),

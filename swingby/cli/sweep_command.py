@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import json_text, terminal_width, whole
+from swingby.cli.given import say, whole
 from swingby.errors import InvalidInput
+from swingby.report.text import has_color
 
 if TYPE_CHECKING:
     from swingby.sweeping.phases.disagreements import Disagreements
@@ -104,7 +103,7 @@ def sweep(
     if descents:
         from swingby.sweeping.phases.descent_counts import descent_counts
 
-        click.echo("\n" + descent_counts(result).to_grid().to_text(width=terminal_width(80)))
+        click.echo("\n" + descent_counts(result).to_grid().to_text(color=has_color()))
     return code
 
 
@@ -133,25 +132,16 @@ def _tell(result: SweepResult, found: Disagreements | None, *, as_json: bool) ->
     from swingby.sweeping.status import status_grid
 
     status = result.status()
+    plain: dict[str, Any] = {}
     if as_json:
-        labels = [
+        names = ("total", "done", "failed", "missing", "reasons", "per_second")
+        plain = {name: getattr(status, name) for name in names}
+        plain["labels"] = [
             {"predicted": said, "observed": seen, "points": count}
             for (said, seen), count in status.labels.items()
         ]
-        plain = {name: getattr(status, name) for name in ("total", "done", "failed", "missing")}
-        more: dict[str, Any] = {
-            "reasons": status.reasons,
-            "per_second": status.per_second,
-            "labels": labels,
-        }
         if found is not None:
-            more["disagreements"] = found.to_dict()
-        click.echo(json_text(plain | more))
-    else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        table = status_grid(status, result.store)
-        click.echo(table.to_text(width=terminal_width(80), color=color))
-        if found is not None:
-            table = found.to_grid()
-            click.echo("\n" + table.to_text(width=terminal_width(80), color=color))
+            plain["disagreements"] = found.to_dict()
+    grids = [status_grid(status, result.store), *([found.to_grid()] if found is not None else [])]
+    say(grids, plain, as_json=as_json)
     return 1 if status.failed else 0

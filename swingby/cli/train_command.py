@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +10,8 @@ import click
 from swingby.cli.given import (
     PICTURES,
     check_target,
-    json_text,
+    say,
     task_of,
-    terminal_width,
     whole,
     with_options,
 )
@@ -154,11 +151,5 @@ def _setting(given: dict[str, Any]) -> Setting:
 
 
 def _tell(run: TrainingRun, *, as_json: bool) -> int:
-    if as_json:
-        click.echo(json_text(run.to_dict()))
-    else:
-        from swingby.training.run_report import as_text
-
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        click.echo(as_text(run, width=terminal_width(80), color=color))
+    say(run.to_grid(), run.to_dict() if as_json else None, as_json=as_json)
     return 0 if set(run.outcomes) == {"learned"} else 1

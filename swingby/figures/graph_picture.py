@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.figures.figure import Data
-from swingby.figures.picture import PAGE, titled
 from swingby.figures.topology import CUT, SHOWN
+from swingby.report.pictures import PAGE, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

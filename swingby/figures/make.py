@@ -14,9 +14,9 @@ from swingby.errors import InvalidInput
 from swingby.figures.catalogue import chosen
 from swingby.figures.figure import Data, Edition, Figure
 from swingby.figures.kept import keep, kept, stem, write_json
-from swingby.figures.progress import FigureProgress
 from swingby.figures.result import FiguresResult, Judged, Made, Problem
 from swingby.report.files import writable
+from swingby.report.progress import PartProgress as FigureProgress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.figures.figure import Data
-from swingby.figures.picture import PAGE, titled
 from swingby.figures.shares import cut
-from swingby.report.pictures import COLORS, DASHES
+from swingby.report.pictures import COLORS, DASHES, PAGE, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,27 +16,10 @@ from swingby.figures.panels import (
     first_step,
     shade_descents,
 )
-from swingby.report.pictures import new_figure
+from swingby.report.pictures import PAGE, titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
-
-#: Width of a text page, in inches.
-PAGE = 7.0
-
-
-def titled(title: str, width: float, height: float) -> Picture:
-    """An empty figure with its title on the left.
-
-    Parameters
-    ----------
-    title : str
-    width, height : float
-        Inches.
-    """
-    picture = new_figure(width, height)
-    picture.suptitle(title, x=0.01, ha="left", fontsize=9)
-    return picture
 
 
 def stages_picture(
@@ -47,19 +30,9 @@ def stages_picture(
     planes: Sequence[tuple[int, int]] = (),
     train: bool = False,
 ) -> Picture:
-    """Loss above entries, and output trajectories beside them.
+    """Loss above entries, with an output trajectory beside them for each plane of concepts."""
+    from matplotlib.patches import Patch
 
-    Parameters
-    ----------
-    data : mapping
-    title : str
-    logarithmic : bool
-        Of the steps.
-    planes : sequence of (int, int)
-        Concepts across and up of each output panel.
-    train : bool
-        Draw the training loss too.
-    """
     picture = titled(title, PAGE, 4.2)
     parts = 2 if planes else 1
     # matplotlib types the squeezed array as a single panel.
@@ -75,7 +48,7 @@ def stages_picture(
         below.set_xscale("log")
     below.set_xlim(first, data["last_step"])
     handles, labels = below.get_legend_handles_labels()
-    shaded = _patch()
+    shaded = Patch(facecolor=SHADE)
     left.legend(
         [*handles, shaded],
         [*labels, "test loss falls"],
@@ -97,9 +70,3 @@ def stages_picture(
             columnspacing=1.0,
         )
     return picture
-
-
-def _patch() -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=SHADE)

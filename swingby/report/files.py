@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from swingby.errors import InvalidInput
 
 #: What reading a broken file of arrays can raise.
@@ -93,6 +91,8 @@ def digest(path: Path) -> str:
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Any], argument: str = "out") -> str:
     """Write an npz file without pickled objects; returns its SHA-256."""
+    import numpy as np
+
     with whole(path, argument) as target:
         # A stream of our own: numpy would add an ending to the name.
         with open(target, "wb") as stream:
@@ -102,6 +102,8 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Any], argument: str = "o
 
 def read_arrays(path: str | Path) -> dict[str, Any]:
     """All arrays of an npz file; one of :data:`BROKEN` where it is not one."""
+    import numpy as np
+
     # A stream of our own is closed even when numpy fails half-way into a broken file.
     with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}

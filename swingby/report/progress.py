@@ -81,7 +81,7 @@ class Progress:
 class PartProgress(Progress):
     """Progress of work that has named parts, each of which says how far it is."""
 
-    def __init__(self, title: str, total: int, *, shown: bool) -> None:
+    def __init__(self, total: int, title: str = "figures", *, shown: bool) -> None:
         self.total, self.done = total, 0
         self._name = ""
         super().__init__(title, total, "count elapsed what", shown=shown)

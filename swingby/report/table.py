@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from swingby.report import markup
-from swingby.report.text import USUAL, line_width, painted, refilled, table_text
+from swingby.report.text import line_width, painted, refilled, table_text
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,14 @@ class Grid:
             Colour verdicts with terminal codes.
         """
         width = width or line_width()
-        room = width or USUAL
-        parts = [[painted(line, "bold", color=color) for line in refilled(self.title, room)]]
-        parts += [refilled(line, room) for line in self.above]
+        parts = [painted(refilled(self.title, width), "bold", color=color)][: bool(self.title)]
+        parts += [refilled(line, width) for line in self.above]
         if self.rows:
             minor = [self.heads.index(name) for name in self.minor if name in self.heads]
             cells = self.heads, self.rows, self.right
-            parts.append(table_text(*cells, width, minor, color=color))
-        parts += [refilled(line, room) for line in self.below]
-        lines = [line.rstrip() for part in parts[not self.title :] for line in part]
-        return "\n".join(lines).rstrip()
+            parts += table_text(*cells, width, minor, color=color)
+        parts += [refilled(line, width) for line in self.below]
+        return "\n".join(parts).rstrip()
 
     def to_dict(self) -> dict[str, object]:
         """Title, head, cells and lines as plain values."""

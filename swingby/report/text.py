@@ -65,15 +65,18 @@ def lines_text(title: str, lines: Iterable[str], width: int | None, *, color: bo
     first = wrapped(title, width, hang="")
     if color:
         first = [_title_in_color(line) for line in first]
-    rest = (row for line in lines for row in refilled(line, width))
-    return "\n".join([*first, *(row.rstrip() for row in rest)]).rstrip()
+    return "\n".join([*first, refilled("\n".join(lines), width)]).rstrip()
 
 
-def refilled(line: str, width: int) -> list[str]:
-    """A line as lines of whole words, with its own indentation."""
-    bare = line.lstrip(" ")
-    indent = line[: len(line) - len(bare)]
-    return wrapped(bare, width, indent, "    " if indent else "")
+def refilled(text: str, width: int | None = None) -> str:
+    """Lines as lines of whole words, each with its own indentation."""
+    width = width or line_width() or USUAL
+    found: list[str] = []
+    for line in text.split("\n"):
+        bare = line.lstrip(" ")
+        indent = line[: len(line) - len(bare)]
+        found += wrapped(bare, width, indent, "    " if indent else "")
+    return "\n".join(line.rstrip() for line in found)
 
 
 def _title_in_color(line: str) -> str:

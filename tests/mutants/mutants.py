@@ -523,7 +523,7 @@ MUTANTS = (
     ),
     Mutant(
         "LaTeX without its escapes",
-        "verify/grid.py",
+        "report/markup.py",
         r""""_": r"\_",""",
         """"_": "_",""",
         (_COMPARE + "latex_escapes_and_balances",),
@@ -1276,7 +1276,7 @@ MUTANTS = (
     Mutant(
         "altered data of a figure passes",
         "figures/kept.py",
-        'if hashlib.sha256(target.read_bytes()).hexdigest() != content["sha256"]:',
+        'if digest(folder / f"{name}.npz") != content["sha256"]:',
         'if not content["sha256"]:',
         ("figures/test_make_figures.py::test_data_of_another_run_does_not_pass",),
     ),

@@ -73,7 +73,7 @@ def _bends(data: Data) -> tuple[Bend, Bend]:
 def draw(data: Data, title: str) -> Picture:
     """The three trajectories in one plane."""
     from swingby.figures.panels import draw_outputs
-    from swingby.figures.picture import PAGE, titled
+    from swingby.report.pictures import PAGE, titled
 
     picture = titled(title, 0.75 * PAGE, 3.4)
     ax: Any = picture.subplots()
