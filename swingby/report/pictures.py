@@ -8,8 +8,8 @@ pyplot. Colours are distinguishable for colour-blind readers, and lines also dif
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,12 +41,19 @@ STYLE: dict[str, Any] = {
 }
 
 
-def styled() -> AbstractContextManager[None]:
+@contextmanager
+def styled() -> Iterator[None]:
     """The style of all pictures, for the length of a ``with`` block."""
     import matplotlib as mpl
 
-    # matplotlib types the keys one by one; a plain dict is what its documentation uses.
-    return mpl.rc_context(rc=STYLE)  # type: ignore[arg-type]
+    # Not mpl.rc_context: pyplot may be imported inside, and what its backend sets has to stay.
+    settings: Any = mpl.rcParams
+    before = {name: settings[name] for name in STYLE}
+    settings.update(STYLE)
+    try:
+        yield
+    finally:
+        settings.update(before)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -65,21 +72,20 @@ def shown_figure(width: float, height: float) -> Figure:
         """Shown once, also where a cell ends in the figure itself."""
 
         def _ipython_display_(self) -> None:
-            # The inline backend shows figures of pyplot at the end of the cell, and closes them.
-            if "inline" in plt.get_backend() and plt.fignum_exists(getattr(self, "number", -1)):
-                return
+            # Else the end of the cell would show what its last line has shown.
+            plt.close(self)
             notebook = importlib.import_module("IPython.display")
-            notebook.display(notebook.Image(data=png(self), format="png"))
+            notebook.display(notebook.Image(data=png(self), format="png", retina=True))
 
     return plt.figure(figsize=(width, height), layout="constrained", FigureClass=Picture)
 
 
 def png(figure: Figure) -> bytes:
-    """The bytes of a figure as PNG."""
+    """The bytes of a figure as PNG, for a fine screen."""
     from io import BytesIO
 
     stream = BytesIO()
-    figure.savefig(stream, format="png", dpi=100)
+    figure.savefig(stream, format="png", dpi=200)
     return stream.getvalue()
 
 

@@ -181,11 +181,12 @@ def _drawn(
 def _stacked(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, color: bool
 ) -> list[str]:
-    """Every record as its first cell, and a line for each other one below it."""
+    """Every record as its first column, and a line for each other one below it."""
     left = max(len(head) for head in heads[1:]) + 4
     found: list[str] = []
     for row in rows:
-        found += [painted(line, "bold", color=color) for line in wrapped(row[0] or "-", width)]
+        first = row[0] if len(row) == 1 else f"{heads[0]} {row[0] or '-'}".strip()
+        found += [painted(line, "bold", color=color) for line in wrapped(first, width)]
         for head, cell in zip(heads[1:], row[1:], strict=False):
             if not cell:
                 continue

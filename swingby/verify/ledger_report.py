@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from swingby.report import Grid
 from swingby.report.markup import (
     html_cell,
-    html_lines,
-    html_table,
     html_text,
     latex_text,
     markdown_table,
@@ -104,8 +102,8 @@ def _parts(ledger: Ledger) -> list[tuple[str, list[Record]]]:
     return [(part, list(group)) for part, group in groupby(ledger, key=lambda one: one.part)]
 
 
-def ledger_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
-    """The ledger for a terminal: counts, one row per line, summary."""
+def ledger_grids(ledger: Ledger) -> tuple[Grid, Grid]:
+    """Counts by verdict; and one row per line, with the summary."""
     parts = halves(ledger)
     counts = Grid(
         "Ledger of the proofs",
@@ -116,8 +114,12 @@ def ledger_text(ledger: Ledger, *, width: int | None = None, color: bool = False
     rows: list[list[str]] = []
     for part, group in _parts(ledger):
         rows += [[part], *(_cells(record) for record in group)] if part else map(_cells, group)
-    lines = Grid("", _HEADS, rows, below=["", *summary_lines(ledger)])
-    return "\n\n".join(grid.to_text(width=width, color=color) for grid in (counts, lines))
+    return counts, Grid("", _HEADS, rows, below=["", *summary_lines(ledger)])
+
+
+def ledger_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
+    """The ledger for a terminal."""
+    return "\n\n".join(grid.to_text(width=width, color=color) for grid in ledger_grids(ledger))
 
 
 def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
@@ -253,9 +255,9 @@ def _repair_lines(record: Record, repair: Record, width: int) -> list[str]:
 
 def evidence_words(record: Record) -> str:
     """Why a line is refuted, in a few words: both sides at the counterexample."""
-    for judged in (record, *record.parts.values()):
-        if judged.witness is not None:
-            return f"left {short(judged.witness.left)}, right {short(judged.witness.right)}"
+    for witness in (record.witness, *(part.witness for part in record.parts.values())):
+        if witness is not None:
+            return f"left {short(witness.left)}, right {short(witness.right)}"
     return record.method
 
 
@@ -400,12 +402,11 @@ def ledger_latex(ledger: Ledger) -> str:
 
 
 def ledger_html(ledger: Ledger) -> str:
-    """Summary, table, and every record folded away below it; nothing is fetched."""
-    above = html_lines((header(ledger.audited), *summary_lines(ledger)))
-    rows = [row for part, group in _parts(ledger) for row in ([part], *map(_cells, group))]
+    """The tables, and every record folded away below them; nothing is fetched."""
+    tables = "".join(grid.to_html() for grid in ledger_grids(ledger))
     records = "".join(
         f"<details><summary>{html.escape(title(record))}: "
         f"{html_cell(str(record.verdict))}</summary>{record_html(record)}</details>"
         for record in ledger
     )
-    return f"<div>{above}{html_table(_HEADS, rows, [False] * len(_HEADS))}{records}</div>"
+    return f"<div>{tables}{records}</div>"

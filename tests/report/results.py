@@ -1,4 +1,4 @@
-"""A result of every class, made from cheap input: layout, formats and kernels are tested on them."""
+"""A result of every class, made from cheap input, to test layout, formats and notebooks on."""
 
 import functools
 import tempfile
@@ -6,6 +6,17 @@ from pathlib import Path
 
 W0 = [[0.02, 0.01], [0.01, 0.02]]
 TINY = {"signal": [[4, 1], [2, 1]], "omega": [1e-2, 1e-3], "eta": 0.1, "seeds": 2}
+#: Results whose class writes its text at a width of its own, or gives no HTML: to be empty.
+FIXED_WIDTH = frozenset(
+    (
+        *("vectors", "vector run", "vector prediction", "judged study", "judgement"),
+        *("representations", "survival", "training run", "phase diagram", "disagreements"),
+        *("evidence", "gaussian"),
+    )
+)
+NO_HTML = frozenset(("gaussian", "vector run", "vector prediction"))
+#: Words of the text that HTML does not have: of a table that is drawn as text only.
+ONLY_TEXT = {"survival": {"survives"}}
 #: Classes whose results come from torch.
 TORCH = ("training run", "vectors", "vector run", "vector prediction", "survival")
 
@@ -92,6 +103,12 @@ def _survival():
     return survival(standard_cells("linear", runs=40)[:1])
 
 
+@functools.cache
+def result(name):
+    """A result by its name, made once."""
+    return makers()[name]()
+
+
 def makers():
     """From the name of a result to what makes it."""
     import swingby
@@ -113,7 +130,7 @@ def makers():
         "certified assumptions": lambda: swingby.certify_assumptions(
             task(), ["1e-90", "1e-80"], ["1e-5", "1e-4"]
         ),
-        "ledger": lambda: _audit(["D.61", "D.64", "D.27", "Lemma D.1"]),
+        "ledger": lambda: _audit(["D.61", "D.64", "D.27"]),
         "record": lambda: _audit(["D.61"])[0],
         "hunt": lambda: swingby.hunt("D.61", seconds=3, rng=0),
         "sweep": _sweep,
@@ -130,3 +147,12 @@ def makers():
         "vector prediction": lambda: _vectors().predictions[0],
         "survival": _survival,
     }
+
+
+NAMES = (
+    *("check", "check that fails", "check, repaired", "check of a matrix", "schedule"),
+    *("schedule from omega", "gaussian", "run", "comparison", "certificate"),
+    *("certified assumptions", "ledger", "record", "hunt", "sweep", "phase diagram"),
+    *("disagreements", "figures", "evidence", "judged study", "judgement", "representations"),
+    *("training run", "vectors", "vector run", "vector prediction", "survival"),
+)
