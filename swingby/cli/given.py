@@ -44,20 +44,7 @@ TABLES = (".json", ".md", ".tex", ".html", ".txt")
 
 
 def check_target(name: str, path: str, endings: tuple[str, ...]) -> None:
-    """Refuse a file to write before long work rather than after it.
-
-    Parameters
-    ----------
-    name : str
-        Of the option, used in the error.
-    path : str
-    endings : tuple of str
-
-    Raises
-    ------
-    InvalidInput
-        If it has another ending, or lies where nothing can be written.
-    """
+    """Refuse a file to write before long work rather than after it."""
     if Path(path).suffix not in endings:
         raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
     folder = Path(path).resolve().parent
@@ -135,23 +122,7 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
 def deliver(
     grids: Grid | Sequence[Grid], content: dict[str, Any], *, as_json: bool, out: str | None
 ) -> None:
-    """Print a result, or write it in the format that the ending of a path names.
-
-    Parameters
-    ----------
-    grids : Grid or sequence of them
-    content : dict
-        The result as JSON.
-    as_json : bool
-        Print that rather than tables.
-    out : str or None
-        Ending in .json, .md, .tex, .html or .txt.
-
-    Raises
-    ------
-    InvalidInput
-        For another ending.
-    """
+    """Print a result, or write it in the format that the ending of a path names."""
     tables = grids if isinstance(grids, Sequence) else (grids,)
     if out is None:
         say(tables, content, as_json=as_json)
@@ -203,18 +174,7 @@ def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
 
 
 def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask:
-    """The task that mu, sigma and dim describe.
-
-    Parameters
-    ----------
-    mu, sigma : sequence of str
-        As typed; without sigma the clusters are points.
-    dim : str or None
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """The task that mu, sigma and dim describe."""
     from swingby.theory.task import SIMTask
 
     if not mu:
@@ -225,12 +185,7 @@ def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask
 
 
 def whole(text: str | None, name: str, least: int = 1) -> int | None:
-    """A whole number, or None for an option that was not given.
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """A whole number, or None for an option that was not given."""
     from swingby.theory import numbers
 
     return None if text is None else numbers.whole(text, name, least)

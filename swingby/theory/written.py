@@ -15,16 +15,6 @@ MOST_TEXT_DIGITS = 400
 def number(value: Fraction) -> str:
     """Write a number so that swingby reads the same number back.
 
-    Parameters
-    ----------
-    value : Fraction
-        At least 0, of any size.
-
-    Returns
-    -------
-    str
-        A whole number, or text in quotes, or, where text would be too long to be read, a Fraction.
-
     Examples
     --------
     >>> number(Fraction(4)), number(Fraction(3, 10**80)), number(Fraction(1, 720))

@@ -77,14 +77,7 @@ def _percent(value: float) -> str:
 
 
 def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
-    """Half-times over Gaussian U(0): closed form against simulation.
-
-    Parameters
-    ----------
-    runs : int
-        Number of simulated initializations per dynamics.
-    seed : int
-    """
+    """Half-times over Gaussian U(0): closed form against simulation."""
     task = SIMTask(GAUSSIAN_MU, GAUSSIAN_SIGMA)
     generator = np.random.default_rng(seed)
     factors = np.stack(
@@ -141,26 +134,7 @@ def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
 def write_folder(
     folder: str | Path, comparisons: Sequence[Comparison], grids: Sequence[Grid]
 ) -> int:
-    """Write everything in every format: text, Markdown, LaTeX, CSV, Parquet, JSON, pictures.
-
-    Parameters
-    ----------
-    folder : path
-        Made if it does not exist.
-    comparisons : sequence of Comparison
-    grids : sequence of Grid
-        Tables over all settings.
-
-    Returns
-    -------
-    int
-        Number of files written.
-
-    Raises
-    ------
-    InvalidInput
-        If the folder cannot be written.
-    """
+    """Write everything in every format: text, Markdown, LaTeX, CSV, Parquet, JSON, pictures."""
     import pandas
 
     all_grids = [comparison.to_grid() for comparison in comparisons] + list(grids)
