@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from swingby.cli.given import check_target
 from swingby.errors import InvalidInput
 from swingby.report.files import json_text, write_text
+from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import USUAL, has_color, line_width, refilled
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ def audit(
     endings = [".md", ".txt", ".json"]
     if assume is None:
         endings += [".tex"] if corrections else [".tex", ".html", ".csv"]
-    _refuse(endings, graph, as_json, out)
+    check_target("graph", graph, PICTURES)
+    check_target("out", out, endings)
+    if out is not None and as_json:
+        raise InvalidInput("json", "out", "must not be given together with out")
     if export is not None and Path(export).exists() and not Path(export).is_dir():
         raise InvalidInput("export", export, "must be a folder")
     from swingby.verify.audit import audit as run_audit
@@ -86,19 +91,6 @@ def audit(
     elif graph is None:
         click.echo(makers[""]())
     return 0
-
-
-def _refuse(endings: list[str], graph: str | None, as_json: bool, out: str | None) -> None:
-    """Wrong endings are refused before minutes of work, not after."""
-    if graph is not None and Path(graph).suffix not in (".png", ".pdf", ".svg"):
-        raise InvalidInput("graph", graph, "must end in .png, .pdf or .svg")
-    if out is not None and Path(out).suffix not in endings:
-        raise InvalidInput("out", out, f"must end in {', '.join(endings)}")
-    for path in (graph, out):
-        if path is not None and not Path(path).resolve().parent.is_dir():
-            raise InvalidInput("out", path, "must be writable (No such file or directory)")
-    if out is not None and as_json:
-        raise InvalidInput("json", "out", "must not be given together with out")
 
 
 def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import PICTURES, check_target, say, whole
+from swingby.cli.given import check_target, say, whole
 from swingby.errors import InvalidInput
+from swingby.report.pictures import ENDINGS as PICTURES
 
 if TYPE_CHECKING:
     from swingby.diffusion.preset import Preset

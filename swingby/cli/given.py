@@ -37,14 +37,14 @@ _OPTIONS = (
 )
 
 
-#: Endings of the pictures that commands draw.
-PICTURES = (".png", ".pdf", ".svg")
 #: Endings of the files that tables are written to.
 TABLES = (".json", ".md", ".tex", ".html", ".txt")
 
 
-def check_target(name: str, path: str, endings: tuple[str, ...]) -> None:
+def check_target(name: str, path: str | None, endings: Sequence[str]) -> None:
     """Refuse a file to write before long work rather than after it."""
+    if path is None:
+        return
     if Path(path).suffix not in endings:
         raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
     folder = Path(path).resolve().parent

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import whole
+from swingby.cli.given import check_target, whole
 from swingby.errors import InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.text import USUAL, has_color, line_width
@@ -44,7 +44,9 @@ def hunt(
 
     Exit code 0 where none was found, 1 where one was found and confirmed.
     """
-    _refuse(as_json, out)
+    check_target("out", out, _ENDINGS)
+    if out is not None and as_json:
+        raise InvalidInput("json", "out", "must not be given together with out")
     from swingby.verify.hunt import hunt as run_hunt
 
     found = run_hunt(
@@ -62,18 +64,6 @@ def hunt(
     else:
         click.echo(makers[".json" if as_json else ""]())
     return int(found.found)
-
-
-def _refuse(as_json: bool, out: str | None) -> None:
-    """Wrong endings are refused before the search, not after."""
-    if out is None:
-        return
-    if Path(out).suffix not in _ENDINGS:
-        raise InvalidInput("out", out, f"must end in {', '.join(_ENDINGS)}")
-    if not Path(out).resolve().parent.is_dir():
-        raise InvalidInput("out", out, "must be writable (No such file or directory)")
-    if as_json:
-        raise InvalidInput("json", "out", "must not be given together with out")
 
 
 def _say(line: str) -> None:

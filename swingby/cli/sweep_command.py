@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import say, whole
+from swingby.cli.given import check_target, say, whole
 from swingby.errors import InvalidInput
+from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import has_color
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from swingby.sweeping.result import SweepResult
 
 _ENDINGS = (".parquet", ".csv")
-_PICTURES = (".png", ".pdf", ".svg")
 
 
 @click.command()
@@ -59,8 +59,8 @@ def sweep(
     The same command goes on where it was stopped. Exit code 0: all points done (with --status:
     none failed), 1: some points failed.
     """
-    _check_file("export", export, _ENDINGS)
-    _check_file("diagram", diagram, _PICTURES)
+    check_target("export", export, _ENDINGS)
+    check_target("diagram", diagram, PICTURES)
     if status and restart:
         raise InvalidInput("restart", "status", "must not be given together with status")
     from swingby.sweeping.grid import as_grid
@@ -105,17 +105,6 @@ def sweep(
 
         click.echo("\n" + descent_counts(result).to_grid().to_text(color=has_color()))
     return code
-
-
-def _check_file(argument: str, path: str | None, endings: tuple[str, ...]) -> None:
-    """Refuse a file before the sweep rather than after it."""
-    if path is None:
-        return
-    if Path(path).suffix not in endings:
-        listed = ", ".join(endings[:-1])
-        raise InvalidInput(argument, path, f"must end in {listed} or {endings[-1]}")
-    if not Path(path).resolve().parent.is_dir():
-        raise InvalidInput(argument, path, "must lie in a folder that exists")
 
 
 def _asked(where: tuple[str, ...]) -> dict[str, str]:

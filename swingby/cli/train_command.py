@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli.given import (
-    PICTURES,
     check_target,
     say,
     task_of,
@@ -17,6 +16,7 @@ from swingby.cli.given import (
 )
 from swingby.cli.matrix_file import read_weights
 from swingby.errors import InvalidInput
+from swingby.report.pictures import ENDINGS as PICTURES
 
 if TYPE_CHECKING:
     from swingby.training import Setting, TrainingRun

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.report.files import whole as writable
+from swingby.report.files import writable
 from swingby.theory import numbers
 from swingby.verify.certification import certificate_format
 from swingby.verify.certification.enclosure import Enclosure
