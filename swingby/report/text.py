@@ -24,7 +24,7 @@ USUAL = 100
 _LEAST, _MOST = 40, 140
 #: What is tried to fit a table: gap between columns, width below which no cell is wrapped, and
 #: lines that a record may have then.
-_PASSES = ((3, 20, 99), (2, 12, 4))
+_PASSES = ((3, 20, 99), (2, 14, 6))
 
 
 def line_width() -> int | None:
