@@ -11,7 +11,7 @@ FIXED_WIDTH = frozenset(
     (
         *("vectors", "vector run", "vector prediction", "judged study", "judgement"),
         *("representations", "survival", "training run", "phase diagram", "disagreements"),
-        *("evidence", "gaussian"),
+        *("evidence", "gaussian", "hunt"),
     )
 )
 NO_HTML = frozenset(("gaussian", "vector run", "vector prediction"))
