@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import swingby
 from benchmarks.instances import CELLS, Cell, Instance, instances
 from benchmarks.observe import Observed, observe
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 Floats = NDArray[np.float64]
 

@@ -25,8 +25,8 @@ import mpmath
 import sympy
 
 from benchmarks.random_boxes import points_of, random_interval
+from swingby.report import Grid
 from swingby.theory import assumptions, balls, repaired
-from swingby.verify.grid import Grid
 
 DIGITS = 80
 #: Working precisions of the balls, in bits: the least that anything uses, and one in between.

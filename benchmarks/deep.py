@@ -15,9 +15,9 @@ import time
 import numpy as np
 from scipy.integrate import quad
 
+from swingby.report import Grid
 from swingby.theory.law.deep import followed, leading, product
 from swingby.training.deep_networks import CELLS, STEP, DeepCell, Trained, draw, trained
-from swingby.verify.grid import Grid
 from swingby.verify.predict_network import predict_network
 
 

@@ -23,11 +23,11 @@ from pathlib import Path
 import numpy as np
 
 from swingby.errors import SwingbyWarning
+from swingby.report import Grid
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
-from swingby.verify.grid import Grid
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
 from swingby.verify.schedule import curve_events
 

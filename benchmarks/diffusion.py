@@ -23,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from swingby.diffusion.circles import Circles
 from swingby.diffusion.preset import PRESETS, Preset, preset_of
 from swingby.diffusion.train import State, next_batch, update
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 #: Steps before the clock runs.
 WARM = 5

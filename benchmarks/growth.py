@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.engine_single import REFERENCE, own_run
+from swingby.report import Grid
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.steps import LANES
-from swingby.verify.grid import Grid
 
 ETA = 0.01
 STEPS = 4000

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import swingby
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 #: An item counts as quick below this many seconds.
 QUICK = 5.0

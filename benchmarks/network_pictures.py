@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.report.pictures import COLORS, new_figure, styled
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
 from swingby.training.studies import transient_by_dimension
 from swingby.training.survival import SWING, expect, fitted, standard_cells, tail
-from swingby.verify.plots import COLORS, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from swingby.report import Grid
 from swingby.theory.initial import Initial
 from swingby.theory.law.stages import Stages, stage_law
 from swingby.theory.task import SIMTask
-from swingby.verify.grid import Grid
 from swingby.verify.predict_batch import BatchSchedule, predict_batch
 
 DYNAMICS = ("euler", "gd", "flow")

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
+from swingby.report import Grid
 from swingby.theory import theorem_r, theorem_two
 from swingby.theory.theorem_r import Setting
-from swingby.verify.grid import Grid
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.trials import LEVEL, Trials, initial_matrices
 

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.engine_single import load_steps
+from swingby.report import Grid
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
-from swingby.verify.grid import Grid
 from swingby.verify.predict import predict
 
 ETA = 0.01

@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from swingby.report import Grid
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
 from swingby.training.data import batch_order, directions, training_points
 from swingby.training.model import initial_weights
-from swingby.verify.grid import Grid
 
 EXPERIMENT = Setting(
     SIMTask([1, 2], [0.05**0.5] * 2, dim=64),

@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def pytest_collection_modifyitems(items):
             if item.get_closest_marker("full"):
                 item.add_marker(pytest.mark.skip(reason="part of make test-full"))
     items.sort(key=lambda item: item.get_closest_marker("mutants") is not None)
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left():
+    """pyplot holds every figure that ``plot()`` makes, and warns of more than twenty."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def beside(name):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import json_text, terminal_width
+from swingby.cli.given import check_target
 from swingby.errors import InvalidInput
+from swingby.report.files import json_text, write_text
+from swingby.report.pictures import ENDINGS as PICTURES
+from swingby.report.text import USUAL, has_color, line_width, refilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,10 @@ def audit(
     endings = [".md", ".txt", ".json"]
     if assume is None:
         endings += [".tex"] if corrections else [".tex", ".html", ".csv"]
-    _refuse(endings, graph, as_json, out)
+    check_target("graph", graph, PICTURES)
+    check_target("out", out, endings)
+    if out is not None and as_json:
+        raise InvalidInput("json", "out", "must not be given together with out")
     if export is not None and Path(export).exists() and not Path(export).is_dir():
         raise InvalidInput("export", export, "must be a folder")
     from swingby.verify.audit import audit as run_audit
@@ -81,10 +85,7 @@ def audit(
     if assume is not None:
         makers = _standing_makers(ledger)
     if out is not None:
-        from swingby.verify.output import writable
-
-        with writable(out) as target:
-            target.write_text(makers[Path(out).suffix]().rstrip("\n") + "\n", encoding="utf-8")
+        write_text(out, makers[Path(out).suffix]())
     elif as_json:
         click.echo(makers[".json"]())
     elif graph is None:
@@ -92,36 +93,17 @@ def audit(
     return 0
 
 
-def _refuse(endings: list[str], graph: str | None, as_json: bool, out: str | None) -> None:
-    """Wrong endings are refused before minutes of work, not after."""
-    if graph is not None and Path(graph).suffix not in (".png", ".pdf", ".svg"):
-        raise InvalidInput("graph", graph, "must end in .png, .pdf or .svg")
-    if out is not None and Path(out).suffix not in endings:
-        raise InvalidInput("out", out, f"must end in {', '.join(endings)}")
-    for path in (graph, out):
-        if path is not None and not Path(path).resolve().parent.is_dir():
-            raise InvalidInput("out", path, "must be writable (No such file or directory)")
-    if out is not None and as_json:
-        raise InvalidInput("json", "out", "must not be given together with out")
-
-
 def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
-    from swingby.verify.audit_report import ledger_text
-    from swingby.verify.record_report import record_text
+    from swingby.verify.ledger_report import ledger_text, record_text
 
-    def shown() -> str:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        width = terminal_width(80)
+    def text(width: int | None = None, *, color: bool = False) -> str:
         if len(ledger) == 1:
             return record_text(ledger[0], width=width, color=color)
         return ledger_text(ledger, width=width, color=color)
 
-    def plain() -> str:
-        return record_text(ledger[0]) if len(ledger) == 1 else ledger_text(ledger)
-
     return {
-        "": shown,
-        ".txt": plain,
+        "": lambda: text(color=has_color()),
+        ".txt": lambda: text(USUAL),
         ".json": lambda: json_text(ledger.to_dict()),
         ".md": ledger.to_markdown,
         ".tex": ledger.to_latex,
@@ -133,7 +115,7 @@ def _makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
 def _standing_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
     from dataclasses import asdict
 
-    from swingby.verify.audit_report import standing_text
+    from swingby.verify.ledger_report import standing_text
 
     def content() -> dict[str, Any]:
         words = {"printed": False, "corrected": True}
@@ -143,9 +125,9 @@ def _standing_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
         }
 
     return {
-        "": lambda: standing_text(ledger, width=terminal_width(80)),
-        ".txt": lambda: standing_text(ledger),
-        ".md": lambda: f"```text\n{standing_text(ledger)}\n```",
+        "": lambda: standing_text(ledger, color=has_color()),
+        ".txt": lambda: standing_text(ledger, width=USUAL),
+        ".md": lambda: f"```text\n{standing_text(ledger, width=USUAL)}\n```",
         ".json": lambda: json_text(content()),
     }
 
@@ -160,7 +142,7 @@ def _correction_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
         return {"text": ledger.audited, "corrections": listed}
 
     return {
-        "": lambda: corrections.corrections_text(ledger, width=terminal_width(80)),
+        "": lambda: refilled(corrections.corrections_text(ledger, width=line_width() or USUAL)),
         ".txt": lambda: corrections.corrections_text(ledger),
         ".json": lambda: json_text(content()),
         ".md": lambda: corrections.corrections_markdown(ledger, level=1),

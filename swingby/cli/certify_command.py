@@ -6,8 +6,9 @@ import sys
 
 import click
 
-from swingby.cli.given import Given, json_text, shared_options, whole
+from swingby.cli.given import Given, shared_options, whole
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.files import json_text
 
 
 @click.command()

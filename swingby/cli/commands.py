@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby import __version__
-from swingby.cli.given import Given, exit_code, json_text, shared_options, terminal_width, whole
+from swingby.cli.given import Given, exit_code, say, shared_options, whole
 from swingby.errors import InvalidInput
+from swingby.report.files import json_text, write_text
+from swingby.report.files import whole as whole_file
+from swingby.report.text import refilled
 
 if TYPE_CHECKING:
     from swingby.verify.judgement import Report
@@ -44,7 +47,7 @@ def cli() -> None:
 def check(given: Given, edition: str, rho: str, statements: bool) -> int:
     """Which assumptions hold, by what margin, and when stages are predicted."""
     from swingby.verify.check import check as run_check
-    from swingby.verify.report import report_grid
+    from swingby.verify.tables import report_grid
 
     task = given.task()
     report = run_check(
@@ -59,7 +62,7 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
     )
     if statements and not given.as_json and given.out is None:
         for result in report:
-            click.echo(f"{result.statement}\n")
+            click.echo(refilled(str(result.statement)) + "\n")
     given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
     return exit_code([report.verdict])
 
@@ -79,7 +82,7 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
 def predict(given: Given, width: str | None, edition: str) -> int:
     """When every stage happens, from W(0) or from omega alone."""
     from swingby.verify.predict import predict as run_predict
-    from swingby.verify.schedule_report import schedule_grid
+    from swingby.verify.tables import schedule_grid
 
     task = given.task()
     schedule = run_predict(
@@ -105,7 +108,6 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
     """Run the dynamics from W(0); --out FILE.npz or FILE.csv keeps the trajectory."""
     from swingby.simulate.run import simulate as run_simulate
     from swingby.theory.budget import spent
-    from swingby.verify.output import writable
 
     task = given.task()
     run = run_simulate(
@@ -117,17 +119,19 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
     )
     code = 4 if spent() else 0
     if given.out is None:
-        click.echo(json_text(run.to_dict()) if given.as_json else str(run))
+        say(run, run.to_dict(), as_json=given.as_json)
         return code
-    with writable(given.out) as target:
-        if target.suffix == ".npz":
+    ending = Path(given.out).suffix
+    if ending == ".npz":
+        with whole_file(given.out) as target:
             run.save(target)
-        elif target.suffix == ".csv":
+    elif ending == ".csv":
+        with whole_file(given.out) as target:
             run.to_frame().to_csv(target, index=False)
-        elif target.suffix == ".json":
-            target.write_text(json_text(run.to_dict()) + "\n", encoding="utf-8")
-        else:
-            raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
+    elif ending == ".json":
+        write_text(given.out, json_text(run.to_dict()))
+    else:
+        raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
     return code
 
 
@@ -179,14 +183,14 @@ def _paper(given: Given) -> int:
     for comparison in compare.paper_tables():
         comparisons.append(comparison)
         if to_terminal:
-            click.echo(comparison.to_grid().to_text(width=terminal_width(100)) + "\n")
+            say(comparison.to_grid(), None)
+            click.echo()
     grids = [paper_report.gaussian_grid(), paper_report.summary_grid(comparisons)]
     if given.out is not None:
         written = paper_report.write_folder(given.out, comparisons, grids)
         click.echo(f"{written} files in {given.out}")
-    elif given.as_json:
-        settings = [comparison.to_dict() for comparison in comparisons]
-        click.echo(json_text({"settings": settings, "tables": [grid.to_dict() for grid in grids]}))
     else:
-        click.echo("\n\n".join(grid.to_text(width=terminal_width(120)) for grid in grids))
+        settings = [comparison.to_dict() for comparison in comparisons]
+        content = {"settings": settings, "tables": [grid.to_dict() for grid in grids]}
+        say(grids, content, as_json=given.as_json)
     return 0

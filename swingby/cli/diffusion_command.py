@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli.given import (
-    PICTURES,
     TABLES,
     check_target,
     deliver,
@@ -17,6 +16,7 @@ from swingby.cli.given import (
     with_options,
 )
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.pictures import ENDINGS as PICTURES
 
 if TYPE_CHECKING:
     from swingby.diffusion.study import Study

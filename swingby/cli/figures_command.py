@@ -5,17 +5,11 @@ The command ``swingby evidence``: every prediction against what was observed.
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import deliver, exit_code, json_text, terminal_width
-
-if TYPE_CHECKING:
-    from swingby.verify.grid import Grid
+from swingby.cli.given import deliver, exit_code, say
 
 
 @click.command()
@@ -50,20 +44,15 @@ def figures(
             numbers = dict.fromkeys(one.number for one, _ in chosen(only, edition))
             shown = tuple(one for one in shown if one.number in numbers)
         table = list_grid(shown)
-        click.echo(json_text(table.to_dict()) if as_json else _text(table))
+        say(table, table.to_dict(), as_json=as_json)
         return 0
     from swingby.figures.make import make_figures
 
     result = make_figures(
         out, only=only, quick=quick, editions=edition, resume=not no_resume, progress=True
     )
-    click.echo(json_text(result.to_dict()) if as_json else _text(result.to_grid()))
+    say(result.to_grid(), result.to_dict(), as_json=as_json)
     return exit_code([result.verdict])
-
-
-def _text(table: Grid) -> str:
-    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    return table.to_text(width=terminal_width(100), color=color)
 
 
 @click.command()
@@ -99,13 +88,13 @@ def evidence(
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.figures.evidence import evidence as collect
     from swingby.figures.evidence import update
-    from swingby.figures.progress import FigureProgress
+    from swingby.report.progress import PartProgress
     from swingby.theory.law.compiled import folder
 
     names = None if source is None else [one.strip() for one in source.split(",")]
     own = Path(record) if record is not None else folder() / "evidence.json"
     if again:
-        with FigureProgress(1, shown=True) as said:
+        with PartProgress(1, shown=True) as said:
             said.start("evidence")
             moved = update(names, own, force=force, tell=said.tell)
             said.finish("done")

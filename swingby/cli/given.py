@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
-import shutil
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -15,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.files import json_text, write_text
+from swingby.report.text import USUAL, has_color
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
+    from swingby.report import Grid
     from swingby.theory.task import SIMTask
-    from swingby.verify.grid import Grid
 
 
 _OPTIONS = (
@@ -38,18 +37,14 @@ _OPTIONS = (
 )
 
 
-#: Endings of the pictures that commands draw.
-PICTURES = (".png", ".pdf", ".svg")
 #: Endings of the files that tables are written to.
 TABLES = (".json", ".md", ".tex", ".html", ".txt")
 
 
-def check_target(name: str, path: str, endings: tuple[str, ...]) -> None:
-    """Refuse a file to write before long work rather than after it.
-
-    `name`: of the option, used in the error. Raises InvalidInput if it has another ending, or lies
-    where nothing can be written.
-    """
+def check_target(name: str, path: str | None, endings: Sequence[str]) -> None:
+    """Refuse a file to write before long work rather than after it."""
+    if path is None:
+        return
     if Path(path).suffix not in endings:
         raise InvalidInput(name, path, f"must end in {' or '.join(endings)}")
     folder = Path(path).resolve().parent
@@ -130,32 +125,32 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
 def deliver(
     grids: Grid | Sequence[Grid], content: dict[str, Any], *, as_json: bool, out: str | None
 ) -> None:
-    """Print a result, or write it in the format that the ending of a path names.
-
-    `content`: the result as JSON. `as_json`: print that rather than tables. `out`: ending in .json,
-    .md, .tex, .html or .txt. Raises InvalidInput for another ending.
-    """
-    from swingby.verify.output import writable
-
+    """Print a result, or write it in the format that the ending of a path names."""
     tables = grids if isinstance(grids, Sequence) else (grids,)
     if out is None:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        width = terminal_width(80)
-        shown = (grid.to_text(width=width, color=color) for grid in tables)
-        click.echo(json_text(content) if as_json else "\n\n".join(shown))
+        say(tables, content, as_json=as_json)
         return
     makers: dict[str, Callable[[], str]] = {
         ".json": lambda: json_text(content),
         ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
         ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
         ".html": lambda: "\n".join(grid.to_html() for grid in tables),
-        ".txt": lambda: "\n\n".join(grid.to_text() for grid in tables),
+        ".txt": lambda: "\n\n".join(grid.to_text(width=USUAL) for grid in tables),
     }
     maker = makers.get(Path(out).suffix)
     if maker is None:
         raise InvalidInput("out", out, f"must end in {', '.join(makers)}")
-    with writable(out) as target:
-        target.write_text(maker() + "\n", encoding="utf-8")
+    write_text(out, maker())
+
+
+def say(tables: Any, content: Any, *, as_json: bool = False) -> None:
+    """Print a result, or several: JSON, or text as wide as the terminal, in colour on one."""
+    if as_json:
+        click.echo(json_text(content))
+        return
+    shown = tables if isinstance(tables, Sequence) else (tables,)
+    color = has_color()
+    click.echo("\n\n".join(one.to_text(color=color) for one in shown))
 
 
 def shared_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -182,10 +177,7 @@ def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
 
 
 def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask:
-    """The task that mu, sigma and dim describe.
-
-    `mu`, `sigma`: as typed; without sigma the clusters are points.
-    """
+    """The task that mu, sigma and dim describe."""
     from swingby.theory.task import SIMTask
 
     if not mu:
@@ -200,16 +192,6 @@ def whole(text: str | None, name: str, least: int = 1) -> int | None:
     from swingby.theory import numbers
 
     return None if text is None else numbers.whole(text, name, least)
-
-
-def json_text(content: Any) -> str:
-    """Strict JSON: no NaN, no infinity."""
-    return json.dumps(content, indent=1, allow_nan=False)
-
-
-def terminal_width(least: int) -> int:
-    """Characters per line: the terminal's, between `least` and 140."""
-    return max(least, min(140, shutil.get_terminal_size((120, 40)).columns))
 
 
 def _split(values: Sequence[str]) -> list[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import json_text, terminal_width, whole
+from swingby.cli.given import check_target, whole
 from swingby.errors import InvalidInput
+from swingby.report.files import json_text, write_text
+from swingby.report.text import USUAL, has_color, line_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,9 @@ def hunt(
 
     Exit code 0 where none was found, 1 where one was found and confirmed.
     """
-    _refuse(as_json, out)
+    check_target("out", out, _ENDINGS)
+    if out is not None and as_json:
+        raise InvalidInput("json", "out", "must not be given together with out")
     from swingby.verify.hunt import hunt as run_hunt
 
     found = run_hunt(
@@ -57,25 +60,10 @@ def hunt(
     )
     makers = _makers(found)
     if out is not None:
-        from swingby.verify.output import writable
-
-        with writable(out) as target:
-            target.write_text(makers[Path(out).suffix]().rstrip("\n") + "\n", encoding="utf-8")
+        write_text(out, makers[Path(out).suffix]())
     else:
         click.echo(makers[".json" if as_json else ""]())
     return int(found.found)
-
-
-def _refuse(as_json: bool, out: str | None) -> None:
-    """Wrong endings are refused before the search, not after."""
-    if out is None:
-        return
-    if Path(out).suffix not in _ENDINGS:
-        raise InvalidInput("out", out, f"must end in {', '.join(_ENDINGS)}")
-    if not Path(out).resolve().parent.is_dir():
-        raise InvalidInput("out", out, "must be writable (No such file or directory)")
-    if as_json:
-        raise InvalidInput("json", "out", "must not be given together with out")
 
 
 def _say(line: str) -> None:
@@ -85,12 +73,8 @@ def _say(line: str) -> None:
 def _makers(found: Hunt) -> dict[str, Callable[[], str]]:
     from swingby.verify.hunting.report import hunt_html, hunt_text
 
-    def shown() -> str:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        return hunt_text(found, width=terminal_width(80), color=color)
-
     return {
-        "": shown,
+        "": lambda: hunt_text(found, width=line_width() or USUAL, color=has_color()),
         ".txt": lambda: hunt_text(found),
         ".json": lambda: json_text(found.to_dict()),
         ".html": lambda: hunt_html(found),

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import json_text, terminal_width, whole
+from swingby.cli.given import check_target, say, whole
 from swingby.errors import InvalidInput
+from swingby.report.pictures import ENDINGS as PICTURES
+from swingby.report.text import has_color
 
 if TYPE_CHECKING:
     from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.result import SweepResult
 
 _ENDINGS = (".parquet", ".csv")
-_PICTURES = (".png", ".pdf", ".svg")
 
 
 @click.command()
@@ -60,8 +59,8 @@ def sweep(
     The same command goes on where it was stopped. Exit code 0: all points done (with --status:
     none failed), 1: some points failed.
     """
-    _check_file("export", export, _ENDINGS)
-    _check_file("diagram", diagram, _PICTURES)
+    check_target("export", export, _ENDINGS)
+    check_target("diagram", diagram, PICTURES)
     if status and restart:
         raise InvalidInput("restart", "status", "must not be given together with status")
     from swingby.sweeping.grid import as_grid
@@ -102,19 +101,8 @@ def sweep(
         raise InvalidInput("descents", "json", "must not be given together with json")
     code = _tell(result, found, as_json=as_json)
     if descents:
-        click.echo("\n" + result.descents().to_text(width=terminal_width(80)))
+        click.echo("\n" + result.descents().to_text(color=has_color()))
     return code
-
-
-def _check_file(argument: str, path: str | None, endings: tuple[str, ...]) -> None:
-    """Refuse a file before the sweep rather than after it."""
-    if path is None:
-        return
-    if Path(path).suffix not in endings:
-        listed = ", ".join(endings[:-1])
-        raise InvalidInput(argument, path, f"must end in {listed} or {endings[-1]}")
-    if not Path(path).resolve().parent.is_dir():
-        raise InvalidInput(argument, path, "must lie in a folder that exists")
 
 
 def _asked(where: tuple[str, ...]) -> dict[str, str]:
@@ -131,25 +119,16 @@ def _tell(result: SweepResult, found: Disagreements | None, *, as_json: bool) ->
     from swingby.sweeping.result import status_grid
 
     status = result.status()
+    plain: dict[str, Any] = {}
     if as_json:
-        labels = [
+        names = ("total", "done", "failed", "missing", "reasons", "per_second")
+        plain = {name: getattr(status, name) for name in names}
+        plain["labels"] = [
             {"predicted": said, "observed": seen, "points": count}
             for (said, seen), count in status.labels.items()
         ]
-        plain = {name: getattr(status, name) for name in ("total", "done", "failed", "missing")}
-        more: dict[str, Any] = {
-            "reasons": status.reasons,
-            "per_second": status.per_second,
-            "labels": labels,
-        }
         if found is not None:
-            more["disagreements"] = found.to_dict()
-        click.echo(json_text(plain | more))
-    else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        table = status_grid(status, result.store)
-        click.echo(table.to_text(width=terminal_width(80), color=color))
-        if found is not None:
-            table = found.to_grid()
-            click.echo("\n" + table.to_text(width=terminal_width(80), color=color))
+            plain["disagreements"] = found.to_dict()
+    grids = [status_grid(status, result.store), *([found.to_grid()] if found is not None else [])]
+    say(grids, plain, as_json=as_json)
     return 1 if status.failed else 0

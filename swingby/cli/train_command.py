@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli.given import (
-    PICTURES,
     check_target,
-    json_text,
+    say,
     task_of,
-    terminal_width,
     whole,
     with_options,
 )
 from swingby.errors import InvalidInput
+from swingby.report.pictures import ENDINGS as PICTURES
 
 if TYPE_CHECKING:
     from swingby.training import Setting, TrainingRun
@@ -163,9 +160,5 @@ def _setting(given: dict[str, Any]) -> Setting:
 
 
 def _tell(run: TrainingRun, *, as_json: bool) -> int:
-    if as_json:
-        click.echo(json_text(run.to_dict()))
-    else:
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        click.echo(run.to_grid().to_text(width=terminal_width(80), color=color))
+    say(run.to_grid(), run.to_dict() if as_json else None, as_json=as_json)
     return 0 if set(run.outcomes) == {"learned"} else 1

@@ -12,7 +12,7 @@ from swingby.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.diffusion.course import HALF, Cell, Record, course_folder, responses
 from swingby.diffusion.study import Study
 from swingby.errors import InvalidInput
-from swingby.verify.plots import new_figure, styled
+from swingby.report.pictures import new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

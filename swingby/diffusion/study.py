@@ -23,8 +23,8 @@ import swingby
 from swingby.diffusion.course import Cell, Course, Record, course_folder
 from swingby.diffusion.plan import Plan, recorded_plan
 from swingby.errors import InvalidInput, SwingbyError
+from swingby.report.progress import Progress
 from swingby.theory import numbers
-from swingby.verify.telling import Telling
 
 #: Raised whenever a file of a study means something else.
 STUDY_VERSION = 2
@@ -242,7 +242,7 @@ def run_study(
     return study
 
 
-class StudyProgress(Telling):
+class StudyProgress(Progress):
     """What is said on stderr while a study runs; a context manager."""
 
     def __init__(self, plan: Plan, *, shown: bool) -> None:

@@ -40,7 +40,7 @@ from swingby.training.shares import Share, needed, reaches
 if TYPE_CHECKING:
     import pandas as pd
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3
@@ -290,7 +290,7 @@ def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
 
 
 def _courses_grid(study: Study) -> Grid:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     columns = (
         "optimizer", ">separation", ">contrast", ">gain", ">runs",
@@ -337,7 +337,7 @@ def _spread(values: Any) -> str:
 
 
 def _signals_grid(plan: Plan) -> Grid:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     rows, seen = [], set()
     for cell in plan.cells:
@@ -373,7 +373,7 @@ def _signals_grid(plan: Plan) -> Grid:
 
 
 def _verdicts_grid(judgement: Judgement) -> Grid:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     plan = judgement.study.plan
     rows = [

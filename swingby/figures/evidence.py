@@ -22,11 +22,11 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
+from swingby.report import Grid
+from swingby.report.files import whole
 from swingby.theory.verdict import Verdict, all_hold, counted
 from swingby.training.shares import Share, needed, reaches, share_of
 from swingby.verify.audit_cache import hash_of
-from swingby.verify.grid import Grid
-from swingby.verify.output import writable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -437,7 +437,7 @@ def update(
             continue
         rows = STUDIES[name][1](_within(name, tell or _silent))
         own[name] = {"code": code, "rows": [asdict(row) for row in rows]}
-        with writable(path) as target:
+        with whole(path) as target:
             target.write_text(json.dumps({"format": FORMAT, "studies": own}, indent=1) + "\n")
         old = {_key(row): row.verdict for row in map(_row, before["rows"] if before else ())}
         moved += [

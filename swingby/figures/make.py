@@ -21,9 +21,9 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.figures.figure import EDITIONS, Data, Edition, Figure
 from swingby.figures.kept import keep, kept, stem, write_json
-from swingby.figures.progress import FigureProgress
 from swingby.figures.result import FiguresResult, Judged, Made, Problem
-from swingby.verify.output import writable
+from swingby.report.files import writable
+from swingby.report.progress import PartProgress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -169,7 +169,7 @@ def make_figures(
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
     result = FiguresResult(folder, (), ())
-    with FigureProgress(len(work), shown=progress) as said:
+    with PartProgress(len(work), shown=progress) as said:
         for figure, edition in work:
             said.start(f"Fig. {figure.number}, {edition.name}")
             result = _with(result, figure, edition, quick=quick, resume=resume, said=said)
@@ -184,7 +184,7 @@ def _with(
     *,
     quick: bool,
     resume: bool,
-    said: FigureProgress,
+    said: PartProgress,
 ) -> FiguresResult:
     """The result with one more edition, made or recorded as a problem."""
     try:
@@ -219,7 +219,7 @@ def _with_problem(
     figure: Figure,
     edition: Edition,
     error: Exception,
-    said: FigureProgress,
+    said: PartProgress,
 ) -> FiguresResult:
     text = f"{type(error).__name__}: {' '.join(str(error).split())}"
     said.finish(text)
@@ -234,7 +234,7 @@ def _data(
     *,
     quick: bool,
     resume: bool,
-    said: FigureProgress,
+    said: PartProgress,
 ) -> tuple[Data, bool]:
     """The data of an edition as it lies in the folder, and whether it was computed just now."""
     if resume:
@@ -253,7 +253,7 @@ def _data(
 
 
 def _draw(folder: Path, figure: Figure, edition: Edition, data: Data) -> tuple[str, ...]:
-    from swingby.verify.plots import styled
+    from swingby.report.pictures import styled
 
     name = stem(figure, edition)
     with styled():

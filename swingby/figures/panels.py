@@ -18,7 +18,7 @@ import numpy as np
 
 from swingby.figures.criteria import cut, legs
 from swingby.figures.figure import Data
-from swingby.verify.plots import COLORS, DASHES, new_figure
+from swingby.report.pictures import COLORS, DASHES, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

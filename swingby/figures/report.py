@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from swingby.figures.figure import EDITIONS, Figure
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 if TYPE_CHECKING:
     from swingby.figures.result import FiguresResult, Judged
@@ -18,6 +18,7 @@ def result_grid(result: FiguresResult) -> Grid:
     columns = ["fig.", "criterion", "paper"]
     for name in editions:
         columns += [f"{name} edition", "verdict"]
+    quick = any(one.quick for one in result.made)
     places: dict[tuple[str, str], dict[str, Judged]] = {}
     for row in result.rows:
         places.setdefault((row.figure.number, row.criterion.id), {})[row.edition.name] = row
@@ -35,14 +36,10 @@ def result_grid(result: FiguresResult) -> Grid:
         rows=rows,
         above=[
             "caption: parameters and rates as printed; code: as the authors' public code runs.",
-            *(["Some of the runs are quick ones: see figures.json."] if _quick(result) else []),
+            *(["Some of the runs are quick ones: see figures.json."] if quick else []),
         ],
         below=["", *_reasons(result), *_problems(result)],
     )
-
-
-def _quick(result: FiguresResult) -> bool:
-    return any(one.quick for one in result.made)
 
 
 def _reasons(result: FiguresResult) -> list[str]:

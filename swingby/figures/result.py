@@ -10,7 +10,7 @@ from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from swingby.figures.figure import Criterion, Edition, Figure, Measured
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 COLUMNS = (
     "figure",

@@ -24,7 +24,7 @@ from swingby.theory.verdict import Verdict, all_hold, from_sign
 if TYPE_CHECKING:
     import pandas as pd
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
@@ -98,7 +98,7 @@ class DataReport:
 
     def to_grid(self) -> Grid:
         """A line a statement."""
-        from swingby.verify.grid import Grid
+        from swingby.report import Grid
 
         rows = [
             [one.id, one.says, one.source, one.observed, _shown(one.margin), str(one.verdict)]

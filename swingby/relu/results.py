@@ -25,7 +25,7 @@ from swingby.theory import numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 #: Faces up to which an enumeration takes some seconds.
 _SOME_FACES = 3 * 10**6
@@ -71,7 +71,7 @@ class ExtremalVectors:
 
     def to_grid(self) -> Grid:
         """A line a direction."""
-        from swingby.verify.grid import Grid
+        from swingby.report import Grid
 
         rows = [
             [
@@ -239,7 +239,7 @@ class Alignment:
 
     def to_grid(self) -> Grid:
         """A line a direction: neurons that turn to it, and quantiles of their times."""
-        from swingby.verify.grid import Grid
+        from swingby.report import Grid
 
         rows = []
         for one in range(int(self.attractor.max(initial=-1)) + 1):

@@ -26,7 +26,7 @@ from swingby.theory.verdict import Verdict, counted
 from swingby.training.shares import Share, needed, reaches
 
 if TYPE_CHECKING:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 1"
@@ -180,9 +180,9 @@ def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     """The whole file or nothing of it."""
-    from swingby.verify.output import writable
+    from swingby.report.files import whole
 
-    with writable(path) as target:
+    with whole(path) as target:
         part = target.with_name(f"{target.name}.part")
         part.write_text(json.dumps(content) + "\n", encoding="utf-8")
         part.replace(target)
@@ -369,7 +369,7 @@ def _mean_row(found: Study, family: str) -> dict[str, Any]:
 
 def tables(found: Study) -> list[Grid]:
     """The verdicts, P(two), where training ends, and the largest counterexamples."""
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     judged = rows(found)
     columns = ("setting", "statement", "predicted", "observed", "95 %", ">seeds", "verdict")

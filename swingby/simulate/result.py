@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput, MissingExtra
+from swingby.errors import InvalidInput
+from swingby.report import Drawn, Grid
+from swingby.report.files import BROKEN, read_arrays, write_arrays
 from swingby.simulate import outcome
 from swingby.simulate.outcome import Extremum, Outcome, Peak
 from swingby.simulate.state import Floats, Integers
@@ -31,7 +31,7 @@ _RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a seque
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run:
+class Run(Drawn):
     r"""One trajectory of W with its events. Made by :func:`swingby.simulate.run.simulate`.
 
     Attributes
@@ -161,23 +161,22 @@ class Run:
             f" outcome={str(self.outcome)!r}>"
         )
 
-    def __str__(self) -> str:
-        lines = [
-            f"{self.dynamics}, eta = {numbers.scientific(self.eta)}, {self.last_step} steps"
-            f" ({self.executed_steps} computed)",
-            f"{self.outcome}: {self.reason}",
-            f"{'concept':>7}  {'a':>10}  {'w(0)':>10}  {'half-time':>10}  {'w at end':>10}",
-        ]
+    def to_grid(self) -> Grid:
+        """A row per concept, with the outcome above."""
         entries = self.initial.entries
+        rows = []
         for k in range(self.task.dim):
-            half = self.half_times[k]
-            lines.append(
-                f"{k + 1:>7}  {self.task.signal[k]:>10.4g}"
-                f"  {numbers.scientific(entries[k][k], 3):>10}"
-                f"  {'-' if np.isnan(half) else int(half):>10}  {self.W[-1, k, k]:>10.4g}"
-            )
-        lines.append(f"descents of the test loss (swing 1e-3): {self.descents()}")
-        return "\n".join(lines)
+            half = "-" if np.isnan(self.half_times[k]) else str(int(self.half_times[k]))
+            ends = numbers.scientific(entries[k][k], 3), half, f"{self.W[-1, k, k]:.4g}"
+            rows.append([str(k + 1), f"{self.task.signal[k]:.4g}", *ends])
+        computed = f"{self.last_step} steps ({self.executed_steps} computed)"
+        return Grid(
+            f"{self.dynamics}, eta = {numbers.scientific(self.eta)}, {computed}",
+            [">concept", ">a", ">w(0)", ">half-time", ">w at end"],
+            rows,
+            above=[f"{self.outcome}: {self.reason}"],
+            below=[f"descents of the test loss (swing 1e-3): {self.descents()}"],
+        )
 
     def to_frame(self) -> Any:
         """The recorded trajectory as a pandas DataFrame.
@@ -187,16 +186,9 @@ class Run:
         pandas.DataFrame
             One row per recorded step: ``step``, ``w_i_j`` for i <= j (from 1), ``output_i``,
             ``test_loss``, ``train_loss``.
-
-        Raises
-        ------
-        MissingExtra
-            If pandas is not installed.
         """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise MissingExtra("pandas", "tables") from None
+        import pandas
+
         d = self.task.dim
         columns: dict[str, Any] = {"step": self.steps}
         for i in range(d):
@@ -292,27 +284,26 @@ def save(run: Run, path: str | Path) -> Path:
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
     rotation = run.task.rotation
-    np.savez_compressed(
-        target,
-        facts=np.array(json.dumps(to_dict(run))),
-        steps=run.steps,
-        W=run.W,
-        rotation=np.zeros((0, 0)) if rotation is None else rotation,
-    )
+    arrays = {
+        "facts": np.array(json.dumps(to_dict(run))),
+        "steps": run.steps,
+        "W": run.W,
+        "rotation": np.zeros((0, 0)) if rotation is None else rotation,
+    }
+    write_arrays(target, arrays, "path")
     return target
 
 
 def load(path: str | Path) -> dict[str, Any]:
     """Read the fields of a run."""
     try:
-        # A stream of our own is closed even when numpy fails half-way into a broken file.
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            facts = json.loads(str(file["facts"]))
-            steps, W, rotation = file["steps"], file["W"], file["rotation"]
+        found = read_arrays(path)
+        facts = json.loads(str(found["facts"]))
+        steps, W, rotation = found["steps"], found["W"], found["rotation"]
         if facts["format"] != FORMAT or W.shape[0] != steps.shape[0]:
             raise ValueError("not a run")
         return {**_fields(facts, rotation if rotation.size else None), "steps": steps, "W": W}
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+    except BROKEN:
         raise InvalidInput("path", path, "must be a file written by Run.save") from None
 
 

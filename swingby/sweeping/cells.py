@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.report import Grid
 from swingby.sweeping.frame import Quantity, Value, value_text
 from swingby.sweeping.labels import Label
 from swingby.theory import numbers
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -346,7 +346,7 @@ class Drawn:
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
         """
         raise NotImplementedError
 

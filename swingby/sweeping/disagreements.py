@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
+from swingby.report.numbers import steps_text
 from swingby.simulate.outcome import Outcome
 from swingby.sweeping.cells import Agreement, Drawn, flagged
 from swingby.sweeping.frame import selected
@@ -17,7 +19,6 @@ from swingby.sweeping.grid import optional_whole
 from swingby.sweeping.labels import Label
 from swingby.sweeping.point import Point
 from swingby.sweeping.store import point_of
-from swingby.verify.grid import Grid, steps_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +165,7 @@ class Disagreements(Drawn):
 
         Returns
         -------
-        swingby.verify.grid.Grid
+        swingby.report.Grid
             Half-times as predicted +- error bar -> observed, concept by concept.
         """
         head = f"{self.total} disagreements" if self.total != 1 else "1 disagreement"

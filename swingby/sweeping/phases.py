@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
 from swingby.sweeping.cells import Agreement, Axis, Pixels, axis_of, bins_of, gather, pooled_text
 from swingby.sweeping.frame import (
     PARTS,
@@ -25,7 +26,6 @@ from swingby.sweeping.frame import (
     varying,
 )
 from swingby.sweeping.grid import Range, SweepGrid, optional_whole
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,8 +119,8 @@ class PhaseDiagram(Pixels):
         InvalidInput
             If the path cannot be written or has another ending.
         """
+        from swingby.report.pictures import save_figure
         from swingby.sweeping.store import whole_file
-        from swingby.verify.plots import save_figure
 
         with whole_file(path) as target:
             save_figure(lambda: self.plot(panels), target)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.pictures import new_figure, styled
 from swingby.sweeping.cells import Axis, Pixels, pooled_text
 from swingby.sweeping.frame import quantity
 from swingby.sweeping.labels import Label
 from swingby.theory import numbers
-from swingby.verify.plots import new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

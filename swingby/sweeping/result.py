@@ -19,10 +19,10 @@ from swingby.sweeping.store import Kept, arrays_of, load_arrays, reading, whole_
 if TYPE_CHECKING:
     import pandas as pd
 
+    from swingby.report import Grid
     from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.frame import Function
     from swingby.sweeping.phases import PhaseDiagram
-    from swingby.verify.grid import Grid
 
 #: Characters of a reason that is counted.
 LONGEST_REASON = 120

@@ -15,12 +15,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from swingby.errors import InvalidInput, SwingbyWarning
+from swingby.report.progress import Progress as Telling
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import BATCH, Store, writing
 from swingby.sweeping.workers import Dask, Given, InProcess, Placed, Pool, is_dask, measured
 from swingby.theory import numbers
-from swingby.verify.telling import Telling
 
 #: Seconds of work in a chunk whose size is not given: long against handing it out, short against
 #: the patience of someone who stops a sweep and loses it.

@@ -48,7 +48,7 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     >>> print(claim_message(line, "refuted", judge(line)).splitlines()[0])
     D.60: expected refuted, found proved
     """
-    from swingby.verify.record_report import verdict_words, witness_lines
+    from swingby.verify.ledger_report import verdict_words, witness_lines
 
     place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
     edition = "" if claim.edition == "printed" else f", {claim.edition} edition"
@@ -213,7 +213,7 @@ class _Stage:
 def _stage(
     run: Run, schedule: Schedule, k: int, rtol: float, atol: float, in_range_only: bool
 ) -> _Stage:
-    from swingby.verify.grid import percent_text, steps_text
+    from swingby.report.numbers import percent_text, steps_text
 
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
     allowed = atol + rtol * observed
@@ -286,7 +286,7 @@ def _outside_windows(run: Run, schedule: Schedule) -> Iterator[str]:
 
 
 def _report(run: Run, schedule: Schedule, rows: list[_Stage], broken: list[str]) -> str:
-    from swingby.verify.grid import Grid
+    from swingby.report import Grid
 
     signal = ", ".join(map(str, run.task.exact_signal))
     columns = ("concept", ">a", ">predicted", ">observed", ">relative error", ">allowed", "verdict")

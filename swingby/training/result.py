@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
+from swingby.report.files import whole
 from swingby.theory import numbers
 from swingby.training.model import as_given
 from swingby.training.recorder import LEAST_TURN, thinned
 from swingby.training.setting import Booleans, Floats, Integers, Setting
-from swingby.verify.grid import Grid
-from swingby.verify.output import writable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,7 +262,7 @@ class TrainingRun(Tabled):
         InvalidInput
             If the path cannot be written or has another ending.
         """
-        from swingby.verify.plots import save_figure
+        from swingby.report.pictures import save_figure
 
         save_figure(lambda: _figure(self), path)
 
@@ -276,7 +276,7 @@ class TrainingRun(Tabled):
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {f"weights{place}": one for place, one in enumerate(self.weights)}
-        with writable(path) as target, target.open("wb") as file:
+        with whole(path) as target, target.open("wb") as file:
             np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
     @classmethod
@@ -445,7 +445,7 @@ def _summary(run: TrainingRun) -> str:
 
 
 def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
-    from swingby.verify.plots import COLORS, new_figure, styled
+    from swingby.report.pictures import COLORS, new_figure, styled
 
     if run.points.shape[2] < 2:
         raise InvalidInput("plot", "one concept", "needs two concepts to span a plane")
@@ -478,7 +478,7 @@ def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
 
 
 def _plot_losses(run: TrainingRun, ax: Axes | None) -> Axes:
-    from swingby.verify.plots import COLORS, new_figure, styled
+    from swingby.report.pictures import COLORS, new_figure, styled
 
     bundle = len(run) > len(COLORS)
     with styled():
@@ -503,7 +503,7 @@ def _plot_losses(run: TrainingRun, ax: Axes | None) -> Axes:
 
 def _figure(run: TrainingRun) -> Figure:
     """Trajectories on the left where there is a plane to draw them in, losses on the right."""
-    from swingby.verify.plots import new_figure, styled
+    from swingby.report.pictures import new_figure, styled
 
     plane = run.points.shape[2] > 1
     with styled():
@@ -517,7 +517,7 @@ def _figure(run: TrainingRun) -> Figure:
 
 def _line(run: TrainingRun, k: int) -> tuple[str, float, str | None]:
     """Colour, opacity and name of a network; many are drawn alike, as a bundle."""
-    from swingby.verify.plots import COLORS
+    from swingby.report.pictures import COLORS
 
     if len(run) > len(COLORS):
         return COLORS[0], max(0.12, 3.0 / len(run)), f"{len(run)} networks" if k == 0 else None

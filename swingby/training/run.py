@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.progress import Progress
 from swingby.simulate.device import usable_device
 from swingby.theory import numbers
 from swingby.theory.reading import read_arrays
@@ -29,7 +30,6 @@ from swingby.training.recorder import MOST_WHOLE, Probe, Recorder, loss_steps, r
 from swingby.training.result import TrainingRun, diverged, join
 from swingby.training.setting import Data, Samples, Setting, at_least_zero, shapes
 from swingby.training.written import Written
-from swingby.verify.telling import Telling
 
 #: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
 #: that they stay in its caches; half the time per network at d = 64, measured.
@@ -243,7 +243,7 @@ def check_memory(settings: Sequence[Setting], record: object) -> None:
         )
 
 
-class _Progress(Telling):
+class _Progress(Progress):
     """A bar on a terminal, a line every five seconds elsewhere."""
 
     def __init__(self, total: int, runs: int, *, shown: bool) -> None:

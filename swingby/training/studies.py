@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.training.laws import (
@@ -32,7 +33,6 @@ from swingby.training.run import train
 from swingby.training.setting import Data, Floats, Network, Optimizer, Setting, positive
 from swingby.training.shares import Share, share_of
 from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
-from swingby.verify.grid import Grid
 from swingby.verify.predict_swing import predict_swing_batch
 
 #: (d, d'), many runs of small ones.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
@@ -34,7 +35,6 @@ from swingby.training.setting import (
     rate_of,
 )
 from swingby.training.shares import Share, agrees, reaches, share_of
-from swingby.verify.grid import Grid
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import mpmath
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.evaluation import judge_existential, judge_repaired
 from swingby.verify.feasibility import Problem
-from swingby.verify.grid import Grid
 from swingby.verify.judgement import Report
 
 if TYPE_CHECKING:

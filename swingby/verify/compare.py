@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import MissingExtra
+from swingby.report.files import whole
 from swingby.simulate.outcome import Peak, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask, as_task
-from swingby.verify.output import writable
 from swingby.verify.predict import predict
 from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from swingby.report import Grid
     from swingby.theory.initial import Initial, Scaled
-    from swingby.verify.grid import Grid
 
 COLUMNS = (
     "entry",
@@ -137,13 +137,13 @@ class Comparison:
         return self.to_grid().to_html()
 
     def to_grid(self) -> Grid:
-        """The comparison as a :class:`swingby.verify.grid.Grid`.
+        """The comparison as a :class:`swingby.report.Grid`.
 
         Returns
         -------
         Grid
         """
-        from swingby.verify.comparison_report import comparison_grid
+        from swingby.verify.tables import comparison_grid
 
         return comparison_grid(self)
 
@@ -222,7 +222,7 @@ class Comparison:
         text = str(self.to_frame().to_csv(index=False))
         if path is None:
             return text
-        with writable(path) as target:
+        with whole(path) as target:
             target.write_text(text, encoding="utf-8")
         return None
 
@@ -244,7 +244,7 @@ class Comparison:
             import pyarrow  # noqa: F401
         except ImportError:
             raise MissingExtra("pyarrow", "report") from None
-        with writable(path) as target:
+        with whole(path) as target:
             self.to_frame().to_parquet(target, index=False)
 
     def plot(self, ax: Axes | None = None) -> Axes:

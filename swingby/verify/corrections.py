@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from swingby.report.markup import latex_text, markdown_text
 from swingby.theory.assumptions import Condition
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text
 from swingby.theory.derivations.ledger import hypotheses
 from swingby.theory.verdict import Finding
-from swingby.verify.audit_document import latex_words, plain_markdown
-from swingby.verify.audit_report import header
 from swingby.verify.ledger import Ledger, Record
-from swingby.verify.record_report import evidence_words
+from swingby.verify.ledger_report import evidence_words, header
 
 _STANDING = (Finding.PROVED, Finding.TESTED)
 
@@ -168,17 +167,17 @@ def corrections_markdown(ledger: Ledger, *, level: int = 2) -> str:
         ]
         for one in group:
             cells = [
-                plain_markdown(one.id),
+                markdown_text(one.id),
                 one.breaks,
                 f"${_cell(one.printed_latex)}$",
                 f"${_cell(one.corrected_latex)}$",
-                plain_markdown(f"{one.against}; corrected form {one.verdict}"),
+                markdown_text(f"{one.against}; corrected form {one.verdict}"),
             ]
             rows.append(f"| {' | '.join(cells)} |")
         parts += [f"**{name}** ({len(group)})", "\n".join(rows)]
     if len(parts) == 2:
         parts.append("Nothing to correct among these lines.")
-    return "\n\n".join([*parts, *(plain_markdown(text) for text in _remarks(ledger))])
+    return "\n\n".join([*parts, *(markdown_text(text) for text in _remarks(ledger))])
 
 
 def _cell(latex: str) -> str:
@@ -194,20 +193,20 @@ def _cell(latex: str) -> str:
 def corrections_latex(ledger: Ledger) -> str:
     """The corrections as LaTeX; needs booktabs, amsmath and amssymb."""
     lines = ["% needs amsmath, amssymb", r"\section*{What a corrected paper would say}"]
-    lines += [latex_words(header(ledger.audited)), ""]
+    lines += [latex_text(header(ledger.audited)), ""]
     for name, group in _grouped(ledger):
         lines += [
-            rf"\paragraph{{{latex_words(name)}}}",
+            rf"\paragraph{{{latex_text(name)}}}",
             # Formulas of a line and a half are not rare: ragged, with a hanging indent.
             r"\begin{list}{}{\leftmargin=1em \itemindent=-1em \itemsep=0pt \parsep=1pt}"
             r"\scriptsize\raggedright",
         ]
         for one in group:
             lines.append(
-                rf"\item \textbf{{{latex_words(one.id)}}} {latex_words(one.breaks)}: "
+                rf"\item \textbf{{{latex_text(one.id)}}} {latex_text(one.breaks)}: "
                 rf"$ {one.printed_latex} $ $\longrightarrow$ $ {one.corrected_latex} $ "
-                rf"({latex_words(one.against)}; corrected form {one.verdict})"
+                rf"({latex_text(one.against)}; corrected form {one.verdict})"
             )
         lines.append(r"\end{list}")
-    lines += [latex_words(text) + "\n" for text in _remarks(ledger)]
+    lines += [latex_text(text) + "\n" for text in _remarks(ledger)]
     return "\n".join(lines)

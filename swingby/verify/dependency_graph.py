@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from swingby.report.pictures import save_figure, styled
+from swingby.report.pictures import shown_figure as new_figure
 from swingby.verify.ledger import Ledger, Record
-from swingby.verify.plots import new_figure, save_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

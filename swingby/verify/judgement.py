@@ -163,12 +163,12 @@ class Report:
         )
 
     def __str__(self) -> str:
-        from swingby.verify.report import report_grid
+        from swingby.verify.tables import report_grid
 
         return report_grid(self).to_text()
 
     def _repr_html_(self) -> str:
-        from swingby.verify.report import report_grid
+        from swingby.verify.tables import report_grid
 
         return report_grid(self).to_html()
 
@@ -228,6 +228,6 @@ class Report:
 
     def to_latex(self) -> str:
         """The table of assumptions as LaTeX (booktabs)."""
-        from swingby.verify.report import report_grid
+        from swingby.verify.tables import report_grid
 
         return report_grid(self, with_schedule=False).to_latex()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from swingby.report.files import whole
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
-from swingby.verify.output import writable
 from swingby.verify.prover.evidence import Judged, Witness
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ class Record:
         return f"<Record {self.id}: {self.verdict}{tail}>"
 
     def __str__(self) -> str:
-        from swingby.verify.record_report import record_text
+        from swingby.verify.ledger_report import record_text
 
         return record_text(self)
 
     def _repr_html_(self) -> str:
-        from swingby.verify.record_report import record_html
+        from swingby.verify.ledger_report import record_html
 
         return record_html(self)
 
@@ -234,7 +234,7 @@ class Ledger(Sequence[Record]):
         return f"<Ledger: {len(self)} lines; {shown or 'none'}>"
 
     def __str__(self) -> str:
-        from swingby.verify.audit_report import ledger_text
+        from swingby.verify.ledger_report import ledger_text
 
         return ledger_text(self)
 
@@ -299,7 +299,7 @@ class Ledger(Sequence[Record]):
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         if path is None:
             return text
-        with writable(path) as target:
+        with whole(path) as target:
             target.write_text(text + "\n", encoding="utf-8")
         return None
 
@@ -361,7 +361,7 @@ class Ledger(Sequence[Record]):
         -------
         str
         """
-        from swingby.verify.audit_document import ledger_markdown
+        from swingby.verify.ledger_report import ledger_markdown
 
         return ledger_markdown(self)
 
@@ -372,7 +372,7 @@ class Ledger(Sequence[Record]):
         -------
         str
         """
-        from swingby.verify.audit_document import ledger_latex
+        from swingby.verify.ledger_report import ledger_latex
 
         return ledger_latex(self)
 
@@ -383,7 +383,7 @@ class Ledger(Sequence[Record]):
         -------
         str
         """
-        from swingby.verify.audit_document import ledger_html
+        from swingby.verify.ledger_report import ledger_html
 
         return ledger_html(self)
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swingby.report import Grid
+from swingby.report.files import writable
+from swingby.report.numbers import steps_text
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.initialization import gaussian_factor
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
-from swingby.verify.grid import Grid, steps_text
-from swingby.verify.output import writable
 from swingby.verify.predict import predict_gaussian
 
 if TYPE_CHECKING:
@@ -76,14 +77,7 @@ def _percent(value: float) -> str:
 
 
 def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
-    """Half-times over Gaussian U(0): closed form against simulation.
-
-    Parameters
-    ----------
-    runs : int
-        Number of simulated initializations per dynamics.
-    seed : int
-    """
+    """Half-times over Gaussian U(0): closed form against simulation."""
     task = SIMTask(GAUSSIAN_MU, GAUSSIAN_SIGMA)
     generator = np.random.default_rng(seed)
     factors = np.stack(
@@ -140,26 +134,7 @@ def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
 def write_folder(
     folder: str | Path, comparisons: Sequence[Comparison], grids: Sequence[Grid]
 ) -> int:
-    """Write everything in every format: text, Markdown, LaTeX, CSV, Parquet, JSON, pictures.
-
-    Parameters
-    ----------
-    folder : path
-        Made if it does not exist.
-    comparisons : sequence of Comparison
-    grids : sequence of Grid
-        Tables over all settings.
-
-    Returns
-    -------
-    int
-        Number of files written.
-
-    Raises
-    ------
-    InvalidInput
-        If the folder cannot be written.
-    """
+    """Write everything in every format: text, Markdown, LaTeX, CSV, Parquet, JSON, pictures."""
     import pandas
 
     all_grids = [comparison.to_grid() for comparison in comparisons] + list(grids)

@@ -1,67 +1,28 @@
-"""Pictures, drawn once: entries and loss over time with predicted marks, output trajectory.
-
-Figures are made without pyplot, so no global state changes and no window opens. Colours are
-distinguishable for colour-blind readers and lines also differ in dash, so a grey print reads.
-"""
+"""Pictures of a comparison: entries and loss over time with predicted marks, and the output."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
-from swingby.verify.output import writable
+from swingby.report.pictures import (
+    COLORS,
+    DASHES,
+    new_figure,
+    save_figure,
+    shown_figure,
+    styled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from swingby.verify.compare import Comparison
-
-#: Okabe-Ito, without yellow, which is too light on white.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-
-STYLE: dict[str, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "axes.titlesize": 9,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "lines.linewidth": 1.4,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "none",
-    "mathtext.fontset": "cm",
-}
-
-
-def styled() -> AbstractContextManager[None]:
-    """The style of all pictures, for the length of a ``with`` block."""
-    import matplotlib as mpl
-
-    # matplotlib types the keys one by one; a plain dict is what its documentation uses.
-    return mpl.rc_context(rc=STYLE)  # type: ignore[arg-type]
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """A figure outside pyplot.
-
-    Parameters
-    ----------
-    width, height : float
-        Inches.
-    """
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
@@ -73,7 +34,7 @@ def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """
     with styled():
         if ax is None:
-            ax = new_figure(6.4, 3.6).add_subplot()
+            ax = shown_figure(6.4, 3.6).add_subplot()
         _draw_entries(comparison, ax)
     return ax
 
@@ -200,40 +161,5 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 
 def save_comparison(comparison: Comparison, path: str | Path) -> None:
-    """Write :func:`comparison_figure` to a file.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    path : path
-        Ending in png, pdf or svg.
-
-    Raises
-    ------
-    InvalidInput
-        If the path cannot be written or has another ending.
-    """
+    """Write :func:`comparison_figure` to a .png, .pdf or .svg."""
     save_figure(lambda: comparison_figure(comparison), path)
-
-
-def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "out") -> None:
-    """Write a figure to a file; nothing is drawn for a path that is refused.
-
-    Parameters
-    ----------
-    draw : callable
-        Makes the figure.
-    path : path
-        Ending in png, pdf or svg.
-    argument : str
-        What the caller calls the path.
-
-    Raises
-    ------
-    InvalidInput
-        If the path cannot be written or has another ending.
-    """
-    if Path(path).suffix not in (".png", ".pdf", ".svg"):
-        raise InvalidInput(argument, path, "must end in .png, .pdf or .svg")
-    with styled(), writable(path) as target:
-        draw().savefig(target, dpi=160)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
+from swingby.report.numbers import steps_text
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
-from swingby.verify.grid import Grid, steps_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

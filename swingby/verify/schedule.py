@@ -185,12 +185,12 @@ class Schedule:
         )
 
     def __str__(self) -> str:
-        from swingby.verify.schedule_report import schedule_grid
+        from swingby.verify.tables import schedule_grid
 
         return schedule_grid(self).to_text()
 
     def _repr_html_(self) -> str:
-        from swingby.verify.schedule_report import schedule_grid
+        from swingby.verify.tables import schedule_grid
 
         return schedule_grid(self).to_html()
 
@@ -201,7 +201,7 @@ class Schedule:
         -------
         str
         """
-        from swingby.verify.schedule_report import schedule_grid
+        from swingby.verify.tables import schedule_grid
 
         return schedule_grid(self).to_latex()
 

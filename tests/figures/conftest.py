@@ -57,7 +57,7 @@ class Toy:
             return Measured(f"{data['values'][1]:g}", verdict, "Because.", {"one": 1})
 
         def draw(data, title):
-            from swingby.verify.plots import new_figure
+            from swingby.report.pictures import new_figure
 
             self.drawn.append(number)
             return new_figure(0.2, 0.2)

@@ -78,7 +78,7 @@ def test_ctrl_c_gives_exit_code_130(capsys, monkeypatch):
         (["--workers", "x"], "workers must be a number"),
         (["--workers", "-1"], "workers must be at least 0"),
         (["--export", "rows.xlsx"], "export must end in .parquet or .csv"),
-        (["--export", "none/rows.csv"], "export must lie in a folder that exists"),
+        (["--export", "none/rows.csv"], "export must lie in a folder that can be written to"),
         (["--status", "--restart"], "restart must not be given together with status"),
         (["--dask", "nowhere"], "executor must be an Executor"),
         (["--chunk", "0"], "chunk must be at least 1"),

@@ -6,16 +6,14 @@ import re
 import pytest
 import sympy
 
-import swingby
 from swingby.errors import InvalidInput
+from swingby.report.pictures import new_figure
 from swingby.theory.claim import AlongTrajectory, Claim, Flaw
 from swingby.theory.claim_text import difference, to_latex, to_text
 from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, le, w
 from swingby.theory.formula import formula, symbol_text
 from swingby.theory.verdict import Finding
-from swingby.verify.audit_document import anchors
-from swingby.verify.audit_report import summary_lines
 from swingby.verify.corrections import (
     corrections,
     corrections_latex,
@@ -24,6 +22,7 @@ from swingby.verify.corrections import (
 )
 from swingby.verify.dependency_graph import save_ledger_picture
 from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
+from swingby.verify.ledger_report import anchors, summary_lines
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 
 D61 = text.by_id("D.61")
@@ -246,8 +245,8 @@ def test_every_output_names_the_text_and_every_line(ledger, make):
 
 
 def test_outputs_survive_their_own_markup(ledger):
-    assert r"a \| b\_c" in ledger.to_markdown()
-    assert r"a | b\_c" in ledger.to_latex()
+    assert r"a \| b_c" in ledger.to_markdown()
+    assert r"a $|$ b\_c" in ledger.to_latex()
     table = [line for line in ledger.to_markdown().splitlines() if line.startswith("| [")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 6 for line in table)
     hostile = Ledger([record_of(Claim("D.1", "step", "<script>", le(w, 1)))])
@@ -292,7 +291,7 @@ def test_parts_of_a_verdict_are_shown(ledger):
 
 
 def test_colour_only_where_asked(ledger):
-    from swingby.verify.audit_report import ledger_text
+    from swingby.verify.ledger_report import ledger_text
 
     assert "\x1b[" in ledger_text(ledger, color=True)
     assert "\x1b[" not in str(ledger)
@@ -324,7 +323,7 @@ def test_the_picture_has_a_sign_per_line_and_an_arrow_per_use(ledger, tmp_path):
     texts = {one.get_text() for one in ax.texts}
     assert {"D.61", "D.62", "R", "T", "Lemma D.7"} <= texts
     assert "R: refuted (1)" in {one.get_text() for one in ax.get_legend().get_texts()}
-    again = swingby.verify.plots.new_figure(14, 9).add_subplot()
+    again = new_figure(14, 9).add_subplot()
     assert ledger.plot(again) is again
     save_ledger_picture(ledger, tmp_path / "graph.png")
     assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")

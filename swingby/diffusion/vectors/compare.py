@@ -14,9 +14,9 @@ from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vecto
 from swingby.diffusion.vectors.result import VectorRun, storable
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
 from swingby.diffusion.vectors.train import train_vectors
+from swingby.report import Grid
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, counted
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ import numpy as np
 
 from swingby.diffusion.vectors.laws import Law, both_law, sim_law
 from swingby.diffusion.vectors.setting import VectorSetting, require_settings
-from swingby.verify.grid import Grid
+from swingby.report import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,9 @@ import numpy as np
 
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting
 from swingby.errors import InvalidInput
+from swingby.report import Grid
 from swingby.simulate.outcome import descents, turning_points
 from swingby.theory import numbers
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     import pandas as pd

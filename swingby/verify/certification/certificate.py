@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import flint
 
 from swingby.errors import InvalidInput, MissingExtra
+from swingby.report.files import writable
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
 from swingby.verify.certification.enclosure import Enclosure, is_enclosure
 from swingby.verify.certification.events import LEVELS
 from swingby.verify.certification.given import MOST_CONCEPTS
 from swingby.verify.certification.replay import read
-from swingby.verify.output import writable
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run

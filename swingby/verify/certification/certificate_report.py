@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.verify.certification.enclosure import Enclosure, shown
-from swingby.verify.grid import Grid
 
 if TYPE_CHECKING:
     from swingby.verify.certification.certificate import Certificate, Passage

@@ -22,6 +22,7 @@ import flint
 import mpmath
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
 from swingby.theory import balls, numbers, repaired
 from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
@@ -29,7 +30,6 @@ from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.certified_assumptions.box import Box, End, Ends, Interval, decimal_text, ends
-from swingby.verify.grid import Grid
 
 #: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
 _FLOAT_ROUNDING = Fraction(1, 2**49)

@@ -6,11 +6,11 @@ import html
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from swingby.report.text import STYLES
 from swingby.theory.claim_text import source_text
 from swingby.theory.formula import greek
 from swingby.theory.verdict import Finding
-from swingby.verify.audit_report import STYLES, header, printed
-from swingby.verify.record_report import witness_lines
+from swingby.verify.ledger_report import header, printed, witness_lines
 
 if TYPE_CHECKING:
     from swingby.verify.hunting.result import Hunt

@@ -13,12 +13,12 @@ from typing import Any
 import flint
 
 from swingby.errors import InvalidInput
+from swingby.report.files import whole
 from swingby.theory import assumptions, numbers
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations.conclusions import LossOrder
 from swingby.theory.verdict import Finding
 from swingby.verify.certification import replay
-from swingby.verify.output import writable
 from swingby.verify.prover import check_witness
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
@@ -59,12 +59,12 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
             continue
         contents = dict(files(record))
         for name, content in contents.items():
-            with writable(place / f"{name}.json") as target:
+            with whole(place / f"{name}.json") as target:
                 text = json.dumps(content, indent=1, ensure_ascii=False)
                 target.write_text(text + "\n", encoding="utf-8")
         (written if contents else left).append(record.id)
     for module, name in ((check_witness, "check.py"), (replay, "replay.py")):
-        with writable(place / name) as target:
+        with whole(place / name) as target:
             shutil.copyfile(str(module.__file__), target)
     return written, left
 

@@ -8,21 +8,15 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
+#: Seconds between two lines where there is no terminal.
+EVERY = 5.0
 
-class Telling:
+
+class Progress:
     """What is said on stderr while something runs; a context manager.
 
-    Parameters
-    ----------
-    title : str
-        Of the bar.
-    total : int
-        Parts of the work.
-    columns : str
-        What stands beside the bar, in this order: "count", "share", "elapsed", "remaining", or
-        "what" for words that change.
-    shown : bool
-        Whether anything is said.
+    `columns` are what stands beside the bar: "count", "share", "elapsed", "remaining", or "what"
+    for words that change.
     """
 
     def __init__(self, title: str, total: int, columns: str, *, shown: bool) -> None:
@@ -48,7 +42,7 @@ class Telling:
                 progress.TextColumn(self._title),
                 progress.BarColumn(),
                 *(made[one]() for one in self._columns),
-                console=Console(stderr=True),
+                console=Console(stderr=True, force_jupyter=False),
             )
             self._bar.start()
             self._task = self._bar.add_task(self._title, total=self._parts, what="")
@@ -82,3 +76,29 @@ class Telling:
         self._said = time.monotonic()
         sys.stderr.write(f"swingby: {text}\n")
         sys.stderr.flush()
+
+
+class PartProgress(Progress):
+    """Progress of work that has named parts, each of which says how far it is."""
+
+    def __init__(self, total: int, title: str = "figures", *, shown: bool) -> None:
+        self.total, self.done = total, 0
+        self._name = ""
+        super().__init__(title, total, "count elapsed what", shown=shown)
+
+    def start(self, name: str) -> None:
+        """Name the part that is being made."""
+        self._name = name
+        self._on_bar(what=name)
+
+    def tell(self, share: float, text: str) -> None:
+        """Say how far the part is, from 0 to 1."""
+        told = f"{self._name}, {share:.0%}: {text}"
+        if not self._on_bar(what=told) and self._is_due(EVERY):
+            self._write(told)
+
+    def finish(self, text: str) -> None:
+        """Count a part as made, and say how it went."""
+        self.done += 1
+        if not self._on_bar(completed=self.done) and self._shown:
+            self._write(f"{self.done} of {self.total}: {self._name}, {text}")

@@ -1,0 +1,8 @@
+"""How results are shown and written: tables, formats, pictures, progress, files.
+
+It knows nothing of the theory, and is below all other parts but the errors.
+"""
+
+from swingby.report.table import Drawn, Grid
+
+__all__ = ["Drawn", "Grid"]

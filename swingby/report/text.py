@@ -1,0 +1,199 @@
+"""Text of a given width: whole words always, and columns or records that give way instead."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+
+#: Colours of verdicts; the words carry the meaning without them.
+STYLES = {
+    "holds": "green",
+    "proved": "green",
+    "fails": "red",
+    "refuted": "red",
+    "tested": "cyan",
+    "undecided": "yellow",
+}
+_CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
+#: Characters per line where no width is asked for and there is no terminal.
+USUAL = 100
+#: A terminal narrower or wider than this is treated as if it were not.
+_LEAST, _MOST = 40, 140
+#: What is tried to fit a table: gap between columns, width below which no cell is wrapped, and
+#: lines that a record may have then.
+_PASSES = ((3, 20, 99), (2, 14, 6))
+
+
+def line_width() -> int | None:
+    """Characters per line: those of $COLUMNS or of the terminal, None for a pipe or a file."""
+    if not (os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty()):
+        return None
+    width = shutil.get_terminal_size((USUAL, 40)).columns
+    return max(_LEAST, width if "COLUMNS" in os.environ else min(_MOST, width))
+
+
+def has_color() -> bool:
+    """Whether standard output is a terminal that may be coloured (https://no-color.org)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def painted(text: str, style: str | None, *, color: bool = True) -> str:
+    """Text between terminal codes."""
+    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color and style and text.strip() else text
+
+
+def wrapped(text: str, width: int, indent: str = "", hang: str = "    ") -> list[str]:
+    """Lines of whole words; a word wider than a line stands alone, and can be copied whole."""
+    if len(indent) + len(text) <= width:
+        return [indent + text]
+    return textwrap.wrap(
+        text,
+        max(width, len(indent + hang) + 1),
+        initial_indent=indent,
+        subsequent_indent=indent + hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def lines_text(title: str, lines: Iterable[str], width: int | None, *, color: bool) -> str:
+    """A title, with its verdict in colour, and lines that keep their indentation."""
+    width = width or line_width() or USUAL
+    first = wrapped(title, width, hang="")
+    if color:
+        first = [_title_in_color(line) for line in first]
+    return "\n".join([*first, refilled("\n".join(lines), width)]).rstrip()
+
+
+def refilled(text: str, width: int | None = None) -> str:
+    """Lines as lines of whole words, each with its own indentation."""
+    width = width or line_width() or USUAL
+    found: list[str] = []
+    for line in text.split("\n"):
+        bare = line.lstrip(" ")
+        indent = line[: len(line) - len(bare)]
+        found += wrapped(bare, width, indent, "    " if indent else "")
+    return "\n".join(line.rstrip() for line in found)
+
+
+def _title_in_color(line: str) -> str:
+    name, colon, verdict = line.rpartition(": ")
+    if verdict in STYLES:
+        return painted(name, "bold") + colon + painted(verdict, STYLES[verdict])
+    return painted(line, "bold")
+
+
+def table_text(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    width: int | None,
+    minor: Sequence[int] = (),
+    *,
+    color: bool = False,
+) -> list[str]:
+    """A table as lines no wider than `width`, or as wide as it needs for None.
+
+    Prose is wrapped between words. Where that is not enough, columns named by `minor` are left out,
+    first to last, and in the end every record becomes a few lines of its own.
+    """
+    kept = list(range(len(heads)))
+    for place in (None, *minor):
+        if place is not None:
+            kept.remove(place)
+        for gap, least, most in _PASSES:
+            widths = _widths([_column(heads, rows, k) for k in kept], width, gap, least)
+            body = widths and _wrapped_rows([heads, *rows], kept, widths)
+            if not body or any(len(cell) > most for row in body for cell in row):
+                continue
+            lines = _drawn(body, [right[k] for k in kept], gap, color=color)
+            if len(kept) < len(heads):
+                gone = ", ".join(heads[k] for k in minor if k not in kept)
+                note = f"Left out for want of width: {gone}. JSON, files and pipes have all."
+                lines += wrapped(note, width or USUAL, hang="")
+            return lines
+    return _stacked(heads, rows, width or USUAL, color=color)
+
+
+def _column(heads: Sequence[str], rows: Sequence[Sequence[str]], place: int) -> list[str]:
+    return [heads[place], *(row[place] for row in rows if len(row) > 1)]
+
+
+def _widths(
+    columns: Sequence[Sequence[str]], room: int | None, gap: int, short: int
+) -> list[int] | None:
+    """Width of each column, or None where they have no room: the widest gives way first."""
+    widths, least = [], []
+    for column in columns:
+        body = max(map(len, column[1:]), default=0)
+        words = max(len(word) for cell in ("-", *column) for word in cell.split())
+        widths.append(max(body, len(column[0])))
+        least.append(max(words, min(body, short)))
+    gaps = gap * (len(widths) - 1)
+    free = max(USUAL, sum(least) + gaps) - gaps if room is None else room - gaps
+    if sum(least) > free:
+        return None
+    while sum(widths) > free:
+        wider = [k for k in range(len(widths)) if widths[k] > least[k]]
+        widths[max(wider, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _wrapped_rows(
+    rows: Sequence[Sequence[str]], kept: Sequence[int], widths: Sequence[int]
+) -> list[list[list[str]]]:
+    """Lines of every cell; a heading over rows stays one cell."""
+    return [
+        [wrapped(row[k], size, hang="") for k, size in zip(kept, widths, strict=True)]
+        if len(row) > 1
+        else [[row[0]]]
+        for row in rows
+    ]
+
+
+def _drawn(
+    rows: Sequence[list[list[str]]], right: Sequence[bool], gap: int, *, color: bool
+) -> list[str]:
+    # What was wrapped is often narrower than it might be.
+    whole = [row for row in rows if len(row) == len(right)]
+    sizes = [max(len(line) for row in whole for line in row[k]) for k in range(len(right))]
+    found: list[str] = []
+    for place, row in enumerate(rows):
+        if len(row) < len(right):
+            found += [*[""][: place > 1], painted(row[0][0], "bold", color=color)]
+            continue
+        for number in range(max(map(len, row))):
+            parts = []
+            for lines, size, side in zip(row, sizes, right, strict=True):
+                text = lines[number] if number < len(lines) else ""
+                shown = painted(text, STYLES.get(text), color=color and place > 0)
+                pad = " " * (size - len(text))
+                parts.append(pad + shown if side else shown + pad)
+            found.append((" " * gap).join(parts).rstrip())
+        if not place:
+            found.append("─" * (sum(sizes) + gap * (len(sizes) - 1)))
+    return found
+
+
+def _stacked(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, color: bool
+) -> list[str]:
+    """Every record as its first column, and a line for each other one below it."""
+    left = max(len(head) for head in heads[1:]) + 4
+    found: list[str] = []
+    for row in rows:
+        first = row[0] if len(row) == 1 else f"{heads[0]} {row[0] or '-'}".strip()
+        found += [painted(line, "bold", color=color) for line in wrapped(first, width)]
+        for head, cell in zip(heads[1:], row[1:], strict=False):
+            if not cell:
+                continue
+            lines = wrapped(cell, width - left, hang="")
+            if max(map(len, lines)) > width - left:  # a word that needs the whole line
+                found += [f"  {head}", *wrapped(cell, width, "    ", "")]
+                continue
+            shown = [painted(line, STYLES.get(line), color=color) for line in lines]
+            found += [f"  {head:<{left - 2}}{shown[0]}", *(" " * left + line for line in shown[1:])]
+    return found

@@ -1,0 +1,237 @@
+"""Whole words at every width, and the same words in every format."""
+
+import html.parser
+import importlib.util
+import re
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from swingby import cli
+from swingby.report import Grid
+from swingby.report.text import USUAL
+
+WIDTHS = (60, 80, 120)
+
+
+def beside(name):
+    place = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+RESULTS = beside("results")
+NAMES = [
+    pytest.param(name, marks=pytest.mark.torch if name in RESULTS.TORCH else ())
+    for name in RESULTS.NAMES
+]
+NOTE = "Left out for want of width:"
+
+
+def words(text):
+    return Counter(word.rstrip(",") or word for word in text.replace("─", " ").split())
+
+
+def assert_fits(text, width, *, all_of=None):
+    """No line past the width but for a word that is wider than it, and no word broken."""
+    for line in text.splitlines():
+        assert len(line) <= width or len(line.split()) == 1, line
+    if all_of is not None:
+        known, found = set(words(all_of)), set(words(text.partition(NOTE)[0]))
+        # A record without a name is a dash.
+        assert found - known <= {"-"}
+        assert NOTE in text or known - found <= {"-"}
+
+
+PLAIN = st.text("abxy019_.,()=±ω*`|<>[]~\\$!#&", min_size=1, max_size=14)
+CELL = st.lists(PLAIN, max_size=9).map(" ".join)
+
+
+@st.composite
+def grids(draw):
+    count = draw(st.integers(1, 7))
+    heads = draw(st.lists(PLAIN.map(lambda text: f"{text}#"), min_size=count, max_size=count))
+    row = st.lists(CELL, min_size=count, max_size=count)
+    heading = PLAIN.map(lambda text: [text])
+    rows = draw(st.lists(row | heading if count > 1 else row, max_size=4))
+    right = draw(st.lists(st.booleans(), min_size=count, max_size=count))
+    columns = [">" * side + head for head, side in zip(heads, right, strict=True)]
+    return Grid(draw(CELL), columns, rows, draw(st.lists(CELL, max_size=2)), [draw(CELL)])
+
+
+@given(grids(), st.integers(24, 130))
+def test_a_table_fits_and_keeps_every_word(grid, width):
+    text = grid.to_text(width=width)
+    assert_fits(text, width)
+    cells = [cell for row in grid.rows for cell in row]
+    said = words(" ".join([grid.title, *grid.above, *cells, *grid.below]))
+    assert not said - words(text)
+
+
+@given(grids())
+def test_the_same_words_in_markdown_and_html(grid):
+    cells = [cell for row in grid.rows for cell in row]
+    said = words(" ".join([grid.title, *grid.above, *grid.heads, *cells, *grid.below]))
+    reader = Reader(grid.to_html())
+    assert words(" ".join(reader.said)) == said
+    renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    shown = Reader(renderer.render(grid.to_markdown()).replace("<br />", ""))
+    assert words(" ".join(shown.said)) == said
+    if grid.rows:
+        assert shown.tags.count("td") == len(grid.rows) * len(grid.heads)
+    # Only a heading over rows is marked, as bold.
+    headings = sum(len(row) < len(grid.heads) for row in grid.rows)
+    assert shown.inside_cells == ["strong"] * headings
+
+
+class Reader(html.parser.HTMLParser):
+    """The text of a fragment, whose tags have to close in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.said, self.tags, self.inside_cells = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        if "td" in self.open:
+            self.inside_cells.append(tag)
+        self.tags.append(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.said.append(data)
+
+
+WIDE = Grid(
+    "Stages",
+    ["entry", ">predicted", ">observed", ">lower", ">upper"],
+    [["w_11", "58.25 +- 0.125", "58", "41.5", "77.125"], ["w_22", "179", "180", "-", "-"]],
+    minor=["upper", "lower"],
+)
+
+
+def test_minor_columns_go_first_and_are_named():
+    assert NOTE not in WIDE.to_text(width=50)
+    narrow = WIDE.to_text(width=40)
+    assert "upper" not in narrow.partition(NOTE)[0]
+    assert "lower" in narrow.partition(NOTE)[0]
+    assert f"{NOTE} upper. JSON" in narrow
+    assert "\n  predicted  58.25" in WIDE.to_text(width=20)
+
+
+def test_where_there_is_no_terminal_nothing_is_left_out(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    columns = [f"column{k}" for k in range(30)]
+    text = Grid("", columns, [columns]).to_text()
+    assert len(text.splitlines()) == 3
+    assert len(text.splitlines()[0]) > USUAL
+    prose = Grid("", ["id", "why"], [["D.1", "word " * 60]]).to_text()
+    assert max(map(len, prose.splitlines())) <= USUAL
+
+
+def test_columns_of_the_shell_are_obeyed(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "64")
+    prose = Grid("", ["id", "why"], [["D.1", "word " * 60]]).to_text()
+    assert 50 < max(map(len, prose.splitlines())) <= 64
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a_1 & 50%", r"a\_1 \& 50\%"),
+        ("ω <= Γ", r"$\omega$ $\le$ $\Gamma$"),
+        ("-0.5 to -1", "$-$0.5 to $-$1"),
+        ("D.1-D.5", "D.1-D.5"),
+        ("{x}^2 ~ \\", r"\{x\}\textasciicircum{}2 \textasciitilde{} \textbackslash{}"),
+        ("3 +- 1", r"3 $\pm$ 1"),
+    ],
+)
+def test_latex_escapes(text, shown):
+    assert Grid("", ["head"], [[text]]).to_latex().splitlines()[4] == shown + r" \\"
+
+
+def test_latex_with_siunitx():
+    grid = Grid("", ["id", ">x", ">y"], [["D.1", "-1.5e-3", "never"], ["", "", "2"]])
+    lines = grid.to_latex(siunitx=True).splitlines()
+    assert lines[0] == r"\begin{tabular}{lSr}"
+    assert lines[2:5] == [r"id & {x} & y \\", r"\midrule", r"D.1 & -1.5e-3 & never \\"]
+
+
+def test_a_first_cell_in_brackets_is_no_argument_of_the_row_above():
+    assert r"{}[0, 1] & a" in Grid("", ["x", "y"], [["[0, 1]", "a"]]).to_latex()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results(name, monkeypatch):
+    """Every result class: whole words at every width, one text, and HTML that says the same."""
+    result = RESULTS.result(name)
+    texts = {}
+    for width in (*WIDTHS, 1000):
+        monkeypatch.setenv("COLUMNS", str(width))
+        texts[width] = str(result)
+    if name not in RESULTS.FIXED_WIDTH:
+        for width in WIDTHS:
+            assert_fits(texts[width], width, all_of=texts[1000])
+    if name not in RESULTS.NO_HTML:
+        said = " ".join(Reader(result._repr_html_()).said)
+        assert set(words(texts[1000])) - set(words(said)) <= RESULTS.ONLY_TEXT.get(name, set())
+
+
+START = "--signal 4,1 --w0 '0.02,0.01;0.01,0.02' --eta 0.01"
+COMMANDS = [
+    "check --signal 4,1 --omega 1e-80 --eta 1e-4 --statements",
+    "check --signal 4,1 --omega 1e-3 --eta 1e-4 --edition repaired",
+    "predict --signal 4,1 --omega 1e-8 --eta 0.01",
+    f"predict {START}",
+    f"simulate {START}",
+    f"table {START}",
+    "table --mu 1,2,3 --sigma 0.05,0.05,0.05 --omega 1e-4 --eta 0.02",
+    "audit --item D.61 --item D.64 --no-cache",
+    "audit --item D.61 --no-cache",
+    "audit --item D.61 --assume PSD --no-cache",
+    "audit --item D.61 --corrections --no-cache",
+    "hunt D.61 --seconds 3",
+    "certify --signal 4,1 --w0 '2e-3,1e-3;1e-3,2e-3' --eta 1/100 --dynamics gd",
+    "figures --list",
+    "evidence",
+    "evidence --rows",
+    "sweep grid.toml --store s.sqlite --workers 0 --disagreements --descents",
+    "diffusion recorded",
+    "diffusion recorded --representation all",
+    pytest.param(
+        "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 60", marks=pytest.mark.torch
+    ),
+    pytest.param(
+        "train --mu 1,2 --sigma 0.2,0.1 --points-per-class 40 --lr 0.5 --epochs 10",
+        marks=pytest.mark.torch,
+    ),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands(command, monkeypatch, capsys, tmp_path):
+    """Every command that prints a table: within 60 columns, and no word of it broken."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grid.toml").write_text(
+        "signal = [[4, 1], [2, 1]]\nomega = [1e-2, 1e-3]\neta = 0.1\nseeds = 2\n"
+    )
+
+    def shown(width):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert cli.run(shlex.split(command)) in (0, 1, 3)
+        return re.sub(r"[\d.]+ s\b", "0 s", capsys.readouterr().out)
+
+    if command.startswith("sweep"):  # the first run says how fast it was
+        shown(60)
+    assert_fits(shown(60), 60, all_of=shown(1000))
