@@ -22,7 +22,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.report.files import whole
 from swingby.theory.verdict import Verdict, all_hold, counted
 from swingby.training.shares import Share, needed, reaches, share_of
@@ -301,7 +301,7 @@ FORMAT = "swingby evidence 1"
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(Drawn):
     """Rows of every study. Made by :func:`evidence`.
 
     `current`: whether the rows of a study were made by the code that is here.
@@ -312,9 +312,6 @@ class Evidence:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def __str__(self) -> str:
-        return self.to_overview().to_text(width=100)
 
     def _repr_html_(self) -> str:
         return self.to_overview().to_html()
@@ -368,13 +365,9 @@ class Evidence:
         """The rows as JSON can hold them."""
         return {"current": dict(self.current), "rows": [asdict(row) for row in self.rows]}
 
-    def to_markdown(self) -> str:
-        """The rows as Markdown."""
-        return self.to_grid().to_markdown()
-
-    def to_latex(self) -> str:
-        """The rows as LaTeX (booktabs)."""
-        return self.to_grid().to_latex()
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """How many rows of each study and statement hold, fail and are open."""
+        return self.to_overview().to_text(width=width, color=color)
 
 
 def evidence(

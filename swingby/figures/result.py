@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from swingby.report import Drawn, Grid
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from swingby.figures.figure import Criterion, Edition, Figure, Measured
-    from swingby.report import Grid
 
 COLUMNS = (
     "figure",
@@ -76,7 +76,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class FiguresResult:
+class FiguresResult(Drawn):
     """The verdicts on the figures of the paper.
 
     Parameters
@@ -122,17 +122,6 @@ class FiguresResult:
         failed = f", {len(self.problems)} not made" if self.problems else ""
         return f"<FiguresResult {len(self.made)} editions{failed}: {counts or 'nothing judged'}>"
 
-    def __str__(self) -> str:
-        return self.to_grid().to_text()
-
-    def __rich__(self) -> str:
-        from rich.markup import escape
-
-        return escape(str(self))
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
     def to_grid(self) -> Grid:
         """The table: one line per figure and criterion, the editions side by side.
 
@@ -159,24 +148,6 @@ class FiguresResult:
         return pandas.DataFrame(
             [[row[name] for name in COLUMNS] for row in rows], columns=list(COLUMNS)
         )
-
-    def to_markdown(self) -> str:
-        """The table as Markdown.
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_markdown()
-
-    def to_latex(self) -> str:
-        """The table as LaTeX (booktabs).
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_latex()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON; this is what ``figures.json`` holds.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.report.files import whole
 from swingby.theory import numbers
 from swingby.training.model import as_given
@@ -53,7 +53,7 @@ class Tabled:
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingRun(Tabled):
+class TrainingRun(Drawn, Tabled):
     """Some networks while they were trained, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
@@ -117,9 +117,6 @@ class TrainingRun(Tabled):
 
     def __repr__(self) -> str:
         return f"<TrainingRun {_networks(self)}, {int(self.steps[-1])} steps>"
-
-    def __str__(self) -> str:
-        return self.to_grid().to_text(width=110)
 
     @property
     def epochs(self) -> Floats:

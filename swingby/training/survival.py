@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
@@ -443,7 +443,7 @@ _DEFINITIONS = (
 
 
 @dataclass(frozen=True)
-class Survival(Tabled):
+class Survival(Drawn, Tabled):
     """What survives where. Made by :func:`survival`."""
 
     outcomes: tuple[Outcome, ...]
@@ -456,9 +456,6 @@ class Survival(Tabled):
             if (one.cell, one.prediction) == key:
                 return one
         raise InvalidInput("key", key, "must be a cell and a prediction of this table")
-
-    def __str__(self) -> str:
-        return self.to_overview().to_text(width=140)
 
     def to_grid(self) -> Grid:
         """A row per cell and prediction, with the intervals."""
@@ -495,6 +492,10 @@ class Survival(Tabled):
         import pandas as pd
 
         return pd.DataFrame([one.to_dict() for one in self.outcomes])
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """A row per cell: verdicts and shares alone."""
+        return self.to_overview().to_text(width=width, color=color)
 
 
 def survival(cells: Sequence[Cell]) -> Survival:

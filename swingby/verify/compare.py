@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from swingby.report import Grid
+    from swingby.report import Drawn, Grid
     from swingby.theory.initial import Initial, Scaled
 
 COLUMNS = (
@@ -93,7 +93,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Drawn):
     """Predicted against observed for one setting.
 
     Parameters
@@ -129,12 +129,6 @@ class Comparison:
             f"<Comparison {self.title or self.run.dynamics}: {len(self.rows)} events, "
             f"half-times off by {100 * self.median_error:.3g} % median>"
         )
-
-    def __str__(self) -> str:
-        return self.to_grid().to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
 
     def to_grid(self) -> Grid:
         """The comparison as a :class:`swingby.report.Grid`.
@@ -183,24 +177,6 @@ class Comparison:
             "rows": [{name: plain(getattr(row, name)) for name in COLUMNS} for row in self.rows],
             "warnings": list(self.schedule.warnings),
         }
-
-    def to_latex(self) -> str:
-        """The table as LaTeX (booktabs).
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_latex()
-
-    def to_markdown(self) -> str:
-        """The table as Markdown.
-
-        Returns
-        -------
-        str
-        """
-        return self.to_grid().to_markdown()
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The frame as CSV.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath
 
+from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.theory.assumptions import Statement
 from swingby.theory.initial import Initial
@@ -72,7 +73,7 @@ class Witness(Mapping[str, mpmath.mpf]):
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Drawn):
     """What :func:`check` found.
 
     Parameters
@@ -162,16 +163,6 @@ class Report:
             f"omega={numbers.scientific(self.omega)}, eta={numbers.scientific(self.eta)}>"
         )
 
-    def __str__(self) -> str:
-        from swingby.verify.tables import report_grid
-
-        return report_grid(self).to_text()
-
-    def _repr_html_(self) -> str:
-        from swingby.verify.tables import report_grid
-
-        return report_grid(self).to_html()
-
     def to_frame(self) -> Any:
         """One row per assumption: id, title, verdict, margin, reason."""
         import pandas
@@ -226,8 +217,8 @@ class Report:
             "notes": list(self.notes),
         }
 
-    def to_latex(self) -> str:
-        """The table of assumptions as LaTeX (booktabs)."""
+    def to_grid(self) -> Grid:
+        """Every assumption with its margin."""
         from swingby.verify.tables import report_grid
 
-        return report_grid(self, with_schedule=False).to_latex()
+        return report_grid(self)

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from swingby.report import Grid
 from swingby.report.markup import (
@@ -165,12 +165,6 @@ def record_text(record: Record, *, width: int | None = None, color: bool = False
         body += ["", "With the repair, downstream:"]
         body += [f"  {source_text(name)}: {sentence}" for name, sentence in record.downstream]
     return lines_text(f"{title(record)}: {record.verdict}", body, width, color=color)
-
-
-def printed(parts: Iterable[Any], width: int, color: bool) -> str:
-    """A title and lines, given one by one."""
-    first, *rest = map(str, parts)
-    return lines_text(first, rest, width, color=color)
 
 
 def title(record: Record) -> str:

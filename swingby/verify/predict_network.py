@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
@@ -43,7 +43,7 @@ FAINT = 1e-8
 
 
 @dataclass(frozen=True)
-class NetworkSchedule:
+class NetworkSchedule(Drawn):
     """Predicted half-times of a linear network. Made by :func:`predict_network`.
 
     Parameters
@@ -106,16 +106,6 @@ class NetworkSchedule:
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
         columns = ("entry", ">half at step", ">+-")
         return Grid("Predicted half-times", columns, rows, above=[", ".join(given)], below=below)
-
-    def __str__(self) -> str:
-        return self.to_grid().to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
-    def to_latex(self) -> str:
-        """The half-times as a LaTeX table (booktabs)."""
-        return self.to_grid().to_latex()
 
     def to_frame(self) -> Any:
         """One row per concept: signal, half_time, crossing, error."""

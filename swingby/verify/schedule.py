@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.report import Drawn, Grid
 from swingby.simulate.outcome import turning_points
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
@@ -67,7 +68,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Drawn):
     """Predicted stages.
 
     Parameters
@@ -184,27 +185,6 @@ class Schedule:
             f"<Schedule {self.dynamics}, eta={numbers.scientific(self.eta)}: half_times=({times})>"
         )
 
-    def __str__(self) -> str:
-        from swingby.verify.tables import schedule_grid
-
-        return schedule_grid(self).to_text()
-
-    def _repr_html_(self) -> str:
-        from swingby.verify.tables import schedule_grid
-
-        return schedule_grid(self).to_html()
-
-    def to_latex(self) -> str:
-        """The events as a LaTeX table (booktabs).
-
-        Returns
-        -------
-        str
-        """
-        from swingby.verify.tables import schedule_grid
-
-        return schedule_grid(self).to_latex()
-
     def to_frame(self) -> Any:
         """One row per event: entry, event, time, lower, upper, error.
 
@@ -254,6 +234,12 @@ class Schedule:
             "warnings": list(self.warnings),
             "windows": self.window_reason,
         }
+
+    def to_grid(self) -> Grid:
+        """The predicted events, with their bars and the lemma windows."""
+        from swingby.verify.tables import schedule_grid
+
+        return schedule_grid(self)
 
 
 #: Turning points of the test loss count when they swing by this share of the initial loss.

@@ -10,7 +10,7 @@ import numpy as np
 
 from swingby.diffusion.vectors.laws import Law, both_law, sim_law
 from swingby.diffusion.vectors.setting import VectorSetting, require_settings
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ INSIDE = "inside"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorPrediction:
+class VectorPrediction(Drawn):
     r"""Made by :func:`swingby.diffusion.vectors.predict_vectors`.
 
     Parameters
@@ -68,9 +68,6 @@ class VectorPrediction:
     def __repr__(self) -> str:
         times = ", ".join(f"{one:.0f}" for one in self.half_times)
         return f"<VectorPrediction: half-times {times}; {self.range}>"
-
-    def __str__(self) -> str:
-        return self._grid().to_text(width=110)
 
     @property
     def inside(self) -> bool:
@@ -139,6 +136,10 @@ class VectorPrediction:
         }
         words = {"law": self.law, "range": self.range, "descents": self.descents, "turn": self.turn}
         return {**words, "order": list(self.order), **arrays}
+
+    def to_grid(self) -> Grid:
+        """What is predicted, with its range."""
+        return self._grid()
 
 
 @overload

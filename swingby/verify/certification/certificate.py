@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import flint
 
 from swingby.errors import InvalidInput, MissingExtra
+from swingby.report import Drawn, Grid
 from swingby.report.files import writable
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
@@ -163,7 +164,7 @@ class Convergence:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Drawn):
     """Facts about one discrete trajectory, all proved. Made by :func:`swingby.certify`.
 
     Times are steps; an enclosure is two decimals that the number lies between. Entries that the
@@ -318,12 +319,6 @@ class Certificate:
             event_rows(self), columns=["event", "entry", "step", "lower", "upper"]
         ).astype({"step": "Int64"})
 
-    def to_latex(self) -> str:
-        """Passages and peaks as LaTeX tables (booktabs)."""
-        from swingby.verify.certification.certificate_report import certificate_grids
-
-        return "\n\n".join(grid.to_latex() for grid in certificate_grids(self) if grid.rows)
-
     def __repr__(self) -> str:
         times = ", ".join("-" if time is None else str(time) for time in self.half_times)
         times += "," if self.dim == 1 else ""
@@ -332,15 +327,11 @@ class Certificate:
             f" {self.steps} steps: half_times=({times})>"
         )
 
-    def __str__(self) -> str:
+    def to_grids(self) -> tuple[Grid, ...]:
+        """Passages, and peaks where there are several concepts."""
         from swingby.verify.certification.certificate_report import certificate_grids
 
-        return "\n\n".join(grid.to_text() for grid in certificate_grids(self))
-
-    def _repr_html_(self) -> str:
-        from swingby.verify.certification.certificate_report import certificate_grids
-
-        return "".join(grid.to_html() for grid in certificate_grids(self))
+        return certificate_grids(self)
 
 
 _RATIONAL = re.compile(r"(-?[1-9][0-9]*|0)(?:/([1-9][0-9]*))?", re.ASCII)

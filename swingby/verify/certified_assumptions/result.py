@@ -22,7 +22,7 @@ import flint
 import mpmath
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.theory import balls, numbers, repaired
 from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
@@ -64,7 +64,7 @@ class CertifiedAssumption:
 
 
 @dataclass(frozen=True)
-class CertifiedAssumptions:
+class CertifiedAssumptions(Drawn):
     """What :func:`swingby.verify.certify_assumptions.certify_assumptions` found.
 
     `rows`: in the order of the paper. `box`: the intervals judged; omega and beta come from W(0)
@@ -108,12 +108,6 @@ class CertifiedAssumptions:
         failing = f", failing {', '.join(self.failing)}" if self.failing else ""
         return f"<CertifiedAssumptions {self.edition}: {self.verdict}{failing}>"
 
-    def __str__(self) -> str:
-        return self.to_grid().to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
     def to_grid(self) -> Grid:
         """The rows as a table with the numbers above it."""
         box = self.box
@@ -141,10 +135,6 @@ class CertifiedAssumptions:
                 f"{word} Margins are log10 of the slack, positive inside ({self.bits} bits).",
             ],
         )
-
-    def to_latex(self) -> str:
-        """The table as LaTeX (booktabs)."""
-        return self.to_grid().to_latex()
 
     def to_frame(self) -> Any:
         """One row per assumption: id, title, verdict, lower, upper.

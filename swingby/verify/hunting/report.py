@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import html
-import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from swingby.report.text import STYLES
+from swingby.report.markup import html_text
+from swingby.report.numbers import counted
+from swingby.report.text import USUAL, line_width, lines_text, wrapped
 from swingby.theory.claim_text import source_text
 from swingby.theory.formula import greek
 from swingby.theory.verdict import Finding
-from swingby.verify.ledger_report import header, printed, witness_lines
+from swingby.verify.ledger_report import header, witness_lines
 
 if TYPE_CHECKING:
     from swingby.verify.hunting.result import Hunt
@@ -22,17 +22,11 @@ _MAPS = {
 }
 
 
-def hunt_text(hunt: Hunt, *, width: int = 100, color: bool = False) -> str:
+def hunt_text(hunt: Hunt, *, width: int | None = None, color: bool = False) -> str:
     """A hunt for a terminal."""
-    from rich.text import Text
-
-    head = Text.assemble(
-        (title(hunt), "bold"), ": ", (str(hunt.verdict), STYLES[str(hunt.verdict)])
-    )
-    first: list[Any] = [head]
-    if hunt.edition != "repaired":
-        first.append(Text(header()))
-    return printed([*first, *(Text(line) for line in _body(hunt, width))], width, color)
+    width = width or line_width() or USUAL
+    lines = [*([] if hunt.edition == "repaired" else [header()]), *_body(hunt, width)]
+    return lines_text(f"{title(hunt)}: {hunt.verdict}", lines, width, color=color)
 
 
 def title(hunt: Hunt) -> str:
@@ -47,11 +41,11 @@ def _body(hunt: Hunt, width: int) -> list[str]:
     if hunt.text:
         lines.append("")
         for line in hunt.text.splitlines():
-            lines += _wrapped(line.lstrip(), width, " " * (len(line) - len(line.lstrip()) + 2))
+            lines += wrapped(line.lstrip(), width, " " * (len(line) - len(line.lstrip()) + 2))
     lines.append("")
     lines += _outcome(hunt, width)
     if hunt.note:
-        lines += ["", *_wrapped(hunt.note, width)]
+        lines += ["", *wrapped(hunt.note, width)]
     for part in hunt.parts:
         lines += ["", f"{title(part).removeprefix('Hunt: ')}: {part.verdict}"]
         lines += [f"  {line}" for line in _outcome(part, width - 2)]
@@ -60,14 +54,14 @@ def _body(hunt: Hunt, width: int) -> list[str]:
 
 def _outcome(hunt: Hunt, width: int) -> list[str]:
     if hunt.violation is not None:
-        return [*_wrapped(_found_words(hunt), width), *witness_lines(hunt.violation, width)]
-    lines = _wrapped(_none_words(hunt), width)
+        return [*wrapped(_found_words(hunt), width), *witness_lines(hunt.violation, width)]
+    lines = wrapped(_none_words(hunt), width)
     if hunt.unconfirmed:
         doubt = (
-            f"{_count(hunt.unconfirmed, 'violation')} in floats not confirmed in balls: "
+            f"{counted(hunt.unconfirmed, 'violation')} in floats not confirmed in balls: "
             "no counterexample, and no evidence for the statement there either."
         )
-        lines += _wrapped(doubt, width)
+        lines += wrapped(doubt, width)
     if hunt.closest is not None:
         near = (
             "Closest call: both sides equal"
@@ -75,14 +69,14 @@ def _outcome(hunt: Hunt, width: int) -> list[str]:
             else (f"Closest call: slack {hunt.closest.slack:.3g}")
         )
         what = "" if hunt.edition == "repaired" else ", the logarithm of one side over the other"
-        lines += _wrapped(f"{near}{what}.", width)
+        lines += wrapped(f"{near}{what}.", width)
         for line in (hunt.closest.where, hunt.closest.instance):
-            lines += _wrapped(greek(line.replace("**", "^").replace("*", " ")), width, "  ")
+            lines += wrapped(greek(line.replace("**", "^").replace("*", " ")), width, "  ")
     return lines
 
 
 def _found_words(hunt: Hunt) -> str:
-    simpler = f", made simpler by {_count(hunt.shrinks, 'change')}" if hunt.shrinks else ""
+    simpler = f", made simpler by {counted(hunt.shrinks, 'change')}" if hunt.shrinks else ""
     return f"Counterexample, found {_among(hunt)}{simpler}:"
 
 
@@ -96,19 +90,9 @@ def _none_words(hunt: Hunt) -> str:
 
 def _among(hunt: Hunt) -> str:
     steps = f", {hunt.steps} steps" if hunt.steps else ""
-    return f"in {_count(hunt.instances, 'instance')}{steps}, {hunt.seconds:.1f} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    if len(indent) + len(text) <= width:
-        return [indent + text]
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent + "    ")
+    return f"in {counted(hunt.instances, 'instance')}{steps}, {hunt.seconds:.1f} s"
 
 
 def hunt_html(hunt: Hunt) -> str:
     """A hunt for a notebook."""
-    return f"<pre>{html.escape(hunt_text(hunt))}</pre>"
+    return html_text(hunt_text(hunt, width=USUAL))
