@@ -8,6 +8,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import make_ledger  # noqa: E402
+import make_modules  # noqa: E402
 import make_statements  # noqa: E402
 
 import swingby  # noqa: E402
@@ -18,6 +19,7 @@ swingby.simulate = simulate
 
 make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
+make_modules.main(HERE / "generated")
 
 project = "swingby"
 author = "The swingby developers"

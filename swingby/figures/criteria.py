@@ -1,9 +1,4 @@
-"""Criteria on descents of the test loss.
-
-Criteria on what the entries of W do while the test loss descends and rises.
-
-Verdicts from shares of runs, and the criteria that several network figures have in common.
-"""
+"""Criteria of the figures: descents of the loss, what entries do meanwhile, and shares of runs."""
 
 from __future__ import annotations
 

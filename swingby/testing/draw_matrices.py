@@ -1,6 +1,4 @@
-r"""What the strategies of this part accept as a dimension, and as a choice.
-
-Positive semidefinite matrices whose float entries are exact.
+r"""Positive semidefinite matrices with exact float entries, drawn, and W(0) made of them.
 
 Every matrix is made of dyadic numbers with few bits, so that the products and sums below are
 exact in floats. Positive semidefinite by construction: :math:`U U^T`, :math:`L D L^T` with
@@ -12,8 +10,6 @@ As in :mod:`swingby.testing.draw_matrices`, float entries are exact. With a matr
 least 0 and rows of :math:`|v|^2 \le \beta - 1`, all entries of :math:`1 1^T + V V^T` lie in
 :math:`[1, \beta]`, and signs on both sides change neither sizes nor definiteness. Where beta is at
 least d - 1, a diagonal that dominates allows all other patterns of signs.
-
-Initial matrices W(0).
 """
 
 from __future__ import annotations

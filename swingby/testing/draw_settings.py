@@ -1,7 +1,4 @@
-"""Settings inside the assumptions.
-
-Settings outside exactly one assumption.
-"""
+"""Settings inside the assumptions, and outside exactly one of them."""
 
 from __future__ import annotations
 

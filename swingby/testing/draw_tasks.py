@@ -1,11 +1,4 @@
-"""SIM tasks.
-
-Rounding to a few decimal digits, exactly and at any size.
-
-Step sizes.
-
-Signals of tasks inside and outside the assumptions on them, as products of round ratios.
-"""
+"""SIM tasks, signals and step sizes, drawn as round numbers."""
 
 from __future__ import annotations
 

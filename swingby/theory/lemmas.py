@@ -1,4 +1,4 @@
-r"""What the lemmas of App. D promise about times and sizes, as windows.
+r"""What the lemmas of App. D promise about times and sizes, as windows; and Theorem 4.1.
 
 All windows are in steps and are computed in the log domain. `edition` is ``"printed"`` or
 ``"corrected"``; the two differ in Lemma D.3 alone. Its growth bound (D.35) is

@@ -1,4 +1,4 @@
-r"""Convergence of the flow from every positive definite W(0), and theorems as objects.
+r"""Theorem G: the flow converges from any positive definite W(0); and two concepts with constants.
 
 **Theorem G.** Let a_i > 0, and let W solve :math:`\dot W = BW + WB`, :math:`B = A - (AW + WA)/2`,
 from a positive definite W(0); time is eta times steps. Then W(t) -> I. With C the correlation

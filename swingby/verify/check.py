@@ -1,4 +1,4 @@
-"""Which assumptions hold at given numbers, and by what margin.
+"""Which assumptions hold at given numbers, and by what margin; the largest omega of each edition.
 
 ``check`` reads (task, omega, eta, beta) or (task, W(0), eta) and gives a report with a verdict
 and a margin per assumption. For the editions with existential constants the question is decided

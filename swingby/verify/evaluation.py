@@ -1,4 +1,4 @@
-"""Plain evaluation of D.1 to D.5 at given constants: both sides of every inequality.
+"""D.1 to D.5 at given numbers, edition by edition: both sides of every inequality, and what binds.
 
 The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a
 witness found by :mod:`swingby.verify.feasibility` is confirmed by the very text it claims to

@@ -1,1 +1,0 @@
-"""The proofs of the repaired theorems, and our own proof of Lemma D.2, as claims."""
