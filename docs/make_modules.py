@@ -34,9 +34,8 @@ def main(folder: Path) -> Path:
         lines += ["", f"## `{name}/`", "", what]
         if modules:
             lines += ["", "| file | what |", "| --- | --- |"]
-            lines += [
-                f"| `{file}` | {text.replace('|', chr(92) + '|')} |" for file, text in modules
-            ]
+            for file, text in modules:
+                lines.append(f"| `{file}` | {text.replace('|', chr(92) + '|')} |")
     folder.mkdir(exist_ok=True)
     page = folder / "modules.md"
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")

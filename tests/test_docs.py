@@ -180,9 +180,8 @@ def test_the_page_of_modules_is_made_of_their_first_lines(tmp_path):
     spec = importlib.util.spec_from_file_location("make_modules", DOCS / "make_modules.py")
     make_modules = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make_modules)
-    rows = re.findall(
-        r"^\| `(\w+\.py)` \| (.+) \|$", make_modules.main(tmp_path).read_text(), re.MULTILINE
-    )
+    page = make_modules.main(tmp_path).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+\.py)` \| (.+) \|$", page, re.MULTILINE)
     modules = [path.name for path in (ROOT / "swingby").rglob("*.py") if "__" not in path.name]
     assert sorted(name for name, _ in rows) == sorted(modules)
     assert all(line.endswith(".") for _, line in rows)
