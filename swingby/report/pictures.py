@@ -8,7 +8,8 @@ pyplot. Colours are distinguishable for colour-blind readers, and lines also dif
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from swingby.errors import InvalidInput
 from swingby.report.files import whole
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Okabe-Ito, without yellow, which is too light on white.
@@ -87,6 +89,43 @@ def png(figure: Figure) -> bytes:
     stream = BytesIO()
     figure.savefig(stream, format="png", dpi=200)
     return stream.getvalue()
+
+
+def axes_of(ax: Axes | None) -> Axes:
+    """The axes given, or those of a new figure that is shown."""
+    return shown_figure(6.4, 3.6).add_subplot() if ax is None else ax
+
+
+def draw_entries(
+    ax: Axes, steps: Any, W: Any, order: Sequence[int], loss: Any, *, faint: bool = False
+) -> None:
+    """Entries of W (n, d, d) over steps (n,), and the test loss in units of its start.
+
+    Major entries in the `order` of learning are solid, minor ones dashed, the loss is black.
+    `faint`: wide and pale and without a name, for what is predicted.
+    """
+    wide: dict[str, Any] = {"linewidth": 3.2, "alpha": 0.25, "zorder": 1}
+    colors, dashes = itertools.cycle(COLORS), itertools.cycle(DASHES[1:])
+    for i, j in [(k, k) for k in order] + list(itertools.combinations(sorted(order), 2)):
+        dash = "-" if i == j else next(dashes)
+        name = {"linestyle": dash, "label": f"$w_{{{i + 1}{j + 1}}}$"}
+        ax.plot(steps, W[:, i, j], color=next(colors), **(wide if faint else name))
+    black = wide | {"alpha": 0.18} if faint else {"linewidth": 1.1, "label": "test loss / start"}
+    ax.plot(steps, loss, color="black", **black)
+
+
+def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: float = 0.0) -> None:
+    """Axes, title and legend of a picture of entries, between two steps."""
+    ax.set_xscale("log")
+    if last > 8 * first:  # else the ticks between decades are all there are
+        ax.minorticks_on()
+        ax.xaxis.set_minor_formatter("")
+    ax.set_xlim(first, last)
+    ax.set_ylim(min(-0.05, low - 0.03), 1.12)
+    ax.set_xlabel("step")
+    ax.set_ylabel("entry of W, loss / start")
+    ax.set_title(title.replace("^2", "\N{SUPERSCRIPT TWO}"))
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.6)
 
 
 def titled(title: str, width: float, height: float) -> Figure:

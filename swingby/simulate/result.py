@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid
+from swingby.report import Drawn, Grid, pictures
 from swingby.report.files import BROKEN, read_arrays, write_arrays
 from swingby.simulate import outcome
 from swingby.simulate.outcome import Extremum, Outcome, Peak
@@ -20,6 +20,9 @@ from swingby.simulate.state import Floats, Integers
 from swingby.theory import numbers
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: First word of every file; a change of layout changes the number.
 FORMAT = "swingby run 1"
@@ -200,6 +203,31 @@ class Run(Drawn):
         columns["test_loss"] = self.test_loss
         columns["train_loss"] = self.train_loss
         return pandas.DataFrame(columns)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Entries of W and the test loss over the recorded steps.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
+        last = max(2.0, float(self.last_step if self.end is None else 1.5 * self.end))
+        early = [time for time in self.half_times[order].tolist() if time > 0]
+        first = max(1.0, min(early, default=8.0) / 8)
+        shown = (self.steps >= first) & (self.steps <= last)
+        loss = self.test_loss[shown] / self.test_loss[0]
+        with pictures.styled():
+            ax = pictures.axes_of(ax)
+            pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
+            low = float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
+            pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
+        return ax
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, events and outcome as plain Python values; no trajectory.

@@ -22,17 +22,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from swingby.errors import MissingExtra
+from swingby.errors import InvalidInput, MissingExtra
+from swingby.report import Drawn
 from swingby.report.files import whole
 from swingby.simulate.outcome import Peak, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask, as_task
+from swingby.verify.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict
 from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from swingby.report import Drawn, Grid
+    from swingby.report import Grid
     from swingby.theory.initial import Initial, Scaled
 
 COLUMNS = (
@@ -268,13 +270,14 @@ def compare(
     *,
     eta: Any,
     dynamics: str = "euler",
-    steps: int | None = None,
+    steps: int | Sequence[int] | None = None,
     record: Any = None,
     edition: str = "printed",
     title: str = "",
     U0: ArrayLike | Scaled | None = None,
+    observed: Any = None,
 ) -> Comparison:
-    """Predict, run, and put both side by side.
+    """Predict, run, and put both side by side; or a trajectory of one's own in place of the run.
 
     Parameters
     ----------
@@ -285,7 +288,8 @@ def compare(
         Step size in the clock of (D.2).
     dynamics : {"euler", "gd", "flow"}
     steps : int, optional
-        Default: until the run has converged.
+        Default: until the run has converged. With `observed`: its steps, of shape (n,); 0, 1, 2,
+        ... by default.
     record : int, str or sequence, optional
         What the run records for pictures; see :func:`swingby.simulate`.
     edition : {"printed", "corrected"}
@@ -293,6 +297,10 @@ def compare(
     title : str
     U0 : array of shape (d, m) or Scaled, optional
         Factor of W(0) = U(0) U(0)^T, in place of W0.
+    observed : array of shape (n, d, d), DataFrame or path of a .csv, optional
+        W at some steps, of a network of one's own; tables have the columns ``step``, ``w_1_1``,
+        ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
+        events are those at the first recorded step that shows them.
 
     Returns
     -------
@@ -309,10 +317,26 @@ def compare(
     >>> table = compare(task, [[2e-6, 1e-6], [1e-6, 2e-6]], eta=0.01, dynamics="gd")
     >>> table.largest_error < 0.01
     True
+    >>> run = table.run
+    >>> compare(task, eta=0.01, dynamics="gd", observed=run.W, steps=run.steps).largest_error < 0.05
+    True
     """
     task = as_task(task)
+    if observed is not None:
+        if record is not None:
+            raise InvalidInput("record", record, "must not be given together with observed")
+        W, marks = read_trajectory(observed, steps, task)
+        if W0 is None and U0 is None and marks[0] == 0:
+            W0 = W[0]
+        schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
+        run = observed_run(task, W, marks, schedule.eta, dynamics)
+        return Comparison(schedule, run, _rows(schedule, run), title)
+    if steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
+        raise InvalidInput("steps", steps, "must be one number, or be given with observed")
     schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
-    run = simulate(task, W0, U0=U0, eta=eta, steps=steps, dynamics=dynamics, record=record)
+    run = simulate(
+        task, W0, U0=U0, eta=eta, steps=cast("int | None", steps), dynamics=dynamics, record=record
+    )
     return Comparison(schedule, run, _rows(schedule, run), title)
 
 

@@ -19,6 +19,8 @@ from swingby.theory.verdict import Verdict
 from swingby.verify.feasibility import Constants
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from swingby.verify.schedule import Schedule
 
 
@@ -216,6 +218,22 @@ class Report(Drawn):
             "binding": self.binding,
             "notes": list(self.notes),
         }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The margin of each assumption, in decades of slack.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from swingby.verify.plots import plot_report
+
+        return plot_report(self, ax)
 
     def to_grid(self) -> Grid:
         """Every assumption with its margin."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from swingby.report.pictures import (
     COLORS,
-    DASHES,
+    axes_of,
+    draw_entries,
+    finish_entries,
     new_figure,
     save_figure,
-    shown_figure,
     styled,
 )
 
@@ -23,49 +25,59 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from swingby.verify.compare import Comparison
+    from swingby.verify.judgement import Report
+    from swingby.verify.schedule import Schedule
 
 
 def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
     """Major and minor entries and the test loss over time, predicted stage times as marks.
 
     Major entries are solid, minor entries dashed; the test loss is black, in units of its
-    start. A thin line of the same colour is the predicted composite, a triangle on the axis
-    the predicted half-time, with its error bar.
+    start. A wide pale line of the same colour is the predicted composite, a triangle the predicted
+    half-time, with its error bar.
     """
     with styled():
-        if ax is None:
-            ax = shown_figure(6.4, 3.6).add_subplot()
-        _draw_entries(comparison, ax)
+        ax = axes_of(ax)
+        _draw_comparison(comparison, ax)
     return ax
 
 
-def _draw_entries(comparison: Comparison, ax: Axes) -> None:
+def _draw_comparison(comparison: Comparison, ax: Axes) -> None:
     run, schedule = comparison.run, comparison.schedule
     order = [k for k in run.task.order if run.task.exact_signal[k] > 0]
     # Ten decades of waiting before anything moves would hide the stages on a log axis.
     first, last = _span(comparison)
     shown = (run.steps >= first) & (run.steps <= last)
-    steps = np.maximum(run.steps[shown], first)
-    grid = np.unique(np.geomspace(first, last, 400))
-    composite = schedule.evaluate(grid) if schedule.stages is not None else None
+    loss = run.test_loss[shown] / run.test_loss[0]
+    draw_entries(ax, np.maximum(run.steps[shown], first), run.W[shown], order, loss)
+    _draw_schedule(ax, schedule, order, first, last, float(run.test_loss[0]))
+    for row in comparison.rows:
+        if row.event.startswith("loss") and math.isfinite(row.predicted):
+            ax.axvline(row.predicted, color="black", linewidth=0.6, linestyle=":", zorder=0)
+    ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
+    ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
+    ax.plot([], [], ":", color="black", linewidth=0.8, label="predicted turn of the loss")
+    low = float(np.nanmin(np.clip(run.W[shown], -0.4, 0)))
+    finish_entries(ax, first, last, comparison.title, low)
 
-    def draw(values: Any, predicted: Any, color: str, dash: Any, label: str) -> None:
-        ax.plot(steps, values, color=color, linestyle=dash, label=label)
-        if predicted is not None:
-            ax.plot(grid, predicted, color=color, linewidth=3.2, alpha=0.25, zorder=1)
 
-    colors = itertools.cycle(COLORS)
-    for k in order:
-        color = next(colors)
-        predicted = None if composite is None else composite[:, k, k]
-        draw(run.W[shown, k, k], predicted, color, "-", f"$w_{{{k + 1}{k + 1}}}$")
-        time, bar = schedule.half_times[k], schedule.error[k]
+def _draw_schedule(
+    ax: Axes, schedule: Schedule, order: Sequence[int], first: float, last: float, start: float
+) -> None:
+    """The predicted composite where there is one, and half-times with their bars."""
+    if schedule.stages is not None:
+        grid = np.unique(np.geomspace(first, last, 400))
+        loss = schedule.test_loss(grid) / start
+        draw_entries(ax, grid, schedule.evaluate(grid), order, loss, faint=True)
+    for k, color in zip(order, itertools.cycle(COLORS), strict=False):
+        time = schedule.half_times[k]
         if math.isfinite(time) and first <= time <= last:
-            width = bar if math.isfinite(bar) else 0.0
+            early, late = np.abs(schedule.spread[:, k] - time)
+            width = schedule.error[k] if math.isfinite(schedule.error[k]) else 0.0
             ax.errorbar(
                 [time],
                 [0.5],
-                xerr=[[min(width, time)], [width]],
+                xerr=[[min(max(width, early), time)], [max(width, late)]],
                 color=color,
                 marker="v",
                 markersize=6,
@@ -74,36 +86,50 @@ def _draw_entries(comparison: Comparison, ax: Axes) -> None:
                 capsize=2,
                 zorder=5,
             )
-    for (left, right), dash in zip(
-        itertools.combinations(sorted(order), 2), itertools.cycle(DASHES[1:])
-    ):
-        predicted = None if composite is None else composite[:, left, right]
-        draw(
-            run.W[shown, left, right],
-            predicted,
-            next(colors),
-            dash,
-            f"$w_{{{left + 1}{right + 1}}}$",
-        )
-    loss = run.test_loss[shown]
-    start = run.test_loss[0]
-    ax.plot(steps, loss / start, color="black", linewidth=1.1, label="test loss / start")
-    for row in comparison.rows:
-        if row.event.startswith("loss") and math.isfinite(row.predicted):
-            ax.axvline(row.predicted, color="black", linewidth=0.6, linestyle=":", zorder=0)
-    if schedule.stages is not None:
-        predicted_loss = schedule.test_loss(grid) / start
-        ax.plot(grid, predicted_loss, color="black", linewidth=3.2, alpha=0.18, zorder=1)
-    ax.set_xscale("log")
-    ax.set_xlim(first, last)
-    ax.set_ylim(min(-0.05, float(np.nanmin(np.clip(run.W[shown], -0.4, 0))) - 0.03), 1.12)
-    ax.set_xlabel("step")
-    ax.set_ylabel("entry of W, loss / start")
-    ax.set_title(comparison.title.replace("^2", "\N{SUPERSCRIPT TWO}"))
-    ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
-    ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
-    ax.plot([], [], ":", color="black", linewidth=0.8, label="predicted turn of the loss")
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.6)
+
+
+def plot_schedule(schedule: Schedule, ax: Axes | None = None) -> Axes:
+    """The predicted entries and test loss, and each half-time with its bar or its quantiles."""
+    order = [k for k in schedule.task.order if schedule.task.exact_signal[k] > 0]
+    times = schedule.spread[np.isfinite(schedule.spread)]
+    first = max(1.0, float(times.min(initial=np.inf)) / 8) if times.size else 1.0
+    last = max(2 * first, 1.5 * float(times.max(initial=first)))
+    start = 1.0 if schedule.stages is None else float(schedule.test_loss(np.zeros(1))[0])
+    with styled():
+        ax = axes_of(ax)
+        _draw_schedule(ax, schedule, order, first, last, start)
+        for k, color in zip(order, itertools.cycle(COLORS), strict=False):
+            ax.plot([], [], "v-", color=color, label=f"$w_{{{k + 1}{k + 1}}}$")
+        if schedule.stages is not None:
+            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
+        finish_entries(ax, first, last, f"predicted, {schedule.dynamics}")
+    return ax
+
+
+def plot_report(report: Report, ax: Axes | None = None) -> Axes:
+    """The margin of each assumption, in decades of slack: inside to the right of 0.
+
+    An infinite margin ends at the edge, and its verdict is written there.
+    """
+    rows = list(report)[::-1]
+    finite = [abs(float(row.margin)) for row in rows if math.isfinite(float(row.margin))]
+    edge = 1.25 * max([1.0, *finite])
+    colors = {"holds": COLORS[2], "fails": COLORS[1], "undecided": COLORS[5]}
+    with styled():
+        ax = axes_of(ax)
+        for place, row in enumerate(rows):
+            margin = float(row.margin)
+            shown = 0.0 if math.isnan(margin) else max(-edge, min(edge, margin))
+            ax.barh(place, shown, color=colors[str(row.verdict)], height=0.6)
+            if not math.isfinite(margin):
+                side = "left" if shown <= 0 else "right"
+                ax.text(0, place, f"  {row.verdict}, without a number  ", ha=side, va="center")
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(rows)), [row.id for row in rows])
+        ax.set_xlim(-edge, edge)
+        ax.set_xlabel("margin: decades of slack")
+        ax.set_title(f"{report.edition} edition: {report.verdict}")
+    return ax
 
 
 def _span(comparison: Comparison) -> tuple[float, float]:
@@ -155,7 +181,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
     with styled():
         figure = new_figure(10.4, 3.6)
         left, right = figure.subplots(1, 2, width_ratios=[1.75, 1])
-        _draw_entries(comparison, left)
+        _draw_comparison(comparison, left)
         plot_output(comparison, right)
     return figure
 

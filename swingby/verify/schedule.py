@@ -27,6 +27,7 @@ from swingby.theory.gaussian import GaussianTimes
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
     from swingby.theory.law.stages import Stages
@@ -234,6 +235,22 @@ class Schedule(Drawn):
             "warnings": list(self.warnings),
             "windows": self.window_reason,
         }
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The predicted entries and test loss over time, half-times with their bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from swingby.verify.plots import plot_schedule
+
+        return plot_schedule(self, ax)
 
     def to_grid(self) -> Grid:
         """The predicted events, with their bars and the lemma windows."""
