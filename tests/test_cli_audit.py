@@ -164,7 +164,7 @@ def test_a_proof_of_ones_own_is_audited(capsys, tmp_path):
     ("name", "says"),
     [
         ("wrong.proof", "wrong.proof, line 3, column 8: must be a letter declared above, got z"),
-        ("none.proof", "must be a file that can be read (No such file or directory)"),
+        ("none.proof", "must be a readable file of text (No such file or directory)"),
         ("D.61", "must end in .proof (one line is asked for by its item)"),
     ],
 )

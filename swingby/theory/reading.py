@@ -27,7 +27,7 @@ def content_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT
     try:
         with open(path, "rb") as stream:
             content = stream.read(most + 1)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         reason = getattr(error, "strerror", None) or "it is no path"
         raise InvalidInput(argument, path, f"must be a readable {what} ({reason})") from None
     if len(content) > most:

@@ -35,11 +35,11 @@ def number(value: Fraction) -> str:
     """
     if value.denominator == 1 and value < 10**15:
         return str(value.numerator)
-    if value < 2**1023 and Fraction(float(value)) == value:
-        return repr(float(value))
     decimal = _decimal(value)
     if decimal is not None:
         return f'"{decimal}"'
+    if value < 2**1023 and Fraction(float(value)) == value:
+        return repr(float(value))
     if max(value.numerator, value.denominator) < 10**MOST_TEXT_DIGITS:
         return f'"{value}"'
     # Python reads whole numbers of any length in this form only.

@@ -374,7 +374,6 @@ STUDIES = {
     "courses of text": study_with("courses", value="x"),
     "courses as a number": study_with("courses", value=3),
     "a course with more": study_with("courses", 0, "extra", value=1),
-    "losses of text": study_with("courses", 0, "loss", value=["3", "2"]),
     "a loss of text": study_with("courses", 0, "loss", value="32"),
     "a loss that is not a number": study_with("courses", 0, "loss", value=[NAN, 2.0]),
     "an infinite loss": study_with("courses", 0, "loss", value=[INFINITE, 2.0]),

@@ -9,8 +9,8 @@ TINY = {"signal": [[4, 1], [2, 1]], "omega": [1e-2, 1e-3], "eta": 0.1, "seeds": 
 #: Results whose class writes its text at a width of its own, or gives no HTML: to be empty.
 FIXED_WIDTH = frozenset(
     (
-        *("vectors", "vector run", "vector prediction", "judged study", "judgement"),
-        *("representations", "survival", "training run", "phase diagram", "disagreements"),
+        *("vectors", "vector run", "vector prediction", "judgement"),
+        *("survival", "training run", "phase diagram", "disagreements"),
         *("evidence", "gaussian", "hunt"),
     )
 )
@@ -83,25 +83,14 @@ def _evidence():
 
 
 def _judged():
-    from swingby.diffusion.judged import judged_study
+    from swingby.diffusion import judge
+    from swingby.diffusion.study import recorded_so_far
 
-    from swingby.diffusion.study import recorded_study
-
-    return judged_study(recorded_study())
-
-
-def _representations():
-    from swingby.diffusion.representations import compare_representations
-
-    from swingby.diffusion.study import recorded_study
-
-    return compare_representations(recorded_study(), representations=("condition",))
+    return judge(recorded_so_far())
 
 
 def _survival():
-    from swingby.training.cells import standard_cells
-
-    from swingby.training.survival import survival
+    from swingby.training.survival import standard_cells, survival
 
     return survival(standard_cells("linear", runs=40)[:1])
 
@@ -141,9 +130,7 @@ def makers():
         "disagreements": lambda: _sweep().disagreements(3),
         "figures": _figures,
         "evidence": _evidence,
-        "judged study": _judged,
-        "judgement": lambda: _judged().judgement,
-        "representations": _representations,
+        "judgement": _judged,
         "training run": _training,
         "vectors": _vectors,
         "vector run": lambda: _vectors().runs[0],
@@ -156,6 +143,6 @@ NAMES = (
     *("check", "check that fails", "check, repaired", "check of a matrix", "schedule"),
     *("schedule from omega", "gaussian", "run", "comparison", "certificate"),
     *("certified assumptions", "ledger", "record", "hunt", "sweep", "phase diagram"),
-    *("disagreements", "figures", "evidence", "judged study", "judgement", "representations"),
+    *("disagreements", "figures", "evidence", "judgement"),
     *("training run", "vectors", "vector run", "vector prediction", "survival"),
 )

@@ -207,8 +207,7 @@ COMMANDS = [
     "evidence",
     "evidence --rows",
     "sweep grid.toml --store s.sqlite --workers 0 --disagreements --descents",
-    "diffusion recorded",
-    "diffusion recorded --representation all",
+    "diffusion judge recorded",
     pytest.param(
         "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 60", marks=pytest.mark.torch
     ),

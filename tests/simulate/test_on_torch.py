@@ -13,11 +13,11 @@ import time
 
 import numpy as np
 import pytest
+from swingby.simulate.events import descents, turning_points
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.simulate import on_torch
+from swingby.simulate import device as devices
 from swingby.simulate.batch import Interrupted, simulate_batch
-from swingby.simulate.outcome import descents, turning_points
 from tests.simulate.witnesses import factor_run, mpmath_run
 
 torch = pytest.importorskip("torch")
@@ -299,7 +299,7 @@ def test_arguments_broadcast_and_pieces_change_nothing(device, monkeypatch):
     given = (signals, 1e-2 * (np.eye(3) + 0.1), np.linspace(0.01, 0.03, 6)[:, None], 700, "gd")
     whole = agreeing(simulate_batch(*given, device=device), simulate_batch(*given))
     assert whole.half_times.shape == (6, 3, 3)
-    monkeypatch.setattr(on_torch, "MOST_TOGETHER", 7)
+    monkeypatch.setattr(devices, "MOST_TOGETHER", 7)
     told = []
     parts = simulate_batch(*given, device=device, progress=lambda *now: told.append(now))
     agreeing(parts, whole)
@@ -321,7 +321,7 @@ def ctrl_c():
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_answered_at_once_and_finished_pieces_are_kept(device, monkeypatch):
-    monkeypatch.setattr(on_torch, "MOST_TOGETHER", 10)
+    monkeypatch.setattr(devices, "MOST_TOGETHER", 10)
     signals, W0, _ = random_batch(2, 30, 3, 2)
     # The last piece would take minutes.
     etas = np.where(np.arange(30) < 20, 0.05, 1e-9)
@@ -355,9 +355,9 @@ def test_devices_that_do_not_exist_are_refused(wrong):
 def test_a_gpu_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert on_torch.usable_device("cuda:1")[1] == torch.device("cuda:1")
+    assert devices.usable_device("cuda:1")[1] == torch.device("cuda:1")
     with pytest.raises(InvalidInput, match="one of the 2 that torch can use, got cuda:2"):
-        on_torch.usable_device("cuda:2")
+        devices.usable_device("cuda:2")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(InvalidInput, match=r"needs a GPU that torch can use.*got cuda:0"):
         simulate_batch([1.0], [[0.1]], 0.01, 10, device="cuda:0")

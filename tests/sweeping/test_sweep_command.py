@@ -130,7 +130,7 @@ def test_diagrams_and_disagreements(capsys, workplace):
     ("arguments", "words"),
     [
         (["--diagram", "a.gif"], "diagram must end in .png, .pdf or .svg, got a.gif"),
-        (["--diagram", "none/a.png"], "diagram must lie in a folder that exists"),
+        (["--diagram", "none/a.png"], "diagram must lie in a folder that can be written to"),
         (
             ["--diagram", "a.png", "--x", "omgea"],
             "x must name a quantity of the sweep; these vary: omega, a_1/a_2, a_2, signal, eta,"

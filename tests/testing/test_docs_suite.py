@@ -58,7 +58,7 @@ BREAKS = (
     Break("(C.13)", "task.py", "centre**2 / self.s", "centre**2 * self.s", "signal"),
     Break(
         "Theorem 4.1",
-        "one_layer.py",
+        "lemmas.py",
         "(1 - decay) * point",
         "(1 + decay) * point",
         "theorem_4_1",
@@ -110,7 +110,9 @@ BREAKS = (
         "mean = (a[i] - a[j]) / 2",
         "conditions_of_theorem_R",
     ),
-    Break("Theorem G", "theorem_g.py", "- log_det / (1 - level)", "- log_det / level", "theorem_G"),
+    Break(
+        "Theorem G", "theorem_two.py", "- log_det / (1 - level)", "- log_det / level", "theorem_G"
+    ),
     Break(
         "D.4'",
         "repaired.py",
@@ -134,14 +136,14 @@ BREAKS = (
     ),
     Break(
         "stage law, logistic",
-        "law/modified.py",
+        "law/coordinates.py",
         "pair=-total / 2",
         "pair=-total / 3",
         "diagonal_start_is_one_logistic_per_concept",
     ),
     Break(
         "modified flow of",
-        "law/modified.py",
+        "law/coordinates.py",
         "- flow.first * G + flow.mixed * C",
         "- 0.9 * flow.first * G + flow.mixed * C",
         "steps_of_the_modified_flow",

@@ -184,8 +184,8 @@ def test_x_stops_at_the_first_difference(run, pytester):
 
 def test_a_line_without_a_verdict_on_record_fails(run, pytester):
     pytester.makeconftest(
-        "from swingby.testing import ledger_items, known_verdicts\n"
-        "kept = known_verdicts.ledger_verdicts()\n"
+        "from swingby.testing import assertions, ledger_items\n"
+        "kept = assertions.ledger_verdicts()\n"
         "del kept['D.60']\n"
         "ledger_items.ledger_verdicts = lambda: kept\n"
     )

@@ -9,7 +9,8 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.testing import draw_tasks, satisfying, setting, violating
+from swingby.testing import draw_tasks, satisfying, violating
+from swingby.testing.setting import with_failing_D4
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE
@@ -87,7 +88,7 @@ def test_D4_fails_alone_up_to_where_D3_fails_too():
     """The limit that omega is drawn below is not far from the true one."""
     for signal, beta in (((4, 1), 2), ((100, 5, 1), 10), ((1,), 1)):
         exact = tuple(map(Fraction, signal))
-        limit = setting.with_failing_D4(exact, Fraction(beta))
+        limit = with_failing_D4(exact, Fraction(beta))
         task = SIMTask.from_signal(signal)
         assert check(task, limit, "1e-6", beta).failing == ("D.4",)
         assert "D.3" in check(task, 20 * limit, "1e-6", beta).failing
@@ -96,7 +97,7 @@ def test_D4_fails_alone_up_to_where_D3_fails_too():
 def test_D4_settings_reach_that_limit():
     def at_the_end(setting):
         shape = tuple(sorted(setting.task.exact_signal, reverse=True))
-        limit = setting.with_failing_D4(tuple(a / shape[-1] for a in shape), setting.beta)
+        limit = with_failing_D4(tuple(a / shape[-1] for a in shape), setting.beta)
         return setting.omega * 1000 > limit
 
     exists(violating("D.4", dim=2), at_the_end)

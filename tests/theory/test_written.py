@@ -83,7 +83,8 @@ def test_every_number_is_read_back_exactly(value):
         (Fraction(10**40 + 1), f'"{10**40 + 1}"'),
         # 2^-57 = 5^57 / 10^57, and 5^57 is the last power of 5 below 10^40.
         (Fraction(1, 2**57), f'"6.{str(5**57)[1:]}e-18"'),
-        (Fraction(1, 2**58), f'"1/{2**58}"'),
+        (Fraction(1, 2**58), "3.469446951953614e-18"),
+        (Fraction(1, 3 * 2**58), f'"1/{3 * 2**58}"'),
         (Fraction(10**400 - 1), f'"{10**400 - 1}"'),
         (Fraction(10**400 + 1), f"Fraction({10**400 + 1:#x}, 0x1)"),
         (Fraction(10**400, 3), f"Fraction({10**400:#x}, 0x3)"),
@@ -92,7 +93,7 @@ def test_every_number_is_read_back_exactly(value):
         (Fraction(1, 10**100_000), '"1e-100000"'),
         (Fraction(1, 10**100_001), f"Fraction(0x1, {10**100_001:#x})"),
     ],
-    ids=range(26),
+    ids=range(27),
 )
 def test_the_form_at_the_limits(value, text):
     assert number(value) == text

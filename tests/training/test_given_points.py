@@ -139,7 +139,7 @@ WRONG = {
     "data must have as many columns": lambda: train(Setting(SIMTask([1, 2])), data=X),
     "samples must come without": lambda: Data(samples=read_samples(X), rotation=True),
     "samples must come from": lambda: Data(samples=X),
-    "data must be a readable npz": lambda: read_samples("none.npz"),
+    "data must be a readable file of arrays": lambda: read_samples("none.npz"),
     "data must be a csv file of numbers": lambda: read_samples("none.csv"),
 }
 
@@ -158,8 +158,8 @@ def test_what_does_not_fit_is_refused_by_name(words):
         ("inf.csv", "X must be finite"),
         ("head.csv", "data must name the columns"),
         ("other.npz", "data must hold X"),
-        ("objects.npz", "data must be an npz file of plain arrays"),
-        ("text.npz", "data must be an npz file of plain arrays"),
+        ("objects.npz", "data must be a file of arrays"),
+        ("text.npz", "data must be a file of arrays"),
         ("plain.csv", "labels must be given with the points"),
     ],
 )

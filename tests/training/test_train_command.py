@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from swingby import cli
+from swingby.theory import reading
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, data, train
 
@@ -75,7 +76,7 @@ def test_initial_weights_from_a_file(workplace, capsys, monkeypatch):
     np.savez(workplace / "objects.npz", np.array([{}], dtype=object))
     (workplace / "text.npz").write_text("no archive")
     np.savez_compressed(workplace / "bomb.npz", np.zeros(1 << 10))
-    monkeypatch.setattr(data, "MOST_BYTES", 1 << 12)
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 12)
     capsys.readouterr()
     for name in ("objects", "text", "bomb", "missing", "run"):
         assert run(*options, "--start", f"{name}.npz") == 2

@@ -337,7 +337,7 @@ def test_truth_of_an_undecided_certificate_is_refused():
         ({"signal": [0, 0]}, "signal must have a positive entry"),
         ({"signal": "4,1"}, "signal must be a sequence"),
         ({"signal": 4}, "signal must be a sequence"),
-        ({"task": (4, 1)}, "task must be a SIMTask"),
+        ({"task": "4,1"}, "task must be a SIMTask"),
     ],
 )
 def test_bad_input_is_refused_by_name(arguments, named):

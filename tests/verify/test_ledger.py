@@ -163,7 +163,7 @@ def test_letters():
 def test_a_claim_names_hypotheses_sources_entries_and_what_is_in_force():
     shown = to_text(D61)
     for piece in ("given", "Assumption D.5", "D.1 to D.5 are in force", "i ≠ j with a_i > a_j"):
-        assert piece in shown
+        assert " ".join(piece.split()) in shown
     assert shown.splitlines()[-1] == "  3 a_j w_ij(t)/5 − a_i w_ij(t)/5 ≤ −α ω/C"
     latex = to_latex(D61)
     assert latex.count("{") == latex.count("}")
@@ -270,7 +270,7 @@ def test_equal_anchors_are_told_apart_as_on_the_pages():
 
 
 def test_a_record_shows_all_that_is_known(ledger):
-    shown = str(ledger["D.61"])
+    shown = " ".join(str(ledger["D.61"]).split())
     for piece in (
         "a_i = 7/2,  ω = 1e-80",
         "left  = 7/2",
@@ -279,7 +279,7 @@ def test_a_record_shows_all_that_is_known(ledger):
         "(D.63): still follows",
         AUDITED,
     ):
-        assert piece in shown
+        assert " ".join(piece.split()) in shown
     assert "Rests on (D.61), refuted." in str(ledger["D.62"])
     assert "Cases: 7." in str(ledger["D.62"])
 

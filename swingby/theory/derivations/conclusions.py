@@ -37,11 +37,11 @@ _SUM, _PRODUCT, _POWER = range(3)
 
 
 def show(expression: Any, latex: bool = False) -> str:
-    """A formula in the letters of :mod:`swingby.theory.derivations.letters`.
+    """A formula in the letters of :mod:`swingby.theory.derivations.matrices`.
 
     Examples
     --------
-    >>> from swingby.theory.derivations.letters import A, I, W
+    >>> from swingby.theory.derivations.matrices import A, I, W
     >>> show((W - I) * A), show(W**2 * A, latex=True)
     ('(W - I) A', 'W^{2} A')
     """

@@ -200,7 +200,7 @@ def flip(rows: Rows) -> Rows:
 def matrix(expression: Any, entries: Entries) -> Rows:
     """A polynomial in matrices, written out.
 
-    `expression`: in the letters of :mod:`swingby.theory.derivations.letters`, without definitions
+    `expression`: in the letters of :mod:`swingby.theory.derivations.matrices`, without definitions
     left. Raises Unsupported where the expression is outside that language.
     """
     if expression == I or expression in LETTERS:

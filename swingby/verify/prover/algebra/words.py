@@ -72,14 +72,14 @@ class Misshapen(Unsupported):
 def polynomial(expression: Any, where: tuple[tuple[Any, Any], ...] = ()) -> Polynomial:
     """The words of a polynomial in matrices.
 
-    `expression`: in the letters of :mod:`swingby.theory.derivations.letters`.
+    `expression`: in the letters of :mod:`swingby.theory.derivations.matrices`.
     `where`: definitions, put in one after the other; the rule for A^(1/2) is applied in between.
     Returns without words of coefficient zero.
     Raises Unsupported where the expression is no such polynomial.
 
     Examples
     --------
-    >>> from swingby.theory.derivations.letters import A, I, W
+    >>> from swingby.theory.derivations.matrices import A, I, W
     >>> polynomial((W - I) * A - W * A + A)
     {}
     """
@@ -95,7 +95,7 @@ def normal_form(
 
     Examples
     --------
-    >>> from swingby.theory.derivations.letters import U, Ut, A
+    >>> from swingby.theory.derivations.matrices import U, Ut, A
     >>> normal_form(U * Ut * A, trace=True) == normal_form(Ut * A * U, trace=True)
     True
     """
