@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report.pictures import new_figure, styled
+from swingby.report.pictures import shown_figure, styled
 from swingby.sweeping.cells import Axis, Pixels, pooled_text
 from swingby.sweeping.frame import quantity
 from swingby.sweeping.labels import Label
@@ -183,7 +183,7 @@ def phase_figure(diagram: Pixels, panels: Sequence[str] | None = None) -> Figure
     across = {1: 1, 2: 2, 3: 3, 4: 2}.get(len(chosen), 4 if len(chosen) > 6 else 3)
     down = -(-len(chosen) // across)
     with styled():
-        figure = new_figure(WIDTH * across + 0.4, HEIGHT * down + 0.75)
+        figure = shown_figure(WIDTH * across + 0.4, HEIGHT * down + 0.75)
         grid = figure.subplots(
             down, across, squeeze=False, sharex=True, sharey=diagram.y is not None
         )

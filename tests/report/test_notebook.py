@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 from pathlib import Path
 
@@ -22,7 +23,8 @@ NAMES = """[name for name in results.NAMES if name not in results.TORCH]"""
 @pytest.fixture(scope="module")
 def kernel():
     """``kernel(code)``: messages that a cell sends, without its status."""
-    running, client = manager.start_new_kernel(kernel_name="python3")
+    unbound = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    running, client = manager.start_new_kernel(kernel_name="python3", env=unbound)
 
     def run(code):
         found = []

@@ -13,11 +13,11 @@ import time
 
 import numpy as np
 import pytest
-from swingby.simulate.events import descents, turning_points
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate import device as devices
 from swingby.simulate.batch import Interrupted, simulate_batch
+from swingby.simulate.outcome import descents, turning_points
 from tests.simulate.witnesses import factor_run, mpmath_run
 
 torch = pytest.importorskip("torch")
