@@ -21,6 +21,7 @@ from swingby.cli.certify_command import certify
 from swingby.cli.commands import cli
 from swingby.cli.diffusion_command import diffusion
 from swingby.cli.figures_command import evidence, figures
+from swingby.cli.files_command import doctor, verify
 from swingby.cli.hunt_command import hunt
 from swingby.cli.limits import budget_spent, limit
 from swingby.cli.relu_command import relu
@@ -34,6 +35,7 @@ _COMMANDS = (
     audit,
     certify,
     diffusion,
+    doctor,
     evidence,
     figures,
     hunt,
@@ -42,6 +44,7 @@ _COMMANDS = (
     sweep,
     train,
     vectors,
+    verify,
 )
 for command in _COMMANDS:
     cli.add_command(command)

@@ -1,0 +1,155 @@
+"""The commands ``swingby verify`` and ``swingby doctor``: a file's bytes, and what is installed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import swingby
+from swingby.cli.given import say
+from swingby.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from swingby.report import Grid
+
+#: What swingby cannot do without, and what each extra brings first.
+CORE = ("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib")
+EXTRAS = {
+    "torch": "torch",
+    "testing": "hypothesis",
+    "prove": "z3-solver",
+    "report": "pyarrow",
+    "cluster": "distributed",
+}
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def verify(file: Path, as_json: bool) -> int:
+    """Check that a file still says what swingby wrote: every byte that means something.
+
+    Stores of sweeps (.sqlite), certificates (.json), which are replayed, and checkpoints of
+    training (.safetensors). Exit code 0: it does; 1: it was changed; 2: it cannot be verified.
+
+    \b
+    swingby verify sweep.sqlite
+    swingby verify certificate.json
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    kind, found = _judged(file)
+    answer = {"file": str(file), "kind": kind, "verified": not found, "reasons": found}
+    said = f"{file}: {kind}, {'verified' if not found else 'changed after it was written'}"
+    click.echo(json.dumps(answer) if as_json else "\n  ".join([said, *found]))
+    return 1 if found else 0
+
+
+def _judged(file: Path) -> tuple[str, list[str]]:
+    """The kind of a file, and what is wrong with it."""
+    from swingby.theory.reading import plain_json, text_of
+
+    try:
+        with file.open("rb") as opened:
+            begin = opened.read(16)
+    except OSError as error:
+        raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
+    if begin.startswith(b"SQLite format 3"):
+        from swingby.sweeping.store import verify_store
+
+        return "store of a sweep", _refused(lambda: verify_store(file))
+    if file.suffix == ".safetensors":
+        return "checkpoint", _refused(lambda: _read_checkpoint(file))
+    if file.suffix != ".json":
+        raise InvalidInput("file", file, "must be a .sqlite, .json or .safetensors of swingby's")
+    text = text_of(file, "file", "file")
+    try:
+        content = plain_json(text)
+    except ValueError as error:
+        raise InvalidInput("file", file, f"must be JSON ({error})") from None
+    if isinstance(content, dict) and "signal" in content and "format" in content:
+        from swingby.verify.certification.replay import read, replay
+
+        return "certificate", replay(read(text))
+    raise InvalidInput("file", file, "must be a certificate: other JSON has no digest")
+
+
+def _read_checkpoint(file: Path) -> None:
+    """Read a checkpoint under the name that it gives itself."""
+    from swingby.training import checkpoint
+
+    library = checkpoint.load_library()
+    try:
+        with library.safe_open(file, framework="pt") as opened:
+            name = (opened.metadata() or {}).get("identity", "")
+    except Exception as error:  # safetensors has an error class of its own
+        raise checkpoint.foreign(file, error) from None
+    checkpoint.read(file, name)
+
+
+def _refused(check: Any) -> list[str]:
+    try:
+        check()
+    except InvalidInput as error:
+        return [str(error)]
+    return []
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> int:
+    """Print what is installed here, what is missing, and where results are kept.
+
+    Exit code 0: the core is there; 5: something of it is missing.
+    """
+    found = _facts()
+    say(_table(found), found, as_json=as_json)
+    return 0 if all(found["core"].values()) else 5
+
+
+def _facts() -> dict[str, Any]:
+    from swingby.theory.law.compiled import folder
+    from swingby.verify.audit_cache import folder as verdicts
+
+    def version(name: str) -> str | None:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    device = "no torch"
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        cuda = torch.cuda.is_available()
+        device = torch.cuda.get_device_name() if cuda else "none that torch can use"
+    return {
+        "swingby": swingby.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "threads": os.cpu_count(),
+        "gpu": device,
+        "terminal": f"{os.environ.get('COLUMNS', 'no')} columns set, {sys.stdout.encoding}",
+        "compiled code": str(folder()),
+        "verdicts": str(verdicts()),
+        "core": {name: version(name) for name in CORE},
+        "extras": {extra: version(name) for extra, name in EXTRAS.items()},
+    }
+
+
+def _table(found: dict[str, Any]) -> Grid:
+    from swingby.report import Grid
+
+    rows = [[name, str(value)] for name, value in found.items() if not isinstance(value, dict)]
+    rows += [["The core"]] + [[name, value or "missing"] for name, value in found["core"].items()]
+    rows += [["Extras"]]
+    for extra, value in found["extras"].items():
+        install = f'missing: pip install "swingby[{extra}]"'
+        rows.append([extra, f"{EXTRAS[extra]} {value}" if value else install])
+    return Grid("swingby on this machine", ["what", "found"], rows)
