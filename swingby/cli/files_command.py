@@ -135,7 +135,7 @@ def _facts() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "threads": os.cpu_count(),
         "gpu": device,
-        "terminal": f"{os.environ.get('COLUMNS', 'no')} columns set, {sys.stdout.encoding}",
+        "encoding": sys.stdout.encoding,
         "compiled code": str(folder()),
         "verdicts": str(verdicts()),
         "core": {name: version(name) for name in CORE},

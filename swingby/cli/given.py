@@ -46,7 +46,8 @@ def check_target(name: str, path: str | None, endings: Sequence[str]) -> None:
     if path is None:
         return
     if Path(path).suffix not in endings:
-        raise InvalidInput(name, path, f"must end in {', '.join(endings[:-1])} or {endings[-1]}")
+        listed = " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
+        raise InvalidInput(name, path, f"must end in {listed}")
     folder = Path(path).resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InvalidInput(name, path, "must lie in a folder that can be written to")

@@ -207,7 +207,7 @@ COMMANDS = [
     "evidence",
     "evidence --rows",
     "sweep grid.toml --store s.sqlite --workers 0 --disagreements --descents",
-    "diffusion judge recorded",
+    "doctor",
     pytest.param(
         "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 60", marks=pytest.mark.torch
     ),
