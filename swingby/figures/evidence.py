@@ -389,7 +389,7 @@ def evidence(
     --------
     >>> found = evidence("images")
     >>> found.rows[0].source, found.rows[0].statement
-    ('images', 'order')
+    ('images', 'sooner')
     """
     names = _names(source)
     if verdict is not None and verdict not in list(Verdict):
