@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
+from swingby.theory.balls import precision
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]
@@ -322,7 +323,7 @@ def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> 
     import flint
 
     d = len(w)
-    with flint.ctx.workprec(128):
+    with precision(128):
         length = flint.arb(_dot(w, w)).sqrt()
         balls = [flint.arb(one) / length for one in w]
         shown = tuple(ball.str(20) for ball in balls)

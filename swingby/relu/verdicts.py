@@ -21,6 +21,7 @@ from swingby.errors import InvalidInput
 from swingby.relu.data import FAMILIES
 from swingby.relu.geometry import Floats
 from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
+from swingby.report.files import write_text
 from swingby.theory import numbers
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.shares import Share, needed, reaches
@@ -115,7 +116,7 @@ def study(
     def keep(cell: Cell, found: list[dict[str, Any]]) -> None:
         results[cell.name] = found
         if path is not None:
-            _write(path, head | {"results": results})
+            write_text(path, json.dumps(head | {"results": results}))
         if tell is not None:
             tell(len(results) / len(every), cell.name)
 
@@ -176,16 +177,6 @@ def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             asked = "be made by this code" if name == "code" else f"have {name} {value}"
             raise InvalidInput("store", path, f"must {asked}; take another file")
     return results
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    """The whole file or nothing of it."""
-    from swingby.report.files import whole
-
-    with whole(path) as target:
-        part = target.with_name(f"{target.name}.part")
-        part.write_text(json.dumps(content) + "\n", encoding="utf-8")
-        part.replace(target)
 
 
 @dataclass(frozen=True)
