@@ -18,7 +18,7 @@ import numpy as np
 
 from swingby.figures.criteria import cut, legs
 from swingby.figures.figure import Data
-from swingby.report.pictures import COLORS, DASHES, new_figure
+from swingby.report.pictures import COLORS, DASHES, PAGE, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,12 +196,16 @@ _EVERY = 2.0
 
 
 def outputs_picture(
-    data: Data, title: str, parts: Sequence[tuple[slice, str]], *, points: bool = False
+    data: Data,
+    title: str,
+    parts: Sequence[tuple[slice, str]] = ((slice(None), ""),),
+    *,
+    points: bool = False,
 ) -> Picture:
     """Outputs at the test point in the plane of the two concepts, one panel per part.
 
     `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel, and what
-    is written above it. `points`: draw training points too.
+    is written above it; by default all in one. `points`: draw training points too.
     """
     picture = titled(title, PAGE if len(parts) > 1 else 0.78 * PAGE, 3.7)
     panels = np.atleast_1d(picture.subplots(1, len(parts)))
@@ -284,29 +288,6 @@ def losses_picture(data: Data, title: str) -> Picture:
     return picture
 
 
-def plane_of(data: Data) -> Any:
-    """The whole of the cells, for pictures with one panel."""
-    return slice(0, len(data["labels"]))
-
-
-#: Width of a text page, in inches.
-PAGE = 7.0
-
-
-def titled(title: str, width: float, height: float) -> Picture:
-    """An empty figure with its title on the left.
-
-    Parameters
-    ----------
-    title : str
-    width, height : float
-        Inches.
-    """
-    picture = new_figure(width, height)
-    picture.suptitle(title, x=0.01, ha="left", fontsize=9)
-    return picture
-
-
 def stages_picture(
     data: Data,
     title: str,
@@ -317,17 +298,11 @@ def stages_picture(
 ) -> Picture:
     """Loss above entries, and output trajectories beside them.
 
-    Parameters
-    ----------
-    data : mapping
-    title : str
-    logarithmic : bool
-        Of the steps.
-    planes : sequence of (int, int)
-        Concepts across and up of each output panel.
-    train : bool
-        Draw the training loss too.
+    `logarithmic`: of the steps. `planes`: concepts across and up of each output panel. `train`:
+    draw the training loss too.
     """
+    from matplotlib.patches import Patch
+
     picture = titled(title, PAGE, 4.2)
     parts = 2 if planes else 1
     # matplotlib types the squeezed array as a single panel.
@@ -343,7 +318,7 @@ def stages_picture(
         below.set_xscale("log")
     below.set_xlim(first, data["last_step"])
     handles, labels = below.get_legend_handles_labels()
-    shaded = _patch()
+    shaded = Patch(facecolor=SHADE)
     left.legend(
         [*handles, shaded],
         [*labels, "test loss falls"],
@@ -365,9 +340,3 @@ def stages_picture(
             columnspacing=1.0,
         )
     return picture
-
-
-def _patch() -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=SHADE)

@@ -294,15 +294,14 @@ def _slowing(share: Floats) -> Floats:
 _IN_CLOUD = 1500
 
 
-def with_points(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of a figure with its training points.
+def train_with_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """What :func:`train_cells` gives, and the training points.
 
-    `parameters`: of an edition.
-    `data`: from :func:`swingby.figures.trained.train_cells`.
-    Returns with ``points`` (c, n, 2) of seed 0, and of all runs ``nearest`` (c, r), the distance of
+    Returns also ``points`` (c, n, 2) of seed 0, and of all runs ``nearest`` (c, r), the distance of
     the nearest training point to the test point in units of the smaller mu, and ``discarded`` (c,
     r), the points within half of it that truncation had to draw again.
     """
+    data = train_cells(parameters, tell)
     shown, near, gone = [], [], []
     for one in parameters["cells"]:
         settings = [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.sweeping.frame import Quantity, Value, value_text
 from swingby.sweeping.labels import Label
 from swingby.theory import numbers
@@ -334,39 +334,6 @@ class Agreement:
             above=above,
             below=below,
         )
-
-
-class Drawn:
-    """What says itself as a table, :meth:`to_grid`, in every form."""
-
-    _width = 100
-
-    def to_grid(self) -> Grid:
-        """The table behind all others.
-
-        Returns
-        -------
-        swingby.report.Grid
-        """
-        raise NotImplementedError
-
-    def to_text(self, width: int | None = None) -> str:
-        """The table for a terminal, `width` characters per line."""
-        return self.to_grid().to_text(width=width or self._width)
-
-    def to_latex(self) -> str:
-        """The table as LaTeX (booktabs)."""
-        return self.to_grid().to_latex()
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        return self.to_grid().to_markdown()
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.simulate.outcome import Outcome
-from swingby.sweeping.cells import Agreement, Drawn, flagged
+from swingby.sweeping.cells import Agreement, flagged
 from swingby.sweeping.frame import selected
 from swingby.sweeping.grid import optional_whole
 from swingby.sweeping.labels import Label
@@ -146,8 +146,6 @@ class Disagreements(Drawn):
     store: Path
     rows: tuple[Disagreement, ...]
     agreement: Agreement
-
-    _width = 140
 
     @property
     def total(self) -> int:

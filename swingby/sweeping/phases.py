@@ -120,10 +120,8 @@ class PhaseDiagram(Pixels):
             If the path cannot be written or has another ending.
         """
         from swingby.report.pictures import save_figure
-        from swingby.sweeping.store import whole_file
 
-        with whole_file(path) as target:
-            save_figure(lambda: self.plot(panels), target)
+        save_figure(lambda: self.plot(panels), path)
 
     def to_frame(self) -> Any:
         """The pixels as a table.

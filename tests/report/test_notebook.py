@@ -53,7 +53,7 @@ def told(messages):
 
 
 def same(text):
-    """Times and temporary folders differ from run to run; Markdown writes their ``_`` as ``\\_``."""
+    """Times and temporary folders differ; Markdown writes their ``_`` as ``\\_``."""
     return re.sub(r"tmp(\w|\\_)+|[0-9.]+( s\b| per second)", "", text)
 
 
@@ -100,6 +100,14 @@ def test_a_picture_is_shown_once(kernel, name, tmp_path):
     plot = f"results.result({name!r}).plot()"
     assert len(pictures(kernel(plot))) == 1
     assert len(pictures(kernel(f"shown = {plot}\nNone"))) == 1
+    assert not pictures(kernel("None"))
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("plot", ["plot", "plot_losses"])
+def test_a_picture_of_networks_is_shown_once(kernel, plot):
+    pytest.importorskip("torch")
+    assert len(pictures(kernel(f"results.result('training run').{plot}()"))) == 1
     assert not pictures(kernel("None"))
 
 
