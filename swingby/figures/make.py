@@ -73,12 +73,7 @@ def module_of(number: str) -> ModuleType:
 
 
 def all_figures() -> tuple[Figure, ...]:
-    """All figures, in the order of the paper.
-
-    Returns
-    -------
-    tuple of Figure
-    """
+    """All figures, in the order of the paper."""
     return tuple(figure(number) for number in numbers())
 
 

@@ -13,7 +13,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.simulate.outcome import Outcome
-from swingby.sweeping.cells import Agreement, flagged
+from swingby.sweeping.cells import Agreement, flagged, json_value
 from swingby.sweeping.frame import selected
 from swingby.sweeping.grid import optional_whole
 from swingby.sweeping.labels import Label
@@ -73,7 +73,7 @@ class Disagreement:
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain values, ready for JSON: inf as text, None for nan."""
-        found = {name: _plain(value) for name, value in vars(self).items()}
+        found = {name: json_value(value) for name, value in vars(self).items()}
         return found | {"key": self.key.hex(), "point": self.point.to_plain()}
 
 
@@ -119,14 +119,6 @@ def _late(row: Disagreement) -> str:
     ]
     distance, concept = max(found, default=(0.0, 0))
     return f"half-time {concept} is {distance:.2g} error bars off" if distance > 1 else ""
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else str(value)
 
 
 @dataclass(frozen=True)

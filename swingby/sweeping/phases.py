@@ -12,7 +12,16 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Grid
-from swingby.sweeping.cells import Agreement, Axis, Pixels, axis_of, bins_of, gather, pooled_text
+from swingby.sweeping.cells import (
+    Agreement,
+    Axis,
+    Pixels,
+    axis_of,
+    bins_of,
+    gather,
+    json_value,
+    pooled_text,
+)
 from swingby.sweeping.frame import (
     PARTS,
     Column,
@@ -167,7 +176,7 @@ class PhaseDiagram(Pixels):
             "agreed": self.agreement.agreed,
             "interval": [*self.agreement.interval],
             "pixels": {
-                name: [_plain(value) for value in values.tolist()]
+                name: [json_value(value) for value in values.tolist()]
                 for name, values in self.to_frame().items()
             },
         }
@@ -195,12 +204,6 @@ class PhaseDiagram(Pixels):
         over = self.x.name if self.y is None else f"{self.x.name}, {self.y.name}"
         size = " x ".join(map(str, reversed(self.shape)))
         return f"<PhaseDiagram over {over}: {size} pixels, {self.agreement.done} points done>"
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, float) or np.isfinite(value):
-        return value
-    return None if np.isnan(value) else str(value)
 
 
 def _axis_line(name: str, axis: Axis) -> str:

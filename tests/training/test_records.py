@@ -1,9 +1,7 @@
 """What is recorded along a run: Jacobian, half-times, turns of the loss, and the losses."""
 
-import importlib.util
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +10,12 @@ from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
 from swingby.training.data import directions
-from swingby.training.recorder import Following, follow, loss_steps, recorded_steps, thinned
+from swingby.training.recorder import loss_steps, recorded_steps
+from tests.training import plain_loop as plain
 
 torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.torch
-
-_HELP = importlib.util.spec_from_file_location(
-    "plain_loop", Path(__file__).with_name("plain_loop.py")
-)
-plain = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(plain)
 
 TASK = SIMTask([1, 2, 1.4], ["1/5", "1/4", "1/6"], dim=5)
 DATA = Data(n_per_class=40, rotation=True)
@@ -117,44 +110,6 @@ def test_extrema_are_the_zigzag_of_the_loss(least):
         assert run.extrema(k, least) == expected
         falls = sum(a[2] == "max" for a in expected[:-1])
         assert run.descents(least)[k] == falls
-
-
-def test_turns_do_not_depend_on_how_the_steps_come():
-    # Random walks with plateaus, NaN and infinity, in pieces of random lengths.
-    rng = np.random.default_rng(0)
-    loss = np.exp(np.cumsum(rng.normal(0, 0.003, (40, 300)), axis=1))
-    loss[3, 50:80] = loss[3, 50]
-    loss[4] = 1.0
-    loss[5, 200:] = np.nan
-    loss[6, 100] = np.inf
-    for _ in range(5):
-        following, turns, start = Following.start(40, 1), [], 0
-        while start < 300:
-            count = int(rng.integers(1, 70))
-            piece = loss[:, start : start + count]
-            turns += follow(following, start, piece, piece[:, :, None], piece[:, :, None])
-            start += count
-        for run in range(40):
-            mine = [(step, value, kind) for k, step, value, kind in turns if k == run]
-            if following.heading[run]:
-                end = (following.at[run], following.extreme[run], following.heading[run])
-                mine.append(end)
-            found = [(step, value, "max" if kind > 0 else "min") for step, value, kind in mine]
-            if run != 5:
-                assert found == zigzag(loss[run], 1e-3 * loss[run, 0]), run
-    assert following.first[5] == loss[5, 0]
-
-
-def test_thinned_turns_are_those_of_a_coarser_zigzag():
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        loss = np.cumsum(rng.normal(size=200)) + 30
-        fine = [(a, b, 1 if kind == "max" else -1) for a, b, kind in zigzag(loss, 0.5)]
-        for least in (1.0, 3.0):
-            found = thinned(fine, least)
-            expected = zigzag(loss, least)
-            assert [(a, b, "max" if kind > 0 else "min") for a, b, kind in found] == expected
-    assert thinned([], 1.0) == []
 
 
 def test_a_run_that_diverges_says_so_in_numbers():
