@@ -202,9 +202,9 @@ def outputs_picture(
     *,
     points: bool = False,
 ) -> Picture:
-    """Outputs at the test point in the plane of the two concepts, one panel per part.
+    """Outputs at the test point in the plane of the two concepts, a few runs beside the typical.
 
-    `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel, and what
+    `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel and what
     is written above it; by default all in one. `points`: draw training points too.
     """
     picture = titled(title, PAGE if len(parts) > 1 else 0.78 * PAGE, 3.7)
@@ -225,9 +225,11 @@ def _outputs(ax: Axes, data: Data, *, points: bool) -> None:
         itertools.cycle(_MARKERS),
         strict=True,
     )
-    for label, path, mu, (color, dash, sign) in zip(
-        data["labels"], data["output"], data["mu"], styles, strict=False
+    for label, path, others, mu, (color, dash, sign) in zip(
+        data["labels"], data["output"], data["paths"], data["mu"], styles, strict=False
     ):
+        for other in others:
+            ax.plot(*other.T, color=color, linewidth=0.5, alpha=0.25, zorder=1)
         ax.plot(*path.T, color=color, linestyle=dash, linewidth=1.1)
         even = np.searchsorted(epochs, np.arange(0.0, epochs[-1] + 0.5 * _EVERY, _EVERY))
         even = even[even < len(path)]
@@ -268,16 +270,20 @@ def _clouds(ax: Axes, data: Data) -> None:
 
 
 def losses_picture(data: Data, title: str) -> Picture:
-    """Test losses against epochs, both axes logarithmic."""
+    """Test losses against epochs, both axes logarithmic: a typical run, and a band of all."""
     picture = titled(title, 0.75 * PAGE, 3.2)
     ax = picture.subplots()
     epochs = data["epochs"]
     styles = zip(itertools.cycle(COLORS), itertools.cycle(DASHES), strict=True)
-    for label, loss, (color, dash) in zip(data["labels"], data["loss"], styles, strict=False):
-        shown = epochs > 0
+    shown = epochs > 0
+    for label, loss, band, (color, dash) in zip(
+        data["labels"], data["loss"], data["loss_band"], styles, strict=False
+    ):
+        ax.fill_between(epochs[shown], *band[:, shown], color=color, alpha=0.15, linewidth=0)
         ax.plot(
             epochs[shown], loss[shown] / loss[0], color=color, linestyle=dash, lw=1.1, label=label
         )
+    ax.fill_between([], [], color="0.85", linewidth=0, label="10 % to 90 % of the runs")
     ax.set_xscale("log")
     ax.set_yscale("log")
     low = min(float(np.min(loss / loss[0])) for loss in data["loss"])
