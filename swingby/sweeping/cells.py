@@ -15,7 +15,7 @@ import numpy as np
 
 from swingby.report import Drawn, Grid
 from swingby.sweeping.frame import Quantity, Value, value_text
-from swingby.sweeping.labels import Label
+from swingby.sweeping.point import Label
 from swingby.theory import numbers
 
 if TYPE_CHECKING:

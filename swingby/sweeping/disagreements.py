@@ -16,8 +16,7 @@ from swingby.simulate.outcome import Outcome
 from swingby.sweeping.cells import Agreement, flagged, json_value
 from swingby.sweeping.frame import selected
 from swingby.sweeping.grid import optional_whole
-from swingby.sweeping.labels import Label
-from swingby.sweeping.point import Point
+from swingby.sweeping.point import Label, Point
 from swingby.sweeping.store import point_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from swingby.sweeping.cells import (
     ticks_of,
 )
 from swingby.sweeping.frame import quantity
-from swingby.sweeping.labels import Label
+from swingby.sweeping.point import Label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -797,7 +797,7 @@ MUTANTS = (
     ),
     Mutant(
         "equal steps are out of order",
-        "sweeping/labels.py",
+        "sweeping/point.py",
         "earlier < later",
         "earlier <= later",
         ("sweeping/test_measure.py::test_the_order_of_learning_by_hand",),
