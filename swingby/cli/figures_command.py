@@ -37,7 +37,7 @@ def figures(
     """
     if listed:
         from swingby.figures.make import all_figures, chosen
-        from swingby.figures.report import list_grid
+        from swingby.figures.result import list_grid
 
         shown = all_figures()
         if only is not None or edition is not None:

@@ -1,9 +1,7 @@
-"""Every prediction against what was seen, from every source, as rows of one table.
+"""Every prediction against what was observed, from every source, as rows of one table.
 
 The package ships a record of each study; what a user runs again lies in a file of her own and goes
 before it. A record is named by the code that made it, so that rows of other code are told apart.
-
-Where rows of evidence come from: each study, as predictions with what was observed.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from swingby.figures.figure import Tell
 from swingby.report import Drawn, Grid
 from swingby.report.files import whole
 from swingby.theory.verdict import Verdict, all_hold, counted
-from swingby.training.shares import Share, needed, reaches, share_of
+from swingby.training.shares import Share, judged, share_of
 from swingby.verify.audit_cache import hash_of
 
 if TYPE_CHECKING:
@@ -65,19 +63,7 @@ class Row:
 
 def row_of_share(source: str, setting: str, statement: str, share: Share) -> Row:
     """A row about a share of runs that has to reach the threshold."""
-    known = bool(share.total)
-    return Row(
-        source,
-        setting,
-        "",
-        statement,
-        f"in {MOST:.0%} of the runs",
-        f"{share.value:.1%}" if known else "-",
-        f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
-        reaches(share, MOST) if known else Verdict.UNDECIDED,
-        share.total,
-        needed(share, MOST),
-    )
+    return Row(source, setting, "", statement, **judged(share, MOST))
 
 
 def map_rows(tell: Tell) -> list[Row]:

@@ -93,16 +93,7 @@ class Edition:
     quick: Mapping[str, Any] = field(default_factory=dict)
 
     def given(self, *, quick: bool) -> dict[str, Any]:
-        """The parameters of a run.
-
-        Parameters
-        ----------
-        quick : bool
-
-        Returns
-        -------
-        dict
-        """
+        """The parameters of a run."""
         return {**self.parameters, **(self.quick if quick else {})}
 
 
@@ -142,18 +133,7 @@ class Figure:
     version: int = 1
 
     def key(self, edition: Edition, *, quick: bool = False) -> str:
-        """A hash of everything that the data of an edition depends on.
-
-        Parameters
-        ----------
-        edition : Edition
-        quick : bool
-
-        Returns
-        -------
-        str
-            64 hexadecimal digits.
-        """
+        """A hash of everything that the data of an edition depends on, 64 hexadecimal digits."""
         parts = {
             "swingby": swingby.__version__,
             "figure": self.number,
@@ -166,16 +146,7 @@ class Figure:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def judge(self, data: Data) -> tuple[tuple[Criterion, Measured], ...]:
-        """Every criterion with what was measured for it.
-
-        Parameters
-        ----------
-        data : mapping
-
-        Returns
-        -------
-        tuple of (Criterion, Measured)
-        """
+        """Every criterion with what was measured for it."""
         return tuple((criterion, criterion.judge(data)) for criterion in self.criteria)
 
 

@@ -9,6 +9,7 @@ import importlib
 import json
 import logging
 import pkgutil
+import platform
 import re
 import time
 from collections.abc import Iterable
@@ -17,12 +18,21 @@ from string import ascii_lowercase
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import swingby
 from swingby.errors import InvalidInput
 from swingby.figures.figure import EDITIONS, Data, Edition, Figure
-from swingby.figures.kept import keep, kept, stem, write_json
 from swingby.figures.result import FiguresResult, Judged, Made, Problem
-from swingby.report.files import writable
+from swingby.report.files import (
+    BROKEN,
+    digest,
+    json_text,
+    read_arrays,
+    writable,
+    write_arrays,
+    write_text,
+)
 from swingby.report.progress import PartProgress
 
 if TYPE_CHECKING:
@@ -63,12 +73,7 @@ def module_of(number: str) -> ModuleType:
 
 
 def all_figures() -> tuple[Figure, ...]:
-    """All figures, in the order of the paper.
-
-    Returns
-    -------
-    tuple of Figure
-    """
+    """All figures, in the order of the paper."""
     return tuple(figure(number) for number in numbers())
 
 
@@ -173,7 +178,7 @@ def make_figures(
         for figure, edition in work:
             said.start(f"Fig. {figure.number}, {edition.name}")
             result = _with(result, figure, edition, quick=quick, resume=resume, said=said)
-            write_json(folder / VERDICTS, result.to_dict())
+            write_text(folder / VERDICTS, json_text(result.to_dict()))
     return result
 
 
@@ -280,3 +285,69 @@ def _save(picture: Picture, target: Path, figure: Figure) -> None:
         picture.savefig(target, dpi=200, metadata=about)
     finally:
         fonts.setLevel(level)
+
+
+# The data of a figure in a folder: arrays in an npz file, everything else in a JSON file. The JSON
+# file is written last, so data counts only when it is whole. Nothing is pickled.
+
+#: Raised when the layout of the files changes.
+FORMAT = 1
+
+
+def stem(figure: Figure, edition: Edition) -> str:
+    """Name of the files of an edition, without their ending: ``fig5-caption``."""
+    return f"fig{figure.number}-{edition.name}"
+
+
+def provenance(figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any]:
+    """What made the data: versions, parameters, and their hash."""
+    return {
+        "format": FORMAT,
+        "swingby": swingby.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "figure": figure.number,
+        "version": figure.version,
+        "edition": edition.name,
+        "note": edition.note,
+        "quick": quick and bool(edition.quick),
+        "parameters": edition.given(quick=quick),
+        "key": figure.key(edition, quick=quick),
+    }
+
+
+def keep(
+    folder: Path, figure: Figure, edition: Edition, data: Data, *, quick: bool, seconds: float
+) -> None:
+    """Write the data of an edition; what JSON or numpy cannot hold is refused before that."""
+    arrays = {name: value for name, value in data.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in data.items() if name not in arrays}
+    json_text(plain)
+    origin = provenance(figure, edition, quick=quick)
+    name = stem(figure, edition)
+    facts = np.array(json.dumps(origin, allow_nan=False))
+    content = {
+        "provenance": origin,
+        "seconds": round(seconds, 3),
+        "sha256": write_arrays(folder / f"{name}.npz", {"provenance": facts, **arrays}),
+        "arrays": {name: list(value.shape) for name, value in arrays.items()},
+        "data": plain,
+    }
+    write_text(folder / f"{name}.json", json_text(content))
+
+
+def kept(folder: Path, figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any] | None:
+    """The data of an edition, if it is there, whole, and made from the same parameters."""
+    name = stem(figure, edition)
+    try:
+        content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        if content["provenance"]["key"] != figure.key(edition, quick=quick):
+            return None
+        if content["provenance"]["format"] != FORMAT:
+            return None
+        if digest(folder / f"{name}.npz") != content["sha256"]:
+            return None
+        arrays = read_arrays(folder / f"{name}.npz")
+        return {**content["data"], **{one: arrays[one] for one in content["arrays"]}}
+    except BROKEN:
+        return None

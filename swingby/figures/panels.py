@@ -18,7 +18,7 @@ import numpy as np
 
 from swingby.figures.criteria import cut, legs
 from swingby.figures.figure import Data
-from swingby.report.pictures import COLORS, DASHES, new_figure
+from swingby.report.pictures import COLORS, DASHES, PAGE, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,12 +196,16 @@ _EVERY = 2.0
 
 
 def outputs_picture(
-    data: Data, title: str, parts: Sequence[tuple[slice, str]], *, points: bool = False
+    data: Data,
+    title: str,
+    parts: Sequence[tuple[slice, str]] = ((slice(None), ""),),
+    *,
+    points: bool = False,
 ) -> Picture:
-    """Outputs at the test point in the plane of the two concepts, one panel per part.
+    """Outputs at the test point in the plane of the two concepts, a few runs beside the typical.
 
-    `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel, and what
-    is written above it. `points`: draw training points too.
+    `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel and what
+    is written above it; by default all in one. `points`: draw training points too.
     """
     picture = titled(title, PAGE if len(parts) > 1 else 0.78 * PAGE, 3.7)
     panels = np.atleast_1d(picture.subplots(1, len(parts)))
@@ -221,9 +225,11 @@ def _outputs(ax: Axes, data: Data, *, points: bool) -> None:
         itertools.cycle(_MARKERS),
         strict=True,
     )
-    for label, path, mu, (color, dash, sign) in zip(
-        data["labels"], data["output"], data["mu"], styles, strict=False
+    for label, path, others, mu, (color, dash, sign) in zip(
+        data["labels"], data["output"], data["paths"], data["mu"], styles, strict=False
     ):
+        for other in others:
+            ax.plot(*other.T, color=color, linewidth=0.5, alpha=0.25, zorder=1)
         ax.plot(*path.T, color=color, linestyle=dash, linewidth=1.1)
         even = np.searchsorted(epochs, np.arange(0.0, epochs[-1] + 0.5 * _EVERY, _EVERY))
         even = even[even < len(path)]
@@ -264,16 +270,20 @@ def _clouds(ax: Axes, data: Data) -> None:
 
 
 def losses_picture(data: Data, title: str) -> Picture:
-    """Test losses against epochs, both axes logarithmic."""
+    """Test losses against epochs, both axes logarithmic: a typical run, and a band of all."""
     picture = titled(title, 0.75 * PAGE, 3.2)
     ax = picture.subplots()
     epochs = data["epochs"]
     styles = zip(itertools.cycle(COLORS), itertools.cycle(DASHES), strict=True)
-    for label, loss, (color, dash) in zip(data["labels"], data["loss"], styles, strict=False):
-        shown = epochs > 0
+    shown = epochs > 0
+    for label, loss, band, (color, dash) in zip(
+        data["labels"], data["loss"], data["loss_band"], styles, strict=False
+    ):
+        ax.fill_between(epochs[shown], *band[:, shown], color=color, alpha=0.15, linewidth=0)
         ax.plot(
             epochs[shown], loss[shown] / loss[0], color=color, linestyle=dash, lw=1.1, label=label
         )
+    ax.fill_between([], [], color="0.85", linewidth=0, label="10 % to 90 % of the runs")
     ax.set_xscale("log")
     ax.set_yscale("log")
     low = min(float(np.min(loss / loss[0])) for loss in data["loss"])
@@ -281,29 +291,6 @@ def losses_picture(data: Data, title: str) -> Picture:
     ax.set_xlabel("epoch")
     ax.set_ylabel("test loss / start")
     ax.legend(loc="lower left")
-    return picture
-
-
-def plane_of(data: Data) -> Any:
-    """The whole of the cells, for pictures with one panel."""
-    return slice(0, len(data["labels"]))
-
-
-#: Width of a text page, in inches.
-PAGE = 7.0
-
-
-def titled(title: str, width: float, height: float) -> Picture:
-    """An empty figure with its title on the left.
-
-    Parameters
-    ----------
-    title : str
-    width, height : float
-        Inches.
-    """
-    picture = new_figure(width, height)
-    picture.suptitle(title, x=0.01, ha="left", fontsize=9)
     return picture
 
 
@@ -317,17 +304,11 @@ def stages_picture(
 ) -> Picture:
     """Loss above entries, and output trajectories beside them.
 
-    Parameters
-    ----------
-    data : mapping
-    title : str
-    logarithmic : bool
-        Of the steps.
-    planes : sequence of (int, int)
-        Concepts across and up of each output panel.
-    train : bool
-        Draw the training loss too.
+    `logarithmic`: of the steps. `planes`: concepts across and up of each output panel. `train`:
+    draw the training loss too.
     """
+    from matplotlib.patches import Patch
+
     picture = titled(title, PAGE, 4.2)
     parts = 2 if planes else 1
     # matplotlib types the squeezed array as a single panel.
@@ -343,7 +324,7 @@ def stages_picture(
         below.set_xscale("log")
     below.set_xlim(first, data["last_step"])
     handles, labels = below.get_legend_handles_labels()
-    shaded = _patch()
+    shaded = Patch(facecolor=SHADE)
     left.legend(
         [*handles, shaded],
         [*labels, "test loss falls"],
@@ -365,9 +346,3 @@ def stages_picture(
             columnspacing=1.0,
         )
     return picture
-
-
-def _patch() -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=SHADE)

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import swingby
+from swingby.figures.figure import EDITIONS
 from swingby.report import Drawn, Grid
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from swingby.figures.figure import Criterion, Edition, Figure, Measured
 
 COLUMNS = (
@@ -123,25 +127,36 @@ class FiguresResult(Drawn):
         return f"<FiguresResult {len(self.made)} editions{failed}: {counts or 'nothing judged'}>"
 
     def to_grid(self) -> Grid:
-        """The table: one line per figure and criterion, the editions side by side.
-
-        Returns
-        -------
-        Grid
-        """
-        from swingby.figures.report import result_grid
-
-        return result_grid(self)
+        """The table: one line per figure and criterion, the editions side by side."""
+        editions = [name for name in EDITIONS if any(row.edition.name == name for row in self.rows)]
+        columns = ["fig.", "criterion", "paper"]
+        for name in editions:
+            columns += [f"{name} edition", "verdict"]
+        quick = any(one.quick for one in self.made)
+        places: dict[tuple[str, str], dict[str, Judged]] = {}
+        for row in self.rows:
+            places.setdefault((row.figure.number, row.criterion.id), {})[row.edition.name] = row
+        rows = []
+        for (number, _), found in places.items():
+            criterion = next(iter(found.values())).criterion
+            cells = [number, criterion.statement, criterion.paper]
+            for name in editions:
+                measured = found[name].measured if name in found else None
+                cells += [measured.value, str(measured.verdict)] if measured else ["-", "-"]
+            rows.append(cells)
+        return Grid(
+            title="The paper's figures and their criteria",
+            columns=columns,
+            rows=rows,
+            above=[
+                "caption: parameters and rates as printed; code: as the authors' public code runs.",
+                *(["Some of the runs are quick ones: see figures.json."] if quick else []),
+            ],
+            below=["", *_reasons(self), *_problems(self)],
+        )
 
     def to_frame(self) -> Any:
-        """One row per figure, edition and criterion.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns figure, edition, criterion, statement, paper, threshold, measured, verdict,
-            reason.
-        """
+        """One row per figure, edition and criterion, with the columns of :data:`COLUMNS`."""
         import pandas
 
         rows = [row.to_dict() for row in self.rows]
@@ -150,14 +165,7 @@ class FiguresResult(Drawn):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, ready for JSON; this is what ``figures.json`` holds.
-
-        Returns
-        -------
-        dict
-        """
-        import swingby
-
+        """Everything as plain values, ready for JSON; this is what ``figures.json`` holds."""
         return {
             "swingby": swingby.__version__,
             "verdict": str(self.verdict),
@@ -185,3 +193,36 @@ class FiguresResult(Drawn):
 
 #: Columns that the entry of an edition has said already.
 _SAID = ("figure", "edition")
+
+
+def _reasons(result: FiguresResult) -> list[str]:
+    """Why a criterion fails or is undecided."""
+    return [
+        f"Fig. {row.figure.number}, {row.edition.name}, {row.criterion.id}: "
+        f"{row.measured.verdict}. {row.measured.reason} ({row.criterion.threshold})"
+        for row in result.rows
+        if row.measured.verdict != "holds"
+    ]
+
+
+def _problems(result: FiguresResult) -> list[str]:
+    return [f"Fig. {one.figure}, {one.edition}: not made. {one.error}" for one in result.problems]
+
+
+def list_grid(figures: Iterable[Figure]) -> Grid:
+    """The figures that there are, with what the paper says about them."""
+    return Grid(
+        title="The paper's figures",
+        columns=["fig.", "shows", "claim", "in", "editions", ">criteria"],
+        rows=[
+            [
+                one.number,
+                one.title,
+                one.claim,
+                one.source,
+                ", ".join(edition.name for edition in one.editions),
+                str(len(one.criteria)),
+            ]
+            for one in figures
+        ],
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.figures.figure import Edition
+from swingby.figures.figure import Edition, Tell
 from swingby.theory import numbers
 from swingby.verify.compare import Setting, figure_settings
 
@@ -117,7 +117,7 @@ def run_of(setting: Setting, **changes: Any) -> Run:
     return simulate(setting.task, setting.W0, **{**given, **changes})
 
 
-def theory_data(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def theory_data(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The run of an edition, and two controls: the other rates, and gradient descent on U.
 
     `parameters`: of the edition.
@@ -125,6 +125,7 @@ def theory_data(parameters: Mapping[str, Any]) -> dict[str, Any]:
     ``train_loss`` (n,), ``test_point`` (d,); values ``turns``, ``peaks``, ``order``,
     ``half_times``, ``descents``, ``controls`` and others.
     """
+    del tell  # it takes no time
     setting = setting_in(parameters)
     run = run_of(setting)
     other = "a" if setting.rates == "a^2" else "a^2"

@@ -13,8 +13,8 @@ import numpy as np
 
 from swingby.figures.criteria import THRESHOLD, verdict_of
 from swingby.figures.figure import Criterion, Data, Edition, Measured, Tell
-from swingby.figures.panels import PAGE, titled
 from swingby.figures.trained import cell, code_edition, edition_of, setting_of
+from swingby.report.pictures import PAGE, titled
 from swingby.training import train
 from swingby.training.shares import share_of
 

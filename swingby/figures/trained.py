@@ -45,6 +45,8 @@ SEEDS, QUICK_SEEDS = 64, 16
 FEW_SEEDS = 6
 #: Points kept of each curve that is drawn.
 _DRAWN = 600
+#: Shares of the runs between which a band lies, and runs whose paths are drawn beside.
+BAND, BESIDE = (0.1, 0.9), 8
 #: Turns of the smoothed test loss count from this share of its start.
 SWING = 0.01
 
@@ -132,8 +134,9 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
     Returns ``labels``; ``mu`` (c, s); ``signal`` (c, s), of the data; ``epochs`` (n,) of the curves
     that are drawn; ``shown`` (c,), the seed that is drawn, whose fall is the median of all;
-    ``output`` (c, n, s) and ``loss`` (c, n) of that seed; and of all c cells and r seeds what
-    :func:`measure` gives.
+    ``output`` (c, n, s) and ``loss`` (c, n) of that seed; ``loss_band`` (c, 2, n) of all seeds, in
+    units of the start; ``paths`` (c, k, n, s), the outputs of the first few; and of all c cells and
+    r seeds what :func:`measure` gives.
     """
     cells, seeds = parameters["cells"], parameters["seeds"]
     found: dict[str, list[Any]] = {name: [] for name in _MEASURES}
@@ -150,7 +153,15 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         kept = _thinned(len(run.steps))
         shown.append(typical)
         epochs = run.epochs[kept]
-        drawn.append((run.output[typical, kept, -1], run.test_loss[typical, kept]))
+        share = run.test_loss[:, kept] / run.first_loss[:, None]
+        drawn.append(
+            {
+                "output": run.output[typical, kept, -1],
+                "loss": run.test_loss[typical, kept],
+                "loss_band": np.quantile(share, BAND, axis=0),
+                "paths": run.output[:BESIDE, kept, -1],
+            }
+        )
     task = [setting_of(parameters, one, 0) for one in cells]
     return {
         "labels": [one["label"] for one in cells],
@@ -158,8 +169,7 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         "signal": np.array([_signal(one) for one in task]),
         "epochs": epochs,
         "shown": shown,
-        "output": np.stack([output for output, _ in drawn]),
-        "loss": np.stack([loss for _, loss in drawn]),
+        **{name: np.stack([one[name] for one in drawn]) for name in drawn[0]},
         **{name: np.stack(values) for name, values in found.items()},
     }
 
@@ -294,15 +304,14 @@ def _slowing(share: Floats) -> Floats:
 _IN_CLOUD = 1500
 
 
-def with_points(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of a figure with its training points.
+def train_with_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+    """What :func:`train_cells` gives, and the training points.
 
-    `parameters`: of an edition.
-    `data`: from :func:`swingby.figures.trained.train_cells`.
-    Returns with ``points`` (c, n, 2) of seed 0, and of all runs ``nearest`` (c, r), the distance of
+    Returns also ``points`` (c, n, 2) of seed 0, and of all runs ``nearest`` (c, r), the distance of
     the nearest training point to the test point in units of the smaller mu, and ``discarded`` (c,
     r), the points within half of it that truncation had to draw again.
     """
+    data = train_cells(parameters, tell)
     shown, near, gone = [], [], []
     for one in parameters["cells"]:
         settings = [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]

@@ -1,9 +1,10 @@
-"""Axes and pixels of a phase diagram: exact values where they stand, and counts of the points."""
+"""Axes and pixels of a phase diagram: exact values, their ticks, and counts of the points."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.sweeping.frame import Quantity, Value, value_text
-from swingby.sweeping.labels import Label
+from swingby.sweeping.point import Label
 from swingby.theory import numbers
 
 if TYPE_CHECKING:
@@ -126,6 +127,125 @@ def _edges(places: Sequence[float]) -> tuple[float, ...]:
     middle = [(low + high) / 2 for low, high in pairwise(places)]
     first, last = 2 * places[0] - middle[0], 2 * places[-1] - middle[-1]
     return (first, *middle, last)
+
+
+# Ticks: few, exact, and never on top of each other
+
+#: As many values as all get a tick, if there is room.
+FEW = 8
+#: Ticks of an axis with more values, and decades above which only powers of ten are ticks.
+TICKS, DECADES = 5, 2.5
+#: Leading digits of round numbers, from many to few.
+LEADING = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+#: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
+CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
+#: Characters of a tick at most.
+LONGEST = 24
+
+
+def apart(
+    ticks: Iterable[tuple[float, str]], span: float, *, across: bool
+) -> list[tuple[float, str]]:
+    """Ascending ticks without those that would touch the one before, on an axis of length `span`.
+
+    Examples
+    --------
+    >>> apart([(0, "0.01"), (0.5, "0.03"), (5, "0.1")], 10, across=True)
+    [(0, '0.01'), (5, '0.1')]
+    """
+    found: list[tuple[float, str]] = []
+    free = -math.inf
+    for place, text in ticks:
+        half = span * (CHARACTER * _characters(text) if across else LINE) / 2
+        if place - half >= free:
+            found.append((place, text))
+            free = place + half + (span * GAP if across else 0)
+    return found
+
+
+def _characters(text: str) -> float:
+    """Characters as they take room: exponents are small, and signs of TeX take none."""
+    plain = re.sub(r"\\[a-z]+ ?|[${}]", "", text)
+    base, _, exponent = plain.partition("^")
+    return len(base) + 0.7 * len(exponent)
+
+
+def ticks_of(axis: Axis, low: float, high: float) -> list[tuple[float, str]]:
+    """Where an axis has ticks between two places, and what they say."""
+    from matplotlib.ticker import MaxNLocator
+
+    values = dict(zip(axis.places, axis.values, strict=True))
+    binned = any(" to " in text for text in axis.values)
+    if axis.scale == "ordered" or (axis.edges and len(values) <= FEW and not binned):
+        log = axis.scale != "linear"
+        every = max(1, len(values) // (2 * FEW))
+        return [(place, tick_text(values[place], log=log)) for place in sorted(values)[::every]]
+    if axis.scale == "linear":
+        places = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        inside = [float(place) for place in places if low <= place <= high]
+        return [(place, tick_text(f"{place:.10g}")) for place in inside]
+    if high - low > DECADES:
+        places = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        inside = [round(place) for place in places if low <= place <= high]
+        return [(place, _scientific(f"1e{place}")) for place in inside]
+    return [(place, tick_text(f"{10.0**place:.4g}", log=True)) for place in _round(low, high)]
+
+
+def _round(low: float, high: float) -> list[float]:
+    """Places of round numbers on a logarithmic axis, as many as there is room for."""
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    inside: list[float] = []
+    for leading in LEADING:
+        places = [decade + math.log10(one) for decade in decades for one in leading]
+        inside = [place for place in places if low <= place <= high]
+        if len(inside) <= TICKS + 1:
+            break
+    return inside
+
+
+def around(places: tuple[float, ...]) -> tuple[float, float]:
+    """Ends of an axis with some room on both sides of its places."""
+    if not places:
+        return 0.0, 1.0
+    low, high = min(places), max(places)
+    room = 0.04 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def tick_text(text: str, *, log: bool = False) -> str:
+    r"""An exact number, to four digits where it has many, or a name, as a tick.
+
+    `log`: small and large numbers are written as powers of ten even if they are short.
+
+    Examples
+    --------
+    >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
+    ('0.001', '4/3', '0.1235', 'gd')
+    >>> tick_text("0.001", log=True), tick_text("2.5e-7")
+    ('$\\mathdefault{10^{-3}}$', '$\\mathdefault{2.5 \\cdot 10^{-7}}$')
+    """
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    everyday = not value or Fraction(1, 100) <= abs(value) < 1000
+    if len(text) <= 6 and "e" not in text and (everyday or not log):
+        return text
+    if everyday:
+        return f"{float(value):.4g}"
+    return _scientific(numbers.scientific(value))
+
+
+def _scientific(text: str) -> str:
+    mantissa, e, power = text.partition("e")
+    if not e:  # written out
+        mantissa, _, power = f"{float(mantissa):.3e}".partition("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    leading = "" if mantissa == "1" else rf"{mantissa} \cdot "
+    return rf"$\mathdefault{{{leading}10^{{{int(power)}}}}}$"
+
+
+# What is counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,39 +456,6 @@ class Agreement:
         )
 
 
-class Drawn:
-    """What says itself as a table, :meth:`to_grid`, in every form."""
-
-    _width = 100
-
-    def to_grid(self) -> Grid:
-        """The table behind all others.
-
-        Returns
-        -------
-        swingby.report.Grid
-        """
-        raise NotImplementedError
-
-    def to_text(self, width: int | None = None) -> str:
-        """The table for a terminal, `width` characters per line."""
-        return self.to_grid().to_text(width=width or self._width)
-
-    def to_latex(self) -> str:
-        """The table as LaTeX (booktabs)."""
-        return self.to_grid().to_latex()
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        return self.to_grid().to_markdown()
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
-
 @dataclass(frozen=True, eq=False)
 class Pixels(Drawn):
     """What a picture shows: see :class:`swingby.PhaseDiagram`, which is all of it and its words."""
@@ -408,3 +495,12 @@ def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = N
     plural = {"seed": "seeds", "signal": "tasks", "steps": "numbers of steps"}
     written = {**(symbols or {}), **plural, "dynamics": "dynamics"}
     return ", ".join(f"{count} {written.get(name, name)}" for name, count in pooled.items())
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON can hold it: inf as text, None for nan."""
+    if isinstance(value, tuple):
+        return [json_value(one) for one in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.simulate.outcome import Outcome
-from swingby.sweeping.cells import Agreement, Drawn, flagged
+from swingby.sweeping.cells import Agreement, flagged, json_value
 from swingby.sweeping.frame import selected
 from swingby.sweeping.grid import optional_whole
-from swingby.sweeping.labels import Label
-from swingby.sweeping.point import Point
+from swingby.sweeping.point import Label, Point
 from swingby.sweeping.store import point_of
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Disagreement:
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain values, ready for JSON: inf as text, None for nan."""
-        found = {name: _plain(value) for name, value in vars(self).items()}
+        found = {name: json_value(value) for name, value in vars(self).items()}
         return found | {"key": self.key.hex(), "point": self.point.to_plain()}
 
 
@@ -121,14 +120,6 @@ def _late(row: Disagreement) -> str:
     return f"half-time {concept} is {distance:.2g} error bars off" if distance > 1 else ""
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if not isinstance(value, float) or math.isfinite(value):
-        return value
-    return None if math.isnan(value) else str(value)
-
-
 @dataclass(frozen=True)
 class Disagreements(Drawn):
     """Decided points that are not observed as predicted. Made by ``SweepResult.disagreements``.
@@ -146,8 +137,6 @@ class Disagreements(Drawn):
     store: Path
     rows: tuple[Disagreement, ...]
     agreement: Agreement
-
-    _width = 140
 
     @property
     def total(self) -> int:

@@ -18,8 +18,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.sweeping.grid import SweepGrid, number_text, written_number
-from swingby.sweeping.labels import Label
-from swingby.sweeping.point import Point
+from swingby.sweeping.point import Label, Point
 from swingby.sweeping.store import COLUMNS, RESULTS, Head, Kept, Values, reading
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS

@@ -20,9 +20,15 @@ import numpy as np
 
 from swingby.errors import SwingbyWarning
 from swingby.simulate.steps import MAPS
-from swingby.sweeping import labels
-from swingby.sweeping.labels import Law
-from swingby.sweeping.point import Point, initial
+from swingby.sweeping.point import (
+    Law,
+    Point,
+    initial,
+    margin,
+    observed_label,
+    predicted_label,
+    smallest_pivot,
+)
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Scaled
@@ -35,6 +41,8 @@ if TYPE_CHECKING:
 LARGEST_RUN = 8
 #: From this eta a on, no descents are predicted for steps that are not those of the flow.
 COARSE = Fraction(1, 2)
+#: What the stage law says per concept.
+_OF_LAW = ("crossing", "error", "trapped", "undecided", "share")
 
 
 @dataclass(frozen=True)
@@ -43,9 +51,9 @@ class Row:
 
     Results are None for "not at all", numbers, words, and one number per concept:
 
-    - ``predicted``, ``observed``: :class:`swingby.sweeping.labels.Label`; ``outcome``:
+    - ``predicted``, ``observed``: :class:`swingby.sweeping.point.Label`; ``outcome``:
       :class:`swingby.simulate.outcome.Outcome`;
-    - ``margin``, ``smallest_pivot``: see :mod:`swingby.sweeping.labels`;
+    - ``margin``, ``smallest_pivot``: see :mod:`swingby.sweeping.point`;
     - ``predicted_half_times``, ``error``: per concept, in steps, from the stage law;
       ``trapped``, ``undecided``: its answer per concept, 0 or 1;
     - ``half_times``: per concept, the observed step; ``last_step``: of the run (runs side by side
@@ -136,15 +144,20 @@ def _measured(
         from swingby.verify.predict import predict
 
         schedule = predict(given.task, given.W0, eta=point.eta, dynamics=point.dynamics)
-        law = labels.law_of(schedule)
+        stages = schedule.stages
+        if stages is None:
+            raise TypeError("a schedule of one W(0) expected")
+        diverges = bool(np.isfinite(stages.blow_up))
+        signal = given.task.exact_signal
+        law = Law(signal, diverges=diverges, **{name: getattr(stages, name) for name in _OF_LAW})
     if end is None:
         end, arrays = _run_alone(given)
     times = end["half_times"]
     results = {
-        "predicted": str(labels.predicted_label(law)),
-        "observed": str(labels.observed_label(end["outcome"], law.signal, times)),
-        "margin": labels.margin(law),
-        "smallest_pivot": labels.smallest_pivot(law),
+        "predicted": str(predicted_label(law)),
+        "observed": str(observed_label(end["outcome"], law.signal, times)),
+        "margin": margin(law),
+        "smallest_pivot": smallest_pivot(law),
         "predicted_half_times": _plain(law.half_times),
         "error": _plain(law.error),
         "trapped": _plain(law.trapped),
@@ -289,12 +302,11 @@ def _laws(given: list[_Given]) -> dict[int, Law]:
 
     def predict(group: list[_Given]) -> None:
         batch = predict_batch(**_together(group), log_scale=_log_scales(group))
-        names = ("crossing", "error", "trapped", "undecided", "share")
         for number, one in enumerate(group):
             found[one.place] = Law(
                 signal=one.task.exact_signal,
                 diverges=bool(np.isfinite(batch.blow_up[number])),
-                **{name: getattr(batch, name)[number] for name in names},
+                **{name: getattr(batch, name)[number] for name in _OF_LAW},
             )
 
     _for_each_group(given, lambda one: (one.point.dimension, one.point.dynamics), predict)

@@ -12,7 +12,16 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Grid
-from swingby.sweeping.cells import Agreement, Axis, Pixels, axis_of, bins_of, gather, pooled_text
+from swingby.sweeping.cells import (
+    Agreement,
+    Axis,
+    Pixels,
+    axis_of,
+    bins_of,
+    gather,
+    json_value,
+    pooled_text,
+)
 from swingby.sweeping.frame import (
     PARTS,
     Column,
@@ -120,10 +129,8 @@ class PhaseDiagram(Pixels):
             If the path cannot be written or has another ending.
         """
         from swingby.report.pictures import save_figure
-        from swingby.sweeping.store import whole_file
 
-        with whole_file(path) as target:
-            save_figure(lambda: self.plot(panels), target)
+        save_figure(lambda: self.plot(panels), path)
 
     def to_frame(self) -> Any:
         """The pixels as a table.
@@ -169,7 +176,7 @@ class PhaseDiagram(Pixels):
             "agreed": self.agreement.agreed,
             "interval": [*self.agreement.interval],
             "pixels": {
-                name: [_plain(value) for value in values.tolist()]
+                name: [json_value(value) for value in values.tolist()]
                 for name, values in self.to_frame().items()
             },
         }
@@ -197,12 +204,6 @@ class PhaseDiagram(Pixels):
         over = self.x.name if self.y is None else f"{self.x.name}, {self.y.name}"
         size = " x ".join(map(str, reversed(self.shape)))
         return f"<PhaseDiagram over {over}: {size} pixels, {self.agreement.done} points done>"
-
-
-def _plain(value: Any) -> Any:
-    if not isinstance(value, float) or np.isfinite(value):
-        return value
-    return None if np.isnan(value) else str(value)
 
 
 def _axis_line(name: str, axis: Axis) -> str:

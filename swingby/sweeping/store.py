@@ -12,8 +12,6 @@ import hashlib
 import re
 import sqlite3
 import time
-import uuid
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 
 import swingby
 from swingby.errors import InvalidInput
+from swingby.report.files import BROKEN, read_arrays, writable, write_arrays
 from swingby.sweeping.point import MEASURE_VERSION, Point, canonical
 
 #: Raised when the tables change.
@@ -667,38 +666,18 @@ def keep_arrays(folder: Path, arrays: Arrays) -> str:
     target = folder / f"{name}.npz"
     if target.exists():
         return name
-    with whole_file(target, "store") as temporary:
+    with writable(folder, "store"):
         folder.mkdir(exist_ok=True)
-        with open(temporary, "wb") as stream:
-            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+    write_arrays(target, arrays, "store")
     return name
-
-
-@contextlib.contextmanager
-def whole_file(path: str | Path, argument: str = "out") -> Iterator[Path]:
-    """A file to write beside `path`, which takes its place once it is complete, or not at all."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex}{target.suffix}")
-    try:
-        yield temporary
-        temporary.replace(target)
-    except InvalidInput as error:
-        raise InvalidInput(error.argument, path, error.requirement, error.source) from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(argument, path, f"must be writable ({reason})") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def load_arrays(folder: Path, name: str) -> Arrays:
     """Read arrays that :func:`keep_arrays` wrote; nothing is unpickled."""
     path = folder / f"{Path(name).name}.npz"
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-    except (OSError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        arrays = read_arrays(path)
+    except (*BROKEN, AttributeError) as error:
         raise InvalidInput("arrays", path, f"must be an npz file of this store ({error})") from None
     if _name_of(arrays) != name:
         raise InvalidInput("arrays", path, "must hold what its name says; it was changed")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib
 import json
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
+from swingby.report.files import whole
 
 
 def identity(inputs: Any, modules: Sequence[str] = ()) -> str:
@@ -34,16 +33,11 @@ def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any)
     plain = {key: torch.as_tensor(value).cpu().contiguous() for key, value in tensors.items()}
     header = {"identity": name, "step": str(step), "swingby": swingby.__version__}
     header["sha256"] = _digest(header, plain, torch)
-    other = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        library.save_file(plain, other, metadata=header)
-        other.replace(path)
-    except (OSError, importlib.import_module("safetensors").SafetensorError) as error:
-        raise _unwritable(path.parent, error) from None
-    finally:
-        # Gone if it took the place of the older one; left by whatever else happened.
-        with contextlib.suppress(OSError):
-            other.unlink(missing_ok=True)
+    with whole(path, "checkpoint") as target:
+        try:
+            library.save_file(plain, target, metadata=header)
+        except importlib.import_module("safetensors").SafetensorError as error:
+            raise OSError(str(error)) from None
 
 
 def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
@@ -93,12 +87,8 @@ def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except (OSError, ValueError) as error:
-        raise _unwritable(folder, error, name) from None
-
-
-def _unwritable(folder: Path, error: Exception, name: str = "checkpoint") -> InvalidInput:
-    reason = getattr(error, "strerror", None) or str(error)
-    return InvalidInput(name, folder, f"must be a folder to write to ({reason})")
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(name, folder, f"must be a folder to write to ({reason})") from None
 
 
 def foreign(path: Path, error: Exception) -> InvalidInput:

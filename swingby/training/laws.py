@@ -24,7 +24,7 @@ from swingby.theory.lemmas import one_layer_output
 from swingby.theory.task import SIMTask
 from swingby.training.data import training_points
 from swingby.training.model import initial_weights
-from swingby.training.result import TrainingRun, storable
+from swingby.training.result import TrainingRun
 from swingby.training.run import train
 from swingby.training.setting import (
     Booleans,
@@ -403,11 +403,6 @@ class Forecast:
             columns[name] = getattr(self, name)[run, concept]
         reason = [self.reason[k] for k in run]
         return pd.DataFrame({**columns, "within": self.within[run], "reason": reason})
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rows of :meth:`to_frame`, as JSON can hold them."""
-        rows: Any = self.to_frame().to_dict("records")
-        return {"cut_level": CUT, "rows": [storable(row) for row in rows]}
 
 
 def forecast(run: TrainingRun, *, cut: Any = CUT) -> Forecast:

@@ -13,7 +13,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.report.files import whole
+from swingby.report.files import read_arrays, write_arrays
 from swingby.theory import numbers
 from swingby.training.model import as_given
 from swingby.training.recorder import LEAST_TURN, thinned
@@ -33,27 +33,8 @@ _MARKS = 41
 _DASHED = (0, (4, 2))
 
 
-class Tabled:
-    """What has a table, as Markdown, LaTeX and HTML."""
-
-    def to_grid(self) -> Grid:
-        """The table that is printed."""
-        raise NotImplementedError
-
-    def to_markdown(self) -> str:
-        """The table as GitHub Markdown."""
-        return self.to_grid().to_markdown()
-
-    def to_latex(self) -> str:
-        """The table as LaTeX; needs the booktabs package."""
-        return self.to_grid().to_latex()
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
-
 @dataclass(frozen=True, repr=False)
-class TrainingRun(Drawn, Tabled):
+class TrainingRun(Drawn):
     """Some networks while they were trained, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
@@ -273,8 +254,7 @@ class TrainingRun(Drawn, Tabled):
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {f"weights{place}": one for place, one in enumerate(self.weights)}
-        with whole(path) as target, target.open("wb") as file:
-            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+        write_arrays(path, {"header": np.array(json.dumps(header)), **arrays})
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingRun:
@@ -286,9 +266,7 @@ class TrainingRun(Drawn, Tabled):
             If the file is missing or not such a file.
         """
         try:
-            # numpy leaves a file that is damaged open.
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-                held = {name: file[name] for name in file.files}
+            held = read_arrays(path)
             header = json.loads(str(held.pop("header")))
             if header["format"] != FORMAT:
                 raise ValueError(f"format {header['format']}")
@@ -442,7 +420,7 @@ def _summary(run: TrainingRun) -> str:
 
 
 def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
-    from swingby.report.pictures import COLORS, new_figure, styled
+    from swingby.report.pictures import COLORS, shown_figure, styled
 
     if run.points.shape[2] < 2:
         raise InvalidInput("plot", "one concept", "needs two concepts to span a plane")
@@ -450,7 +428,7 @@ def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
     wanted = np.searchsorted(run.steps, np.linspace(0, run.steps[-1], _MARKS))
     marks = np.unique(wanted.clip(max=len(run.steps) - 1))
     with styled():
-        ax = new_figure(4.4, 4.4).add_subplot() if ax is None else ax
+        ax = shown_figure(4.4, 4.4).add_subplot() if ax is None else ax
         for k in range(len(run)):
             path = run.output[k, :, -1, :2]
             color, strength, name = _line(run, k)
@@ -475,11 +453,11 @@ def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
 
 
 def _plot_losses(run: TrainingRun, ax: Axes | None) -> Axes:
-    from swingby.report.pictures import COLORS, new_figure, styled
+    from swingby.report.pictures import COLORS, shown_figure, styled
 
     bundle = len(run) > len(COLORS)
     with styled():
-        ax = new_figure(5.2, 3.4).add_subplot() if ax is None else ax
+        ax = shown_figure(5.2, 3.4).add_subplot() if ax is None else ax
         epochs = run.train_loss_steps / run.settings[0].steps_per_epoch
         for k in range(len(run)):
             color, strength, name = _line(run, k)

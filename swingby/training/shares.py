@@ -96,6 +96,19 @@ def needed(share: Share, threshold: float) -> int | None:
     return math.ceil(float(ndtri(0.975)) ** 2 * threshold * (1 - threshold) / distance**2)
 
 
+def judged(share: Share, threshold: float) -> dict[str, Any]:
+    """A share of runs against the threshold that it has to reach, as columns of a table."""
+    known = bool(share.total)
+    return {
+        "predicted": f"in {threshold:.0%} of the runs",
+        "observed": f"{share.value:.1%}" if known else "-",
+        "interval": f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
+        "verdict": reaches(share, threshold) if known else Verdict.UNDECIDED,
+        "seeds": share.total,
+        "needed": needed(share, threshold),
+    }
+
+
 def agrees(share: Share, expected: Share, tolerance: float) -> Verdict:
     """Whether two shares of independent runs are equal up to a tolerance between 0 and 1.
 

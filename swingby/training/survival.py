@@ -22,7 +22,7 @@ from swingby.theory.verdict import Verdict
 from swingby.training.data import directions
 from swingby.training.laws import SWING, gram
 from swingby.training.model import initial_weights, rotated
-from swingby.training.result import Tabled, TrainingRun, storable
+from swingby.training.result import TrainingRun, storable
 from swingby.training.run import train
 from swingby.training.setting import (
     Data,
@@ -443,7 +443,7 @@ _DEFINITIONS = (
 
 
 @dataclass(frozen=True)
-class Survival(Drawn, Tabled):
+class Survival(Drawn):
     """What survives where. Made by :func:`survival`."""
 
     outcomes: tuple[Outcome, ...]

@@ -1,6 +1,7 @@
 """make_figures: what it computes, keeps, writes, records and refuses, on figures of one dot."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -178,25 +179,17 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path, toy):
     assert not toy.computed
 
 
-def test_a_judge_that_measures_no_number_is_a_problem_of_its_figure(tmp_path, toy):
-    from dataclasses import replace
-
-    (one,) = toy.figures[0].criteria
+@pytest.mark.parametrize("broken", ["judge", "compute"])
+def test_numbers_that_json_cannot_hold_are_a_problem_of_the_figure(tmp_path, toy, broken):
     nothing = Measured("nan", Verdict.FAILS, "Why.", {"level": float("nan")})
-    toy.figures[0] = replace(toy.figures[0], criteria=(replace(one, judge=lambda data: nothing),))
+    (one,) = toy.figures[0].criteria
+    changes = {
+        "judge": {"criteria": (replace(one, judge=lambda data: nothing),)},
+        "compute": {"compute": lambda parameters, tell: {"level": float("nan")}},
+    }
+    toy.figures = [replace(toy.figures[0], **changes[broken]), toy.figures[1]]
     result = make(tmp_path)
     assert [one.figure for one in result.problems] == ["1", "1"]
     assert [one.figure for one in result.made] == ["2", "2"]
-
-
-def test_numbers_that_json_cannot_hold_are_a_problem_of_the_figure(tmp_path, toy):
-    from dataclasses import replace
-
-    toy.figures = [
-        replace(toy.figures[0], compute=lambda parameters, tell: {"level": float("nan")}),
-        toy.figures[1],
-    ]
-    result = make(tmp_path)
-    assert len(result.problems) == 2
     assert result.problems[0].error.startswith("ValueError")
-    assert not list(tmp_path.glob("fig1-*"))
+    assert broken == "judge" or not list(tmp_path.glob("fig1-*"))

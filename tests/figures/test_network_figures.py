@@ -259,7 +259,9 @@ def test_a_figure_trained_for_real():
     """One layer: the order is that of the signals, and the path ends at the test point."""
     pytest.importorskip("torch")
     from swingby.figures.learning_order import along_mu
-    from swingby.figures.trained import train_cells
+    from swingby.figures.panels import losses_picture, outputs_picture
+    from swingby.figures.trained import setting_of, train_cells
+    from swingby.training import train
 
     told = []
     edition = along_mu(1, "linear")[1]
@@ -272,4 +274,18 @@ def test_a_figure_trained_for_real():
     assert (first[0] == 1).all()
     assert (first[-1] == 0).all()
     assert data["output"].shape == (3, len(data["epochs"]), 2)
+    # The band of three runs a < b < c at the end: a + (b - a) / 5 and c - (c - b) / 5.
+    run = train([setting_of(parameters, parameters["cells"][0], seed) for seed in range(3)])
+    a, b, c = sorted(run.test_loss[:, -1] / run.first_loss)
+    assert data["loss_band"][0, :, -1] == pytest.approx([a + (b - a) / 5, c - (c - b) / 5])
+    assert np.array_equal(data["paths"][0, :, -1], run.output[:, -1, -1])
+    (ax,) = losses_picture(data, "").axes
+    bands = [one.get_paths()[0].vertices for one in ax.collections[:3]]
+    for drawn, (low, high) in zip(bands, data["loss_band"], strict=True):
+        assert drawn[:, 1].min() == low[1:].min()
+        assert drawn[:, 1].max() == high[1:].max()
+    # A path of the typical run and one of each of the three, in every cell.
+    (ax,) = outputs_picture(data, "").axes
+    paths = [len(line.get_xdata()) for line in ax.lines]
+    assert paths.count(len(data["epochs"])) == 3 * (1 + 3)
     assert data["final_loss"].max() < 1

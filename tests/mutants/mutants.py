@@ -797,17 +797,10 @@ MUTANTS = (
     ),
     Mutant(
         "equal steps are out of order",
-        "sweeping/labels.py",
+        "sweeping/point.py",
         "earlier < later",
         "earlier <= later",
         ("sweeping/test_measure.py::test_the_order_of_learning_by_hand",),
-    ),
-    Mutant(
-        "arrays of a row are unpickled",
-        "sweeping/store.py",
-        "allow_pickle=False",
-        "allow_pickle=True",
-        ("sweeping/test_store.py::test_arrays_are_never_unpickled",),
     ),
     Mutant(
         "W(0) of a width forgets its scale",
@@ -1335,7 +1328,7 @@ MUTANTS = (
     ),
     Mutant(
         "altered data of a figure passes",
-        "figures/kept.py",
+        "figures/make.py",
         'if digest(folder / f"{name}.npz") != content["sha256"]:',
         'if not content["sha256"]:',
         ("figures/test_make_figures.py::test_data_of_another_run_does_not_pass",),
@@ -1494,10 +1487,13 @@ MUTANTS = (
     ),
     Mutant(
         "archives may hold objects",
-        "training/result.py",
+        "report/files.py",
         "np.load(stream, allow_pickle=False)",
         "np.load(stream, allow_pickle=True)",
-        (_TRAINING + "run_archive.py::test_objects_are_refused_and_nothing_is_run[output]",),
+        (
+            _TRAINING + "run_archive.py::test_objects_are_refused_and_nothing_is_run[output]",
+            "sweeping/test_store.py::test_arrays_are_never_unpickled",
+        ),
     ),
     Mutant(
         "the last batch counts as a whole one",

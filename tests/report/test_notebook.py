@@ -1,12 +1,13 @@
 """In a Jupyter kernel: the same text and HTML as in a script, and each picture once."""
 
-import functools
 import json
 import os
 import re
 from pathlib import Path
 
 import pytest
+
+from tests.report import results
 
 pytest.importorskip("ipykernel")
 manager = pytest.importorskip("jupyter_client.manager")
@@ -53,13 +54,12 @@ def told(messages):
 
 
 def same(text):
-    """Times and temporary folders differ from run to run; Markdown writes their ``_`` as ``\\_``."""
+    """Times and temporary folders differ; Markdown writes their ``_`` as ``\\_``."""
     return re.sub(r"tmp(\w|\\_)+|[0-9.]+( s\b| per second)", "", text)
 
 
 def test_texts_are_those_of_a_script(kernel, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    results = _results()
     found = told(
         kernel(
             f"""
@@ -79,25 +79,25 @@ print(json.dumps({{name: written(results.result(name)) for name in {NAMES}}}))
             assert same(text) == same(expected), (name, kind)
 
 
-@functools.cache
-def _results():
-    import importlib.util
-
-    place = importlib.util.spec_from_file_location("results", HERE / "results.py")
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    return module
-
-
 def test_a_result_is_shown_as_html(kernel):
     (shown,) = kernel("results.result('check')")
     assert shown["msg_type"] == "execute_result"
     assert "<table>" in shown["content"]["data"]["text/html"]
 
 
-@pytest.mark.parametrize("name", ["comparison", "ledger", "phase diagram"])
-def test_a_picture_is_shown_once(kernel, name, tmp_path):
-    plot = f"results.result({name!r}).plot()"
+NETWORKS = [
+    pytest.param("training run", plot, marks=pytest.mark.torch) for plot in ("plot", "plot_losses")
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [*((name, "plot") for name in ("comparison", "ledger", "phase diagram")), *NETWORKS],
+)
+def test_a_picture_is_shown_once(kernel, name, method):
+    if name in results.TORCH:
+        pytest.importorskip("torch")
+    plot = f"results.result({name!r}).{method}()"
     assert len(pictures(kernel(plot))) == 1
     assert len(pictures(kernel(f"shown = {plot}\nNone"))) == 1
     assert not pictures(kernel("None"))

@@ -1,10 +1,7 @@
 """Dask: the same rows, and after kills. Skipped where distributed is missing."""
 
-import importlib
-import importlib.util
 import random
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +9,7 @@ from swingby.errors import InvalidInput, MissingExtra
 from swingby.sweeping import workers
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
-
-_HELP = importlib.util.spec_from_file_location("killing", Path(__file__).with_name("killing.py"))
-killing = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(killing)
+from tests.sweeping import killing
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
 

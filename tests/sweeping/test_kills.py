@@ -3,12 +3,10 @@
 50 kills in all with make test-full: 39 here, 11 on Dask in test_cluster.py; make test has 21.
 """
 
-import importlib.util
 import os
 import random
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +14,12 @@ from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import verify_store
 from swingby.sweeping.sweep import sweep
+from tests.sweeping import killing
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc"),
 ]
-
-_HELP = importlib.util.spec_from_file_location("killing", Path(__file__).with_name("killing.py"))
-killing = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(killing)
 
 
 MORE_DRIVERS = [pytest.param(*one, marks=pytest.mark.full) for one in ((2, 8, 3), (4, 4, 4))]

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import swingby
-from swingby.sweeping import labels
 from swingby.sweeping import measure as module
 from swingby.sweeping.grid import SweepGrid
-from swingby.sweeping.labels import Label
 from swingby.sweeping.measure import measure, task_of
-from swingby.sweeping.point import Point, initial
+from swingby.sweeping.point import Label, Point, _order_label, initial
 
 POINT = Point(("4", "1"), None, None, "1e-3", 2, 0, "0.05", "gd")
 
@@ -136,7 +134,7 @@ def test_recorded_arrays():
     ],
 )
 def test_the_order_of_learning_by_hand(signal, times, label):
-    found = labels._order_label(tuple(map(Fraction, signal)), np.array(times, dtype=float))
+    found = _order_label(tuple(map(Fraction, signal)), np.array(times, dtype=float))
     assert found == label
 
 

@@ -1,9 +1,7 @@
 """Phase diagrams: pixels against a second count with pandas, and rows written by hand."""
 
-import importlib.util
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +12,7 @@ from swingby.sweeping.frame import quantity
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
-
-_HELP = importlib.util.spec_from_file_location("rows", Path(__file__).with_name("phase_rows.py"))
-rows = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(rows)
-by_hand, row = rows.by_hand, rows.row
+from tests.sweeping.phase_rows import by_hand, row
 
 CONTENT = {
     "signal": [[4, 1], [4, 2], [2, 1], [4, 3]],

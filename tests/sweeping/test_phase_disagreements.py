@@ -1,20 +1,14 @@
 """Points that are not observed as predicted: which, in what order, and why."""
 
-import importlib.util
 import json
 import math
-from pathlib import Path
 
 import pytest
 
 from swingby.errors import InvalidInput
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
-
-_HELP = importlib.util.spec_from_file_location("rows", Path(__file__).with_name("phase_rows.py"))
-rows = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(rows)
-by_hand, row = rows.by_hand, rows.row
+from tests.sweeping.phase_rows import by_hand, row
 
 GRID = SweepGrid(signal=[[2, 1]], omega=["1e-3", "1e-400"], eta=0.1, seeds=5)
 TIMES = {"predicted_half_times": [100, "inf"], "error": [2, None], "half_times": [110, "inf"]}

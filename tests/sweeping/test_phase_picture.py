@@ -1,8 +1,6 @@
 """Pictures of phase diagrams, read back from the figure."""
 
-import importlib.util
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,25 +11,20 @@ from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
 from swingby.sweeping import phases
+from swingby.sweeping.cells import apart, tick_text
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.picture import (
     FAILED,
     PALEST,
     PANELS,
     STYLES,
-    apart,
     default_panels,
     lightness,
-    tick_text,
 )
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import writing
 from swingby.sweeping.sweep import sweep
-
-_HELP = importlib.util.spec_from_file_location("rows", Path(__file__).with_name("phase_rows.py"))
-rows = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(rows)
-by_hand, row = rows.by_hand, rows.row
+from tests.sweeping.phase_rows import by_hand, row
 
 GRID = SweepGrid(signal=[[4, 2], [4, 1]], omega=["1e-2", "1e-1", "1"], eta="0.1", seeds=2)
 

@@ -285,13 +285,15 @@ def test_a_row_of_another_point_under_its_digest_is_found_by_verify(filled):
 def bits(size):
     """Every bit of the header of the file, and a sample of the others."""
     rng = random.Random("bits")
-    return [*range(800), *sorted(rng.sample(range(800, 8 * size), 2500))]
+    return [*range(800), *sorted(rng.sample(range(800, 8 * size), 700))]
 
 
 def test_a_flipped_bit_changes_no_answer(small, tmp_path):
     """With any single bit flipped, a store says what it said, or is refused."""
     path, expected = small
     content = path.read_bytes()
+    with reading(path) as store:
+        original = list(store.rows())
     target = tmp_path / "flipped.sqlite"
     outcomes = {"same": 0, "refused": 0}
     for bit in bits(len(content)):
@@ -304,9 +306,8 @@ def test_a_flipped_bit_changes_no_answer(small, tmp_path):
         except InvalidInput:
             outcomes["refused"] += 1
             continue
-        with reading(path) as store:
-            assert rows == list(store.rows()), f"bit {bit}"
-        if bit % 50 == 0:
+        assert rows == original, f"bit {bit}"
+        if bit % 100 == 0:
             assert shown(target) == expected
         outcomes["same"] += 1
     assert min(outcomes.values()) > 100

@@ -168,6 +168,7 @@ def test_wrong_arguments(grid, path, options, words):
 
 def test_workers_that_cannot_start(grid, path, monkeypatch):
     monkeypatch.setattr(hands, "_prepare", _exit)
+    monkeypatch.setattr(hands, "STARTS", 2)
     with pytest.raises(InvalidInput, match="must be processes that can be started"):
         sweep(grid, store=path, workers=1, progress=False)
     assert SweepResult(path).status().total == 0

@@ -5,10 +5,12 @@ draws with them (points, rotation, order, initial weights) and nothing else.
 """
 
 import numpy as np
-import torch
+import pytest
 
 from swingby.training.data import batch_order, directions, training_points
 from swingby.training.model import initial_weights
+
+torch = pytest.importorskip("torch")
 
 ACTIVATIONS = {"relu": torch.nn.ReLU, "gelu": torch.nn.GELU}
 

@@ -1,24 +1,17 @@
 """Outputs, losses and weights are those of a straightforward loop in torch, to rounding."""
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
+from tests.training import plain_loop as plain
 
 torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.torch
-
-_HELP = importlib.util.spec_from_file_location(
-    "plain_loop", Path(__file__).with_name("plain_loop.py")
-)
-plain = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(plain)
 
 TASK = SIMTask([1, 2], ["1/5", "1/3"], dim=5)
 #: 90 points, so that the last batch of an epoch has 26 of 32.

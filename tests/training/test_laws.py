@@ -23,9 +23,9 @@ def symmetric(task, U, lr, steps, loss="paper"):
 
 
 def test_half_times_and_curves_are_those_of_the_law():
-    starts = draw_starts(12, 3, 5, omega=(1e-7, 1e-5), loss="both")
+    starts = draw_starts(6, 3, 5, omega=(1e-7, 1e-5), loss="both")
     found = law_errors(starts, gradient="written")
-    assert len(found.half_times) == 36
+    assert len(found.half_times) == 18
     assert found.half_times.max() <= 0.005
     assert np.median(found.half_times) == 0
     assert found.traps[1:] == (0, 0)

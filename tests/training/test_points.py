@@ -43,17 +43,6 @@ def test_moments_of_the_data_are_those_of_the_clusters(center):
     assert second == pytest.approx(np.diag(sigma**2 + np.array([1, 4, 0, 0, 0, 0]) / c))
 
 
-def test_some_coordinates_are_the_first_of_all():
-    for data in (Data(50, truncation=0.5), Data(50, free_sigma=0.2)):
-        setting = Setting(TASK, data, seed=3)
-        whole, labels = training_points(setting)
-        for most in (2, 4, 6):
-            some, same = training_points(setting, most)
-            assert np.array_equal(some, whole[:, : some.shape[1]])
-            assert not whole[:, max(some.shape[1], 2) : most].any()
-            assert np.array_equal(labels, same)
-
-
 def test_truncation_leaves_no_point_in_the_ball():
     wide, reach = SIMTask([1, 2], [1, 1], dim=4), 0.9
     free = training_points(Setting(wide, Data(3000), seed=2))[0]
@@ -78,14 +67,6 @@ def test_rotations_are_orthogonal_and_uniform():
     assert np.abs(found.mean(axis=0)).max() < 5 * np.sqrt(1 / 3 / 2000)
     assert np.abs((found**2).mean(axis=0) - 1 / 3).max() < 5 * 0.3 / np.sqrt(2000)
     assert abs((found[:, 0, 0] * found[:, 1, 1]).mean()) < 5 * 0.35 / np.sqrt(2000)
-
-
-def test_without_rotation_the_frame_is_the_task_s():
-    assert np.array_equal(directions(Setting(TASK)), np.eye(6))
-    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((2, 2)))[0]
-    setting = Setting(SIMTask([1, 2], rotation=turn))
-    assert np.array_equal(directions(setting), turn)
-    assert np.array_equal(directions(Setting.from_dict(setting.to_dict())), turn)
 
 
 def test_streams_are_independent_of_each_other_and_of_other_choices():

@@ -1,9 +1,7 @@
 """What is recorded along a run: Jacobian, half-times, turns of the loss, and the losses."""
 
-import importlib.util
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +10,12 @@ from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
 from swingby.training.data import directions
-from swingby.training.recorder import Following, follow, loss_steps, recorded_steps, thinned
+from swingby.training.recorder import loss_steps, recorded_steps
+from tests.training import plain_loop as plain
 
 torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.torch
-
-_HELP = importlib.util.spec_from_file_location(
-    "plain_loop", Path(__file__).with_name("plain_loop.py")
-)
-plain = importlib.util.module_from_spec(_HELP)
-_HELP.loader.exec_module(plain)
 
 TASK = SIMTask([1, 2, 1.4], ["1/5", "1/4", "1/6"], dim=5)
 DATA = Data(n_per_class=40, rotation=True)
@@ -63,20 +56,20 @@ def by_hand(values):
     return np.where(reached.any(axis=0), reached.argmax(axis=0), np.nan)
 
 
-@pytest.mark.parametrize("record", ["every", "log", 7, 1000, None])
 @pytest.mark.parametrize(("network", "optimizer"), KINDS[:3])
-def test_half_times_are_those_of_every_step_whatever_is_kept(network, optimizer, record):
+def test_half_times_are_those_of_every_step_whatever_is_kept(network, optimizer):
     base = Setting(TASK, DATA, network, optimizer, steps=150, precision="float64")
     settings = [replace(base, seed=seed) for seed in range(3)]
-    whole, run = train(settings, record="every"), train(settings, record=record)
+    whole = train(settings, record="every")
     share = whole.output[:, :, -1] / whole.points[:, None, -1]
     slope = np.diagonal(whole.jacobian, axis1=2, axis2=3)
-    assert np.isfinite(run.half_times).any()
-    for k in range(3):
-        assert np.array_equal(run.half_times[k], by_hand(share[k]), equal_nan=True)
-        assert np.array_equal(run.jacobian_half_times[k], by_hand(slope[k]), equal_nan=True)
-    assert np.array_equal(run.turns, whole.turns)
-    assert np.array_equal(run.output, whole.output[:, run.steps])
+    assert np.isfinite(whole.half_times).any()
+    for run in (whole, *(train(settings, record=record) for record in ("log", 7, 1000, None))):
+        for k in range(3):
+            assert np.array_equal(run.half_times[k], by_hand(share[k]), equal_nan=True)
+            assert np.array_equal(run.jacobian_half_times[k], by_hand(slope[k]), equal_nan=True)
+        assert np.array_equal(run.turns, whole.turns)
+        assert np.array_equal(run.output, whole.output[:, run.steps])
 
 
 def zigzag(loss, least):
@@ -117,44 +110,6 @@ def test_extrema_are_the_zigzag_of_the_loss(least):
         assert run.extrema(k, least) == expected
         falls = sum(a[2] == "max" for a in expected[:-1])
         assert run.descents(least)[k] == falls
-
-
-def test_turns_do_not_depend_on_how_the_steps_come():
-    # Random walks with plateaus, NaN and infinity, in pieces of random lengths.
-    rng = np.random.default_rng(0)
-    loss = np.exp(np.cumsum(rng.normal(0, 0.003, (40, 300)), axis=1))
-    loss[3, 50:80] = loss[3, 50]
-    loss[4] = 1.0
-    loss[5, 200:] = np.nan
-    loss[6, 100] = np.inf
-    for _ in range(5):
-        following, turns, start = Following.start(40, 1), [], 0
-        while start < 300:
-            count = int(rng.integers(1, 70))
-            piece = loss[:, start : start + count]
-            turns += follow(following, start, piece, piece[:, :, None], piece[:, :, None])
-            start += count
-        for run in range(40):
-            mine = [(step, value, kind) for k, step, value, kind in turns if k == run]
-            if following.heading[run]:
-                end = (following.at[run], following.extreme[run], following.heading[run])
-                mine.append(end)
-            found = [(step, value, "max" if kind > 0 else "min") for step, value, kind in mine]
-            if run != 5:
-                assert found == zigzag(loss[run], 1e-3 * loss[run, 0]), run
-    assert following.first[5] == loss[5, 0]
-
-
-def test_thinned_turns_are_those_of_a_coarser_zigzag():
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        loss = np.cumsum(rng.normal(size=200)) + 30
-        fine = [(a, b, 1 if kind == "max" else -1) for a, b, kind in zigzag(loss, 0.5)]
-        for least in (1.0, 3.0):
-            found = thinned(fine, least)
-            expected = zigzag(loss, least)
-            assert [(a, b, "max" if kind > 0 else "min") for a, b, kind in found] == expected
-    assert thinned([], 1.0) == []
 
 
 def test_a_run_that_diverges_says_so_in_numbers():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from swingby.figures.figure import Criterion, Data, Figure, Measured, Tell
+from swingby.figures.panels import stages_picture
 from swingby.figures.theory import editions, run_of, setting_in, theory_data
 from swingby.theory.verdict import Verdict
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 #: Steps of the longer runs; the paper's has 10,000.
 LONG = 40_000
@@ -21,7 +20,7 @@ FINER = 5
 
 def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The run of an edition, the same run for longer, at a smaller eta, and under gd."""
-    data = theory_data(parameters)
+    data = theory_data(parameters, tell)
     setting, gd = setting_in(parameters), setting_in(parameters, dynamics="gd")
     finer = f"{float(setting.eta) / FINER:g}"
     tell(0.5, "longer runs")
@@ -38,13 +37,6 @@ def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
             "last_step": run.last_step,
         }
     return data
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Loss and entries on the left, two planes of the output on the right."""
-    from swingby.figures.panels import stages_picture
-
-    return stages_picture(data, title, logarithmic=True, planes=[(2, 3), (1, 2)])
 
 
 def _yes(holds: bool) -> Verdict:
@@ -164,5 +156,5 @@ FIGURE = Figure(
     editions=editions("Fig. 10"),
     compute=compute,
     criteria=CRITERIA,
-    draw=draw,
+    draw=partial(stages_picture, logarithmic=True, planes=[(2, 3), (1, 2)]),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from swingby.figures.figure import Data, Figure
+from swingby.figures.panels import outputs_picture
 from swingby.figures.trained import train_cells
 from swingby.figures.turning import small_editions, turns_in_every_cell
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def draw(data: Data, title: str) -> Picture:
     """Outputs at the test point, a panel for each mu."""
-    from swingby.figures.panels import outputs_picture
-
     parts = [(slice(k, k + 1), label) for k, label in enumerate(data["labels"])]
     return outputs_picture(data, title, parts)
 

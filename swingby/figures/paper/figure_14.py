@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from swingby.figures.figure import Data, Figure
+from swingby.figures.figure import Figure
+from swingby.figures.panels import losses_picture
 from swingby.figures.trained import train_with_twins
 from swingby.figures.turning import loss_descends_twice, small_editions
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Test losses."""
-    from swingby.figures.panels import losses_picture
-
-    return losses_picture(data, title)
-
 
 FIGURE = Figure(
     number="14",
@@ -27,5 +15,5 @@ FIGURE = Figure(
     editions=small_editions(),
     compute=train_with_twins,
     criteria=(loss_descends_twice(0), loss_descends_twice(1)),
-    draw=draw,
+    draw=losses_picture,
 )

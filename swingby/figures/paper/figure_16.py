@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 from swingby.figures.criteria import within
-from swingby.figures.figure import Data, Figure, Tell
-from swingby.figures.trained import train_cells, with_points
+from swingby.figures.figure import Figure
+from swingby.figures.panels import outputs_picture
+from swingby.figures.trained import train_with_points
 from swingby.figures.turning import (
     stronger_in_low_dimension,
     survives_truncation,
     truncated_editions,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
 _TRUNCATED = slice(0, 2)
-
-
-def compute(parameters: Mapping[str, Any], tell: Tell) -> Data:
-    """Runs with and without truncation, and their training points."""
-    return with_points(parameters, train_cells(parameters, tell))
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Outputs at the test point, and the training points; as they are on the right."""
-    from swingby.figures.panels import outputs_picture
-
-    parts = [(_TRUNCATED, "truncated"), (slice(2, 4), "as it is")]
-    return outputs_picture(data, title, parts, points=True)
+_PARTS = ((_TRUNCATED, "truncated"), (slice(2, 4), "as it is"))
 
 
 FIGURE = Figure(
@@ -39,10 +24,10 @@ FIGURE = Figure(
     claim="Keeping training points away from the test point has little impact.",
     source="App. F.3",
     editions=truncated_editions(),
-    compute=compute,
+    compute=train_with_points,
     criteria=(
         survives_truncation(),
         within(stronger_in_low_dimension(), _TRUNCATED, "truncated"),
     ),
-    draw=draw,
+    draw=partial(outputs_picture, parts=_PARTS, points=True),
 )

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
 from swingby.figures.criteria import legs
 from swingby.figures.figure import Criterion, Data, Figure, Measured
-from swingby.figures.paper.figure_5 import compute
-from swingby.figures.theory import SWINGS, editions
+from swingby.figures.panels import stages_picture
+from swingby.figures.theory import SWINGS, editions, theory_data
 from swingby.theory.verdict import Verdict
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 #: Increases of the training loss that count as rounding, in units of its start.
 _ROUNDING = 1e-13
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Both losses above the entries."""
-    from swingby.figures.panels import stages_picture
-
-    return stages_picture(data, title, logarithmic=False, train=True)
 
 
 def _judge_train(data: Data) -> Measured:
@@ -63,7 +53,7 @@ FIGURE = Figure(
     claim="The training loss falls monotonically, unlike the test loss.",
     source="App. F.4",
     editions=editions("Fig. 5"),
-    compute=compute,
+    compute=theory_data,
     criteria=(
         Criterion(
             "monotone",
@@ -80,5 +70,5 @@ FIGURE = Figure(
             _judge_test,
         ),
     ),
-    draw=draw,
+    draw=partial(stages_picture, logarithmic=False, train=True),
 )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swingby.figures.figure import Criterion, Data, Figure, Measured, under_every_reading
-from swingby.figures.paper.figure_5 import compute
-from swingby.figures.theory import editions
+from swingby.figures.panels import draw_outputs
+from swingby.figures.theory import editions, theory_data
+from swingby.report.pictures import PAGE, titled
 from swingby.theory.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -68,8 +69,6 @@ def _bends(data: Data) -> tuple[Bend, Bend]:
 
 def draw(data: Data, title: str) -> Picture:
     """The three trajectories in one plane."""
-    from swingby.figures.panels import PAGE, draw_outputs, titled
-
     picture = titled(title, 0.75 * PAGE, 3.4)
     ax: Any = picture.subplots()
     draw_outputs(ax, data, 1, 2, clusters=(1, 2))
@@ -123,7 +122,7 @@ FIGURE = Figure(
     claim="The outputs at both training clusters take non-regular ways, at different stages.",
     source="App. F.4",
     editions=editions("Fig. 5"),
-    compute=compute,
+    compute=theory_data,
     criteria=(
         Criterion(
             "both",

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from swingby.figures.criteria import bulge_changes_side, order_follows_signal, slows_down
-from swingby.figures.figure import Data, Figure
+from swingby.figures.figure import Figure
 from swingby.figures.learning_order import along_mu
+from swingby.figures.panels import outputs_picture
 from swingby.figures.trained import train_cells
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Outputs at the test point."""
-    from swingby.figures.panels import outputs_picture, plane_of
-
-    return outputs_picture(data, title, [(plane_of(data), "")])
-
 
 FIGURE = Figure(
     number="2a",
@@ -34,5 +22,5 @@ FIGURE = Figure(
         bulge_changes_side(),
         slows_down(),
     ),
-    draw=draw,
+    draw=outputs_picture,
 )

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from swingby.figures.figure import Data, Figure
+from swingby.figures.figure import Figure
 from swingby.figures.learning_order import along_sigma, flips, flips_where_signals_cross
+from swingby.figures.panels import outputs_picture
 from swingby.figures.trained import train_cells
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Outputs at the test point."""
-    from swingby.figures.panels import outputs_picture, plane_of
-
-    return outputs_picture(data, title, [(plane_of(data), "")])
-
 
 FIGURE = Figure(
     number="2b",
@@ -27,5 +15,5 @@ FIGURE = Figure(
     editions=along_sigma(1, "linear"),
     compute=train_cells,
     criteria=(flips(), flips_where_signals_cross()),
-    draw=draw,
+    draw=outputs_picture,
 )

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from swingby.figures.criteria import slows_down, within
-from swingby.figures.figure import Data, Figure
+from swingby.figures.figure import Figure
+from swingby.figures.panels import outputs_picture
 from swingby.figures.trained import train_cells
 from swingby.figures.turning import (
     deep_editions,
     stronger_in_low_dimension,
     turns_in_every_cell,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Outputs at the test point."""
-    from swingby.figures.panels import outputs_picture, plane_of
-
-    return outputs_picture(data, title, [(plane_of(data), "")])
-
 
 FIGURE = Figure(
     number="2c",
@@ -40,5 +28,5 @@ FIGURE = Figure(
         stronger_in_low_dimension(),
         slows_down(),
     ),
-    draw=draw,
+    draw=outputs_picture,
 )

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from swingby.figures.criteria import ALIGNMENT, ends_at_zero, number_of_descents
-from swingby.figures.figure import Criterion, Data, Figure, Measured, Tell
+from swingby.figures.figure import Criterion, Data, Figure, Measured
+from swingby.figures.panels import stages_picture
 from swingby.figures.theory import editions, theory_data
 from swingby.simulate.outcome import first_reach
 from swingby.theory.verdict import Verdict
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
 #: Least way back that counts, in units of mu.
 _BACK = 0.01
-
-
-def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """The run of an edition; see :func:`swingby.figures.theory.theory_data`."""
-    return theory_data(parameters)
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Loss and entries on the left, the output trajectory on the right."""
-    from swingby.figures.panels import stages_picture
-
-    return stages_picture(data, title, logarithmic=False, planes=[(1, 2)])
 
 
 def _scaled(data: Data) -> tuple[Any, Any, int, int]:
@@ -93,7 +79,7 @@ FIGURE = Figure(
     "between them is the suppression of the minor one, and the output turns back meanwhile.",
     source="Sec. 4.2.2",
     editions=editions("Fig. 5"),
-    compute=compute,
+    compute=theory_data,
     criteria=(number_of_descents(2), ALIGNMENT, FIRST, BACK, ends_at_zero()),
-    draw=draw,
+    draw=partial(stages_picture, logarithmic=False, planes=[(1, 2)]),
 )

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from swingby.figures.figure import Data, Figure
+from swingby.figures.figure import Figure
 from swingby.figures.topology import (
     follows_the_order,
+    graph_picture,
     learned_in_order,
     order_editions,
     train_points,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
-
-def draw(data: Data, title: str) -> Picture:
-    """The test points as a graph, and how many pairs are out of order."""
-    from swingby.figures.topology import graph_picture
-
-    return graph_picture(data, title)
-
 
 FIGURE = Figure(
     number="7",
@@ -31,5 +19,5 @@ FIGURE = Figure(
     editions=order_editions(),
     compute=train_points,
     criteria=(follows_the_order(), learned_in_order()),
-    draw=draw,
+    draw=graph_picture,
 )

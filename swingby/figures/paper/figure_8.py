@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 from swingby.figures.criteria import ALIGNMENT, ORDER, ends_at_zero, number_of_descents
-from swingby.figures.figure import Criterion, Data, Figure, Measured, Tell, under_every_reading
+from swingby.figures.figure import Criterion, Data, Figure, Measured, under_every_reading
+from swingby.figures.panels import stages_picture
 from swingby.figures.theory import editions, theory_data
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 #: What "close to 1" may mean.
 _CLOSE = (0.5, 0.9)
-
-
-def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """The run of an edition; see :func:`swingby.figures.theory.theory_data`."""
-    return theory_data(parameters)
-
-
-def draw(data: Data, title: str) -> Picture:
-    """Loss and entries over the steps, on a logarithmic axis as in the paper."""
-    from swingby.figures.panels import stages_picture
-
-    return stages_picture(data, title, logarithmic=True)
 
 
 def _judge_turn(data: Data) -> Measured:
@@ -54,7 +39,7 @@ FIGURE = Figure(
     "one is suppressed, and every stage of the loss is a stage of the entries.",
     source="App. E.1",
     editions=editions("Fig. 8"),
-    compute=compute,
+    compute=theory_data,
     criteria=(number_of_descents(3), ALIGNMENT, ORDER, TURN, ends_at_zero()),
-    draw=draw,
+    draw=partial(stages_picture, logarithmic=True),
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from swingby.figures.criteria import ALIGNMENT, ORDER, ends_at_zero, number_of_descents
 from swingby.figures.figure import Figure
-from swingby.figures.paper.figure_8 import compute, draw
-from swingby.figures.theory import editions
+from swingby.figures.panels import stages_picture
+from swingby.figures.theory import editions, theory_data
 
 FIGURE = Figure(
     number="9",
@@ -14,7 +16,7 @@ FIGURE = Figure(
     "one is suppressed, and every stage of the loss is a stage of the entries.",
     source="App. E.1",
     editions=editions("Fig. 9"),
-    compute=compute,
+    compute=theory_data,
     criteria=(number_of_descents(4), ALIGNMENT, ORDER, ends_at_zero()),
-    draw=draw,
+    draw=partial(stages_picture, logarithmic=True),
 )
