@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,11 @@ from swingby.errors import InvalidInput
 from swingby.relu.data import FAMILIES
 from swingby.relu.geometry import Floats
 from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
+from swingby.report import Drawn, Grid
 from swingby.report.files import write_text
 from swingby.theory import numbers
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.shares import Share, needed, reaches
-
-if TYPE_CHECKING:
-    from swingby.report import Grid
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 1"
@@ -38,7 +36,7 @@ NEAR = 0.003
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Drawn):
     """What was found. Made by :func:`study`."""
 
     seed: int
@@ -62,8 +60,9 @@ class Study:
             "results": self.results,
         }
 
-    def __str__(self) -> str:
-        return "\n\n".join(grid.to_text(width=100) for grid in tables(self))
+    def to_grids(self) -> list[Grid]:
+        """The verdicts, P(two), where training ends, and the largest counterexamples."""
+        return tables(self)
 
 
 def study(
@@ -360,8 +359,6 @@ def _mean_row(found: Study, family: str) -> dict[str, Any]:
 
 def tables(found: Study) -> list[Grid]:
     """The verdicts, P(two), where training ends, and the largest counterexamples."""
-    from swingby.report import Grid
-
     judged = rows(found)
     columns = ("setting", "statement", "predicted", "observed", "95 %", ">seeds", "verdict")
     fields = ("setting", "statement", "predicted", "observed", "interval", "seeds", "verdict")

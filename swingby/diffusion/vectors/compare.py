@@ -14,7 +14,7 @@ from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vecto
 from swingby.diffusion.vectors.result import VectorRun, storable
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
 from swingby.diffusion.vectors.train import train_vectors
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, counted
 
@@ -49,7 +49,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorComparison:
+class VectorComparison(Drawn):
     """Made by :func:`swingby.diffusion.vectors.compare_vectors`.
 
     Parameters
@@ -72,12 +72,6 @@ class VectorComparison:
 
     def __repr__(self) -> str:
         return f"<VectorComparison of {len(self)}: {self._summary()}>"
-
-    def __str__(self) -> str:
-        return self.to_grid().to_text(width=110)
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
 
     def verdicts(self) -> Counter[Verdict]:
         """How many rows have each verdict."""
@@ -120,14 +114,6 @@ class VectorComparison:
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON can hold them."""
         return {"rows": [storable(asdict(row)) for row in self.rows]}
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        return self.to_grid().to_markdown()
-
-    def to_latex(self) -> str:
-        """The table as LaTeX (booktabs)."""
-        return self.to_grid().to_latex()
 
 
 NAN = math.nan

@@ -13,7 +13,7 @@ import numpy as np
 
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.simulate.outcome import descents, turning_points
 from swingby.theory import numbers
 
@@ -28,7 +28,7 @@ TURN = 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorRun:
+class VectorRun(Drawn):
     """Runs of settings of one kind. Made by :func:`swingby.diffusion.vectors.train_vectors`.
 
     Parameters
@@ -50,8 +50,9 @@ class VectorRun:
     def __repr__(self) -> str:
         return f"<VectorRun of {len(self)}, {self.settings[0].steps} steps>"
 
-    def __str__(self) -> str:
-        return run_grid(self).to_text(width=110)
+    def to_grid(self) -> Grid:
+        """A table of half-times, descents and losses."""
+        return run_grid(self)
 
     @property
     def index(self) -> tuple[tuple[int, ...], ...]:
