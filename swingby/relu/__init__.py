@@ -19,6 +19,7 @@ _HOME = {
     "check": "swingby.relu.results",
     "extremal_vectors": "swingby.relu.results",
     "rectified_half_times": "swingby.relu.concepts",
+    "recorded_study": "swingby.relu.verdicts",
     "rows": "swingby.relu.verdicts",
     "study": "swingby.relu.verdicts",
 }
@@ -32,6 +33,7 @@ __all__ = [
     "align",
     "check",
     "extremal_vectors",
+    "recorded_study",
     "rectified_half_times",
     "rows",
     "study",
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
         check,
         extremal_vectors,
     )
-    from swingby.relu.verdicts import Study, rows, study
+    from swingby.relu.verdicts import Study, recorded_study, rows, study
 
 
 def __getattr__(name: str) -> Any:

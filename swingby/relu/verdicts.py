@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ from swingby.training.shares import Share, needed, reaches
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 1"
+#: The study in the package: with the command, the version and the code that made it.
+RECORDED_FILE = "relu_study.json"
 #: Mean |cosine| of neurons with least squares, weighted by |a_j w_j|, that counts as one line.
 STRAIGHT = 0.95
 #: Asked of the rectified law where alignment is complete.
@@ -127,6 +130,13 @@ def study(
     else:
         _measure_together(waiting, seed, workers, keep)
     return Study(seed, quick, results)
+
+
+def recorded_study() -> Study:
+    """The quick study in the package, every cell of it measured in one run."""
+    source = resources.files("swingby") / "data" / RECORDED_FILE
+    plain = json.loads(source.read_text(encoding="utf-8"))
+    return Study(plain["seed"], plain["quick"], plain["results"])
 
 
 def _measure_together(
