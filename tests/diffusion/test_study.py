@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import swingby
-from swingby.diffusion.course import Cell, course_folder
+from swingby.diffusion.course import course_folder
 from swingby.diffusion.plan import Plan
 from swingby.diffusion.study import Study, StudyProgress
 from swingby.errors import InvalidInput, SwingbyError
@@ -245,35 +245,3 @@ def test_wrong_input(longer, tmp_path, monkeypatch, name, value):
     # The folder is where checkpoints go, and is called so where all of training looks at it.
     assert caught.value.argument in ((name,) if name != "folder" else ("folder", "checkpoint"))
     assert not (tmp_path / "study" / "plan.toml").exists()
-
-
-def test_cells_that_are_nearly_the_same_have_folders_of_their_own(tmp_path):
-    contrasts = (0.2, 0.2000001, 0.1 + 0.2, 0.3)
-    folders = {course_folder(tmp_path, Cell(0.4, one, 1.0, "sgd"), 0) for one in contrasts}
-    assert len(folders) == len(set(contrasts)) == 4
-
-
-@pytest.mark.torch
-def test_the_number_of_workers_if_none_is_given(longer, tmp_path, monkeypatch):
-    # As many as this process may use; not more than there are courses.
-    from swingby.diffusion import study as module
-
-    asked = []
-
-    def all_of(plan, root, workers, place, report):
-        asked.append(workers)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "_all", all_of)
-    many = replace(longer, seeds=50)
-    for cores in (3, 200):
-        monkeypatch.setattr(
-            os, "sched_getaffinity", lambda of, n=cores: set(range(n)), raising=False
-        )
-        with pytest.raises(KeyboardInterrupt):
-            module.run_study(many, tmp_path)
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: 5)
-    with pytest.raises(KeyboardInterrupt):
-        module.run_study(many, tmp_path)
-    assert asked == [3, 100, 5]

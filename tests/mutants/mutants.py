@@ -1848,7 +1848,7 @@ MUTANTS = (
         "diffusion/vdm.py",
         "z = z + sigma(later) * kappa.sqrt()",
         "z = z + sigma(now) * kappa.sqrt()",
-        (_IMAGES + "vdm.py::test_samples_of_a_gaussian_against_the_recursion",),
+        (_IMAGES + "vdm.py::test_every_step_of_the_sampler_with_the_same_noise",),
     ),
     Mutant(
         "times are drawn one by one",
@@ -1876,8 +1876,7 @@ MUTANTS = (
         "diffusion/unet.py",
         "told = told + self.condition(condition)",
         "told = told + 0 * self.condition(condition)",
-        (_IMAGES + "unet.py::test_only_a_network_that_is_told_can_know",),
-        slow=True,
+        (_IMAGES + "unet.py::test_the_condition_reaches_every_block",),
     ),
     Mutant(
         "one block is not told the condition",
