@@ -36,6 +36,7 @@ from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.theory.verdict import Verdict, counted
+from swingby.training.result import storable
 from swingby.training.shares import Share, needed, reaches
 
 if TYPE_CHECKING:
@@ -102,13 +103,7 @@ class Judgement(Drawn):
         return {
             "plan": self.study.plan.name,
             "digest": self.study.plan.digest,
-            "rows": [
-                {
-                    key: None if isinstance(value, float) and not math.isfinite(value) else value
-                    for key, value in row.items()
-                }
-                for row in self._plain()
-            ],
+            "rows": [storable(row) for row in self._plain()],
         }
 
     def _plain(self) -> Iterator[dict[str, Any]]:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
-from swingby.diffusion.vectors.result import VectorRun, storable
+from swingby.diffusion.vectors.result import VectorRun
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
 from swingby.diffusion.vectors.train import train_vectors
 from swingby.report import Drawn, Grid
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, counted
+from swingby.training.result import storable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,25 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One prediction about one run.
-
-    Parameters
-    ----------
-    run : int
-    quantity : str
-        "half-time 1", "order", "plain ratio 1/2", "descents".
-    predicted, observed : str
-    error : float
-        Error bar of the prediction; nan where it has none.
-    off : float
-        Observed less predicted; nan where that is no number.
-    verdict : Verdict
-    """
+    """One prediction about one run."""
 
     run: int
+    #: "half-time 1", "order", "plain ratio 1/2", "descents".
     quantity: str
     predicted: str
     observed: str
+    #: Error bar of the prediction, and observed less predicted; nan where there is none.
     error: float
     off: float
     verdict: Verdict

@@ -16,6 +16,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.simulate.outcome import descents, turning_points
 from swingby.theory import numbers
+from swingby.training.result import storable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,11 +243,3 @@ def run_rows(run: VectorRun) -> Iterator[dict[str, Any]]:
                 "descents": int(descents[place]),
                 "test_loss": float(run.test_loss[place, -1]),
             }
-
-
-def storable(row: dict[str, Any]) -> dict[str, Any]:
-    """The row as JSON can hold it, which has neither nan nor infinity."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
