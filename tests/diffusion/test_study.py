@@ -46,15 +46,6 @@ def test_lines_where_there_is_no_terminal(two_cells, capsys, monkeypatch):
     assert reached(plan, [[10, 20], [30, 40]], True, capsys) == []
 
 
-def test_a_bar_on_a_terminal(two_cells, capsys, monkeypatch):
-    plan = replace(two_cells, preset=replace(two_cells.preset, steps=100))
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "100")
-    lines = "\n".join(reached(plan, [[10, 20]], True, capsys))
-    assert "study" in lines
-    assert "15%" in lines
-
-
 # --- running one
 
 

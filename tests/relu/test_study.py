@@ -174,12 +174,3 @@ def test_exit_codes_are_those_of_the_verdicts(monkeypatch, capsys, verdict, code
     monkeypatch.setattr(verdicts, "rows", lambda found: [{"verdict": verdict}])
     monkeypatch.setattr(Study, "to_dict", lambda self: {})
     assert swingby(["relu", "--quick"]) == code
-
-
-def test_the_proof_file_is_judged_as_it_says():
-    from swingby import audit
-
-    ledger = audit("docs/proofs/optimization_threshold.proof", progress=False)
-    assert ledger.counts() == {"proved": 8, "refuted": 1, "tested": 0, "undecided": 0}
-    assert ledger["two"].verdict.value == "refuted"
-    assert ledger["two"].repair.verdict.value == "proved"

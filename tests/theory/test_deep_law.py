@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-import swingby
 from swingby.theory.law.deep import (
     TABLEAUX,
     Flow,
@@ -233,14 +232,6 @@ def test_transients_fall_as_the_scale_to_one_less_the_ratio(depth, ratio):
     assert slope == pytest.approx(1 - ratio, abs=0.02)
 
 
-def test_the_proof_file():
-    ledger = swingby.audit("docs/proofs/deep_networks.proof", progress=False)
-    assert ledger.counts() == {"proved": 7, "refuted": 0, "tested": 0, "undecided": 1}
-    assert ledger["identity"].verdict.value == "undecided"
-
-
-
-
 def test_one_step_may_pass_where_chains_are_rotated_and_cut():
     """Weights that are nearly learned: what is cut out when is then no matter of small parts."""
     layers = gaussian(np.random.default_rng(23), (2, 4, 4, 2), 0.3)
@@ -248,5 +239,3 @@ def test_one_step_may_pass_where_chains_are_rotated_and_cut():
         times, why = leading(layers, A[:2], 0.0, 1e-6, FAR, level)
         assert why == ""
         assert (np.abs(times / followed(layers, A[:2], 0.0, 0, 1e-8, FAR)[0] - 1) < 0.5).all()
-
-
