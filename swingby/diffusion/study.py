@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import platform
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -374,7 +375,10 @@ def _begin(done: Any, parent: int) -> None:
         done[k] = step
         if done[-1] or orphaned():
             # Nobody waits for the result; a new study might already write to the same folder.
-            raise KeyboardInterrupt
+            if threading.current_thread() is not threading.main_thread():
+                raise KeyboardInterrupt
+            # As by Ctrl-C: it waits until the step is done and the state is written.
+            signal.raise_signal(signal.SIGINT)
 
     def leave() -> None:
         while not orphaned():

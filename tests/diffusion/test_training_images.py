@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -107,6 +108,15 @@ def test_what_stops_a_course_anywhere_changes_nothing(
         with pytest.raises(KeyboardInterrupt):
             course(quick, every=0.0)
     assert step_on_disk(tmp_path) in (2, 4)
+    as_undisturbed(quick, course(quick))
+
+
+def test_a_signal_between_two_steps_waits_for_the_checkpoint(
+    quick, course, as_undisturbed, tmp_path
+):
+    with pytest.raises(KeyboardInterrupt):
+        course(quick, told=lambda step: step == 7 and signal.raise_signal(signal.SIGINT))
+    assert step_on_disk(tmp_path) == 8
     as_undisturbed(quick, course(quick))
 
 
