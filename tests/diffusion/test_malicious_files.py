@@ -120,6 +120,8 @@ def test_broken_metrics(quick, tmp_path):
             # Another number, which it says.
             taken += 1
             assert json.dumps(found) == line
+            assert found["step"] >= 0
+            assert np.abs(found["w"]).max() <= 1e6
     assert named == {path}
     assert 0 < taken < 50 < len(lines)
     for broken in (b"\xff\xfe\n", b"[" * 100_000 + b"\n"):
@@ -203,8 +205,11 @@ def test_whatever_stands_anywhere_in_a_study(tmp_path):
             named.add(error.value)
         else:
             taken += 1
+            plain = json.loads(text)
+            assert found.to_dict().keys() == plain.keys()
             assert found.plan == plan
-            for one, said in zip(found.courses, json.loads(text)["courses"], strict=True):
+            for one, said in zip(found.courses, plain["courses"], strict=True):
+                assert one.to_dict().keys() == said.keys()
                 for name in ("steps", "w", "kinds", "loss"):
                     assert (getattr(one, name) == np.array(said[name], dtype=float)).all()
     assert named == {path}
