@@ -14,6 +14,7 @@ import argparse
 import multiprocessing
 import platform
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -22,25 +23,25 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from swingby.diffusion.circles import Circles
 from swingby.diffusion.preset import PRESETS, Preset, preset_of
-from swingby.diffusion.train import State, next_batch, update
+from swingby.diffusion.train import Batch, Model, next_batch
 from swingby.report import Grid
 
 #: Steps before the clock runs.
 WARM = 5
 
 
-def _course(preset: Preset, place: torch.device) -> tuple[State, Any]:
-    """A network ready to train, and what makes it take a step."""
-    state = State(preset, 0, place)
+def _course(preset: Preset, place: torch.device) -> Callable[[int], Any]:
+    """What makes a network take some steps."""
     images = Circles(0.8, preset.pixels).draw(256, rng=0)
     pixels = torch.from_numpy(2 * images.pixels - 1).to(place)
     told = torch.from_numpy(images.conditions).to(place)
     generator = torch.Generator(place)
 
-    def step() -> None:
-        update(state, preset, next_batch(preset, 0, state.step, pixels, told, generator))
+    def batches(step: int) -> Batch:
+        return next_batch(preset, 0, step, pixels, told, generator)
 
-    return state, step
+    learner = Model(preset, 0, place).learner(batches)
+    return lambda steps: learner.advance(0, steps)
 
 
 def seconds_per_step(name: str, device: str, steps: int) -> float:
@@ -50,22 +51,20 @@ def seconds_per_step(name: str, device: str, steps: int) -> float:
         torch.set_num_threads(1)
     else:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    _, step = _course(preset_of(name), place)
-    for _ in range(WARM):
-        step()
+    advance = _course(preset_of(name), place)
+    advance(WARM)
     _wait(place)
     begun = time.perf_counter()
-    for _ in range(steps):
-        step()
+    advance(steps)
     _wait(place)
     return (time.perf_counter() - begun) / steps
 
 
 def work_of(preset: Preset, place: torch.device) -> int:
     """Operations of one step: two for each multiplication with its addition."""
-    _, step = _course(preset, place)
+    advance = _course(preset, place)
     with FlopCounterMode(display=False) as counter:
-        step()
+        advance(1)
     return int(counter.get_total_flops())
 
 

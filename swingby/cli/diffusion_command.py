@@ -17,6 +17,7 @@ from swingby.cli.given import (
 )
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.pictures import ENDINGS as PICTURES
+from swingby.report.pictures import save_figure
 
 if TYPE_CHECKING:
     from swingby.diffusion.study import Study
@@ -67,8 +68,7 @@ def plan(out: str | None, size: str, sheet: str | None) -> int:
         from swingby.diffusion.pictures import circles_figure
 
         levels = (written.contrast[-1], written.contrast[0])
-        figure = circles_figure(levels, written.preset.pixels)
-        figure.savefig(sheet, dpi=150, bbox_inches="tight")
+        save_figure(lambda: circles_figure(levels, written.preset.pixels), sheet)
     runs, cells = len(written.jobs), len(written.cells)
     click.echo(f"{out}: {runs} runs in {cells} cells, {len(written.predictions)} predictions")
     click.echo(f"digest {written.digest}")
@@ -150,11 +150,9 @@ def _tell(
         from swingby.diffusion import pictures
 
         if plot is not None:
-            figure = pictures.study_figure(study)
-            figure.savefig(plot, dpi=150, bbox_inches="tight")
+            save_figure(lambda: pictures.study_figure(study), plot)
         if film is not None and study.courses:
             last = study.courses[-1]
-            figure = pictures.course_film(study, folder, last.cell, last.seed)
-            figure.savefig(film, dpi=150, bbox_inches="tight")
-    deliver(found.grids(), found.to_dict(), as_json=as_json, out=table)
+            save_figure(lambda: pictures.course_film(study, folder, last.cell, last.seed), film)
+    deliver(found.to_grids(), found.to_dict(), as_json=as_json, out=table)
     return exit_code(row.verdict for row in found.rows)

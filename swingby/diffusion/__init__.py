@@ -5,8 +5,9 @@ Names load on first use; those that train or sample need torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from swingby.loading import lazily
 
 _HOME: dict[str, str] = {
     "Cell": "swingby.diffusion.course",
@@ -45,82 +46,41 @@ _HOME: dict[str, str] = {
     "train_vectors": "swingby.diffusion.vectors.train",
 }
 
-__all__ = [
-    "PRESETS",
-    "Cell",
-    "Circles",
-    "Course",
-    "Images",
-    "Judgement",
-    "Layout",
-    "LinearSchedule",
-    "Plan",
-    "Prediction",
-    "Preset",
-    "Reading",
-    "Signals",
-    "Study",
-    "UNet",
-    "VectorSetting",
-    "compare_vectors",
-    "default_plan",
-    "directions",
-    "judge",
-    "learning_times",
-    "linear_response",
-    "loss",
-    "measure",
-    "predict_vectors",
-    "preset_of",
-    "read_circles",
-    "recorded_plan",
-    "recorded_study",
-    "responses",
-    "run_study",
-    "sample",
-    "train_course",
-    "train_vectors",
-]
-
 if TYPE_CHECKING:
-    from swingby.diffusion.circles import Circles, Images, Reading, read_circles
-    from swingby.diffusion.course import (
-        Cell,
-        Course,
-        directions,
-        learning_times,
-        linear_response,
-        responses,
-    )
-    from swingby.diffusion.plan import Plan, Prediction, default_plan, recorded_plan
-    from swingby.diffusion.preset import PRESETS, Layout, Preset, preset_of
-    from swingby.diffusion.study import Study, recorded_study, run_study
-    from swingby.diffusion.theory import Signals, measure
-    from swingby.diffusion.train import train_course
-    from swingby.diffusion.unet import UNet
-    from swingby.diffusion.vdm import LinearSchedule, loss, sample
-    from swingby.diffusion.vectors.compare import compare_vectors
-    from swingby.diffusion.vectors.prediction import predict_vectors
-    from swingby.diffusion.vectors.setting import VectorSetting
-    from swingby.diffusion.vectors.train import train_vectors
-    from swingby.diffusion.verdicts import Judgement, judge
+    from swingby.diffusion.circles import Circles as Circles
+    from swingby.diffusion.circles import Images as Images
+    from swingby.diffusion.circles import Reading as Reading
+    from swingby.diffusion.circles import read_circles as read_circles
+    from swingby.diffusion.course import Cell as Cell
+    from swingby.diffusion.course import Course as Course
+    from swingby.diffusion.course import directions as directions
+    from swingby.diffusion.course import learning_times as learning_times
+    from swingby.diffusion.course import linear_response as linear_response
+    from swingby.diffusion.course import responses as responses
+    from swingby.diffusion.plan import Plan as Plan
+    from swingby.diffusion.plan import Prediction as Prediction
+    from swingby.diffusion.plan import default_plan as default_plan
+    from swingby.diffusion.plan import recorded_plan as recorded_plan
+    from swingby.diffusion.preset import PRESETS as PRESETS
+    from swingby.diffusion.preset import Layout as Layout
+    from swingby.diffusion.preset import Preset as Preset
+    from swingby.diffusion.preset import preset_of as preset_of
+    from swingby.diffusion.study import Study as Study
+    from swingby.diffusion.study import recorded_study as recorded_study
+    from swingby.diffusion.study import run_study as run_study
+    from swingby.diffusion.theory import Signals as Signals
+    from swingby.diffusion.theory import measure as measure
+    from swingby.diffusion.train import train_course as train_course
+    from swingby.diffusion.unet import UNet as UNet
+    from swingby.diffusion.vdm import LinearSchedule as LinearSchedule
+    from swingby.diffusion.vdm import loss as loss
+    from swingby.diffusion.vdm import sample as sample
+    from swingby.diffusion.vectors.compare import compare_vectors as compare_vectors
+    from swingby.diffusion.vectors.prediction import predict_vectors as predict_vectors
+    from swingby.diffusion.vectors.setting import VectorSetting as VectorSetting
+    from swingby.diffusion.vectors.train import train_vectors as train_vectors
+    from swingby.diffusion.verdicts import Judgement as Judgement
+    from swingby.diffusion.verdicts import judge as judge
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'swingby.diffusion' has no attribute {name!r}")
-    try:
-        value = getattr(importlib.import_module(home), name)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        from swingby.errors import MissingExtra
-
-        raise MissingExtra("torch", "torch") from None
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = lazily(__name__, _HOME)
+__all__ = sorted(_HOME)

@@ -28,6 +28,7 @@ import numpy as np
 from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circles
 from swingby.diffusion.preset import OPTIMIZERS, Preset
 from swingby.errors import InvalidInput
+from swingby.report.files import write_text
 from swingby.theory import numbers
 from swingby.training.setting import one_of, positive, put
 
@@ -375,13 +376,7 @@ class Record:
                 "folder", self._path, f"must hold the saves up to step {step} ({found} are there)"
             )
         header = json.dumps({"identity": self.identity})
-        text = "\n".join([header, *(json.dumps(line) for line in lines)]) + "\n"
-        other = self._path.with_suffix(f".{os.getpid()}")
-        try:
-            other.write_text(text, encoding="utf-8")
-            other.replace(self._path)
-        except OSError as error:
-            raise _unusable(self.folder, str(error.strerror)) from None
+        write_text(self._path, "\n".join([header, *map(json.dumps, lines)]), "folder")
         return lines
 
     def lines(self) -> list[dict[str, Any]]:

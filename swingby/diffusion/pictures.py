@@ -12,7 +12,7 @@ from swingby.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.diffusion.course import HALF, Cell, Record, course_folder, responses
 from swingby.diffusion.study import Study
 from swingby.errors import InvalidInput
-from swingby.report.pictures import new_figure, styled
+from swingby.report.pictures import shown_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,7 @@ def study_figure(study: Study) -> Figure:
 
     names = [one.name for one in study.plan.optimizers]
     with styled():
-        figure = new_figure(5.2 * len(names), 7.2)
+        figure = shown_figure(5.2 * len(names), 7.2)
         panels = figure.subplots(2, len(names), squeeze=False)
         for column, name in enumerate(names):
             cells = [one for one in study.plan.cells if one.optimizer == name and study.at(one)]
@@ -55,7 +55,7 @@ def circles_figure(
     """Fig. 19: images of the four classes, n by n each, one block for each contrast."""
     generator = np.random.default_rng(rng)
     with styled():
-        figure = new_figure(4.6 * len(contrasts), 4.9)
+        figure = shown_figure(4.6 * len(contrasts), 4.9)
         grids = figure.subplots(2, 2 * len(contrasts), squeeze=False)
         for block, contrast in enumerate(contrasts):
             images = Circles(contrast, pixels).draw(n * n, rng=generator, classes=(0, 1, 2, 3))
@@ -90,7 +90,7 @@ def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figu
     frames = np.stack([images[step] for step in steps], axis=1)
     rows, columns, _, height, width = frames.shape
     with styled():
-        figure = new_figure(1.4 + 0.5 * columns, 0.6 + 0.5 * rows)
+        figure = shown_figure(1.4 + 0.5 * columns, 0.6 + 0.5 * rows)
         ax = figure.add_subplot()
         ax.imshow(_tiled(frames / 255.0), interpolation="nearest")
         ax.set_xticks((np.arange(columns) + 0.5) * (width + 1), [str(step) for step in steps])

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import platform
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ import swingby
 from swingby.diffusion.course import Cell, Course, Record, course_folder
 from swingby.diffusion.plan import Plan, recorded_plan
 from swingby.errors import InvalidInput, SwingbyError
+from swingby.report.files import write_text
 from swingby.report.progress import Progress
 from swingby.theory import numbers
 
@@ -99,7 +101,7 @@ class Study:
             if name != "courses"
         )
         courses = ",\n".join(json.dumps(one, separators=(",", ":")) for one in plain["courses"])
-        _write(Path(path), f'{{{head},\n"courses": [\n{courses}\n]}}\n', "path")
+        write_text(path, f'{{{head},\n"courses": [\n{courses}\n]}}', "path")
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -281,18 +283,6 @@ def _rounded(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, text: str, name: str) -> None:
-    """Write a file as a whole or not at all."""
-    other = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        other.write_text(text, encoding="utf-8")
-        other.replace(path)
-    except OSError as error:
-        raise InvalidInput(name, path, f"must be writable ({error.strerror})") from None
-    finally:
-        other.unlink(missing_ok=True)
-
-
 def _cores() -> int:
     """What this process may use, which can be less than what the machine has."""
     if hasattr(os, "sched_getaffinity"):
@@ -327,7 +317,7 @@ def _claim(root: Path, plan: Plan) -> None:
         if found != plan.digest:
             raise _edited(plan.digest, found)
         return
-    _write(path, plan.to_toml(), "folder")
+    write_text(path, plan.to_toml(), "folder")
 
 
 def _all(plan: Plan, root: Path, workers: int, place: str, report: StudyProgress) -> list[Course]:
@@ -385,7 +375,10 @@ def _begin(done: Any, parent: int) -> None:
         done[k] = step
         if done[-1] or orphaned():
             # Nobody waits for the result; a new study might already write to the same folder.
-            raise KeyboardInterrupt
+            if threading.current_thread() is not threading.main_thread():
+                raise KeyboardInterrupt
+            # As by Ctrl-C: it waits until the step is done and the state is written.
+            signal.raise_signal(signal.SIGINT)
 
     def leave() -> None:
         while not orphaned():

@@ -18,7 +18,7 @@ from swingby.diffusion.course import LOSSES, Cell, Course, Record, directions, l
 from swingby.diffusion.preset import Preset
 from swingby.diffusion.unet import UNet
 from swingby.errors import InvalidInput, SwingbyError
-from swingby.training import checkpoint
+from swingby.training.loop import Autograd, Checkpoint, descend
 
 #: Seconds between two checkpoints.
 EVERY = 30.0
@@ -85,59 +85,50 @@ def train_course(
     device = torch.device(device)
     circles = cell.circles(preset.pixels)
     record = Record(folder, preset, cell, seed, owner)
-    path = folder / "checkpoint.safetensors"
-    state = State(preset, seed, device)
-    found = checkpoint.read(path, record.identity)
-    if found is not None:
-        try:
-            if not 0 <= found[0] <= preset.steps:
-                raise ValueError(f"step {found[0]:.3g} of {preset.steps}")
-            state.take(*found)
-        except (LookupError, ValueError, RuntimeError) as error:
-            raise checkpoint.foreign(path, error) from None
-    lines = record.lines_up_to(state.step)
-    if lines and lines[-1]["step"] == state.step:
-        state.forget_losses()
+    model, generator = Model(preset, seed, device), torch.Generator(device)
     images = circles.draw(preset.images_per_class, rng=stream(seed, "images"))
     pixels = torch.from_numpy(2 * images.pixels - 1).to(device)
     conditions = torch.from_numpy(images.conditions).to(device)
-    generator = torch.Generator(device)
-    saves = set(preset.save_steps)
-    written = time.monotonic()
 
-    def keep() -> None:
-        checkpoint.write(path, record.identity, state.step, state.tensors(), torch)
+    def batches(step: int) -> Batch:
+        return next_batch(preset, seed, step, pixels, conditions, generator)
 
-    began = time.monotonic() - (lines[-1]["seconds"] if lines else 0.0)
-    try:
-        while True:
-            if state.step in saves and (not lines or lines[-1]["step"] < state.step):
-                if not state.summed:
-                    # Before training: the loss of the first batch.
-                    batch = next_batch(preset, seed, 0, pixels, conditions, generator)
-                    with torch.no_grad():
-                        state.count(_loss(state, preset, batch))
-                seeded(generator, stream(seed, "sampling"))
-                called = _called(state.mean, preset, device)
-                seen, shown = look(preset, circles, called, state.schedule, generator, state.step)
-                lines.append(_line(state, seen, time.monotonic() - began))
-                record.add(lines[-1], shown)
-                state.forget_losses()
-                keep()
-                written = time.monotonic()
-            if state.step >= preset.steps or (until is not None and state.step >= until):
-                break
-            batch = next_batch(preset, seed, state.step, pixels, conditions, generator)
-            update(state, preset, batch)
-            if told is not None:
-                told(state.step)
-            if time.monotonic() - written >= every:
-                keep()
-                written = time.monotonic()
-    finally:
-        if state.whole:
-            keep()
-    return record.course(lines)
+    saves = Saves(record, device)
+
+    def save(step: int) -> None:
+        if saves.has(step):
+            return
+        if step == 0:
+            # Before training: the loss of the first batch.
+            with torch.no_grad():
+                saves.count(model.losses(batches(0)))
+        seeded(generator, stream(seed, "sampling"))
+        called = _called(model.mean, preset, device)
+        saves.add(
+            step, model.schedule, *look(preset, circles, called, model.schedule, generator, step)
+        )
+
+    def take(step: int, shown: Any) -> None:
+        model.average(step)
+        saves.count(shown[0][0])
+
+    def progress(step: int) -> None:
+        saves.begin(step)
+        if told is not None:
+            told(step)
+
+    descend(
+        model.learner(batches),
+        preset.steps,
+        take=take,
+        look=save,
+        at=preset.save_steps,
+        beside=[saves],
+        checkpoint=Checkpoint(folder / "checkpoint.safetensors", record.identity, every, torch),
+        until=until,
+        progress=progress,
+    )
+    return record.course(saves.lines)
 
 
 def look(
@@ -198,38 +189,6 @@ def next_batch(
     return x, conditions[chosen], times, noise, first
 
 
-def update(state: State, preset: Preset, batch: Batch) -> None:
-    """Take one step."""
-    losses = _loss(state, preset, batch)
-    state.optimizer.zero_grad()
-    losses[0].backward()
-    state.whole = False
-    state.optimizer.step()
-    state.average()
-    state.step += 1
-    state.count(losses)
-    state.whole = True
-
-
-def _loss(state: State, preset: Preset, batch: Batch) -> torch.Tensor:
-    """The loss in bits per dimension, and its three parts."""
-    x, condition, t, noise, first = batch
-    network = _called(state.network, preset, x.device)
-    parts = vdm.loss(
-        network,
-        state.schedule,
-        x,
-        condition,
-        t=t,
-        noise=noise,
-        first_noise=first,
-        data_noise=preset.data_noise,
-    )
-    bit = x[0].numel() * math.log(2)
-    each = [one.mean() / bit for one in (parts.diffusion, parts.latent, parts.reconstruction)]
-    return torch.stack([sum(each[1:], each[0]), *each])
-
-
 def _called(network: UNet, preset: Preset, device: torch.device) -> vdm.Denoiser:
     """A network as it is called: in half precision where that was asked for, on a GPU."""
     if device.type != "cuda" or preset.precision != "bfloat16":
@@ -240,21 +199,6 @@ def _called(network: UNet, preset: Preset, device: torch.device) -> vdm.Denoiser
             return network(z, gamma, condition).float()
 
     return half
-
-
-def _line(state: State, seen: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """The numbers of one save."""
-    ends = state.schedule(torch.tensor([0.0, 1.0], device=state.sums.device))
-    if not bool(torch.isfinite(state.sums).all()):
-        raise _diverged(state.step)
-    return {
-        "step": state.step,
-        **dict(zip(LOSSES, (state.sums / state.summed).tolist(), strict=True)),
-        "gamma_min": float(ends[0].detach()),
-        "gamma_max": float(ends[1].detach()),
-        **seen,
-        "seconds": round(seconds, 3),
-    }
 
 
 def _diverged(step: int) -> SwingbyError:
@@ -283,18 +227,18 @@ def seeded(generator: Any, source: np.random.SeedSequence) -> Any:
     return generator
 
 
-class State:
-    """All that training changes: network, running mean, schedule, optimizer, losses so far."""
+class Model:
+    """A U-Net, the running mean of its weights, its schedule and its optimizer."""
 
     def __init__(self, preset: Preset, seed: int, device: torch.device) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(stream(seed, "weights")))
             network = UNet(preset.layout, gamma_min=preset.gamma_min, gamma_max=preset.gamma_max)
         layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
+        self.preset = preset
         self.network = network.to(device=device, memory_format=layout)
-        self.averaging = preset.averaging
         # Without averaging, the two are one.
-        self.mean = copy.deepcopy(self.network) if self.averaging else self.network
+        self.mean = copy.deepcopy(self.network) if preset.averaging else self.network
         self.schedule = vdm.LinearSchedule(
             preset.gamma_min, preset.gamma_max, learned=preset.learned_schedule
         ).to(device)
@@ -308,79 +252,92 @@ class State:
             self.optimizer = torch.optim.SGD(groups, momentum=preset.momentum, **common)
         else:
             self.optimizer = torch.optim.AdamW(groups, **common)
-        #: What the optimizer knows of each weight once it has taken a step.
-        self.known: tuple[str, ...] = ("step", "exp_avg", "exp_avg_sq")
-        if preset.optimizer == "sgd":
-            self.known = ("momentum_buffer",) if preset.momentum else ()
-        self.step = 0
-        self.sums = torch.zeros(len(LOSSES), dtype=torch.float64, device=device)
-        self.summed = 0
-        #: False while an update is under way; a state in between must not be written.
-        self.whole = True
 
-    def tensors(self) -> dict[str, Any]:
-        """Everything by name, to be written."""
-        kept = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        for name, value in self.schedule.state_dict().items():
-            kept[f"schedule.{name}"] = value
-        for place, state in self.optimizer.state_dict()["state"].items():
-            for name, value in state.items():
-                if value is not None:
-                    kept[f"optimizer.{place}.{name}"] = value
-        if self.averaging:
-            for name, value in self.mean.state_dict().items():
-                kept[f"mean.{name}"] = value
-        kept["sums"] = self.sums
-        kept["summed"] = torch.tensor(self.summed)
-        return kept
-
-    def take(self, step: int, kept: dict[str, Any]) -> None:
-        """Go on from what was written; KeyError and its like if parts are missing or misshapen."""
-        here = {name: value for name, value in self.tensors().items() if name[0] != "o"}
-        self.network.load_state_dict(_under(kept, "network."))
-        self.schedule.load_state_dict(_under(kept, "schedule."))
-        if self.averaging:
-            self.mean.load_state_dict(_under(kept, "mean."))
-        whole = self.optimizer.state_dict()
-        state: dict[int, dict[str, Any]] = {}
-        for name, value in _under(kept, "optimizer.").items():
-            place, _, what = name.partition(".")
-            state.setdefault(int(place), {})[what] = value
+    def learner(self, batches: Callable[[int], Batch]) -> Autograd:
+        """What :func:`descend` trains, and all of it that a checkpoint holds."""
         weights = [one for group in self.optimizer.param_groups for one in group["params"]]
-        missing = set(here) - set(kept)
-        if missing or (step and self.known and set(state) != set(range(len(weights)))):
-            raise KeyError(f"parts are missing: {sorted(missing)}")
-        # load_state_dict takes whatever is there, and the next step would fail.
-        for at, one in state.items():
-            shapes = {what: tuple(value.shape) for what, value in one.items()}
-            shape = tuple(weights[at].shape)
-            if shapes != {name: () if name == "step" else shape for name in self.known}:
-                raise ValueError(f"the optimizer knows something else of weight {at}")
-        if kept["sums"].shape != self.sums.shape or int(kept["summed"]) < 0:
-            raise ValueError("the sums of the losses are something else")
-        self.optimizer.load_state_dict({**whole, "state": state})
-        self.sums = kept["sums"].to(self.sums)
-        self.summed = int(kept["summed"])
-        self.step = step
+        mean = {f"mean{k}": one for k, one in enumerate(self.mean.parameters())}
+        extra = mean if self.preset.averaging else {}
+        return Autograd(torch, weights, batches, self.losses, self.optimizer, extra=extra)
+
+    def losses(self, batch: Batch) -> torch.Tensor:
+        """Diffusion, latent and reconstruction, in bits per dimension; the loss is their sum."""
+        x, condition, t, noise, first = batch
+        parts = vdm.loss(
+            _called(self.network, self.preset, x.device),
+            self.schedule,
+            x,
+            condition,
+            t=t,
+            noise=noise,
+            first_noise=first,
+            data_noise=self.preset.data_noise,
+        )
+        bit = x[0].numel() * math.log(2)
+        each = (parts.diffusion, parts.latent, parts.reconstruction)
+        return torch.stack([one.mean() / bit for one in each])
 
     @torch.no_grad()
-    def average(self) -> None:
-        """Take the weights into their running mean, faster in the first steps."""
-        if self.averaging:
-            kept = min(self.averaging, (1 + self.step) / (10 + self.step))
+    def average(self, step: int) -> None:
+        """Take the weights after a step into their running mean, faster in the first steps."""
+        if self.preset.averaging:
+            kept = min(self.preset.averaging, (1 + step) / (10 + step))
             mean, now = list(self.mean.parameters()), list(self.network.parameters())
             torch._foreach_lerp_(mean, now, 1 - kept)
 
-    def count(self, losses: torch.Tensor) -> None:
-        """Add the losses of one step to those since the last save."""
-        self.sums = self.sums + losses.detach().double()
-        self.summed += 1
 
-    def forget_losses(self) -> None:
-        """Begin a new mean."""
-        self.sums = torch.zeros_like(self.sums)
-        self.summed = 0
+class Saves:
+    """The saves of a course so far, and the losses since the last of them."""
 
+    def __init__(self, record: Record, device: torch.device) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self._record, self._begun = record, False
+        self._sums = torch.zeros(len(LOSSES), dtype=torch.float64, device=device)
+        self._summed = 0
 
-def _under(kept: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {name[len(prefix) :]: value for name, value in kept.items() if name.startswith(prefix)}
+    def begin(self, step: int) -> None:
+        """Read what was saved up to the step at which training begins, or goes on."""
+        if not self._begun:
+            self.lines, self._begun = self._record.lines_up_to(step), True
+            before = self.lines[-1]["seconds"] if self.lines else 0.0
+            self._began = time.monotonic() - before
+
+    def has(self, step: int) -> bool:
+        """Whether the save of a step was made, by this call or an earlier one."""
+        self.begin(step)
+        return bool(self.lines) and bool(self.lines[-1]["step"] == step)
+
+    def count(self, parts: torch.Tensor) -> None:
+        """Add the losses of one step."""
+        losses = torch.stack([parts[0] + parts[1] + parts[2], *parts])
+        self._sums += losses.double()
+        self._summed += 1
+
+    def add(
+        self, step: int, schedule: vdm.LinearSchedule, seen: dict[str, Any], images: Any
+    ) -> None:
+        """Write down a save, with the mean of the losses since the one before."""
+        ends = schedule(torch.tensor([0.0, 1.0], device=self._sums.device))
+        if not bool(torch.isfinite(self._sums).all()):
+            raise _diverged(step)
+        line = {
+            "step": step,
+            **dict(zip(LOSSES, (self._sums / self._summed).tolist(), strict=True)),
+            "gamma_min": float(ends[0].detach()),
+            "gamma_max": float(ends[1].detach()),
+            **seen,
+            "seconds": round(time.monotonic() - self._began, 3),
+        }
+        self.lines.append(line)
+        self._record.add(line, images)
+        self._sums.zero_()
+        self._summed = 0
+
+    def state(self) -> dict[str, Any]:
+        """The losses."""
+        return {"sums": self._sums, "summed": torch.tensor(self._summed)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from them."""
+        self._sums.copy_(state["sums"])
+        self._summed = int(state["summed"])

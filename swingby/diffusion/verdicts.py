@@ -34,13 +34,13 @@ from swingby.diffusion.plan import Plan, Prediction
 from swingby.diffusion.study import Study
 from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
 from swingby.errors import InvalidInput
+from swingby.report import Drawn, Grid
 from swingby.theory.verdict import Verdict, counted
+from swingby.training.result import storable
 from swingby.training.shares import Share, needed, reaches
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from swingby.report import Grid
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3
@@ -68,7 +68,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(Drawn):
     """The theory judged by a study. Made by :func:`swingby.diffusion.judge`."""
 
     study: Study
@@ -88,21 +88,9 @@ class Judgement:
                 return one
         raise InvalidInput("kind", (kind, optimizer, about), "must be a row of this judgement")
 
-    def grids(self) -> tuple[Grid, Grid, Grid]:
+    def to_grids(self) -> tuple[Grid, Grid, Grid]:
         """What was learned when; the signals; the predictions with their verdicts."""
         return _courses_grid(self.study), _signals_grid(self.study.plan), _verdicts_grid(self)
-
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The three tables for a terminal."""
-        return "\n\n".join(one.to_text(width=width, color=color) for one in self.grids())
-
-    def to_markdown(self) -> str:
-        """The three tables as Markdown."""
-        return "\n\n".join(one.to_markdown() for one in self.grids())
-
-    def to_latex(self) -> str:
-        """The three tables as LaTeX (booktabs)."""
-        return "\n\n".join(one.to_latex() for one in self.grids())
 
     def to_frame(self) -> pd.DataFrame:
         """One row per prediction and optimizer."""
@@ -115,13 +103,7 @@ class Judgement:
         return {
             "plan": self.study.plan.name,
             "digest": self.study.plan.digest,
-            "rows": [
-                {
-                    key: None if isinstance(value, float) and not math.isfinite(value) else value
-                    for key, value in row.items()
-                }
-                for row in self._plain()
-            ],
+            "rows": [storable(row) for row in self._plain()],
         }
 
     def _plain(self) -> Iterator[dict[str, Any]]:
@@ -129,12 +111,6 @@ class Judgement:
             row = {**asdict(one.prediction), **asdict(one), "verdict": one.verdict.value}
             row.pop("prediction")
             yield row
-
-    def __str__(self) -> str:
-        return self.to_text(width=140)
-
-    def _repr_html_(self) -> str:
-        return "\n".join(one.to_html() for one in self.grids())
 
 
 def judge(study: Study) -> Judgement:
@@ -290,8 +266,6 @@ def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
 
 
 def _courses_grid(study: Study) -> Grid:
-    from swingby.report import Grid
-
     columns = (
         "optimizer", ">separation", ">contrast", ">gain", ">runs",
         *(f">{one} learned" for one in CONCEPTS), *(f">{one} held out" for one in CONCEPTS),
@@ -337,8 +311,6 @@ def _spread(values: Any) -> str:
 
 
 def _signals_grid(plan: Plan) -> Grid:
-    from swingby.report import Grid
-
     rows, seen = [], set()
     for cell in plan.cells:
         circles, gain = cell.circles(plan.preset.pixels), plan.preset_of(cell).layout.gain
@@ -373,8 +345,6 @@ def _signals_grid(plan: Plan) -> Grid:
 
 
 def _verdicts_grid(judgement: Judgement) -> Grid:
-    from swingby.report import Grid
-
     plan = judgement.study.plan
     rows = [
         [

@@ -260,6 +260,14 @@ def image_rows(tell: Tell) -> list[Row]:
     return found
 
 
+def relu_rows(tell: Tell) -> list[Row]:
+    """Two-layer ReLU networks, as the quick study in the package judges them."""
+    from swingby import relu
+
+    tell(0.0, "swingby relu --quick")
+    return [Row(**one) for one in relu.rows(relu.recorded_study())]
+
+
 _TRAINING = tuple(f"training/{name}.py" for name in ("laws", "survival"))
 #: Sources in the package that a study is made by, with all that they import.
 PARTS: dict[str, tuple[str, ...]] = {
@@ -270,6 +278,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "figures": ("figures/make.py", "figures/paper/figure_*.py"),
     "vectors": ("diffusion/vectors/trials.py",),
     "images": ("diffusion/verdicts.py",),
+    "relu": ("relu/verdicts.py",),
 }
 
 
@@ -282,6 +291,7 @@ STUDIES: dict[str, tuple[str, Callable[[Tell], list[Row]]]] = {
     "figures": ("the paper's figures", figure_rows),
     "vectors": ("diffusion models of points", vector_rows),
     "images": ("diffusion models of images, as recorded", image_rows),
+    "relu": ("two-layer ReLU networks, as recorded", relu_rows),
 }
 FORMAT = "swingby evidence 1"
 
@@ -364,8 +374,8 @@ def evidence(
 ) -> Evidence:
     """Every prediction against what was observed, as it is recorded.
 
-    `source`: of ``map``, ``autograd``, ``networks``, ``figures``, ``vectors``, ``images``; all by
-    default.
+    `source`: of ``map``, ``autograd``, ``networks``, ``deep``, ``figures``, ``vectors``,
+    ``images``, ``relu``; all by default.
     `record`: a file that :func:`update` wrote: its studies go before those of the package.
     `verdict`: these rows alone.
     Raises InvalidInput for a source or a verdict that does not exist, and a file that cannot be

@@ -6,8 +6,9 @@ docs/relu.md derives what is used. Names load on first use.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from swingby.loading import lazily
 
 _HOME = {
     "Alignment": "swingby.relu.results",
@@ -19,46 +20,24 @@ _HOME = {
     "check": "swingby.relu.results",
     "extremal_vectors": "swingby.relu.results",
     "rectified_half_times": "swingby.relu.concepts",
+    "recorded_study": "swingby.relu.verdicts",
     "rows": "swingby.relu.verdicts",
     "study": "swingby.relu.verdicts",
 }
 
-__all__ = [
-    "Alignment",
-    "DataReport",
-    "Extremal",
-    "ExtremalVectors",
-    "Study",
-    "align",
-    "check",
-    "extremal_vectors",
-    "rectified_half_times",
-    "rows",
-    "study",
-]
-
 if TYPE_CHECKING:
-    from swingby.relu.concepts import rectified_half_times
-    from swingby.relu.data import DataReport
-    from swingby.relu.geometry import Extremal
-    from swingby.relu.results import (
-        Alignment,
-        ExtremalVectors,
-        align,
-        check,
-        extremal_vectors,
-    )
-    from swingby.relu.verdicts import Study, rows, study
+    from swingby.relu.concepts import rectified_half_times as rectified_half_times
+    from swingby.relu.data import DataReport as DataReport
+    from swingby.relu.geometry import Extremal as Extremal
+    from swingby.relu.results import Alignment as Alignment
+    from swingby.relu.results import ExtremalVectors as ExtremalVectors
+    from swingby.relu.results import align as align
+    from swingby.relu.results import check as check
+    from swingby.relu.results import extremal_vectors as extremal_vectors
+    from swingby.relu.verdicts import Study as Study
+    from swingby.relu.verdicts import recorded_study as recorded_study
+    from swingby.relu.verdicts import rows as rows
+    from swingby.relu.verdicts import study as study
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'swingby.relu' has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = lazily(__name__, _HOME)
+__all__ = sorted(_HOME)

@@ -18,13 +18,12 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.relu.geometry import Extremal, Floats, data
+from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from swingby.report import Grid
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
@@ -65,7 +64,7 @@ class Statement:
 
 
 @dataclass(frozen=True, eq=False)
-class DataReport:
+class DataReport(Drawn):
     """What data say about the paper's assumptions. Made by :func:`check`.
 
     Parameters
@@ -90,16 +89,8 @@ class DataReport:
         """Of all statements together."""
         return all_hold(one.verdict for one in self.statements)
 
-    def __str__(self) -> str:
-        return self.to_grid().to_text(width=100)
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
     def to_grid(self) -> Grid:
         """A line a statement."""
-        from swingby.report import Grid
-
         rows = [
             [one.id, one.says, one.source, one.observed, _shown(one.margin), str(one.verdict)]
             for one in self.statements

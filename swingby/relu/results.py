@@ -20,19 +20,18 @@ from swingby.relu.geometry import (
     euler_characteristic,
 )
 from swingby.relu.paths import attractors, follow
+from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from swingby.report import Grid
 
 #: Faces up to which an enumeration takes some seconds.
 _SOME_FACES = 3 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class ExtremalVectors:
+class ExtremalVectors(Drawn):
     """Critical directions of G_n. Made by :func:`extremal_vectors`.
 
     Parameters
@@ -51,12 +50,6 @@ class ExtremalVectors:
     def __len__(self) -> int:
         return len(self.points)
 
-    def __str__(self) -> str:
-        return self.to_grid().to_text(width=100)
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
-
     def of(self, kind: str) -> tuple[Extremal, ...]:
         """Those of a kind: "max", "min", "saddle" or "flat"."""
         return tuple(one for one in self.points if one.kind == kind)
@@ -71,8 +64,6 @@ class ExtremalVectors:
 
     def to_grid(self) -> Grid:
         """A line a direction."""
-        from swingby.report import Grid
-
         rows = [
             [
                 one.kind,
@@ -217,7 +208,7 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class Alignment(Drawn):
     """Where neurons turn, and when. Made by :func:`align`.
 
     Parameters
@@ -239,8 +230,6 @@ class Alignment:
 
     def to_grid(self) -> Grid:
         """A line a direction: neurons that turn to it, and quantiles of their times."""
-        from swingby.report import Grid
-
         rows = []
         for one in range(int(self.attractor.max(initial=-1)) + 1):
             mine = self.attractor == one
@@ -251,9 +240,6 @@ class Alignment:
         below = [f"{still} neurons never turn."] if still else []
         columns = ("direction", ">neurons", ">median time", ">90 %", ">all")
         return Grid("Alignment", columns, rows, below=below)
-
-    def __str__(self) -> str:
-        return self.to_grid().to_text(width=100)
 
 
 def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> Alignment:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +22,16 @@ from swingby.errors import InvalidInput
 from swingby.relu.data import FAMILIES
 from swingby.relu.geometry import Floats
 from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
+from swingby.report import Drawn, Grid
 from swingby.report.files import write_text
 from swingby.theory import numbers
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.shares import Share, needed, reaches
 
-if TYPE_CHECKING:
-    from swingby.report import Grid
-
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 1"
+#: The study in the package: with the command, the version and the code that made it.
+RECORDED_FILE = "relu_study.json"
 #: Mean |cosine| of neurons with least squares, weighted by |a_j w_j|, that counts as one line.
 STRAIGHT = 0.95
 #: Asked of the rectified law where alignment is complete.
@@ -38,7 +39,7 @@ NEAR = 0.003
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Drawn):
     """What was found. Made by :func:`study`."""
 
     seed: int
@@ -62,8 +63,9 @@ class Study:
             "results": self.results,
         }
 
-    def __str__(self) -> str:
-        return "\n\n".join(grid.to_text(width=100) for grid in tables(self))
+    def to_grids(self) -> list[Grid]:
+        """The verdicts, P(two), where training ends, and the largest counterexamples."""
+        return tables(self)
 
 
 def study(
@@ -128,6 +130,13 @@ def study(
     else:
         _measure_together(waiting, seed, workers, keep)
     return Study(seed, quick, results)
+
+
+def recorded_study() -> Study:
+    """The quick study in the package, every cell of it measured in one run."""
+    source = resources.files("swingby") / "data" / RECORDED_FILE
+    plain = json.loads(source.read_text(encoding="utf-8"))
+    return Study(plain["seed"], plain["quick"], plain["results"])
 
 
 def _measure_together(
@@ -360,8 +369,6 @@ def _mean_row(found: Study, family: str) -> dict[str, Any]:
 
 def tables(found: Study) -> list[Grid]:
     """The verdicts, P(two), where training ends, and the largest counterexamples."""
-    from swingby.report import Grid
-
     judged = rows(found)
     columns = ("setting", "statement", "predicted", "observed", "95 %", ">seeds", "verdict")
     fields = ("setting", "statement", "predicted", "observed", "interval", "seeds", "verdict")

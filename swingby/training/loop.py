@@ -75,8 +75,6 @@ def descend(
         while True:
             if look is not None and step in looks:
                 look(step)
-            if progress is not None:
-                progress(step)
             if checkpoint is not None and (
                 signals.waiting or step >= end or time.monotonic() - saved >= checkpoint.every
             ):
@@ -84,6 +82,8 @@ def descend(
                 saved = time.monotonic()
                 where = f"the same call goes on from {checkpoint.path}"
                 signals.deliver(f"stopped at step {step}; {where}")
+            if progress is not None:
+                progress(step)
             if step >= end:
                 return step
             due = stops[bisect.bisect_right(stops, step)]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import swingby
-from swingby.diffusion.course import Cell, course_folder
+from swingby.diffusion.course import course_folder
 from swingby.diffusion.plan import Plan
 from swingby.diffusion.study import Study, StudyProgress
 from swingby.errors import InvalidInput, SwingbyError
@@ -44,15 +44,6 @@ def test_lines_where_there_is_no_terminal(two_cells, capsys, monkeypatch):
     # No more than one in half a minute.
     monkeypatch.setattr("swingby.diffusion.study._EVERY", 30.0)
     assert reached(plan, [[10, 20], [30, 40]], True, capsys) == []
-
-
-def test_a_bar_on_a_terminal(two_cells, capsys, monkeypatch):
-    plan = replace(two_cells, preset=replace(two_cells.preset, steps=100))
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "100")
-    lines = "\n".join(reached(plan, [[10, 20]], True, capsys))
-    assert "study" in lines
-    assert "15%" in lines
 
 
 # --- running one
@@ -245,35 +236,3 @@ def test_wrong_input(longer, tmp_path, monkeypatch, name, value):
     # The folder is where checkpoints go, and is called so where all of training looks at it.
     assert caught.value.argument in ((name,) if name != "folder" else ("folder", "checkpoint"))
     assert not (tmp_path / "study" / "plan.toml").exists()
-
-
-def test_cells_that_are_nearly_the_same_have_folders_of_their_own(tmp_path):
-    contrasts = (0.2, 0.2000001, 0.1 + 0.2, 0.3)
-    folders = {course_folder(tmp_path, Cell(0.4, one, 1.0, "sgd"), 0) for one in contrasts}
-    assert len(folders) == len(set(contrasts)) == 4
-
-
-@pytest.mark.torch
-def test_the_number_of_workers_if_none_is_given(longer, tmp_path, monkeypatch):
-    # As many as this process may use; not more than there are courses.
-    from swingby.diffusion import study as module
-
-    asked = []
-
-    def all_of(plan, root, workers, place, report):
-        asked.append(workers)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "_all", all_of)
-    many = replace(longer, seeds=50)
-    for cores in (3, 200):
-        monkeypatch.setattr(
-            os, "sched_getaffinity", lambda of, n=cores: set(range(n)), raising=False
-        )
-        with pytest.raises(KeyboardInterrupt):
-            module.run_study(many, tmp_path)
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: 5)
-    with pytest.raises(KeyboardInterrupt):
-        module.run_study(many, tmp_path)
-    assert asked == [3, 100, 5]

@@ -4,16 +4,11 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import swingby
 from swingby.errors import InvalidInput, SwingbyError
 
 torch = pytest.importorskip("torch")
@@ -27,7 +22,8 @@ from swingby.diffusion.circles import Circles, read_circles  # noqa: E402
 from swingby.diffusion.course import Cell, directions  # noqa: E402
 from swingby.diffusion.train import (  # noqa: E402
     STREAMS,
-    State,
+    Model,
+    Saves,
     seeded,
     stream,
     torch_seed,
@@ -66,175 +62,125 @@ def step_on_disk(folder):
         return int(file.metadata()["step"])
 
 
-@pytest.mark.parametrize("averaging", [0.0, 0.9])
-@pytest.mark.parametrize("until", [0, 1, 3, 5, 11])
-def test_stopped_at_saves_and_between(quick, course, as_undisturbed, tmp_path, averaging, until):
+SGD = {"optimizer": "sgd", "learning_rate": 1e-4}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"averaging": 0.0}, SGD, {**SGD, "momentum": 0.9}, {"learned_schedule": False}],
+    ids=str,
+)
+def test_stopped_at_saves_and_between(quick, course, as_undisturbed, tmp_path, change):
     # Saves lie at 0, 1, 5 and 12.
-    preset = replace(quick, averaging=averaging)
-    part = course(preset, until=until)
-    assert part.steps.tolist() == [one for one in (0, 1, 5, 12) if one <= until]
-    assert step_on_disk(tmp_path) == until
+    preset = replace(quick, **change)
+    for until in (0, 1, 3, 5, 11):
+        part = course(preset, until=until)
+        assert part.steps.tolist() == [one for one in (0, 1, 5, 12) if one <= until]
+        assert step_on_disk(tmp_path) == until
     as_undisturbed(preset, course(preset))
 
 
-def interrupting(monkeypatch, module, name, call, after=None):
-    """Ctrl-C at the n-th call of a function, before it or after it did its work."""
-    original, calls = getattr(module, name), [0]
-
-    def counted(*arguments, **named):
-        calls[0] += 1
-        made = original(*arguments, **named) if after or calls[0] != call else None
-        if calls[0] == call:
-            raise KeyboardInterrupt
-        return made
-
-    monkeypatch.setattr(module, name, counted)
-
-
 STOPS = {
-    "before the first save": (train, "look", 1, False, 0),
-    "after images of the first save": (train, "look", 1, True, 0),
-    "at the save of step 5": (train, "look", 3, False, 5),
-    "in the middle of writing a save": (record.Record, "add", 3, False, 5),
-    "after a save was written": (record.Record, "add", 3, True, 5),
-    "in the loss": (train, "_loss", 5, False, 3),
-    # In the middle of an update nothing is written: the last checkpoint is that of a save.
-    "before the optimizer": (torch.optim.AdamW, "step", 8, False, 5),
-    "after the optimizer": (torch.optim.AdamW, "step", 8, True, 5),
-    "before the averaging": (State, "average", 8, False, 5),
-    "in the first update": (torch.optim.AdamW, "step", 1, True, 0),
+    "at a save": (train, "look", False),
+    "in the middle of writing a save": (record.Record, "add", False),
+    "after a save was written": (record.Record, "add", True),
+    "in the optimizer": (torch.optim.AdamW, "step", True),
+    "before the averaging": (Model, "average", False),
 }
 
 
 @pytest.mark.parametrize("where", STOPS)
-def test_ctrl_c(quick, course, as_undisturbed, tmp_path, monkeypatch, where):
-    module, name, call, after, step = STOPS[where]
-    with monkeypatch.context() as patch:
-        interrupting(patch, module, name, call, after)
-        with pytest.raises(KeyboardInterrupt):
-            course(quick)
-    assert step_on_disk(tmp_path) == step
-    as_undisturbed(quick, course(quick))
+def test_what_stops_a_course_anywhere_changes_nothing(
+    quick, course, as_undisturbed, tmp_path, monkeypatch, where
+):
+    module, name, after = STOPS[where]
+    original, calls = getattr(module, name), [0]
 
-
-def test_ctrl_c_between_two_steps_is_written_down(quick, course, as_undisturbed, tmp_path):
-    def told(step):
-        if step == 7:
+    def third(*arguments, **named):
+        calls[0] += 1
+        made = original(*arguments, **named) if after or calls[0] != 3 else None
+        if calls[0] == 3:
             raise KeyboardInterrupt
+        return made
 
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, third)
+        with pytest.raises(KeyboardInterrupt):
+            course(quick, every=0.0)
+    assert step_on_disk(tmp_path) in (2, 4)
+    as_undisturbed(quick, course(quick))
+
+
+def test_a_signal_between_two_steps_waits_for_the_checkpoint(
+    quick, course, as_undisturbed, tmp_path
+):
     with pytest.raises(KeyboardInterrupt):
-        course(quick, told=told)
-    assert step_on_disk(tmp_path) == 7
+        course(quick, told=lambda step: step == 7 and signal.raise_signal(signal.SIGINT))
+    assert step_on_disk(tmp_path) == 8
     as_undisturbed(quick, course(quick))
 
 
-def test_checkpoints_after_every_step_change_nothing(quick, course, as_undisturbed, tmp_path):
-    seen = []
-    found = course(quick, every=0.0, told=lambda step: seen.append((step, step_on_disk(tmp_path))))
-    # At the time of telling, the checkpoint is the one of the step before.
-    assert seen == [(step, step - 1) for step in range(1, 13)]
-    as_undisturbed(quick, found)
+def cut_off(folder):
+    path = folder / "metrics.jsonl"
+    path.write_text(path.read_text() + '{"step": 5, "loss": 0.1')
 
 
-SCRIPT = """
-import json, sys, time, torch
-from pathlib import Path
-from swingby.diffusion.course import Cell
-from swingby.diffusion.preset import Preset
-from swingby.diffusion.train import train_course
-torch.set_num_threads(1)
-preset = Preset.from_dict(json.loads(sys.argv[1]))
-cell = Cell(0.4, 0.8, 1.0, "adamw")
-train_course(preset, cell, 3, Path(sys.argv[2]), every=0.0, told=lambda step: time.sleep(0.04))
-"""
-
-
-def test_a_killed_process(quick, course, as_undisturbed, tmp_path):
-    preset = replace(quick, steps=40, saves=10)
-    environment = {**os.environ, "PYTHONPATH": str(Path(swingby.__file__).parents[1])}
-    command = [sys.executable, "-c", SCRIPT, json.dumps(preset.to_dict()), str(tmp_path)]
-    process = subprocess.Popen(command, env=environment)
-    try:
-        end = time.monotonic() + 100
-        while process.poll() is None and time.monotonic() < end:
-            time.sleep(0.01)
-            if (tmp_path / "checkpoint.safetensors").exists() and step_on_disk(tmp_path) > 12:
-                break
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-    finally:
-        process.kill()
-        process.wait()
-    assert 12 < step_on_disk(tmp_path) < 40
-    as_undisturbed(preset, course(preset))
-
-
-def test_a_last_line_that_was_cut_off(quick, course, as_undisturbed, tmp_path):
-    course(quick, until=3)
-    path = tmp_path / "metrics.jsonl"
-    whole = path.read_text()
-    path.write_text(whole + '{"step": 5, "loss": 0.1')
-    as_undisturbed(quick, course(quick))
-
-
-@pytest.mark.parametrize("left", ["", '{"identi', "header"])
-def test_killed_while_the_first_line_was_written(quick, course, as_undisturbed, tmp_path, left):
-    course(quick, until=0)
-    path = tmp_path / "metrics.jsonl"
-    header = path.read_text().splitlines()[0]
-    path.write_text(header + "\n" if left == "header" else left)
-    (tmp_path / "checkpoint.safetensors").unlink()
-    as_undisturbed(quick, course(quick))
-
-
-def test_saves_later_than_the_checkpoint_are_made_again(quick, course, as_undisturbed, tmp_path):
-    course(quick, until=3)
-    kept = (tmp_path / "checkpoint.safetensors").read_bytes()
-    course(quick)
-    path = tmp_path / "metrics.jsonl"
+def of_later_steps(folder):
+    """What was written after the checkpoint, here with a wrong number and broken images."""
+    path = folder / "metrics.jsonl"
     lines = path.read_text().splitlines()
-    wrong = {**json.loads(lines[-1]), "loss": 99.0}
-    path.write_text("\n".join([*lines[:-1], json.dumps(wrong)]) + "\n")
-    for one in (tmp_path / "images").glob("*12.npz"):
-        one.write_bytes(b"cut off")
-    (tmp_path / "checkpoint.safetensors").write_bytes(kept)
+    wrong = {**json.loads(lines[-1]), "step": 5, "loss": 99.0}
+    path.write_text("\n".join([*lines, json.dumps(wrong)]) + "\n")
+    (folder / "images" / "0000005.npz").write_bytes(b"cut off")
+
+
+def without_a_checkpoint(folder, kept):
+    (folder / "checkpoint.safetensors").unlink()
+    path = folder / "metrics.jsonl"
+    path.write_text(kept(path.read_text().splitlines()[0]))
+
+
+KILLED = {
+    "in the last line": cut_off,
+    "after a save": of_later_steps,
+    "before the first line": lambda at: without_a_checkpoint(at, lambda header: ""),
+    "in the first line": lambda at: without_a_checkpoint(at, lambda header: '{"identi'),
+    "after the first line": lambda at: without_a_checkpoint(at, lambda header: header + "\n"),
+}
+
+
+@pytest.mark.parametrize("when", KILLED)
+def test_a_killed_process(quick, course, as_undisturbed, tmp_path, when):
+    course(quick, until=3)
+    KILLED[when](tmp_path)
     as_undisturbed(quick, course(quick))
 
 
 def test_a_finished_course_is_not_trained_again(quick, course, as_undisturbed, monkeypatch):
     course(quick)
-    for name in ("update", "_loss", "look"):
-        monkeypatch.setattr(train, name, None)
+    monkeypatch.setattr(Model, "losses", None)
+    monkeypatch.setattr(train, "look", None)
     as_undisturbed(quick, course(quick))
 
 
-def spoiled(name):
-    def cut(path):
-        lines = path.read_text().splitlines(keepends=True)
-        if name == "missing":
-            path.unlink()
-        elif name == "only a header":
-            path.write_text(lines[0])
-        elif name == "a save is missing":
-            path.write_text("".join([*lines[:2], *lines[3:]]))
-        elif name == "twice":
-            path.write_text("".join([*lines, lines[-1]]))
-        elif name == "no header":
-            path.write_text("".join(lines[1:]))
-        elif name == "of another course":
-            path.write_text("".join([json.dumps({"identity": 16 * "0"}) + "\n", *lines[1:]]))
-
-    return cut
+SPOILED = {
+    "missing": lambda lines: None,
+    "only a header": lambda lines: lines[:1],
+    "a save is missing": lambda lines: [*lines[:2], *lines[3:]],
+    "twice": lambda lines: [*lines, lines[-1]],
+    "no header": lambda lines: lines[1:],
+    "of another course": lambda lines: [json.dumps({"identity": 16 * "0"}) + "\n", *lines[1:]],
+}
 
 
-@pytest.mark.parametrize(
-    "how",
-    ["missing", "only a header", "a save is missing", "twice", "no header", "of another course"],
-)
+@pytest.mark.parametrize("how", SPOILED)
 def test_metrics_that_do_not_belong_to_the_checkpoint(quick, course, tmp_path, how):
     course(quick, until=7)
     path = tmp_path / "metrics.jsonl"
-    spoiled(how)(path)
+    lines = SPOILED[how](path.read_text().splitlines(keepends=True))
+    path.unlink()
+    if lines is not None:
+        path.write_text("".join(lines))
     with pytest.raises(InvalidInput, match=r"^folder") as caught:
         course(quick)
     assert caught.value.value == path
@@ -257,49 +203,42 @@ def test_the_folder_of_another_course(quick, course, tmp_path):
             assert caught.value.value == alone / path.name
 
 
-def test_averaging_is_what_makes_the_images(quick, course, tmp_path, monkeypatch):
-    given = []
-
-    original = train.look
+def test_averaging_is_what_makes_the_images(quick, course, monkeypatch):
+    given, models = [], []
+    original, learner = train.look, Model.learner
 
     def look(preset, circles, network, *rest):
-        given.append({k: v.clone() for k, v in network.state_dict().items()})
+        given.append([one.detach().clone() for one in network.parameters()])
         return original(preset, circles, network, *rest)
 
+    def keeping(self, batches):
+        models.append(self)
+        return learner(self, batches)
+
     monkeypatch.setattr(train, "look", look)
-    course(quick)
-    with safe_open(tmp_path / "checkpoint.safetensors", framework="pt") as file:
-        kept = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    assert len(given) == 4
-    for name, value in given[-1].items():
-        assert torch.equal(value, kept[f"mean.{name}"])
-    assert not torch.equal(kept["mean.enter.weight"], kept["network.enter.weight"])
-    without = tmp_path / "without"
-    course(replace(quick, averaging=0.0), without)
-    with safe_open(without / "checkpoint.safetensors", framework="pt") as file:
-        assert not [name for name in file.keys() if name.startswith("mean.")]  # noqa: SIM118
-        weights = file.get_tensor("network.enter.weight")
-    assert torch.equal(weights, given[-1]["enter.weight"])
-    # The mean does not enter training.
-    assert torch.equal(weights, kept["network.enter.weight"])
+    monkeypatch.setattr(Model, "learner", keeping)
+    course(quick, until=5)
+    (model,) = models
+    for one, mean, now in zip(
+        given[-1], model.mean.parameters(), model.network.parameters(), strict=True
+    ):
+        assert torch.equal(one, mean)
+        assert not torch.equal(one, now)
 
 
 def test_the_running_mean_by_hand(quick):
     # Kept at step k: (1 + k) / (10 + k) of itself, up to the share asked for.
-    state = State(replace(quick, averaging=0.3), 0, torch.device("cpu"))
+    model = Model(replace(quick, averaging=0.3), 0, torch.device("cpu"))
     name, mean = "enter.bias", 0.0
-    now, average = dict(state.network.named_parameters()), dict(state.mean.named_parameters())
+    now, average = dict(model.network.named_parameters()), dict(model.mean.named_parameters())
     with torch.no_grad():
         average[name].fill_(0.0)
         for k in range(8):
             now[name].fill_(k**2 + 1.0)
-            state.average()
+            model.average(k)
             kept = min(0.3, (1 + k) / (10 + k))
             mean = kept * mean + (1 - kept) * (k**2 + 1.0)
             assert average[name].tolist() == pytest.approx([mean] * 8, rel=1e-6)
-            state.step += 1
-    alone = State(replace(quick, averaging=0.0), 0, torch.device("cpu"))
-    assert alone.mean is alone.network
 
 
 def test_training_that_diverges_says_so(quick, course, tmp_path):
@@ -317,17 +256,18 @@ def test_the_numbers_of_a_save(quick, course, tmp_path, monkeypatch):
     # Of the first, the loss of the first batch before training; of the others, the mean of the
     # losses of the steps since the save before.
     losses, batches = [], []
-    count, batch = State.count, train.next_batch
+    count, batch = Saves.count, train.next_batch
 
     def counting(self, values):
-        losses.append(values.detach().double().numpy())
+        parts = values.detach().double().numpy()
+        losses.append([parts.sum(), *parts])
         return count(self, values)
 
     def keeping(*arguments):
         batches.append(batch(*arguments))
         return batches[-1]
 
-    monkeypatch.setattr(State, "count", counting)
+    monkeypatch.setattr(Saves, "count", counting)
     monkeypatch.setattr(train, "next_batch", keeping)
     found = course(quick)
     rows = (tmp_path / "metrics.jsonl").read_text().splitlines()[1:]
@@ -336,7 +276,7 @@ def test_the_numbers_of_a_save(quick, course, tmp_path, monkeypatch):
     for line, (low, high) in zip(lines, bounds, strict=True):
         expected = np.mean(losses[low:high], axis=0)
         numbers = [line[name] for name in ("loss", "diffusion", "latent", "reconstruction")]
-        assert numbers == pytest.approx(expected.tolist(), rel=1e-12)
+        assert numbers[1:] == pytest.approx(expected[1:].tolist(), rel=1e-12)
         assert numbers[0] == pytest.approx(sum(numbers[1:]), rel=1e-6)
     assert found.loss.tolist() == [line["loss"] for line in lines]
     assert (lines[0]["gamma_min"], lines[0]["gamma_max"]) == (-5.0, 10.0)
@@ -422,34 +362,28 @@ def test_what_is_looked_at(quick):
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_gradient_descent_is_gone_on_with(quick, course, as_undisturbed, tmp_path, momentum):
-    preset = replace(quick, optimizer="sgd", momentum=momentum, learning_rate=1e-4)
-    course(preset, until=7)
-    assert step_on_disk(tmp_path) == 7
-    as_undisturbed(preset, course(preset))
-
-
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_gradient_descent_by_hand(quick, momentum):
     """v <- m v + g + decay x, x <- x - rate v; the fixed schedule stays."""
     preset = replace(
         quick, optimizer="sgd", momentum=momentum, weight_decay=0.1, learned_schedule=False
     )
-    state = State(preset, 0, torch.device("cpu"))
-    weights = [one.detach().clone() for one in state.network.parameters()]
+    model = Model(preset, 0, torch.device("cpu"))
+    weights = [one.detach().clone() for one in model.network.parameters()]
     speed = [torch.zeros_like(one) for one in weights]
+
+    def batches(step):
+        rng = torch.Generator().manual_seed(step)
+        shapes = ((6, 3, 8, 8), (6, 4), (6,), (6, 3, 8, 8), (6, 3, 8, 8))
+        return tuple(torch.rand(shape, generator=rng) for shape in shapes)
+
+    learner = model.learner(batches)
     for k in range(3):
-        torch.manual_seed(k)
-        batch = (
-            torch.randn(6, 3, 8, 8), torch.randn(6, 4), torch.rand(6), torch.randn(6, 3, 8, 8),
-            torch.randn(6, 3, 8, 8),
-        )  # fmt: skip
-        train.update(state, preset, batch)
-        for x, v, now in zip(weights, speed, state.network.parameters(), strict=True):
+        learner.advance(k, 1)
+        for x, v, now in zip(weights, speed, model.network.parameters(), strict=True):
             v.mul_(momentum).add_(now.grad + 0.1 * x)
             x.sub_(preset.learning_rate * v)
             assert torch.allclose(x, now, rtol=1e-5, atol=1e-7)
-    assert [one.item() for one in state.schedule.parameters()] == [-5.0, 15.0]
+    assert [one.item() for one in model.schedule.parameters()] == [-5.0, 15.0]
 
 
 def test_images_of_every_save_are_kept(quick, undisturbed):

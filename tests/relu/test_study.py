@@ -10,7 +10,7 @@ from swingby.cli import run as swingby
 from swingby.errors import InvalidInput
 from swingby.relu import runs, verdicts
 from swingby.relu.runs import Cell, close
-from swingby.relu.verdicts import Study, rows, study, tables, threshold
+from swingby.relu.verdicts import Study, recorded_study, rows, study, tables, threshold
 
 SMALL = [
     *(Cell("two", "gap", d, n, 6) for d in (2, 3) for n in (6, 12, 40)),
@@ -28,6 +28,20 @@ def small(monkeypatch):
     monkeypatch.setattr(verdicts, "cells", lambda quick: SMALL)
     monkeypatch.setattr(runs, "NEURONS", 20)
     monkeypatch.setattr(runs, "SCALE", 1e-3)
+
+
+def test_the_recorded_study_is_whole_and_what_this_code_measures():
+    found = recorded_study()
+    assert set(found.results) == {cell.name for cell in runs.cells(quick=True)}
+    for cell in (Cell("two", "gap", 2, 8, 60), Cell("concepts", "aligned", 3, 32, 15)):
+        few = dataclasses.replace(cell, runs=4)
+        measured = runs.measure(few, found.seed)
+        recorded = found.results[cell.name][: few.runs]
+        if cell.kind == "two":
+            assert measured == recorded
+        else:
+            for one, other in zip(measured, recorded, strict=True):
+                assert one["off"] == pytest.approx(other["off"], abs=1e-6)
 
 
 def test_an_interrupted_study_goes_on(small, tmp_path, monkeypatch):
@@ -160,12 +174,3 @@ def test_exit_codes_are_those_of_the_verdicts(monkeypatch, capsys, verdict, code
     monkeypatch.setattr(verdicts, "rows", lambda found: [{"verdict": verdict}])
     monkeypatch.setattr(Study, "to_dict", lambda self: {})
     assert swingby(["relu", "--quick"]) == code
-
-
-def test_the_proof_file_is_judged_as_it_says():
-    from swingby import audit
-
-    ledger = audit("docs/proofs/optimization_threshold.proof", progress=False)
-    assert ledger.counts() == {"proved": 8, "refuted": 1, "tested": 0, "undecided": 0}
-    assert ledger["two"].verdict.value == "refuted"
-    assert ledger["two"].repair.verdict.value == "proved"

@@ -2,13 +2,11 @@
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-import swingby
 from swingby.theory.law.deep import (
     TABLEAUX,
     Flow,
@@ -234,21 +232,6 @@ def test_transients_fall_as_the_scale_to_one_less_the_ratio(depth, ratio):
     assert slope == pytest.approx(1 - ratio, abs=0.02)
 
 
-def test_the_proof_file():
-    ledger = swingby.audit("docs/proofs/deep_networks.proof", progress=False)
-    assert ledger.counts() == {"proved": 7, "refuted": 0, "tested": 0, "undecided": 1}
-    assert ledger["identity"].verdict.value == "undecided"
-
-
-def test_a_wrong_line_of_the_proof_is_refuted(tmp_path):
-    text = Path("docs/proofs/deep_networks.proof").read_text(encoding="utf-8")
-    wrong = text.replace("σ_rate = -(L - 2) e", "σ_rate = -(L - 1) e")
-    assert wrong != text
-    (tmp_path / "wrong.proof").write_text(wrong, encoding="utf-8")
-    ledger = swingby.audit(tmp_path / "wrong.proof", progress=False)
-    assert ledger["rate"].verdict.value == "refuted"
-
-
 def test_one_step_may_pass_where_chains_are_rotated_and_cut():
     """Weights that are nearly learned: what is cut out when is then no matter of small parts."""
     layers = gaussian(np.random.default_rng(23), (2, 4, 4, 2), 0.3)
@@ -256,15 +239,3 @@ def test_one_step_may_pass_where_chains_are_rotated_and_cut():
         times, why = leading(layers, A[:2], 0.0, 1e-6, FAR, level)
         assert why == ""
         assert (np.abs(times / followed(layers, A[:2], 0.0, 0, 1e-8, FAR)[0] - 1) < 0.5).all()
-
-
-@pytest.mark.parametrize("r", [0.3, 0.8])
-def test_the_exponents_of_the_root_at_its_blow_up(r):
-    """Q = (C + delta tau^rho)/tau in the equation of the root, tau the time that is left."""
-    a, C = np.diag([1.0, r]), np.diag([0.5, 0.0])
-    basis = [np.diag([1.0, 0]), np.array([[0.0, 1], [1, 0]]), np.diag([0, 1.0])]
-    turned = [C @ e @ a + e @ C @ a + a @ e @ C + a @ C @ e for e in basis]
-    moved = np.array([[e[0, 0], e[0, 1], e[1, 1]] for e in turned]).T
-    np.testing.assert_allclose(C @ C @ a + a @ C @ C, C)
-    exponents = np.sort(1 - np.linalg.eigvals(moved))
-    np.testing.assert_allclose(exponents, [-1, (1 - r) / 2, 1])

@@ -5,8 +5,9 @@ Names load on first use; those that train or sample need torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from swingby.loading import lazily
 
 _HOME = {
     "VectorSetting": "swingby.diffusion.vectors.setting",
@@ -18,39 +19,14 @@ _HOME = {
     "VectorComparison": "swingby.diffusion.vectors.compare",
 }
 
-__all__ = [
-    "VectorComparison",
-    "VectorPrediction",
-    "VectorRun",
-    "VectorSetting",
-    "compare_vectors",
-    "predict_vectors",
-    "train_vectors",
-]
-
 if TYPE_CHECKING:
-    from swingby.diffusion.vectors.compare import VectorComparison, compare_vectors
-    from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
-    from swingby.diffusion.vectors.result import VectorRun
-    from swingby.diffusion.vectors.setting import VectorSetting
-    from swingby.diffusion.vectors.train import train_vectors
+    from swingby.diffusion.vectors.compare import VectorComparison as VectorComparison
+    from swingby.diffusion.vectors.compare import compare_vectors as compare_vectors
+    from swingby.diffusion.vectors.prediction import VectorPrediction as VectorPrediction
+    from swingby.diffusion.vectors.prediction import predict_vectors as predict_vectors
+    from swingby.diffusion.vectors.result import VectorRun as VectorRun
+    from swingby.diffusion.vectors.setting import VectorSetting as VectorSetting
+    from swingby.diffusion.vectors.train import train_vectors as train_vectors
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'swingby.diffusion.vectors' has no attribute {name!r}")
-    try:
-        value = getattr(importlib.import_module(home), name)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        from swingby.errors import MissingExtra
-
-        raise MissingExtra("torch", "torch") from None
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = lazily(__name__, _HOME)
+__all__ = sorted(_HOME)

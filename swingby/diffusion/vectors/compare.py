@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
-from swingby.diffusion.vectors.result import VectorRun, storable
+from swingby.diffusion.vectors.result import VectorRun
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
 from swingby.diffusion.vectors.train import train_vectors
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, counted
+from swingby.training.result import storable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,32 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One prediction about one run.
-
-    Parameters
-    ----------
-    run : int
-    quantity : str
-        "half-time 1", "order", "plain ratio 1/2", "descents".
-    predicted, observed : str
-    error : float
-        Error bar of the prediction; nan where it has none.
-    off : float
-        Observed less predicted; nan where that is no number.
-    verdict : Verdict
-    """
+    """One prediction about one run."""
 
     run: int
+    #: "half-time 1", "order", "plain ratio 1/2", "descents".
     quantity: str
     predicted: str
     observed: str
+    #: Error bar of the prediction, and observed less predicted; nan where there is none.
     error: float
     off: float
     verdict: Verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorComparison:
+class VectorComparison(Drawn):
     """Made by :func:`swingby.diffusion.vectors.compare_vectors`.
 
     Parameters
@@ -72,12 +62,6 @@ class VectorComparison:
 
     def __repr__(self) -> str:
         return f"<VectorComparison of {len(self)}: {self._summary()}>"
-
-    def __str__(self) -> str:
-        return self.to_grid().to_text(width=110)
-
-    def _repr_html_(self) -> str:
-        return self.to_grid().to_html()
 
     def verdicts(self) -> Counter[Verdict]:
         """How many rows have each verdict."""
@@ -120,14 +104,6 @@ class VectorComparison:
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON can hold them."""
         return {"rows": [storable(asdict(row)) for row in self.rows]}
-
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        return self.to_grid().to_markdown()
-
-    def to_latex(self) -> str:
-        """The table as LaTeX (booktabs)."""
-        return self.to_grid().to_latex()
 
 
 NAN = math.nan

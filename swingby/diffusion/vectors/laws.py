@@ -42,21 +42,10 @@ LOOSE_TURN = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """Half-times by one law, with what is needed for the rest.
-
-    Parameters
-    ----------
-    name : str
-    crossing, error, deviation, rates : ndarray of shape (s,)
-        Real time of each half-time, its error bar and standard deviation, in steps; rates per
-        step.
-    descents : int
-    turn : float
-    doubt : str
-        Why the numbers must not be told; empty where they may.
-    """
+    """Half-times by one law (s,), in steps; `doubt` says why they must not be told, if so."""
 
     name: str
+    #: Real time, its error bar and standard deviation; rates per step.
     crossing: Floats
     error: Floats
     deviation: Floats
@@ -215,16 +204,7 @@ _PIECE = 256
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """The mean course of each concept.
-
-    Parameters
-    ----------
-    W, P : ndarray of shape (n, s)
-    F : ndarray of shape (n, s)
-        The sampled map.
-    deviation : ndarray of shape (n, s)
-        Standard deviation of F.
-    """
+    """The mean course of each concept (n, s); F is the sampled map, with its deviation."""
 
     W: Floats
     P: Floats

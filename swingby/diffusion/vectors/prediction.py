@@ -104,7 +104,8 @@ class VectorPrediction(Drawn):
         ratio = float(times[slow] / times[fast])
         return ratio, float(max(high - ratio, ratio - low))
 
-    def _grid(self) -> Grid:
+    def to_grid(self) -> Grid:
+        """What is predicted, with its range."""
         setting = self.setting
         rows = [
             [
@@ -136,10 +137,6 @@ class VectorPrediction(Drawn):
         }
         words = {"law": self.law, "range": self.range, "descents": self.descents, "turn": self.turn}
         return {**words, "order": list(self.order), **arrays}
-
-    def to_grid(self) -> Grid:
-        """What is predicted, with its range."""
-        return self._grid()
 
 
 @overload

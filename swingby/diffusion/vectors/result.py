@@ -13,9 +13,10 @@ import numpy as np
 
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting
 from swingby.errors import InvalidInput
-from swingby.report import Grid
+from swingby.report import Drawn, Grid
 from swingby.simulate.outcome import descents, turning_points
 from swingby.theory import numbers
+from swingby.training.result import storable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ TURN = 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorRun:
+class VectorRun(Drawn):
     """Runs of settings of one kind. Made by :func:`swingby.diffusion.vectors.train_vectors`.
 
     Parameters
@@ -50,8 +51,9 @@ class VectorRun:
     def __repr__(self) -> str:
         return f"<VectorRun of {len(self)}, {self.settings[0].steps} steps>"
 
-    def __str__(self) -> str:
-        return run_grid(self).to_text(width=110)
+    def to_grid(self) -> Grid:
+        """A table of half-times, descents and losses."""
+        return run_grid(self)
 
     @property
     def index(self) -> tuple[tuple[int, ...], ...]:
@@ -241,11 +243,3 @@ def run_rows(run: VectorRun) -> Iterator[dict[str, Any]]:
                 "descents": int(descents[place]),
                 "test_loss": float(run.test_loss[place, -1]),
             }
-
-
-def storable(row: dict[str, Any]) -> dict[str, Any]:
-    """The row as JSON can hold it, which has neither nan nor infinity."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }

@@ -34,7 +34,6 @@ class VectorSetting:
     r"""Variational diffusion of the points c of a SIM task, each with itself as condition.
 
     The noisy :math:`z = \alpha c + \sigma \epsilon` has the fixed schedule of
-
     :class:`swingby.diffusion.theory.Noise`. The denoiser estimates
 
     * ``reads="condition"``: :math:`\hat\epsilon = z - \alpha f(c)`;

@@ -21,6 +21,7 @@ from swingby.diffusion.vectors.setting import (
 )
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
+from swingby.training.loop import Autograd, descend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,21 +119,49 @@ def _train(settings: tuple[VectorSetting, ...]) -> tuple[list[np.ndarray], np.nd
     schedule = schedule_of(first)
     weights = [one.requires_grad_() for one in stacked(settings)]
     rates = torch.tensor([one.rate for one in settings], dtype=weights[0].dtype)[:, None, None]
-    history = [np.empty((first.steps + 1, *one.shape)) for one in weights]
-    diffusion = np.empty((first.steps, len(settings)))
     source = batches(settings)
-    for kept, one in zip(history, weights, strict=True):
-        kept[0] = one.detach().numpy()
-    for step in range(first.steps):
-        each = losses(first, weights, schedule, *next(source))
+    diffusion: list[Tensor] = []
+    learner = Autograd(
+        torch,
+        weights,
+        lambda step: next(source),
         # One sum for all: a setting's loss depends on its own weights alone.
-        gradients = torch.autograd.grad(each.sum(), weights)
-        diffusion[step] = each.detach().numpy()
-        with torch.no_grad():
-            for kept, one, gradient in zip(history, weights, gradients, strict=True):
-                one -= rates * gradient
-                kept[step + 1] = one.numpy()
-    return [np.moveaxis(kept, 1, 0) for kept in history], diffusion.T.copy()
+        lambda batch: losses(first, weights, schedule, *batch),
+        Descent(weights, rates),
+        look=lambda: [one.clone() for one in weights],
+        after=diffusion.append,
+    )
+    history = [np.empty((first.steps + 1, *one.shape)) for one in weights]
+
+    def take(step: int, shown: tuple[Tensor, ...]) -> None:
+        for kept, one in zip(history, shown, strict=True):
+            kept[step : step + len(one)] = one.numpy()
+
+    descend(learner, first.steps, take=take, chunk=BLOCK)
+    for kept, one in zip(history, weights, strict=True):
+        kept[-1] = one.detach().numpy()
+    each = torch.stack(diffusion).double().numpy()
+    return [np.moveaxis(kept, 1, 0) for kept in history], each.T.copy()
+
+
+class Descent:
+    """Gradient descent with a rate for each network; loading those of torch takes 3 seconds."""
+
+    def __init__(self, weights: Sequence[Tensor], rates: Tensor) -> None:
+        self._weights, self._rates = weights, rates
+        self.state: dict[Tensor, dict[str, Tensor]] = {}
+
+    def zero_grad(self, **named: bool) -> None:
+        """Forget the gradients."""
+        del named
+        for one in self._weights:
+            one.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Go down."""
+        for one in self._weights:
+            one -= self._rates * one.grad
 
 
 #: Steps that are drawn at once.

@@ -122,18 +122,6 @@ def test_with_pairs_of_noise_the_gradient_is_that_of_the_moment():
     assert np.abs(found.numpy()[0] - expected).max() < 1e-12 * np.abs(expected).max() * 100
 
 
-def test_without_pairs_the_gradient_is_another_one():
-    setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.1, seed=3, antithetic=False)
-    weights = [one.requires_grad_() for one in stacked([setting])]
-    batch = next(batches([setting]))
-    (found,) = torch.autograd.grad(
-        losses(setting, weights, schedule_of(setting), *batch).sum(), weights
-    )
-    W = weights[0].detach().numpy()[0]
-    expected = -(np.eye(3) - W) @ moment_of(setting, batch[0], batch[2])
-    assert np.abs(found.numpy()[0] - expected).max() > 0.01
-
-
 @pytest.mark.parametrize("m", [2, 16])
 def test_batches_vary_as_they_are_said_to(m):
     setting = VectorSetting(TASK, "linear", lr=0.1, batch=m, seed=2)
@@ -182,10 +170,6 @@ def test_batches_vary_as_they_are_said_to_where_both_are_read():
     assert (off < ERRORS * se).all()
 
 
-def test_without_steps_to_skip_the_sampler_falls_short_as_the_integral_says():
-    assert SCHEDULE.shortfall(200_000) == pytest.approx(math.exp(-SCHEDULE.deviation), rel=1e-3)
-
-
 @pytest.mark.parametrize("steps", [3, 40])
 def test_samples_have_the_mean_and_covariance_of_the_recursion(steps):
     setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.05, steps=3, batch=50)
@@ -208,9 +192,3 @@ def test_where_both_are_read_samples_have_the_mean_of_the_recursion():
     found = run.sampled(60, n)
     se = found.samples.std(2) / math.sqrt(n)
     assert (np.abs(found.mean - run.output[:, 60]) < ERRORS * se).all()
-
-
-def test_what_an_exact_denoiser_samples_is_its_condition():
-    # W = P = I: the mean is c but for exp(gamma_min - gamma_max).
-    F = SCHEDULE.sampled_map(np.eye(2), np.eye(2), 30)
-    assert np.abs(F - (1 - math.exp(-15)) * np.eye(2)).max() < 1e-12
