@@ -61,8 +61,7 @@ class Run(Drawn):
     extrema_complete : bool
         False when the loss turned more than 512 times; the first 512 are kept.
     psd_lost : int or None
-        First step at which W is not positive semidefinite beyond rounding (euler only). Above
-        d = 96 a loss that lasts for less than eight steps may not be seen.
+        First step at which W is not positive semidefinite beyond rounding (euler only)..
     end : int or None
         First step from which on ``max |W - I| <= 0.01`` on the concepts with a > 0.
     last_step : int
