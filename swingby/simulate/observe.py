@@ -6,8 +6,6 @@ A block holds a row for each entry of X, the diagonal first, and a column for ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from swingby.simulate.initialization import clear_starts
