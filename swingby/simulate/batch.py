@@ -177,10 +177,10 @@ def simulate_batch(
     asked = broadcast(signal, W0, eta, dynamics, omega, test_point)
     least = 0.0 if test_point is None else _swing(swing)
     count = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
-    if count is None and not (asked.signal > 0).any(axis=-1).all():
+    if count is None and not (asked.given.signal > 0).any(axis=-1).all():
         raise InvalidInput("steps", None, "must be given where no signal is positive")
     threads = numbers.whole(workers, "workers", 1)
-    total, d = asked.total, asked.signal.shape[-1]
+    total, d = asked.total, asked.given.signal.shape[-1]
     kept = _unfinished(total, d)
 
     def keep(first: int, last: int, piece: BatchRun) -> None:
@@ -297,12 +297,7 @@ class Batch(NamedTuple):
 class Broadcast:
     """Arguments that broadcast to one shape, spread out only a piece at a time."""
 
-    signal: Floats
-    W0: Floats
-    eta: Floats
-    mantissa: Floats
-    exponent: Integers
-    point: Floats
+    given: Batch
     shape: tuple[int, ...]
 
     @property
@@ -312,7 +307,7 @@ class Broadcast:
 
     def piece(self, first: int, last: int) -> Batch:
         """Runs number `first` to `last` - 1, in the order of a flattened array."""
-        d = self.signal.shape[-1]
+        d = self.given.signal.shape[-1]
         at = np.unravel_index(np.arange(first, last), self.shape) if self.shape else ()
         rows = last - first
 
@@ -323,14 +318,8 @@ class Broadcast:
             taken = np.broadcast_to(values, (*self.shape, *own))[at]
             return np.ascontiguousarray(taken.reshape(rows, *own))
 
-        return Batch(
-            spread(self.signal, d),
-            spread(self.W0, d, d),
-            spread(self.eta),
-            spread(self.mantissa),
-            spread(self.exponent),
-            spread(self.point, d),
-        )
+        own = ((d,), (d, d), (), (), (), (d,))
+        return Batch(*(spread(values, *axes) for values, axes in zip(self.given, own, strict=True)))
 
 
 def broadcast(
@@ -368,7 +357,7 @@ def broadcast(
     if math.prod(shape):
         _check_matrices(matrices.reshape(-1, d, d), dynamics)
         _check_size(matrices, mantissa, exponent)
-    return Broadcast(signals, matrices, rates, mantissa, exponent, points, shape)
+    return Broadcast(Batch(signals, matrices, rates, mantissa, exponent, points), shape)
 
 
 def _floats(values: ArrayLike, argument: str, source: str) -> Floats:

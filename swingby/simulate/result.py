@@ -103,9 +103,7 @@ class Run(Drawn):
     @property
     def test_loss(self) -> Floats:
         """The loss ``1/2 |W x - x|^2`` at the test point, shape (n,)."""
-        with np.errstate(all="ignore"):
-            loss: Floats = 0.5 * ((self.output - self.task.test_point) ** 2).sum(axis=-1)
-        return loss
+        return outcome.loss_at(self.task.test_point, self.W)
 
     @property
     def train_loss(self) -> Floats:
