@@ -193,7 +193,7 @@ def change(d: int, dynamics: str, *, scaled: bool, fused: bool) -> list[str]:
     compiler, so that every lane has the same bits in any company. For the flow v is the slope.
     """
     every = [(i, j) for i in range(d) for j in range(d)]
-    lines = [f"{_g(i, j)} = (r{i} + r{j}) * {_w(i, j)}" for i, j in _pairs(d)]
+    lines = [f"{_g(i, j)} = (r{i} + r{j}) * {_w(i, j)}" for i, j in entries(d)]
     if scaled:
         lines += [f"z{i}_{j} = s{i} * {_w(i, j)}" for i, j in every]
         lines += [f"h{i}_{j} = s{i} * {_g(i, j)}" for i, j in every if dynamics == "gd"]
@@ -207,12 +207,12 @@ def change(d: int, dynamics: str, *, scaled: bool, fused: bool) -> list[str]:
     if dynamics == "gd":
         for i, j in every:
             lines.append(f"c{i}_{j} = {minus_half(f'y{i}_{j}', f'r{i} * {_w(i, j)}')}")
-        for i, j in _pairs(d):
+        for i, j in entries(d):
             factors = ((f"c{i}_{k}", f"h{k}_{j}" if scaled else _g(k, j)) for k in range(d))
             total = minus_half(_chain(factors, fused), f"r{j} * c{i}_{j}")
             lines.append(f"v{i}_{j} = {_w(i, j)} + ((c{i}_{j} + c{j}_{i}) + {total})")
         return lines
-    for i, j in _pairs(d):
+    for i, j in entries(d):
         both = f"(y{i}_{j} + y{j}_{i})"
         if dynamics == "flow":
             lines.append(f"v{i}_{j} = {_g(i, j)} - 0.5 * {both}")
@@ -228,7 +228,7 @@ def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
 
     start: the entries of X as a row of a block; rates: eta a; block takes a column for each step.
     """
-    entries = range(d * (d + 1) // 2)
+    numbers = range(d * (d + 1) // 2)
     if d > WRITTEN_OUT:
         return any_size_source(dynamics)
     given = [f"r{i} = rates[{i}]" for i in range(d)]
@@ -239,16 +239,16 @@ def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
     if dynamics != "flow":
         return _text(
             "def steps(start, rates, squares, parts, block, count):",
-            given + [f"w{name} = start[{e}]" for e, name in zip(entries, names, strict=True)],
+            given + [f"w{name} = start[{e}]" for e, name in zip(numbers, names, strict=True)],
             " for n in range(count):",
             [*lines, *(f"w{name} = v{name}" for name in names)]
-            + [f"block[{e}, n] = v{name}" for e, name in zip(entries, names, strict=True)],
+            + [f"block[{e}, n] = v{name}" for e, name in zip(numbers, names, strict=True)],
         )
     slope = _text(
         "def slope(x, rates, squares, K, stage):",
-        given + [f"w{name} = x[{e}]" for e, name in zip(entries, names, strict=True)] + lines,
+        given + [f"w{name} = x[{e}]" for e, name in zip(numbers, names, strict=True)] + lines,
         "",
-        [f"K[stage, {e}] = v{name}" for e, name in zip(entries, names, strict=True)],
+        [f"K[stage, {e}] = v{name}" for e, name in zip(numbers, names, strict=True)],
     )
     count = len(names)
     return f"""{slope}
@@ -309,7 +309,8 @@ def _text(head: str, before: list[str], loop: str, body: list[str]) -> str:
     return "\n".join([*(line for line in lines if line), ""])
 
 
-def _pairs(d: int) -> list[tuple[int, int]]:
+def entries(d: int) -> list[tuple[int, int]]:
+    """Places of the upper triangle, row by row."""
     return [(i, j) for i in range(d) for j in range(i, d)]
 
 
