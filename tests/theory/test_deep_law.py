@@ -247,24 +247,3 @@ def test_a_wrong_line_of_the_proof_is_refuted(tmp_path):
     (tmp_path / "wrong.proof").write_text(wrong, encoding="utf-8")
     ledger = swingby.audit(tmp_path / "wrong.proof", progress=False)
     assert ledger["rate"].verdict.value == "refuted"
-
-
-def test_one_step_may_pass_where_chains_are_rotated_and_cut():
-    """Weights that are nearly learned: what is cut out when is then no matter of small parts."""
-    layers = gaussian(np.random.default_rng(23), (2, 4, 4, 2), 0.3)
-    for level in (0.5, 1.0, 2.0):
-        times, why = leading(layers, A[:2], 0.0, 1e-6, FAR, level)
-        assert why == ""
-        assert (np.abs(times / followed(layers, A[:2], 0.0, 0, 1e-8, FAR)[0] - 1) < 0.5).all()
-
-
-@pytest.mark.parametrize("r", [0.3, 0.8])
-def test_the_exponents_of_the_root_at_its_blow_up(r):
-    """Q = (C + delta tau^rho)/tau in the equation of the root, tau the time that is left."""
-    a, C = np.diag([1.0, r]), np.diag([0.5, 0.0])
-    basis = [np.diag([1.0, 0]), np.array([[0.0, 1], [1, 0]]), np.diag([0, 1.0])]
-    turned = [C @ e @ a + e @ C @ a + a @ e @ C + a @ C @ e for e in basis]
-    moved = np.array([[e[0, 0], e[0, 1], e[1, 1]] for e in turned]).T
-    np.testing.assert_allclose(C @ C @ a + a @ C @ C, C)
-    exponents = np.sort(1 - np.linalg.eigvals(moved))
-    np.testing.assert_allclose(exponents, [-1, (1 - r) / 2, 1])
