@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -177,34 +177,20 @@ def simulate_batch(
     asked = broadcast(signal, W0, eta, dynamics, omega, test_point)
     least = 0.0 if test_point is None else _swing(swing)
     count = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
-    if count is None and not (asked.signal > 0).any(axis=-1).all():
+    if count is None and not (asked.given.signal > 0).any(axis=-1).all():
         raise InvalidInput("steps", None, "must be given where no signal is positive")
     threads = numbers.whole(workers, "workers", 1)
-    total, d = asked.total, asked.signal.shape[-1]
-    kept = BatchRun(
-        half_times=np.full((total, d), np.nan),
-        outcome=np.full(total, NOT_RUN, dtype="<U16"),
-        W=np.full((total, d, d), np.nan),
-        last_step=np.zeros(total, dtype=np.int64),
-        executed_steps=np.zeros(total, dtype=np.int64),
-        descents=None if test_point is None else np.zeros(total, dtype=np.int64),
-        transient=None if test_point is None else np.full(total, np.nan),
-    )
+    total, d = asked.total, asked.given.signal.shape[-1]
+    kept = _unfinished(total, d)
 
-    def keep(first: int, last: int, piece: Piece) -> None:
-        kept.half_times[first:last] = piece.half_times
-        kept.outcome[first:last] = piece.outcome
-        kept.W[first:last] = piece.W
-        kept.last_step[first:last] = piece.last_step
-        kept.executed_steps[first:last] = piece.executed
-        if kept.descents is not None and kept.transient is not None:
-            kept.descents[first:last] = piece.descents
-            kept.transient[first:last] = piece.transient
+    def keep(first: int, last: int, piece: BatchRun) -> None:
+        for name, values in vars(kept).items():
+            values[first:last] = getattr(piece, name)
         if progress is not None:
             progress(int((kept.outcome != NOT_RUN).sum()), total)
 
     halt = threading.Event()
-    through: Callable[..., Piece] = run_piece
+    through: Callable[..., BatchRun] = run_piece
     pieces = _pieces(total, threads)
     if device is not None:
         place = usable_device(device)[1]
@@ -217,15 +203,15 @@ def simulate_batch(
         through, pieces = partial(run_on_device, place), pieces_on(place, total, d)
         threads = 1
 
-    def run(first: int, last: int) -> Piece:
+    def run(first: int, last: int) -> BatchRun:
         part = asked.piece(first, last)
         return through(part, count, dynamics, swing=least, skip=skip, stop=halt.is_set)
 
     try:
         _for_each(run, keep, pieces, threads, halt)
     except KeyboardInterrupt:
-        raise Interrupted(_shaped(kept, asked)) from None
-    return _shaped(kept, asked)
+        raise Interrupted(_shaped(kept, asked.shape, least)) from None
+    return _shaped(kept, asked.shape, least)
 
 
 def _swing(swing: float) -> float:
@@ -242,8 +228,8 @@ def _pieces(total: int, threads: int) -> list[tuple[int, int]]:
 
 
 def _for_each(
-    run: Callable[[int, int], Piece],
-    keep: Callable[[int, int, Piece], None],
+    run: Callable[[int, int], BatchRun],
+    keep: Callable[[int, int, BatchRun], None],
     pieces: list[tuple[int, int]],
     threads: int,
     halt: threading.Event,
@@ -266,17 +252,25 @@ def _for_each(
             raise
 
 
-def _shaped(kept: BatchRun, asked: Broadcast) -> BatchRun:
-    shape, d = asked.shape, asked.signal.shape[-1]
+def _unfinished(total: int, d: int) -> BatchRun:
+    """Room for runs along one axis."""
     return BatchRun(
-        half_times=kept.half_times.reshape(*shape, d),
-        outcome=kept.outcome.reshape(shape),
-        W=kept.W.reshape(*shape, d, d),
-        last_step=kept.last_step.reshape(shape),
-        executed_steps=kept.executed_steps.reshape(shape),
-        descents=None if kept.descents is None else kept.descents.reshape(shape),
-        transient=None if kept.transient is None else kept.transient.reshape(shape),
+        half_times=np.full((total, d), np.nan),
+        outcome=np.full(total, NOT_RUN, dtype="<U16"),
+        W=np.full((total, d, d), np.nan),
+        last_step=np.zeros(total, dtype=np.int64),
+        executed_steps=np.zeros(total, dtype=np.int64),
+        descents=np.zeros(total, dtype=np.int64),
+        transient=np.full(total, np.nan),
     )
+
+
+def _shaped(kept: BatchRun, shape: tuple[int, ...], swing: float) -> BatchRun:
+    """The same along the axes that were given."""
+    fields = {name: values.reshape(shape + values.shape[1:]) for name, values in vars(kept).items()}
+    if not swing:
+        fields["descents"] = fields["transient"] = None
+    return BatchRun(**fields)
 
 
 class Batch(NamedTuple):
@@ -303,12 +297,7 @@ class Batch(NamedTuple):
 class Broadcast:
     """Arguments that broadcast to one shape, spread out only a piece at a time."""
 
-    signal: Floats
-    W0: Floats
-    eta: Floats
-    mantissa: Floats
-    exponent: Integers
-    point: Floats
+    given: Batch
     shape: tuple[int, ...]
 
     @property
@@ -318,7 +307,7 @@ class Broadcast:
 
     def piece(self, first: int, last: int) -> Batch:
         """Runs number `first` to `last` - 1, in the order of a flattened array."""
-        d = self.signal.shape[-1]
+        d = self.given.signal.shape[-1]
         at = np.unravel_index(np.arange(first, last), self.shape) if self.shape else ()
         rows = last - first
 
@@ -329,14 +318,8 @@ class Broadcast:
             taken = np.broadcast_to(values, (*self.shape, *own))[at]
             return np.ascontiguousarray(taken.reshape(rows, *own))
 
-        return Batch(
-            spread(self.signal, d),
-            spread(self.W0, d, d),
-            spread(self.eta),
-            spread(self.mantissa),
-            spread(self.exponent),
-            spread(self.point, d),
-        )
+        own = ((d,), (d, d), (), (), (), (d,))
+        return Batch(*(spread(values, *axes) for values, axes in zip(self.given, own, strict=True)))
 
 
 def broadcast(
@@ -374,7 +357,7 @@ def broadcast(
     if math.prod(shape):
         _check_matrices(matrices.reshape(-1, d, d), dynamics)
         _check_size(matrices, mantissa, exponent)
-    return Broadcast(signals, matrices, rates, mantissa, exponent, points, shape)
+    return Broadcast(Batch(signals, matrices, rates, mantissa, exponent, points), shape)
 
 
 def _floats(values: ArrayLike, argument: str, source: str) -> Floats:
@@ -463,23 +446,6 @@ def missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
     return missing
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """The ends of some runs.
-
-    half_times (m, d), outcome (m,), W (m, d, d), last_step (m,), executed (m,), descents (m,),
-    transient (m,); the last two are 0 where runs are not watched.
-    """
-
-    half_times: Floats
-    outcome: NDArray[np.str_]
-    W: Floats
-    last_step: Integers
-    executed: Integers
-    descents: Integers
-    transient: Floats
-
-
 def run_piece(
     batch: Batch,
     steps: int | None,
@@ -488,7 +454,7 @@ def run_piece(
     swing: float,
     skip: bool,
     stop: Callable[[], bool],
-) -> Piece:
+) -> BatchRun:
     """Run a piece of a batch."""
     if not MAPS[dynamics].lanes or batch.signal.shape[1] > WRITTEN_OUT:
         return _one_by_one(batch, steps, dynamics, swing=swing, skip=skip, stop=stop)
@@ -496,14 +462,14 @@ def run_piece(
     arranged = arrange(batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics)
     missing = missing_of(batch, arranged.unclear, dynamics)
     ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
-    return Piece(
+    return BatchRun(
         half_times=ends.half_times,
         outcome=outcomes(
             ends.W, ends.half_times, ends.diverged >= 0, ends.lost, batch.signal > 0, missing
         ),
         W=ends.W,
         last_step=ends.last_step,
-        executed=ends.executed,
+        executed_steps=ends.executed,
         descents=ends.descents,
         transient=ends.transient,
     )
@@ -540,19 +506,11 @@ def _one_by_one(
     swing: float,
     skip: bool,
     stop: Callable[[], bool],
-) -> Piece:
+) -> BatchRun:
     total, d = batch.signal.shape
     missing = missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
     growth = log_factors(batch.signal, batch.eta, dynamics)
-    kept = Piece(
-        half_times=np.empty((total, d)),
-        outcome=np.empty(total, dtype="<U16"),
-        W=np.empty((total, d, d)),
-        last_step=np.zeros(total, dtype=np.int64),
-        executed=np.zeros(total, dtype=np.int64),
-        descents=np.zeros(total, dtype=np.int64),
-        transient=np.zeros(total),
-    )
+    kept, descents, transient = _unfinished(total, d), np.zeros(total, np.int64), np.zeros(total)
     for k in range(total):
         given: dict[str, Any] = {"growth": growth[:, k], "point": batch.point[k]}
         given["null" if DYNAMICS[dynamics].keeps_psd else "exempt"] = missing[k]
@@ -573,11 +531,11 @@ def _one_by_one(
         kept.outcome[k] = str(judgement.outcome)
         kept.W[k] = float_matrix(state)
         kept.last_step[k] = state.counters[STEP]
-        kept.executed[k] = state.counters[EXECUTED]
+        kept.executed_steps[k] = state.counters[EXECUTED]
         if swing > 0:
-            kept.descents[k] = _descents(state, swing)
-            kept.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
-    return kept
+            descents[k] = _descents(state, swing)
+            transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
+    return replace(kept, descents=descents, transient=transient)
 
 
 def _descents(state: State, swing: float) -> int:

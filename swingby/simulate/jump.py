@@ -256,18 +256,13 @@ def _write_inside(state: State, record: Record, jump: Jump, t: int, n: int) -> N
     first = int(state.counters[RECORDED])
     last = int(np.searchsorted(record.steps, t + n, side="right"))
     if last > first:
-        record.W[first:last] = jump_values(state, jump, record.steps[first:last] - t)
+        down, every = -jump.exponent[0], np.arange(len(state.X))
+        moved = jump._replace(diagonal=np.zeros_like(jump.diagonal))
+        inside = np.broadcast_to(down, (last - first, len(down)))
+        W = moved.at(record.steps[first:last] - t, inside)
+        W[:, every, every] += jump.diagonal[0] * power_of_two(2 * jump.exponent[0])
+        record.W[first:last] = W
         state.counters[RECORDED] = last
-
-
-def jump_values(state: State, jump: Jump, steps: Integers) -> Floats:
-    """W after some steps of a jump, shape (n, d, d)."""
-    down = -jump.exponent[0]
-    moved = jump._replace(diagonal=np.zeros_like(jump.diagonal))
-    W = moved.at(steps, np.broadcast_to(down, (len(steps), len(down))))
-    every = np.arange(W.shape[-1])
-    W[:, every, every] += jump.diagonal[0] * power_of_two(2 * jump.exponent[0])
-    return W
 
 
 def land(jump: Jump, X: Floats) -> tuple[Floats, Integers]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.initialization import quiet_steps, without_null_many
+from swingby.simulate.initialization import clear_starts, quiet_steps, without_null_many
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan, whole_blocks
 from swingby.simulate.observe import PIVOT_ROUNDING, negative_pivots
 from swingby.simulate.state import (
@@ -35,7 +35,7 @@ from swingby.simulate.state import (
     power_of_two,
     weights,
 )
-from swingby.simulate.steps import HEADER, LANES, change
+from swingby.simulate.steps import HEADER, LANES, change, entries
 from swingby.theory.growth import DYNAMICS, log_factors
 from swingby.theory.law.compiled import load
 
@@ -135,11 +135,11 @@ def steps_source(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     """The text of ``steps(tile, count)``: steps of all lanes of a flat tile."""
     at = rows(d, watched=watched)
     body = [f"r{i} = {_row(at.rates + i)}" for i in range(d)]
-    body += [f"w{i}_{j} = {_row(place(d, i, j))}" for i, j in _pairs(d)]
+    body += [f"w{i}_{j} = {_row(place(d, i, j))}" for i, j in entries(d)]
     if scaled:
         body += [f"s{i} = {_row(at.square + i)}" for i in range(d)]
     body += change(d, dynamics, scaled=scaled, fused=True)
-    for i, j in _pairs(d):
+    for i, j in entries(d):
         body.append(f"{_row(place(d, i, j))} = v{i}_{j}")
         if i == j:
             body.append(f"b = 0.0 if v{i}_{i} >= {_row(at.bar + i)} else {_row(at.below + i)}")
@@ -176,7 +176,7 @@ def _watch(d: int, at: Rows, *, scaled: bool) -> list[str]:
         f"{_row(at.descents)} += 1.0 if fell else 0.0",
         f"t = {_row(at.transient)}",
     ]
-    for i, j in _pairs(d):
+    for i, j in entries(d):
         if i != j:
             size = f"abs(v{i}_{j} * (m{i} * m{j}))" if scaled else f"abs(v{i}_{j})"
             lines += [f"u = {size}", "t = u if u > t else t"]
@@ -191,7 +191,7 @@ def look_source(d: int, dynamics: str, *, watched: bool) -> str:
     positive is looked at again in descending order of a. A lane said to be ready need not be.
     """
     at = rows(d, watched=watched)
-    every = _pairs(d)
+    every = entries(d)
     body = [f"p{i}_{j} = {_row(place(d, i, j))}" for i, j in every]
     # 0 for a finite number, nan for any other.
     body.append("f = " + " + ".join(f"p{i}_{j} * 0.0" for i, j in every))
@@ -254,10 +254,6 @@ def _function(head: str, outer: list[str], body: list[str]) -> str:
     indent = " " * (len(outer) + 1)
     inner = [f"{indent}for l in range({LANES}):", *(f"{indent} {line}" for line in body)]
     return "\n".join(["@compiled", f"def {head}:", *outer, *inner, ""])
-
-
-def _pairs(d: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(d) for j in range(i, d)]
 
 
 def tile_text(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
@@ -342,20 +338,6 @@ class Ends(NamedTuple):
     transient: Floats
 
 
-def make_ends(total: int, d: int) -> Ends:
-    """Room for the ends of `total` trajectories."""
-    return Ends(
-        half_times=np.full((total, d), np.nan),
-        W=np.empty((total, d, d)),
-        last_step=np.zeros(total, dtype=np.int64),
-        executed=np.zeros(total, dtype=np.int64),
-        diverged=np.full(total, -1, dtype=np.int64),
-        lost=np.zeros(total, dtype=np.bool_),
-        descents=np.zeros(total, dtype=np.int64),
-        transient=np.zeros(total),
-    )
-
-
 @np.errstate(all="ignore")
 def arrange(
     signal: Floats,
@@ -418,10 +400,7 @@ def _sorted(M: Floats, order: Integers) -> Floats:
 
 def _clearly_positive(M: Floats) -> Booleans:
     """Whether every pivot of LDL^T is positive beyond rounding, relative to the diagonal."""
-    from swingby.simulate.initialization import clear_starts
-
-    d = M.shape[-1]
-    diagonal = M[:, np.arange(d), np.arange(d)]
+    diagonal = M.diagonal(axis1=1, axis2=2)
     root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     return clear_starts(M / root[:, :, None] / root[:, None, :]) & (diagonal > 0.0).all(axis=1)
 
@@ -697,7 +676,16 @@ def run_lanes(
         stop = most_steps(arranged.signal, arranged.eta, arranged.log_smallest, dynamics)
     held = null.any(axis=1)
     arranged.numbers[:, arranged.at.null] = held
-    ends = make_ends(total, d)
+    ends = Ends(
+        half_times=np.full((total, d), np.nan),
+        W=np.empty((total, d, d)),
+        last_step=np.zeros(total, dtype=np.int64),
+        executed=np.zeros(total, dtype=np.int64),
+        diverged=np.full(total, -1, dtype=np.int64),
+        lost=np.zeros(total, dtype=np.bool_),
+        descents=np.zeros(total, dtype=np.int64),
+        transient=np.zeros(total),
+    )
     fastest = (arranged.signal * arranged.eta[:, None]).max(axis=1)
     blocks = np.full(total, LONG_BLOCK)
     # What rounding makes of an absent component is put back to zero at every look.

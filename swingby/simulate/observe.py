@@ -6,8 +6,6 @@ A block holds a row for each entry of X, the diagonal first, and a column for ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from swingby.simulate.initialization import clear_starts
@@ -274,56 +272,14 @@ def negative_pivots(M: Floats) -> Integers:
     return found
 
 
-def clear_pivots(M: Sequence[Sequence[Floats]]) -> Booleans:
-    """Whether all pivots are clearly positive, of M[i][j] (n,), i <= j, in order of elimination."""
-    d = len(M)
-    work: dict[tuple[int, int], Floats] = {}
-    clear = np.ones(len(M[0][0]), dtype=np.bool_)
-    bar = PIVOT_ROUNDING * d
-    with np.errstate(all="ignore"):
-        for k in range(d):
-            rows = {j: work.get((k, j), M[k][j]) for j in range(k, d)}
-            clear &= rows[k] > (bar * np.abs(M[k][k]) if k else 0.0)
-            for i in range(k + 1, d):
-                factor = rows[i] / rows[k]
-                for j in range(i, d):
-                    work[i, j] = work.get((i, j), M[i][j]) - factor * rows[j]
-    return clear
-
-
 def _are_clear(order: Integers, block: Floats) -> Booleans:
     """Whether all pivots are clearly positive, of each matrix of a block."""
-    d, at = len(order), places(len(order))[np.ix_(order, order)]
-    if d <= 8 and block.shape[1] > 2 * CHUNK:
-        return clear_pivots([[block[place] for place in row] for row in at.tolist()])
-    matrices = np.ascontiguousarray(block[at].transpose(2, 0, 1))
-    if d > 8:
-        return np.array([_has_cholesky(one) for one in matrices], dtype=np.bool_)
-    if _has_cholesky(matrices):
-        return np.ones(len(matrices), dtype=np.bool_)
-    return clear_starts(matrices)
-
-
-def _has_cholesky(matrices: Floats) -> bool:
+    matrices = np.ascontiguousarray(block[places(len(order))[np.ix_(order, order)]].T)
     try:
         np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def _below(block: Floats, d: int, span: int) -> Floats:
-    """For every `span` steps a matrix below all of them, each scaled to a diagonal of 1.
-
-    What is within r_ij of a symmetric matrix is at least that less the sums of r on its diagonal.
-    """
-    rows, columns = (index[d:] for index in pairs(d))
-    root = np.sqrt(block[:d])
-    high, low = extremes(block[d:] / (root[rows] * root[columns]), span)
-    # More than what rounding makes of any of this.
-    left = np.full((d, high.shape[1]), 1.0 - 1e-11)
-    np.subtract.at(left, np.concatenate([rows, columns]), np.tile((high - low) / 2, (2, 1)))
-    return np.concatenate([left, (high + low) / 2])
+        return clear_starts(matrices)
+    return np.ones(len(matrices), dtype=np.bool_)
 
 
 def first_negative_pivot(
@@ -338,10 +294,6 @@ def first_negative_pivot(
     if len(doubtful) > 1:
         worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
         doubtful = doubtful[np.repeat(~_are_clear(order, worst), CHUNK)[: len(doubtful)]]
-        for span in (CHUNK, 16) if d > 8 and (low[:d] > 0.0).all() else ():
-            if doubtful.size:
-                clear = _are_clear(order, _below(block[:, doubtful], d, span))
-                doubtful = doubtful[np.repeat(~clear, span)[: len(doubtful)]]
     if doubtful.size:
         doubtful = doubtful[~_are_clear(order, block[:, doubtful])]
     if doubtful.size:

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from swingby.simulate.batch import Batch, Piece, missing_of, outcomes
-from swingby.simulate.state import most_executed, most_steps
+from swingby.simulate.batch import Batch, BatchRun, missing_of, outcomes
+from swingby.simulate.state import choose_exponents, most_executed, most_steps
 
 Tensor = Any
 
@@ -54,7 +54,9 @@ Runs = namedtuple(
 Course = namedtuple("Course", "gd watched rest skip quiet")
 
 
-def run_on_device(place: Any, batch: Batch, steps: int | None, dynamics: str, **how: Any) -> Piece:
+def run_on_device(
+    place: Any, batch: Batch, steps: int | None, dynamics: str, **how: Any
+) -> BatchRun:
     """Run a piece of a batch; `swing`, `skip` and `stop` are those of ``batch_piece.run_piece``."""
     import torch
 
@@ -72,11 +74,7 @@ def run_on_device(place: Any, batch: Batch, steps: int | None, dynamics: str, **
     # Halves, lest the sum overflow.
     M = sort(batch.W0 / 2 + batch.W0.swapaxes(1, 2) / 2) * batch.mantissa[:, None, None]
     diagonal, shift = M.diagonal(axis1=1, axis2=2), batch.exponent[:, None]
-    # Held as D X D from the start where squares of entries would underflow.
-    present, size = diagonal != 0, np.frexp(diagonal)[1] + shift
-    smallest = size.min(axis=1, keepdims=True, where=present, initial=2**40)
-    m = np.minimum(0, np.where(present, size, smallest) // 2)
-    m = np.where((smallest < -400) | (shift < -900), m, 0)
+    m = choose_exponents(diagonal, batch.exponent)
     moved = (shift[:, :, None] - m[:, :, None] - m[:, None, :]).clip(-3000, 3000)
     X, m = there(np.ldexp(M, moved.astype(np.int32))), there(m)
     # Above 1e-9 w_kk a pivot is positive beyond doubt.
@@ -113,7 +111,7 @@ def run_on_device(place: Any, batch: Batch, steps: int | None, dynamics: str, **
     W = sort(np.ldexp(last.X, shift), back)
     half_times = sort(np.where(last.below == 0, last.waited + 1, np.nan), back)
     found = outcomes(W, half_times, last.diverged, last.lost, batch.signal > 0, missing)
-    return Piece(half_times, found, W, last.step, last.executed, last.descents, last.transient)
+    return BatchRun(half_times, found, W, last.step, last.executed, last.descents, last.transient)
 
 
 def _run(runs: Runs, course: Course, count: int, ends: Runs, halt: Callable[[], bool]) -> None:

@@ -129,6 +129,12 @@ def descents(extrema: Iterable[Extremum], swing: float) -> int:
     return sum(earlier.kind == "max" for earlier in kept[:-1])
 
 
+def loss_at(point: Floats, W: Floats) -> Floats:
+    """The test loss ``1/2 |W x - x|^2`` of matrices (n, d, d)."""
+    with np.errstate(all="ignore"):
+        return np.asarray(0.5 * ((W @ point - point) ** 2).sum(axis=-1))
+
+
 def first_reach(values: ArrayLike, level: float, steps: ArrayLike | None = None) -> float:
     """The first step at which a series is at least `level`.
 

@@ -61,8 +61,7 @@ class Run(Drawn):
     extrema_complete : bool
         False when the loss turned more than 512 times; the first 512 are kept.
     psd_lost : int or None
-        First step at which W is not positive semidefinite beyond rounding (euler only). Above
-        d = 96 a loss that lasts for less than eight steps may not be seen.
+        First step at which W is not positive semidefinite beyond rounding (euler only)..
     end : int or None
         First step from which on ``max |W - I| <= 0.01`` on the concepts with a > 0.
     last_step : int
@@ -104,9 +103,7 @@ class Run(Drawn):
     @property
     def test_loss(self) -> Floats:
         """The loss ``1/2 |W x - x|^2`` at the test point, shape (n,)."""
-        with np.errstate(all="ignore"):
-            loss: Floats = 0.5 * ((self.output - self.task.test_point) ** 2).sum(axis=-1)
-        return loss
+        return outcome.loss_at(self.task.test_point, self.W)
 
     @property
     def train_loss(self) -> Floats:
@@ -237,7 +234,34 @@ class Run(Drawn):
         dict
             Ready for JSON; exact numbers are text, steps not reached are None.
         """
-        return to_dict(self)
+        override = self.task.signal_override
+        return {
+            "format": FORMAT,
+            "task": {
+                "mu": [str(value) for value in self.task.mu],
+                "sigma": [str(value) for value in self.task.sigma],
+                "dim": self.task.dim,
+                "signal": None if override is None else [str(value) for value in override],
+                "note": self.task.note,
+            },
+            "W0": self.initial.matrix.tolist(),
+            "W0_scale": str(self.initial.scale),
+            "eta": str(self.eta),
+            "dynamics": self.dynamics,
+            "level_times": {
+                str(level): [None if np.isnan(step) else int(step) for step in steps]
+                for level, steps in self.level_times.items()
+            },
+            "peaks": [list(peak) for peak in self.peaks],
+            "extrema": [list(extremum) for extremum in self.extrema],
+            "extrema_complete": self.extrema_complete,
+            "psd_lost": self.psd_lost,
+            "end": self.end,
+            "last_step": self.last_step,
+            "outcome": str(self.outcome),
+            "reason": self.reason,
+            "executed_steps": self.executed_steps,
+        }
 
     def save(self, path: str | Path) -> Path:
         """Write the run to an npz file without pickled objects.
@@ -252,7 +276,18 @@ class Run(Drawn):
         Path
             The file written.
         """
-        return save(self, path)
+        target = Path(path)
+        if target.suffix != ".npz":
+            target = target.with_name(target.name + ".npz")
+        rotation = self.task.rotation
+        arrays = {
+            "facts": np.array(json.dumps(self.to_dict())),
+            "steps": self.steps,
+            "W": self.W,
+            "rotation": np.zeros((0, 0)) if rotation is None else rotation,
+        }
+        write_arrays(target, arrays, "path")
+        return target
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
@@ -271,68 +306,15 @@ class Run(Drawn):
         InvalidInput
             If the file is missing, broken, or something else.
         """
-        return cls(**load(path))
-
-
-def to_dict(run: Run) -> dict[str, Any]:
-    """Inputs, events and outcome of a run as plain Python values; no trajectory."""
-    override = run.task.signal_override
-    return {
-        "format": FORMAT,
-        "task": {
-            "mu": [str(value) for value in run.task.mu],
-            "sigma": [str(value) for value in run.task.sigma],
-            "dim": run.task.dim,
-            "signal": None if override is None else [str(value) for value in override],
-            "note": run.task.note,
-        },
-        "W0": run.initial.matrix.tolist(),
-        "W0_scale": str(run.initial.scale),
-        "eta": str(run.eta),
-        "dynamics": run.dynamics,
-        "level_times": {
-            str(level): [None if np.isnan(step) else int(step) for step in steps]
-            for level, steps in run.level_times.items()
-        },
-        "peaks": [list(peak) for peak in run.peaks],
-        "extrema": [list(extremum) for extremum in run.extrema],
-        "extrema_complete": run.extrema_complete,
-        "psd_lost": run.psd_lost,
-        "end": run.end,
-        "last_step": run.last_step,
-        "outcome": str(run.outcome),
-        "reason": run.reason,
-        "executed_steps": run.executed_steps,
-    }
-
-
-def save(run: Run, path: str | Path) -> Path:
-    """Write a run; see :meth:`swingby.simulate.result.Run.save`."""
-    target = Path(path)
-    if target.suffix != ".npz":
-        target = target.with_name(target.name + ".npz")
-    rotation = run.task.rotation
-    arrays = {
-        "facts": np.array(json.dumps(to_dict(run))),
-        "steps": run.steps,
-        "W": run.W,
-        "rotation": np.zeros((0, 0)) if rotation is None else rotation,
-    }
-    write_arrays(target, arrays, "path")
-    return target
-
-
-def load(path: str | Path) -> dict[str, Any]:
-    """Read the fields of a run."""
-    try:
-        found = read_arrays(path)
-        facts = json.loads(str(found["facts"]))
-        steps, W, rotation = found["steps"], found["W"], found["rotation"]
-        if facts["format"] != FORMAT or W.shape[0] != steps.shape[0]:
-            raise ValueError("not a run")
-        return {**_fields(facts, rotation if rotation.size else None), "steps": steps, "W": W}
-    except BROKEN:
-        raise InvalidInput("path", path, "must be a file written by Run.save") from None
+        try:
+            found = read_arrays(path)
+            facts = json.loads(str(found["facts"]))
+            steps, W, rotation = found["steps"], found["W"], found["rotation"]
+            if facts["format"] != FORMAT or W.shape[0] != steps.shape[0]:
+                raise ValueError("not a run")
+            return cls(**_fields(facts, rotation if rotation.size else None), steps=steps, W=W)
+        except BROKEN:
+            raise InvalidInput("path", path, "must be a file written by Run.save") from None
 
 
 def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:

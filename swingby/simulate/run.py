@@ -164,7 +164,12 @@ def simulate(
     if not clearly_positive(initial, signal):
         _check_psd(initial, dynamics)
         missing, lost = doubtful_concepts(initial, signal)
-        _warn_of_rounding(lost)
+        _warn_of(
+            lost,
+            "U0 U0^T in floats does not resolve the pivot of",
+            ": this run shows its half-time only up to that rounding; swingby.predict(U0=...) keeps"
+            " it",
+        )
         missing = lasting(missing, initial.matrix, dynamics)
     if asked is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
@@ -172,7 +177,12 @@ def simulate(
         problem = make_problem(signal, step_size, dynamics, point, exempt=missing)
     else:
         problem = make_problem(signal, step_size, dynamics, point, null=missing)
-        _warn_of_turning(displaceable(missing, initial, signal))
+        _warn_of(
+            displaceable(missing, initial, signal),
+            "W0 has deficient rank, and no component for",
+            " but one for a concept of smaller signal, which may turn into it later: this run holds"
+            " only until then, and floats cannot tell when; swingby.certify does",
+        )
 
     state = make_state(initial, point)
     rest = asked is None
@@ -199,27 +209,10 @@ def simulate(
     return _collect(task, initial, rate, problem, state, kept, missing, spent)
 
 
-def _warn_of_turning(turning: Booleans) -> None:
-    if turning.any():
-        names = ", ".join(str(k + 1) for k in np.flatnonzero(turning))
-        warnings.warn(
-            f"W0 has deficient rank, and no component for concept {names} but one for a concept of"
-            " smaller signal, which may turn into it later: this run holds only until then, and"
-            " floats cannot tell when; swingby.certify does",
-            SwingbyWarning,
-            stacklevel=3,
-        )
-
-
-def _warn_of_rounding(lost: Booleans) -> None:
-    if lost.any():
-        names = ", ".join(str(k + 1) for k in np.flatnonzero(lost))
-        warnings.warn(
-            f"U0 U0^T in floats does not resolve the pivot of concept {names}: this run shows its"
-            " half-time only up to that rounding; swingby.predict(U0=...) keeps it",
-            SwingbyWarning,
-            stacklevel=3,
-        )
+def _warn_of(which: Booleans, before: str, after: str) -> None:
+    if which.any():
+        names = ", ".join(str(k + 1) for k in np.flatnonzero(which))
+        warnings.warn(f"{before} concept {names}{after}", SwingbyWarning, stacklevel=3)
 
 
 def _check_psd(initial: Initial, dynamics: str) -> None:

@@ -7,22 +7,15 @@ With :math:`g_{ij} = \eta (a_i + a_j) w_{ij}`, :math:`y_{ij} = \sum_k g_{ik} w_{
           \text{gd:} \quad w_{ij} + c_{ij} + c_{ji} + \eta a_j c_{ij}
           - \tfrac12 \textstyle\sum_k c_{ik} g_{kj},
 
-which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. A text is made from d and flags alone,
-and is compiled (:mod:`.compiled`) or run as it is: a single run has the same bits either way, and
-those of :mod:`.plain`. Above d = 8 one text of loops and BLAS serves every d, to rounding. A tile
-holds :data:`LANES` trajectories, a row of it one number of each; its texts have the loop over lanes
-innermost and no branch in it, so that it becomes vector instructions.
+which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. The maps in NumPy are written on X, with
+``W = D X D`` and squares ``s[k] = 2^(2 m_k)`` (:mod:`.state`). Up to d = 8 sums over an inner
+concept run upwards, every product rounded, and the written-out steps have the same bits. Above, one
+text of loops and BLAS serves every d, to rounding. A tile holds :data:`LANES` trajectories, a
+row of it one number of each; its texts have the loop over lanes innermost and no branch in it, so
+that it becomes vector instructions.
 
-The three maps in plain NumPy: one step of each.
-
-The steps are written on X, with ``W = D X D`` and squares ``s[k] = 2^(2 m_k)`` (:mod:`.state`). Up
-to d = 8 sums over an inner concept run upwards, every product rounded, and the written-out steps of
-:mod:`.steps` have the same bits.
-
-Steps compiled from a text that has every number written into it (see `theory.law.compiled`).
-
-numba takes 0.4 s to import and a text 0.3 to 5 s to compile; both are done where a call is
-predicted to pay for them.
+Texts have every number written into them (see :mod:`swingby.theory.law.compiled`). numba takes
+0.4 s to import and a text 0.3 to 5 s to compile; both are done where a call is predicted to pay.
 """
 
 from __future__ import annotations
@@ -49,32 +42,6 @@ Step = Callable[[Array, Array, Array, int], Array]
 #: Above this dimension products of matrices are left to BLAS, which sums in an order of its own.
 BLAS_ABOVE = 8
 
-#: The Runge-Kutta formula of order 8 of Dormand and Prince (Hairer, Norsett, Wanner I, II.5; as in
-#: scipy.integrate.DOP853): row s makes stage s of those before it, the last one the step.
-DOP853 = np.zeros((13, 12))
-DOP853[1, 0] = 0.05260015195876773
-DOP853[2, :2] = 0.0197250569845379, 0.0591751709536137
-DOP853[3, [0, 2]] = 0.02958758547680685, 0.08876275643042054
-DOP853[4, [0, 2, 3]] = 0.2413651341592667, -0.8845494793282861, 0.924834003261792
-DOP853[5, [0, 3, 4]] = 0.037037037037037035, 0.17082860872947386, 0.12546768756682242
-DOP853[6, [0, 3, 4, 5]] = 0.037109375, 0.17025221101954405, 0.06021653898045596, -0.017578125
-DOP853[7, [0, 3, 4]] = 0.03709200011850479, 0.17038392571223998, 0.10726203044637328
-DOP853[7, [5, 6]] = -0.015319437748624402, 0.008273789163814023
-DOP853[8, [0, 3, 4]] = 0.6241109587160757, -3.3608926294469414, -0.868219346841726
-DOP853[8, [5, 6, 7]] = 27.59209969944671, 20.154067550477894, -43.48988418106996
-DOP853[9, [0, 3, 4]] = 0.47766253643826434, -2.4881146199716677, -0.590290826836843
-DOP853[9, [5, 6, 7]] = 21.230051448181193, 15.279233632882423, -33.28821096898486
-DOP853[9, 8] = -0.020331201708508627
-DOP853[10, [0, 3, 4]] = -0.9371424300859873, 5.186372428844064, 1.0914373489967295
-DOP853[10, [5, 6, 7]] = -8.149787010746927, -18.52006565999696, 22.739487099350505
-DOP853[10, [8, 9]] = 2.4936055526796523, -3.0467644718982196
-DOP853[11, [0, 3, 4]] = 2.273310147516538, -10.53449546673725, -2.0008720582248625
-DOP853[11, [5, 6, 7]] = -17.9589318631188, 27.94888452941996, -2.8589982771350235
-DOP853[11, [8, 9, 10]] = -8.87285693353063, 12.360567175794303, 0.6433927460157636
-DOP853[12, [0, 5, 6]] = 0.054293734116568765, 4.450312892752409, 1.8915178993145003
-DOP853[12, [7, 8, 9]] = -5.801203960010585, 0.3111643669578199, -0.1521609496625161
-DOP853[12, [10, 11]] = 0.20136540080403034, 0.04471061572777259
-
 
 def product(left: Array, right: Array) -> Array:
     """Matrix product, summed upwards over the inner index."""
@@ -83,9 +50,9 @@ def product(left: Array, right: Array) -> Array:
     return np.asarray((left[:, :, None] * right).sum(axis=1))
 
 
-def _upwards(terms: Array) -> Array:
-    """The sum over the first axis, in its order."""
-    return np.asarray(np.add.accumulate(terms, axis=0)[-1])
+def _upwards(weights: Array, slopes: Array) -> Array:
+    """The weighted sum of slopes, in their order."""
+    return np.asarray(np.add.accumulate(weights[:, None, None] * slopes, axis=0)[-1])
 
 
 def slope(X: Array, sums: Array, squares: Array) -> Array:
@@ -114,19 +81,26 @@ def flow(X: Array, sums: Array, squares: Array, parts: int) -> Array:
     """The flow over one step, right to rounding: `parts` Runge-Kutta steps of order 8."""
     d = len(X)
     K = np.empty((12, d, d))
-    h = 1.0 / parts
+    h, weights = 1.0 / parts, stages()
     for _ in range(parts):
         K[0] = slope(X, sums, squares)
         for s in range(1, 12):
-            K[s] = slope(X + h * _upwards(DOP853[s, :s].reshape(s, 1, 1) * K[:s]), sums, squares)
-        X = X + h * _upwards(DOP853[12].reshape(12, 1, 1) * K)
+            K[s] = slope(X + h * _upwards(weights[s - 1, :s], K[:s]), sums, squares)
+        X = X + h * _upwards(weights[11], K)
     return X
+
+
+@functools.cache
+def stages() -> Array:
+    """Weights of the formula of order 8 by Dormand and Prince: later stages, then the step."""
+    # SciPy's integrators take a while to load, and euler and gd do without.
+    from swingby.theory.law.coordinates import STAGES
+
+    return STAGES
 
 
 #: Up to this dimension steps are written out without loops.
 WRITTEN_OUT = 8
-#: Up to this dimension the text is faster than NumPy where nothing is compiled.
-TEXT_UP_TO = 3
 #: Trajectories in a tile.
 LANES = 32
 #: A Runge-Kutta step of the flow covers at most this much of ``2 eta a max(1, w)``.
@@ -161,13 +135,12 @@ GD = """
     X[i, j] += (C[i, j] + C[j, i]) + (rates[j] * C[i, j] - 0.5 * Y[i, j])
     X[j, i] = X[i, j]
 """
-_STAGES = f"table, K, h = np.array({DOP853.tolist()}), np.empty((12, d, d)), 1.0 / parts"
 FLOW = """
   for part in range(parts):
    for stage in range(13):
     C[:] = X
     for m in range(min(stage, 12)):
-     factor = h * table[stage, m]
+     factor = h * table[stage - 1, m]
      if factor != 0.0:
       for i in range(d):
        for j in range(d):
@@ -220,7 +193,7 @@ def change(d: int, dynamics: str, *, scaled: bool, fused: bool) -> list[str]:
     compiler, so that every lane has the same bits in any company. For the flow v is the slope.
     """
     every = [(i, j) for i in range(d) for j in range(d)]
-    lines = [f"{_g(i, j)} = (r{i} + r{j}) * {_w(i, j)}" for i, j in _pairs(d)]
+    lines = [f"{_g(i, j)} = (r{i} + r{j}) * {_w(i, j)}" for i, j in entries(d)]
     if scaled:
         lines += [f"z{i}_{j} = s{i} * {_w(i, j)}" for i, j in every]
         lines += [f"h{i}_{j} = s{i} * {_g(i, j)}" for i, j in every if dynamics == "gd"]
@@ -234,12 +207,12 @@ def change(d: int, dynamics: str, *, scaled: bool, fused: bool) -> list[str]:
     if dynamics == "gd":
         for i, j in every:
             lines.append(f"c{i}_{j} = {minus_half(f'y{i}_{j}', f'r{i} * {_w(i, j)}')}")
-        for i, j in _pairs(d):
+        for i, j in entries(d):
             factors = ((f"c{i}_{k}", f"h{k}_{j}" if scaled else _g(k, j)) for k in range(d))
             total = minus_half(_chain(factors, fused), f"r{j} * c{i}_{j}")
             lines.append(f"v{i}_{j} = {_w(i, j)} + ((c{i}_{j} + c{j}_{i}) + {total})")
         return lines
-    for i, j in _pairs(d):
+    for i, j in entries(d):
         both = f"(y{i}_{j} + y{j}_{i})"
         if dynamics == "flow":
             lines.append(f"v{i}_{j} = {_g(i, j)} - 0.5 * {both}")
@@ -255,7 +228,7 @@ def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
 
     start: the entries of X as a row of a block; rates: eta a; block takes a column for each step.
     """
-    entries = range(d * (d + 1) // 2)
+    numbers = range(d * (d + 1) // 2)
     if d > WRITTEN_OUT:
         return any_size_source(dynamics)
     given = [f"r{i} = rates[{i}]" for i in range(d)]
@@ -266,20 +239,20 @@ def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
     if dynamics != "flow":
         return _text(
             "def steps(start, rates, squares, parts, block, count):",
-            given + [f"w{name} = start[{e}]" for e, name in zip(entries, names, strict=True)],
+            given + [f"w{name} = start[{e}]" for e, name in zip(numbers, names, strict=True)],
             " for n in range(count):",
             [*lines, *(f"w{name} = v{name}" for name in names)]
-            + [f"block[{e}, n] = v{name}" for e, name in zip(entries, names, strict=True)],
+            + [f"block[{e}, n] = v{name}" for e, name in zip(numbers, names, strict=True)],
         )
     slope = _text(
         "def slope(x, rates, squares, K, stage):",
-        given + [f"w{name} = x[{e}]" for e, name in zip(entries, names, strict=True)] + lines,
+        given + [f"w{name} = x[{e}]" for e, name in zip(numbers, names, strict=True)] + lines,
         "",
-        [f"K[stage, {e}] = v{name}" for e, name in zip(entries, names, strict=True)],
+        [f"K[stage, {e}] = v{name}" for e, name in zip(numbers, names, strict=True)],
     )
     count = len(names)
     return f"""{slope}
-TABLE = np.array({DOP853.tolist()})
+TABLE = np.array({stages().tolist()})
 
 def steps(start, rates, squares, parts, block, count):
  x, y, K = np.empty({count}), np.empty({count}), np.empty((12, {count}))
@@ -290,10 +263,10 @@ def steps(start, rates, squares, parts, block, count):
    slope(x, rates, squares, K, 0)
    for stage in range(1, 13):
     for e in range({count}):
-     y[e] = TABLE[stage, 0] * K[0, e]
+     y[e] = TABLE[stage - 1, 0] * K[0, e]
     for j in range(1, min(stage, 12)):
      for e in range({count}):
-      y[e] += TABLE[stage, j] * K[j, e]
+      y[e] += TABLE[stage - 1, j] * K[j, e]
     for e in range({count}):
      y[e] = x[e] + h * y[e]
     if stage < 12:
@@ -305,7 +278,9 @@ def steps(start, rates, squares, parts, block, count):
 
 def any_size_source(dynamics: str) -> str:
     """The text of the same steps for any d: loops, and products by BLAS."""
-    body = {"euler": EULER, "gd": GD, "flow": FLOW}[dynamics]
+    body, table = {"euler": EULER, "gd": GD, "flow": FLOW}[dynamics], ""
+    if dynamics == "flow":
+        table = f"table, K, h = np.array({stages().tolist()}), np.empty((12, d, d)), 1.0 / parts"
     return f"""{SLOPE}
 def steps(start, rates, squares, parts, block, count):
  d = len(rates)
@@ -316,7 +291,7 @@ def steps(start, rates, squares, parts, block, count):
   for j in range(i + 1, d):
    X[i, j] = X[j, i] = start[e]
    e += 1
- {_STAGES if dynamics == "flow" else ""}
+ {table}
  for n in range(count):
   {"" if dynamics == "flow" else "times(X, rates, squares, G, Z, Y)"}{body}
   e = d
@@ -334,7 +309,8 @@ def _text(head: str, before: list[str], loop: str, body: list[str]) -> str:
     return "\n".join([*(line for line in lines if line), ""])
 
 
-def _pairs(d: int) -> list[tuple[int, int]]:
+def entries(d: int) -> list[tuple[int, int]]:
+    """Places of the upper triangle, row by row."""
     return [(i, j) for i in range(d) for j in range(i, d)]
 
 
@@ -360,11 +336,8 @@ def _chain(factors: Iterable[tuple[str, str]], fused: bool) -> str:
 
 
 def plain_steps(problem: Problem, X: Floats, square: Floats, parts: int, count: int) -> Floats:
-    """A block of `count` steps from X: in NumPy, or for few concepts by the text as it is."""
+    """A block of `count` steps from X in NumPy."""
     d = len(X)
-    if d <= TEXT_UP_TO and MAPS[problem.dynamics].lanes:
-        kernel = _plain_text(d, problem.dynamics, bool((square != 1.0).any()))
-        return run_kernel(kernel, problem, X, square, parts, count, listed=True)
     rows, columns = pairs(d)
     out = np.empty((count, d, d))
     step, squares = MAPS[problem.dynamics].step, square[:, None]
@@ -373,31 +346,13 @@ def plain_steps(problem: Problem, X: Floats, square: Floats, parts: int, count: 
     return out.reshape(count, d * d)[:, rows * d + columns].T
 
 
-@functools.cache
-def _plain_text(d: int, dynamics: str, scaled: bool) -> Any:
-    made: dict[str, Any] = {}
-    exec(single_source(d, dynamics, scaled=scaled), made)  # noqa: S102
-    return made["steps"]
-
-
 def run_kernel(
-    kernel: Any,
-    problem: Problem,
-    X: Floats,
-    square: Floats,
-    parts: int,
-    count: int,
-    *,
-    listed: bool = False,
+    kernel: Any, problem: Problem, X: Floats, square: Floats, parts: int, count: int
 ) -> Floats:
-    """A block by a text; `listed`: as Python, whose own floats are faster than those of arrays."""
-    d = len(X)
-    start, rates = X[pairs(d)], 0.5 * np.ascontiguousarray(problem.sums.diagonal())
+    """A block by a compiled text."""
+    start, rates = X[pairs(len(X))], 0.5 * np.ascontiguousarray(problem.sums.diagonal())
     block = _room(len(start), count)
-    if listed:
-        kernel(start.tolist(), rates.tolist(), square.tolist(), parts, block, count)
-    else:
-        kernel(start, rates, square, parts, block, count)
+    kernel(start, rates, square, parts, block, count)
     return block
 
 
@@ -415,8 +370,6 @@ def seconds_of_a_step(d: int, dynamics: str) -> float:
     """About what a plain step takes."""
     if dynamics == "flow":
         return 1.5e-4
-    if d <= TEXT_UP_TO:
-        return 4e-7 * d**2
     return (2e-5 if dynamics == "gd" and d > WRITTEN_OUT else 1e-5) + 1e-8 * d**2
 
 

@@ -36,7 +36,7 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict
-from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
+from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,12 +165,6 @@ class Comparison(Drawn):
         -------
         dict
         """
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, float) and not math.isfinite(value):
-                return str(value)
-            return value
-
         return {
             "title": self.title,
             "dynamics": self.run.dynamics,

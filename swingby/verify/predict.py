@@ -330,7 +330,9 @@ def _from_scale(
         low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
     windows = Windows.of_scale(task, omega, beta, step, edition)
     none = np.full(task.dim, np.nan)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # What is never learned has no range: inf - inf.
+        error = (high - low) / 2
         later = math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
 
     def events() -> tuple[Event, ...]:
@@ -358,7 +360,7 @@ def _from_scale(
         eta=step,
         dynamics=dynamics,
         half_times=median,
-        error=_half_range(low, high),
+        error=error,
         trapped=np.zeros(task.dim, dtype=bool),
         make_events=events,
         warnings=tuple(warnings),
@@ -367,13 +369,6 @@ def _from_scale(
         gaussian=times,
         spread=np.stack([low, high]),
     )
-
-
-def _half_range(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    known = np.isfinite(low) & np.isfinite(high)
-    result = np.full(low.shape, np.nan)
-    result[known] = (high[known] - low[known]) / 2
-    return result
 
 
 def _major_events(
@@ -406,11 +401,13 @@ def _curve_rows(found: CurveEvents, windows: Windows) -> list[Event]:
     events = []
     for peak in found.peaks:
         events += [
-            Event(peak.entry, "peak", _nearest(peak.time)),
+            Event(peak.entry, "peak", float(np.rint(peak.time))),
             Event(peak.entry, "peak height", peak.height, lower, upper, reason=windows.reason),
             Event(peak.entry, "suppressed", float(np.ceil(peak.suppressed))),
         ]
-    events += [Event((-1, -1), f"loss {kind}", _nearest(time)) for time, kind in found.turning]
+    events += [
+        Event((-1, -1), f"loss {kind}", float(np.rint(time))) for time, kind in found.turning
+    ]
     return [*events, Event((-1, -1), "end", float(np.ceil(found.end)))]
 
 
@@ -431,7 +428,3 @@ def _peak_rows(times: GaussianTimes, windows: Windows) -> list[Event]:
             )
         )
     return events
-
-
-def _nearest(time: float) -> float:
-    return float(np.rint(time))

@@ -17,6 +17,7 @@ from swingby.report.numbers import steps_text
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
+from swingby.verify.schedule import plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -116,18 +117,14 @@ class NetworkSchedule(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; inf and nan as text."""
-
-        def plain(values: Floats) -> list[float | str]:
-            return [float(one) if math.isfinite(one) else str(float(one)) for one in values]
-
         return {
             "signal": [str(value) for value in self.task.exact_signal],
             "lr": numbers.scientific(self.lr, 15),
             "widths": list(self.widths),
             "accuracy": self.accuracy,
-            "half_times": plain(self.half_times),
-            "crossing": plain(self.crossing),
-            "error": plain(self.error),
+            "half_times": [*map(plain, self.half_times)],
+            "crossing": [*map(plain, self.crossing)],
+            "error": [*map(plain, self.error)],
             "order": list(self.order),
             "verdict": str(self.verdict),
             "reasons": list(self.reasons),

@@ -21,7 +21,7 @@ import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.simulate.outcome import turning_points
+from swingby.simulate.outcome import loss_at, turning_points
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
 from swingby.theory.task import SIMTask
@@ -66,6 +66,13 @@ class Event:
             return "all" if self.event == "end" else "loss"
         separator = "," if max(self.entry) > 8 else ""
         return f"w_{self.entry[0] + 1}{separator}{self.entry[1] + 1}"
+
+
+def plain(value: Any) -> Any:
+    """Ready for JSON: inf and nan as text."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    return value
 
 
 @dataclass(frozen=True)
@@ -176,9 +183,7 @@ class Schedule(Drawn):
         -------
         ndarray of shape (n,)
         """
-        point = self.task.test_point
-        output = self.evaluate(t) @ point
-        return np.asarray(((output - point) ** 2).sum(axis=1) / 2)
+        return loss_at(self.task.test_point, self.evaluate(t))
 
     def __repr__(self) -> str:
         times = ", ".join(f"{value:.6g}" for value in self.half_times)
@@ -210,10 +215,6 @@ class Schedule(Drawn):
         -------
         dict
         """
-
-        def plain(value: float) -> float | str:
-            return float(value) if math.isfinite(value) else str(float(value))
-
         return {
             "dynamics": self.dynamics,
             "eta": numbers.scientific(self.eta, 15),
@@ -307,7 +308,7 @@ def curve_events(stages: Stages) -> CurveEvents:
     if t.size < 3:
         return CurveEvents((), (), math.nan, stages.crossing)
     W = stages.evaluate(t)
-    finite = np.isfinite(_test_loss(stages, W)) & np.isfinite(W).all(axis=(1, 2))
+    finite = np.isfinite(loss_at(stages.task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
     if finite.sum() < 3:
         return CurveEvents((), (), math.nan, stages.crossing)
     t, W = t[finite], W[finite]
@@ -400,21 +401,15 @@ def _fall_to(t: Floats, values: Floats, level: float) -> float:
     return float(t[place - 1] + share * (t[place] - t[place - 1]))
 
 
-def _test_loss(stages: Stages, W: Floats) -> Floats:
-    point = stages.task.test_point
-    with np.errstate(all="ignore"):
-        return np.asarray(((W @ point - point) ** 2).sum(axis=1) / 2)
-
-
 def _loss_turning(stages: Stages, t: Floats, W: Floats) -> tuple[tuple[float, str], ...]:
-    loss = _test_loss(stages, W)
+    loss = loss_at(stages.task.test_point, W)
     found = []
     # The last one is where the series ends or has come to rest: nothing confirms it.
     for point in turning_points(loss, LOSS_SWING * float(loss[0]), np.arange(len(t)))[:-1]:
         if point.step == 0:
             continue
         fine = _around(t, point.step)
-        near = _test_loss(stages, stages.evaluate(fine))
+        near = loss_at(stages.task.test_point, stages.evaluate(fine))
         best = int(near.argmin() if point.kind == "min" else near.argmax())
         found.append((_vertex(fine, near, best)[0], str(point.kind)))
     return tuple(found)

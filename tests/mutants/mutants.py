@@ -615,11 +615,11 @@ MUTANTS = (
         (_STEPS + "steps_are_the_printed_maps",),
     ),
     Mutant(
-        "a stage of the flow has another weight",
+        "a stage of the flow has the weights of the one before",
         "simulate/steps.py",
-        "0.3111643669578199",
-        "0.3112643669578199",
-        (_KERNELS + "diagonal_flow_is_logistic",),
+        "_upwards(weights[s - 1, :s]",
+        "_upwards(weights[s - 2, :s]",
+        (_STEPS + "compiled_and_plain_steps_have_the_same_bits",),
     ),
     Mutant(
         "a lane is reached too early",

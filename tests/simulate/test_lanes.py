@@ -164,31 +164,6 @@ def test_a_start_that_is_not_semidefinite_is_lost_or_diverges_under_euler():
     assert set(batch.outcome) == {"lost_psd"}
 
 
-@pytest.mark.parametrize("dynamics", ["euler", "gd"])
-def test_the_neighbours_change_no_bit(dynamics):
-    signals, W0, etas = random_batch(3, 3 * LANES + 5, 9, 200)
-    whole = simulate_batch(signals, W0, etas, 4000, dynamics)
-    order = np.random.default_rng(0).permutation(len(etas))
-    moved = simulate_batch(signals[order], W0[order], etas[order], 4000, dynamics, workers=3)
-    for name in ("half_times", "W", "outcome", "last_step"):
-        found, expected = getattr(moved, name), getattr(whole, name)[order]
-        equal_nan = expected.dtype.kind == "f"
-        assert np.array_equal(found, expected, equal_nan=equal_nan), name
-    alone = simulate_batch(signals[7], W0[7], etas[7], 4000, dynamics)
-    assert np.array_equal(alone.W, whole.W[7])
-    assert alone.half_times.shape == (3,)
-
-
-def test_jumps_change_nothing_but_rounding():
-    signals, W0, etas = random_batch(3, 40, 4, 120)
-    far = simulate_batch(signals, W0, etas, 30_000, "gd")
-    near = simulate_batch(signals, W0, etas, 30_000, "gd", skip=False)
-    assert (far.executed_steps < near.executed_steps).all()
-    assert np.array_equal(far.half_times, near.half_times, equal_nan=True)
-    assert np.array_equal(far.outcome, near.outcome)
-    assert np.allclose(far.W, near.W, rtol=1e-6, atol=1e-12)
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_batch_keeps_what_was_finished(workers, monkeypatch):
     monkeypatch.setattr(module, "PIECE", 10)

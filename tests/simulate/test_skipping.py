@@ -71,16 +71,6 @@ def test_the_cost_does_not_grow_with_the_logarithm_of_omega(dynamics: str) -> No
     assert max(costs) < 1.2 * min(costs)
 
 
-def test_half_times_at_tiny_omega_follow_the_pivots() -> None:
-    # Stage-time law for the flow: t_k = -log(pi_k)/(2 eta a_k), exact as omega tends to 0.
-    W0 = gaussian(3, "1e-400", width=5, rng=2)
-    assert isinstance(W0, Scaled)
-    pivots = np.diag(np.linalg.cholesky(W0.matrix)) ** 2
-    logs = np.log(pivots) - 400 * np.log(10)
-    run = simulate(TASK, W0, 0.02, None, "flow")
-    assert np.abs(run.half_times - np.ceil(-logs / (0.04 * TASK.signal))).max() <= 1
-
-
 def test_records_inside_a_jump_match_the_closed_form() -> None:
     run = simulate(TASK, 1e-200 * np.eye(3), 0.02, 3000, "euler", record=500)
     assert run.executed_steps < 100

@@ -47,11 +47,6 @@ def test_descents_and_transients_are_those_of_single_runs(d, dynamics):
     assert (batch.descents >= 2).any(), "no swing to count"
 
 
-def test_a_diagonal_start_descends_once_and_has_no_transient():
-    batch = simulate_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01, 3000, "gd", test_point=[1.0, 1.0])
-    assert (batch.descents, batch.transient) == (1, 0.0)
-
-
 def test_the_swing_decides_what_is_a_descent():
     # Of this start the loss descends, rises a little, and descends again.
     W0 = 1e-2 * np.array([[1.0, 0.9], [0.9, 1.0]])
@@ -78,16 +73,6 @@ def test_neither_cut_nor_neighbours_change_a_watched_bit():
             expected = getattr(whole, name)[part]
             equal_nan = expected.dtype.kind == "f"
             assert np.array_equal(getattr(alone, name), expected, equal_nan=equal_nan), name
-
-
-def test_to_be_watched_changes_nothing_else():
-    _, signals, points, W0, omegas = watched_case(3, 40, 2)
-    watched = simulate_batch(signals, W0, 0.02, 9000, "euler", omega=omegas, test_point=points)
-    plain = simulate_batch(signals, W0, 0.02, 9000, "euler", omega=omegas)
-    assert plain.descents is None
-    assert plain.transient is None
-    assert np.array_equal(watched.half_times, plain.half_times, equal_nan=True)
-    assert np.array_equal(watched.outcome, plain.outcome)
 
 
 def test_a_scale_is_what_it_multiplies_w_by():

@@ -230,12 +230,3 @@ def test_transients_fall_as_the_scale_to_one_less_the_ratio(depth, ratio):
     scales = (1e-6, 1e-8) if depth == 2 else (1e-2, 1e-4)
     slope = math.log(peak(scales[0]) / peak(scales[1])) / math.log(scales[0] / scales[1])
     assert slope == pytest.approx(1 - ratio, abs=0.02)
-
-
-def test_one_step_may_pass_where_chains_are_rotated_and_cut():
-    """Weights that are nearly learned: what is cut out when is then no matter of small parts."""
-    layers = gaussian(np.random.default_rng(23), (2, 4, 4, 2), 0.3)
-    for level in (0.5, 1.0, 2.0):
-        times, why = leading(layers, A[:2], 0.0, 1e-6, FAR, level)
-        assert why == ""
-        assert (np.abs(times / followed(layers, A[:2], 0.0, 0, 1e-8, FAR)[0] - 1) < 0.5).all()

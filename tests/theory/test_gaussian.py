@@ -56,12 +56,6 @@ def test_quantiles_are_those_of_the_chi_square(level):
         assert found[k] == pytest.approx(-math.log(pivot) / rate[k], rel=1e-10)
 
 
-def test_several_quantiles_come_in_rows_and_rise():
-    rows = predict_gaussian(TASK, 1e-3, 4, eta=0.02).quantile([0.05, 0.5, 0.95])
-    assert rows.shape == (3, 3)
-    assert (np.diff(rows, axis=0) > 0).all()
-
-
 def test_pivots_of_sampled_matrices_have_the_predicted_times():
     # Monte Carlo of Bartlett's decomposition: 4,000 Gaussian factors, pivots from numpy's
     # Cholesky factors; the bounds are five standard errors.

@@ -136,24 +136,6 @@ def test_ties_and_near_ties(dynamics, seed, eta, a):
     agrees(schedule, seen(a, U0, eta, dynamics, schedule.crossing))
 
 
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-@pytest.mark.parametrize("seed", range(4))
-def test_uniform_starts_as_in_the_public_code(dynamics, seed):
-    a = np.array([1.0, 0.6, 0.35])
-    U0 = np.random.default_rng(seed).random((3, 3)) * 0.1
-    schedule = predict(a, U0 @ U0.T, 0.01, dynamics)
-    agrees(schedule, seen(a, U0, 0.01, dynamics, schedule.crossing))
-
-
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-@pytest.mark.parametrize("seed", range(2))
-def test_eight_concepts(dynamics, seed):
-    a = np.random.default_rng(seed).permutation(np.geomspace(1.0, 0.1, 8))
-    U0 = gaussian(seed, 8, 1e-4)
-    schedule = predict(a, U0 @ U0.T, 0.01, dynamics)
-    agrees(schedule, seen(a, U0, 0.01, dynamics, schedule.crossing))
-
-
 #: label: (smallest share of stages within .02 step, largest median bar); None where not owed.
 PROMISED = {
     **dict.fromkeys(

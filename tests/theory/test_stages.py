@@ -3,9 +3,7 @@
 Observed integers come from the simulator, which knows nothing of the law.
 """
 
-import functools
 import math
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swingby import predict
-from swingby.errors import SwingbyWarning
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled, initial_matrix
 from swingby.theory.law.stages import stage_law
@@ -40,7 +37,6 @@ def instance(generator, largest_d=6):
     return SIMTask.from_signal(a), U @ U.T, float(2.0 ** generator.uniform(-9, -6))
 
 
-@functools.cache
 def stage_records(omega, dynamics, count):
     """(crossing, error, observed) of every learned stage, and how many traps disagree."""
     generator = np.random.default_rng(5)
@@ -62,46 +58,19 @@ def stage_records(omega, dynamics, count):
     return np.array(stages), disagreements
 
 
-OMEGAS = ["1e-2", "1e-3", "1e-4", "1e-8", "1e-40", "1e-400"]
-
-
-def cells():
-    for omega in OMEGAS:
-        for dynamics in DYNAMICS:
-            count = 12 if (omega, dynamics) == ("1e-400", "flow") else 40
-            yield pytest.param(omega, dynamics, count, id=f"{dynamics} from {omega}")
-
-
-@pytest.mark.parametrize(("omega", "dynamics", "count"), list(cells()))
-def test_the_observed_step_lies_within_the_error_bar_in_99_of_100_stages(omega, dynamics, count):
-    stages, _ = stage_records(omega, dynamics, count)
+@pytest.mark.parametrize("omega", ["1e-2", "1e-4", "1e-40", "1e-400"])
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_runs_reach_one_half_where_the_law_says_so_and_traps_are_those_predicted(omega, dynamics):
+    stages, disagreements = stage_records(omega, dynamics, 12)
+    # Above 1e-4 a false alarm is possible where euler cancels a pivot nearly exactly.
+    assert disagreements <= (omega == "1e-2")
     time, error, observed = stages.T
+    assert (error > 0).all()
     assert np.isfinite(error).mean() > 0.97
     inside = (np.ceil(time - error) <= observed) & (observed <= np.ceil(time + error))
-    # At least 99 %; a cell of fewer than 100 stages may miss one.
-    assert (~inside).sum() <= max(1, 0.01 * len(inside))
-
-
-@pytest.mark.parametrize("omega", OMEGAS[2:])
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_from_1e_4_down_the_predicted_step_is_the_observed_one_in_95_of_100_stages(omega, dynamics):
-    count = 12 if (omega, dynamics) == ("1e-400", "flow") else 40
-    stages, _ = stage_records(omega, dynamics, count)
-    assert (np.ceil(stages[:, 0]) == stages[:, 2]).mean() >= 0.95
-
-
-@pytest.mark.parametrize("omega", OMEGAS)
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_traps_are_predicted_and_nothing_else_is(omega, dynamics):
-    count = 12 if (omega, dynamics) == ("1e-400", "flow") else 40
-    _, disagreements = stage_records(omega, dynamics, count)
-    # Above 1e-4 a false alarm is possible where euler cancels a pivot nearly exactly.
-    assert disagreements <= (1 if omega in ("1e-2", "1e-3") else 0)
-
-
-def test_the_error_bar_is_never_zero_where_something_is_predicted():
-    for dynamics in DYNAMICS:
-        assert (stage_records("1e-40", dynamics, 40)[0][:, 1] > 0).all()
+    assert (~inside).sum() <= 1
+    if omega != "1e-2":
+        assert (np.ceil(time) == observed).mean() >= 0.95
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
@@ -125,15 +94,6 @@ def test_the_composite_passes_one_half_at_the_crossing(dynamics):
     assert np.array_equal(predicted.half_times, np.ceil(predicted.crossing))
 
 
-def test_one_concept_alone_is_exact():
-    # Flow: the logistic reaches 1/2 at -logit(w(0)) / (2 eta a).
-    found = law([2.0], [[1e-3]], dynamics="flow")
-    assert abs(found.crossing[0] - math.log(999) / 0.04) <= found.error[0] < 1e-3
-    for dynamics in ("euler", "gd"):
-        run = simulate(SIMTask.from_signal([2.0]), [[1e-3]], 0.01, dynamics=dynamics)
-        assert law([2.0], [[1e-3]], dynamics=dynamics).half_times == run.half_times
-
-
 @pytest.mark.parametrize("dynamics", ["gd", "flow"])
 @pytest.mark.parametrize("omega", [1e-2, 1e-5])
 def test_rank_one_traps_every_concept_but_the_strongest(dynamics, omega):
@@ -144,14 +104,6 @@ def test_rank_one_traps_every_concept_but_the_strongest(dynamics, omega):
     assert math.isinf(found.blow_up)
     run = simulate(found.task, omega * np.ones((3, 3)), 0.01, dynamics=dynamics)
     assert np.array_equal(np.isnan(run.half_times), found.trapped)
-
-
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-@pytest.mark.parametrize("omega", ["1e-40", "1e-400", "1e-4000"])
-@pytest.mark.parametrize("column", [[1, 1], [1, 2]])
-def test_rank_one_is_trapped_at_every_scale(dynamics, omega, column):
-    found = law([4.0, 1.3], Scaled(np.outer(column, column), omega), dynamics=dynamics)
-    assert found.trapped.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("correlation", [0.9, 0.99, 0.999])
@@ -167,19 +119,6 @@ def test_under_euler_the_predicted_trap_is_the_observed_one(correlation, omega):
         assert found.blow_up == pytest.approx(run.last_step, rel=0.03, abs=15)
         assert str(run.outcome) == "diverged"
     assert not law(task, start, eta=0.03, dynamics="gd").trapped.any()
-
-
-def test_the_traps_of_the_last_test_are_of_both_kinds():
-    found = {
-        bool(
-            law(
-                [2.0, 0.5], Scaled([[1, c], [c, 1]], omega), eta=0.03, dynamics="euler"
-            ).trapped.any()
-        )
-        for c in (0.9, 0.99, 0.999)
-        for omega in ("1e-4", "1e-12", "1e-40")
-    }
-    assert found == {True, False}
 
 
 def test_a_blow_up_cuts_off_what_would_be_learned_later():
@@ -236,10 +175,6 @@ def test_a_concept_that_starts_above_one_half_is_learned_at_step_zero_exactly():
     assert found.warnings == ()
 
 
-def test_a_small_separated_start_has_no_warnings():
-    assert law([4.0, 1.0], Scaled([[2, 1], [1, 2]], "1e-8")).warnings == ()
-
-
 matrices = st.integers(0, 10_000).map(
     lambda seed: np.random.default_rng(seed).standard_normal((3, 4)) * 0.01
 )
@@ -253,20 +188,6 @@ def test_scaling_time_against_the_signal_by_a_power_of_two_changes_no_bit(U, dyn
     assert np.array_equal(plain.crossing, scaled.crossing, equal_nan=True)
     assert np.array_equal(plain.error, scaled.error, equal_nan=True)
     assert np.array_equal(plain.trapped, scaled.trapped)
-
-
-@given(
-    matrices, st.sampled_from(DYNAMICS), st.lists(st.sampled_from([-1, 1]), min_size=3, max_size=3)
-)
-def test_flipping_signs_of_concepts_changes_no_time(U, dynamics, signs):
-    signal, flip = [0.7, 2.0, 0.3], np.diag(np.array(signs, dtype=float))
-    W0 = U @ U.T
-    plain, flipped = (law(signal, W, dynamics=dynamics) for W in (W0, flip @ W0 @ flip))
-    assert np.allclose(plain.crossing, flipped.crossing, rtol=1e-12, equal_nan=True)
-    t = np.linspace(0, 1500, 16)
-    if math.isinf(plain.blow_up):
-        difference = flip @ plain.evaluate(t) @ flip - flipped.evaluate(t)
-        assert np.abs(difference).max() < 1e-10
 
 
 @given(matrices, st.sampled_from(DYNAMICS), st.permutations(range(3)))
@@ -290,12 +211,6 @@ def test_separate_blocks_do_not_see_each_other():
     assert np.allclose(both.crossing[:2], law([2.0, 0.5], block).crossing, rtol=1e-6)
     assert np.allclose(both.crossing[2:], law([1.2, 0.3], 2 * block).crossing, rtol=1e-6)
     assert not both.evaluate(np.linspace(0, 3000, 40))[:, :2, 2:].any()
-
-
-def test_warnings_of_the_law_are_text_and_not_python_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SwingbyWarning)
-        law([2.0, 2.0], np.ones((2, 2)) * 1e-3)
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)

@@ -9,7 +9,7 @@ import pytest
 from swingby.simulate.outcome import turning_points
 from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
-from swingby.verify.schedule import _fall_to, _test_loss, _vertex, curve_events
+from swingby.verify.schedule import curve_events
 
 SETTINGS = {
     # A loss that falls, rises and falls again: Fig. 5 in essence.
@@ -85,16 +85,6 @@ def test_times_do_not_depend_on_the_unit_of_the_distances(name):
             assert one.time == pytest.approx(peak.time, rel=1e-4)
 
 
-def test_the_loss_of_a_schedule_is_that_of_its_curve():
-    schedule = composite("three", "gd")
-    t = np.linspace(0, 400, 50)
-    assert _test_loss(schedule.stages, schedule.evaluate(t)) == pytest.approx(schedule.test_loss(t))
-    # At I it is 0, at 0 half the squared length of the test point.
-    point = schedule.task.test_point
-    assert _test_loss(schedule.stages, np.eye(3)[None]).tolist() == [0]
-    assert _test_loss(schedule.stages, np.zeros((1, 3, 3))) == pytest.approx([point @ point / 2])
-
-
 def test_a_concept_without_signal_never_ends_and_a_start_above_the_level_is_at_0():
     still = predict(SIMTask.from_signal([4, 0]), [[0.01, 0.001], [0.001, 0.01]], eta=0.01)
     found = curve_events(still.stages)
@@ -103,23 +93,3 @@ def test_a_concept_without_signal_never_ends_and_a_start_above_the_level_is_at_0
     t = np.arange(0, 2 * found.end, 0.25)
     far = np.abs(still.evaluate(t)[:, 0, 0] - 1) > 0.01
     assert abs(found.end - t[np.flatnonzero(far)[-1]]) <= 1
-
-
-def test_the_vertex_of_a_parabola_is_found_exactly():
-    # 5 - 2 (t - 3.3)^2 on an even sample.
-    t = np.arange(0.0, 7.0, 0.5)
-    values = 5 - 2 * (t - 3.3) ** 2
-    assert _vertex(t, values, int(values.argmax())) == pytest.approx((3.3, 5.0))
-    assert _vertex(t, values, 0) == (0.0, values[0])
-    assert _vertex(t, values, len(t) - 1) == (6.5, values[-1])
-    assert _vertex(t, np.ones_like(t), 4) == (2.0, 1.0)
-
-
-def test_falling_to_a_level_is_exact_for_an_exponential():
-    t = np.linspace(0, 10, 11)
-    values = 3 * np.exp(-0.7 * t)
-    for level in (2.5, 1.0, 0.01):
-        assert _fall_to(t, values, level) == pytest.approx(math.log(3 / level) / 0.7)
-    assert _fall_to(t, values, 4.0) == 0
-    assert _fall_to(t, values, 1e-9) == 10
-    assert _fall_to(t, np.where(t < 5, 1.0, 0.0), 0.5) == 5

@@ -60,15 +60,6 @@ def test_half_times_are_those_of_gradient_descent_to_the_step(widths, scale):
         assert (rough.error > said.error).all()
 
 
-def test_a_finite_step_matters_and_is_accounted_for():
-    """Without its terms in lr the prediction would be off by several steps here."""
-    layers = gaussian(1, (3, 5, 5, 3), 0.1)
-    seen = plain_descent(layers, np.array([4.0, 2.0, 1.0]), 0.04, 5000)
-    fine = predict_network(layers, TASK, lr=0.04 / 1000)
-    assert (np.abs(fine.crossing / 1000 - seen) > 1.2).all()
-    assert (np.abs(predict_network(layers, TASK, lr=0.04).crossing - seen) <= 1).all()
-
-
 def test_depth_two_is_the_law_of_two_layers():
     """W_1^T = W_2 = U runs the clock of (D.2) at eta = lr; exactly where U U^T is diagonal."""
     U = np.diag([0.02, 0.05, 0.01])

@@ -176,41 +176,14 @@ def compiled(function: Any) -> Any:
 
 
 @compiled
-def _add_products(
-    R: Any, c: int, a: int, b: int, down: int, across: int, d: int, width: int, both: Any, k: int
-) -> None:
-    """At most four terms of a row times d columns, added unless they are the first."""
-    L, end, zero = LANES, c + d * LANES, everywhere(0.0)
-    x0 = times(both, load(R, a))
-    if width == 1:
-        while c < end:
-            old = load(R, c) if k else zero
-            store(R, c, times_plus(x0, load(R, b), old))
-            b, c = b + across, c + L
-        return
-    x1 = times(both, load(R, a + L))
-    if width == 2:
-        while c < end:
-            old = load(R, c) if k else zero
-            total = times_plus(x0, load(R, b), old)
-            store(R, c, times_plus(x1, load(R, b + down), total))
-            b, c = b + across, c + L
-        return
-    x2 = times(both, load(R, a + 2 * L))
-    if width == 3:
-        while c < end:
-            old = load(R, c) if k else zero
-            total = times_plus(x1, load(R, b + down), times_plus(x0, load(R, b), old))
-            store(R, c, times_plus(x2, load(R, b + 2 * down), total))
-            b, c = b + across, c + L
-        return
-    x3 = times(both, load(R, a + 3 * L))
-    while c < end:
-        old = load(R, c) if k else zero
-        total = times_plus(x1, load(R, b + down), times_plus(x0, load(R, b), old))
-        total = times_plus(x2, load(R, b + 2 * down), total)
-        store(R, c, times_plus(x3, load(R, b + 3 * down), total))
-        b, c = b + across, c + L
+def _product(R: Any, c: int, a: int, b: int, down: int, across: int, d: int, both: Any) -> None:
+    """A row times d columns."""
+    for j in range(d):
+        total = everywhere(0.0)
+        for k in range(d):
+            one, other = load(R, a + k * LANES), load(R, b + j * across + k * down)
+            total = times_plus(times(both, one), other, total)
+        store(R, c + j * LANES, total)
 
 
 @compiled
@@ -231,11 +204,7 @@ def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
         elif operation in (DOT, DOT_TURNED):
             down, across = (row, L) if operation == DOT else (L, row)
             for i in range(0, size, row):
-                for k in range(0, d, 4):
-                    left = a + i + k * L
-                    _add_products(
-                        R, c + i, left, b + k * down, down, across, d, min(d - k, 4), both, k
-                    )
+                _product(R, c + i, a + i, b, down, across, d, both)
         elif operation == TURN:
             for i in range(d):
                 for j in range(d):
