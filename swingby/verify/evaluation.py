@@ -41,9 +41,6 @@ from swingby.verify import feasibility
 from swingby.verify.feasibility import Constants, Problem
 from swingby.verify.judgement import Report, Result, Witness
 
-#: D.5's a_i > 3 a_j, the smaller side first.
-_GAP = ((3, text.a_j), (1, text.a_i))
-
 
 @dataclass(frozen=True)
 class Instance:
@@ -63,6 +60,11 @@ class Instance:
     def is_gap(self) -> bool:
         """Whether this is D.5's a_i - 3 a_j >= alpha/C: it has a C > 1 exactly if a_i > 3 a_j."""
         return text.C in self.condition.relation.free_symbols
+
+    @property
+    def gap(self) -> tuple[Fraction, Fraction]:
+        """a_i and 3 a_j; the C that is tried says nothing about them."""
+        return self.values[text.a_i], 3 * self.values[text.a_j]
 
     def sides(self) -> tuple[flint.arb, flint.arb]:
         """Left and right side as balls, at the current working precision."""
@@ -97,9 +99,8 @@ class Instance:
     def verdict(self, precisions: Sequence[int] = balls.PRECISIONS) -> Verdict:
         """Whether the user's numbers allow it; of D.5's gap, whether they do for some C > 1."""
         if self.is_gap:
-            (three, small), (one, large) = _GAP
-            apart = one * self.values[large] > three * self.values[small]
-            return Verdict.HOLDS if apart else Verdict.FAILS
+            apart, close = self.gap
+            return Verdict.HOLDS if apart > close else Verdict.FAILS
         return from_sign(self.sign(precisions))
 
     def log10_slack(self, bits: int) -> flint.arb:
@@ -109,10 +110,11 @@ class Instance:
         """
         with precision(bits):
             if self.is_gap:
-                # The chosen C says nothing: some C > 1 fits exactly when a_i > 3 a_j.
-                small, large = (balls.ball(k * self.values[x]) for k, x in _GAP)
-            else:
-                small, large = self.small_and_large()
+                apart, close = self.gap
+                if not close:
+                    return flint.arb.pos_inf() if apart else flint.arb.neg_inf()
+                return balls.ball(apart / close).log() / flint.arb(10).log()
+            small, large = self.small_and_large()
             if large <= 0:
                 return flint.arb.neg_inf()
             if not large > 0 or not (large.is_finite() and small.is_finite()):
@@ -334,6 +336,9 @@ def _explain_D1(problem: Problem, constants: Constants) -> str:
 
 
 def _slack(instance: Instance) -> float:
+    if instance.is_gap and all(instance.gap):
+        apart, close = instance.gap
+        return _log10(apart / close)
     slack = instance.log10_slack(128)
     return -math.inf if slack.is_nan() else float(slack)
 

@@ -1317,8 +1317,8 @@ MUTANTS = (
     Mutant(
         "a pair of free directions is far apart",
         "verify/evaluation.py",
-        "                return flint.arb.neg_inf()",
-        "                return flint.arb.pos_inf()",
+        "return flint.arb.pos_inf() if apart else flint.arb.neg_inf()",
+        "return flint.arb.pos_inf()",
         (_CHECK + "two_free_directions_fail_D5_by_their_own_pair",),
     ),
     Mutant(
