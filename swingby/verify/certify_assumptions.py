@@ -2,8 +2,8 @@ r"""Assumptions certified: verdicts and margins as proved intervals, also over a
 
 At exact numbers the constants are those of :func:`swingby.verify.check.check`, every inequality is
 compared exactly where it is rational and in balls of rising precision elsewhere, and the margin is
-a ball around the log10 slack. Over a box :mod:`swingby.verify.certified_assumptions.box`
-decides by the reduction of :mod:`swingby.verify.feasibility`.
+a ball around the log10 slack. Over a box :mod:`swingby.verify.checking.box`
+decides by the reduction of :mod:`swingby.verify.checking.feasibility`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify import evaluation
-from swingby.verify.certified_assumptions import box as boxes
-from swingby.verify.certified_assumptions import result
-from swingby.verify.certified_assumptions.box import (
+from swingby.verify.check import EDITIONS
+from swingby.verify.checking import box as boxes
+from swingby.verify.checking import certified, evaluation
+from swingby.verify.checking.box import (
     Box,
     Ends,
     Interval,
@@ -29,12 +29,11 @@ from swingby.verify.certified_assumptions.box import (
     ends,
     interval,
 )
-from swingby.verify.certified_assumptions.result import (
+from swingby.verify.checking.certified import (
     CertifiedAssumption,
     CertifiedAssumptions,
 )
-from swingby.verify.check import EDITIONS
-from swingby.verify.feasibility import Problem
+from swingby.verify.checking.feasibility import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -133,7 +132,7 @@ def certify_assumptions(
     box = Box(_signal(task, signal), smallest, step, spread, power, has_zero)
     if edition == "repaired":
         least = numbers.positive(rho, "rho")
-        rows, box = result.rows(box, initial, least, bits)
+        rows, box = certified.rows(box, initial, least, bits)
         return CertifiedAssumptions(edition, rows, box, bits or MARGIN_BITS)
     if box.is_point:
         values = tuple(low for low, _ in box.signal)

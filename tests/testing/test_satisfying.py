@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from swingby.errors import InvalidInput
 from swingby.testing import satisfying
 from swingby.theory.initial import exact_pivots
-from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE
+from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE
 
 QUIET = settings(database=None)
 SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))

@@ -10,10 +10,10 @@ from swingby.errors import InvalidInput
 from swingby.theory.assumptions import statements
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
-from swingby.verify.certified_assumptions.box import Box, ends
-from swingby.verify.certified_assumptions.result import CertifiedAssumption, CertifiedAssumptions
 from swingby.verify.certify_assumptions import MARGIN_BITS, certify_assumptions
 from swingby.verify.check import check
+from swingby.verify.checking.box import Box, ends
+from swingby.verify.checking.certified import CertifiedAssumption, CertifiedAssumptions
 
 FOUR_ONE = SIMTask.from_signal([4, 1])
 D2 = statements("printed")[1]

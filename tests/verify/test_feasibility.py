@@ -11,8 +11,8 @@ import pytest
 
 from swingby.theory import assumptions
 from swingby.theory.verdict import Verdict
-from swingby.verify import evaluation, feasibility
-from swingby.verify.feasibility import Problem
+from swingby.verify.checking import evaluation, feasibility
+from swingby.verify.checking.feasibility import Problem
 
 
 def problem(signal, omega, eta="1/100000", beta=1, power=1):

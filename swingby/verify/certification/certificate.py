@@ -28,7 +28,7 @@ from swingby.theory.reading import text_of
 from swingby.verify.certification.enclosure import Enclosure, is_enclosure
 from swingby.verify.certification.events import LEVELS
 from swingby.verify.certification.given import MOST_CONCEPTS
-from swingby.verify.certification.replay import KEYS, canonical, compare, rational, read
+from swingby.verify.certification.replay import KEYS, compare, rational, read
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
@@ -53,7 +53,8 @@ def digest(plain: dict[str, Any]) -> str:
     Returns 64 hexadecimal digits.
     """
     rest = {key: value for key, value in plain.items() if key != "digest"}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 #: What a certificate says, in the order of its file.

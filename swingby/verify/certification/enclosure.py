@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import flint
 
-from swingby.verify.certification import replay
-
 #: Significant decimal digits of an end.
 DIGITS = 25
+#: Relative allowance on either side.
+ALLOWANCE = Fraction(1, 10**40)
+
 _END = re.compile(r"-?[1-9](?:\.[0-9]{0,23}[1-9])?e[+-](?:[0-9]{2}|[1-9][0-9]{2,6})", re.ASCII)
 
 
@@ -51,8 +52,12 @@ def enclose(number: Any) -> Enclosure | None:
     ends = _ends(number)
     if ends is None:
         return None
-    texts = replay.enclosure(*ends)
-    return None if texts is None else Enclosure(*texts)
+    low, high = ends
+    if low <= 0 <= high:
+        return Enclosure("0", "0") if low == high else None
+    first = _widened(low)
+    # Rounding is monotone: equal strings at both ends are the strings of every point between.
+    return first if low == high or _widened(high) == first else None
 
 
 def is_enclosure(pair: object) -> bool:
@@ -131,6 +136,26 @@ def _dyadic(number: flint.arb) -> Fraction:
     mantissa, exponent = number.man_exp()
     size = int(exponent)
     return Fraction(int(mantissa) << max(size, 0), 1 << max(-size, 0))
+
+
+def _widened(number: Fraction) -> Enclosure:
+    slack = ALLOWANCE * abs(number)
+    return Enclosure(_decimal(number - slack, False), _decimal(number + slack, True))
+
+
+def _decimal(number: Fraction, upward: bool) -> str:
+    """A nonzero number rounded down or up to :data:`DIGITS` significant digits."""
+    exponent = _exponent(number)
+    top, bottom = abs(number.numerator), number.denominator
+    shift = DIGITS - 1 - exponent
+    figures, left = divmod(top * 10 ** max(shift, 0), bottom * 10 ** max(-shift, 0))
+    if left and upward == (number > 0):
+        figures += 1
+    if figures == 10**DIGITS:
+        figures, exponent = 10 ** (DIGITS - 1), exponent + 1
+    text = str(figures).rstrip("0")
+    mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
+    return f"{'-' if number < 0 else ''}{mantissa}e{exponent:+03d}"
 
 
 def _exponent(number: Fraction) -> int:

@@ -26,9 +26,9 @@ import numpy as np
 
 from swingby.theory.balls import precision
 from swingby.theory.claim import Claim
-from swingby.verify import feasibility
 from swingby.verify.certification.ball_run import follow
-from swingby.verify.feasibility import Constants, Problem
+from swingby.verify.checking import feasibility
+from swingby.verify.checking.feasibility import Constants, Problem
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.instances import Matrix, TrajectoryInstance, pivot_share
 

@@ -1,15 +1,12 @@
 """D.1 to D.5 at given numbers, edition by edition: both sides of every inequality, and what binds.
 
 The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a
-witness found by :mod:`swingby.verify.feasibility` is confirmed by the very text it claims to
-satisfy. Rational inequalities are compared exactly, the others in ball arithmetic.
+witness found by :mod:`swingby.verify.checking.feasibility` is confirmed by the very text it claims
+to satisfy. Rational inequalities are compared exactly, the others in ball arithmetic. `check` and
+`certify_assumptions` at exact numbers share :func:`judge_point`.
 
-The printed and the corrected edition at given numbers: constants, margins, what binds.
-
-The question is decided by :mod:`swingby.verify.feasibility`; the witness is confirmed by plain
-evaluation of the statements. Where no constants exist, P is the smallest that (D.10) admits, so
-that an omega that is too large shows as a failure of D.4, and signals that are too close as a
-failure of D.5 alone.
+Where no constants exist, P is the smallest that (D.10) admits, so that an omega that is too large
+shows as a failure of D.4, and signals that are too close as a failure of D.5 alone.
 
 The repaired edition at given numbers: our own hypotheses, for the flow.
 
@@ -37,9 +34,9 @@ from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
-from swingby.verify import feasibility
-from swingby.verify.feasibility import Constants, Problem
-from swingby.verify.judgement import Report, Result, Witness
+from swingby.verify.checking import feasibility
+from swingby.verify.checking.feasibility import Constants, Problem
+from swingby.verify.checking.report import Report, Result, Witness
 
 
 @dataclass(frozen=True)

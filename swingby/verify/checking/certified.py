@@ -28,8 +28,8 @@ from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
 from swingby.theory.verdict import Verdict, all_hold
-from swingby.verify.certified_assumptions.box import Box, End, Ends, Interval, decimal_text, ends
-from swingby.verify.evaluation import promised
+from swingby.verify.checking.box import Box, End, Ends, Interval, decimal_text, ends
+from swingby.verify.checking.evaluation import promised
 
 #: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
 _FLOAT_ROUNDING = Fraction(1, 2**49)
