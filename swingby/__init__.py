@@ -29,7 +29,7 @@ _HOME = {
     "Ledger": "swingby.verify.ledger",
     "Record": "swingby.verify.ledger",
     "check": "swingby.verify.check",
-    "Report": "swingby.verify.judgement",
+    "Report": "swingby.verify.checking.report",
     "predict": "swingby.verify.predict",
     "predict_gaussian": "swingby.verify.predict",
     "predict_network": "swingby.verify.predict_network",
@@ -88,11 +88,11 @@ if TYPE_CHECKING:
     from swingby.verify.certify import certify
     from swingby.verify.certify_assumptions import certify_assumptions
     from swingby.verify.check import check
+    from swingby.verify.checking.report import Report
     from swingby.verify.compare import Comparison, compare, paper_tables
     from swingby.verify.gradients import crossing_function
     from swingby.verify.hunt import hunt
     from swingby.verify.hunting.result import Hunt
-    from swingby.verify.judgement import Report
     from swingby.verify.ledger import Ledger, Record
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.predict_batch import BatchSchedule, predict_batch

@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SCOPE = (
     "swingby/theory/**/*.py",
     "swingby/verify/check.py",
-    "swingby/verify/evaluation.py",
-    "swingby/verify/evaluation.py",
-    "swingby/verify/feasibility.py",
-    "swingby/verify/evaluation.py",
+    "swingby/verify/checking/evaluation.py",
+    "swingby/verify/checking/evaluation.py",
+    "swingby/verify/checking/feasibility.py",
+    "swingby/verify/checking/evaluation.py",
     "swingby/verify/predict.py",
     "swingby/verify/schedule.py",
     "swingby/verify/schedule.py",
@@ -26,7 +26,7 @@ SCOPE = (
     "swingby/verify/certify.py",
     "swingby/verify/certify_assumptions.py",
     "swingby/verify/certification/*.py",
-    "swingby/verify/certified_assumptions/*.py",
+    "swingby/verify/checking/*.py",
 )
 
 

@@ -1,8 +1,8 @@
 """Does the theory of the paper apply to a setting, and what would it take?
 
 Pinned number: the largest omega for a = (4, 1) and beta = 1 is 10^-74.852. It is exp(-F(1.1)) of
-the reduction proved in ``swingby.verify.feasibility``. With q = 1/4, gamma = 4 and d = 2 it can be
-computed by hand: rho = 5/8, Q = 12.1 rho, D = log(160/(1 - 1.1^-1/2)) and
+the reduction proved in ``swingby.verify.checking.feasibility``. With q = 1/4, gamma = 4 and d = 2
+it can be computed by hand: rho = 5/8, Q = 12.1 rho, D = log(160/(1 - 1.1^-1/2)) and
 F = D (1 - rho + Q)/(1 - rho).
 """
 

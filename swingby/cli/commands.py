@@ -15,7 +15,7 @@ from swingby.report.files import whole as whole_file
 from swingby.report.text import refilled
 
 if TYPE_CHECKING:
-    from swingby.verify.judgement import Report
+    from swingby.verify.checking.report import Report
 
 
 _width = click.option("--width", metavar="D'", help="Columns of a Gaussian U(0). Default d.")

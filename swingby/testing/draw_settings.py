@@ -14,7 +14,7 @@ from swingby.testing.setting import Setting
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS
-from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE, K
+from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE, K
 
 #: beta, simplest first; 1 is the limit of beta > 1 from above.
 BETAS = st.sampled_from(fractions("2 1 3 4 3/2 10 6/5 5 100 1000001/1000000 1000"))

@@ -28,7 +28,7 @@ from swingby.theory.derivations.ledger import by_id
 from swingby.theory.initial import exact_pivots
 from swingby.theory.lemmas import Scale
 from swingby.verify.check import check
-from swingby.verify.judgement import Report
+from swingby.verify.checking.report import Report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,7 @@ Where omega has to lie for a setting to be inside, or outside in one way only.
 
 Only ratios of signals matter, so signals come in units of the smallest one, descending. What
 :func:`swingby.check` reports where constants do not exist depends on the constants it then tries
-(:func:`swingby.verify.feasibility.nearest_attempt`); the limits below stay off its edges.
+(:func:`swingby.verify.checking.feasibility.nearest_attempt`); the limits below stay off its edges.
 
 Settings inside and outside the repaired edition: positive definite W(0), everyday omega.
 """
@@ -31,10 +31,10 @@ from swingby.theory.initial import Scaled
 from swingby.theory.repaired import largest_omega as largest_repaired_omega
 from swingby.theory.task import SIMTask
 from swingby.theory.theorem_r import closed_form
-from swingby.verify import feasibility
 from swingby.verify.check import EDITIONS, check
-from swingby.verify.feasibility import Problem
-from swingby.verify.judgement import Report
+from swingby.verify.checking import feasibility
+from swingby.verify.checking.feasibility import Problem
+from swingby.verify.checking.report import Report
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,7 +220,7 @@ def with_failing_D4(signal: Signal, beta: Fraction) -> Fraction:
 
     .. math:: \log\frac1\omega \ge b + \frac{\varrho b + (1 - \varrho + Q)\log 2.5}{1 - \varrho}
 
-    in the notation of :mod:`swingby.verify.feasibility`; for one concept, P = 2.
+    in the notation of :mod:`swingby.verify.checking.feasibility`; for one concept, P = 2.
 
     Returns a power of ten, or for one concept a number near 0.2/beta.
     """

@@ -2,29 +2,26 @@ r"""Assumptions certified: verdicts and margins as proved intervals, also over a
 
 At exact numbers the constants are those of :func:`swingby.verify.check.check`, every inequality is
 compared exactly where it is rational and in balls of rising precision elsewhere, and the margin is
-a ball around the log10 slack. Over a box :mod:`swingby.verify.certified_assumptions.box`
-decides by the reduction of :mod:`swingby.verify.feasibility`.
+a ball around the log10 slack. Over a box :mod:`swingby.verify.checking.box`
+decides by the reduction of :mod:`swingby.verify.checking.feasibility`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
-
-import flint
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import assumptions, balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask, as_task
-from swingby.theory.verdict import Verdict, all_hold, from_sign
-from swingby.verify import evaluation, feasibility
-from swingby.verify.certified_assumptions import box as boxes
-from swingby.verify.certified_assumptions import result
-from swingby.verify.certified_assumptions.box import (
+from swingby.theory.verdict import Verdict
+from swingby.verify.check import EDITIONS
+from swingby.verify.checking import box as boxes
+from swingby.verify.checking import certified, evaluation
+from swingby.verify.checking.box import (
     Box,
     Ends,
     Interval,
@@ -32,12 +29,11 @@ from swingby.verify.certified_assumptions.box import (
     ends,
     interval,
 )
-from swingby.verify.certified_assumptions.result import (
+from swingby.verify.checking.certified import (
     CertifiedAssumption,
     CertifiedAssumptions,
 )
-from swingby.verify.check import EDITIONS
-from swingby.verify.feasibility import Problem
+from swingby.verify.checking.feasibility import Problem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -136,7 +132,7 @@ def certify_assumptions(
     box = Box(_signal(task, signal), smallest, step, spread, power, has_zero)
     if edition == "repaired":
         least = numbers.positive(rho, "rho")
-        rows, box = result.rows(task, box, initial, least, bits)
+        rows, box = certified.rows(box, initial, least, bits)
         return CertifiedAssumptions(edition, rows, box, bits or MARGIN_BITS)
     if box.is_point:
         values = tuple(low for low, _ in box.signal)
@@ -188,85 +184,27 @@ def _at_a_point(
     problem: Problem, edition: str, box: Box, bits: int | None
 ) -> tuple[tuple[CertifiedAssumption, ...], Box, int]:
     """Every assumption at the constants that check tries."""
-    feasible = tried = feasibility.omega_verdict(problem, bits)
-    if feasible == Verdict.UNDECIDED:
-        # The constants are those of check, whatever these bits leave open.
-        tried = feasibility.omega_verdict(problem)
-    found = tried == Verdict.HOLDS
-    constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
-    texts = assumptions.statements(edition)
     rows, used = [], MARGIN_BITS
-    for text in texts:
-        if text.id == "D.1":
-            holds = min(problem.signal) > 0 and not problem.has_zero
-            size = math.inf if holds else -math.inf
-            verdict = Verdict.HOLDS if holds else Verdict.FAILS
-            rows.append(CertifiedAssumption.of(text, verdict, (size, size)))
-            continue
-        numeric = evaluation.about_numbers(text, problem, constants)
-        judged: list[Verdict] = []
-        margins: list[Ends] = [(math.inf, math.inf)]
-        for instance in numeric:
-            verdict, limits, at = _judge(instance, bits)
-            judged.append(verdict)
-            margins.append(limits)
+    for judged in evaluation.judge_point(edition, problem, bits)[1]:
+        limits: Ends = (math.inf, math.inf)
+        if judged.statement.id == "D.1" and judged.verdict == Verdict.FAILS:
+            limits = (-math.inf, -math.inf)
+        for instance in judged.instances:
+            margin, at = _margin(instance, bits)
+            limits = min(limits[0], margin[0]), min(limits[1], margin[1])
             used = max(used, at)
-        verdict = all_hold(judged)
-        if text.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
-            verdict = Verdict.UNDECIDED
-        limits = min(low for low, _ in margins), min(high for _, high in margins)
-        if verdict == Verdict.UNDECIDED:
+        if judged.verdict == Verdict.UNDECIDED:
             limits = min(limits[0], 0), max(limits[1], 0)
-        rows.append(CertifiedAssumption.of(text, verdict, limits))
+        rows.append(CertifiedAssumption.of(judged.statement, judged.verdict, limits))
     return tuple(rows), box, bits or used
 
 
-def _judge(instance: evaluation.Instance, bits: int | None) -> tuple[Verdict, Ends, int]:
-    """Verdict and margin of one inequality, and the precision that was needed."""
-    if instance.is_gap:
-        large = instance.values[assumptions.a_i]
-        small = 3 * instance.values[assumptions.a_j]
-        verdict = Verdict.HOLDS if large > small else Verdict.FAILS
-        if not small:
-            size = math.inf if large else -math.inf
-            return verdict, (size, size), MARGIN_BITS
-        with precision(bits or MARGIN_BITS):
-            return verdict, ends((balls.ball(large / small)).log() / _ln10()), MARGIN_BITS
-    relation = instance.condition.relation
-    difference = balls.rational(relation.lhs - relation.rhs, instance.values)
-    used, verdict = 0, Verdict.UNDECIDED
-    limits: Ends = (-math.inf, math.inf)
+def _margin(instance: evaluation.Instance, bits: int | None) -> tuple[Ends, int]:
+    """Ends of one margin, and the precision at which its verdict is decided too."""
     for used in (bits,) if bits else balls.PRECISIONS[1:]:
-        with precision(used):
-            small_side, large_side = instance.small_and_large()
-            sign = balls.sign(large_side - small_side)
-            limits = _log10_slack(small_side, large_side)
-        if difference is not None:
-            sign = _exact_sign(relation.rel_op, difference)
-        verdict = from_sign(sign)
-        if verdict != Verdict.UNDECIDED and -math.inf in limits and math.inf in limits:
-            continue
-        if verdict != Verdict.UNDECIDED:
+        slack = instance.log10_slack(used)
+        if not slack.is_nan() and instance.verdict((used,)) != Verdict.UNDECIDED:
             break
-    return verdict, limits, used
-
-
-def _exact_sign(operator: str, difference: Fraction) -> int:
-    side = (difference > 0) - (difference < 0)
-    return -side if operator in ("<=", "<") else side
-
-
-def _log10_slack(small: flint.arb, large: flint.arb) -> Ends:
-    """Ends of log10 of the larger side over the smaller; infinite as in check."""
-    if large <= 0:
-        return -math.inf, -math.inf
-    # A ball without a finite bound may be any number.
-    if not large > 0 or not (large.is_finite() and small.is_finite()):
-        return -math.inf, math.inf
-    if small <= 0:
-        return math.inf, math.inf
-    return ends((large / small).log() / _ln10()) if small > 0 else (-math.inf, math.inf)
-
-
-def _ln10() -> Any:
-    return flint.arb(10).log()
+    if not slack.is_nan() and not slack.is_finite():
+        return (float(slack), float(slack)), used
+    return ends(slack), used

@@ -2,8 +2,8 @@
 
 ``check`` reads (task, omega, eta, beta) or (task, W(0), eta) and gives a report with a verdict
 and a margin per assumption. For the editions with existential constants the question is decided
-by :mod:`swingby.verify.feasibility` and the witness is confirmed by plain evaluation of the
-statements themselves.
+by :mod:`swingby.verify.checking.feasibility` and the witness is confirmed by plain evaluation of
+the statements themselves.
 
 The largest omega that each edition of the assumptions admits, side by side.
 """
@@ -23,9 +23,9 @@ from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
-from swingby.verify.evaluation import judge_existential, judge_repaired
-from swingby.verify.feasibility import Problem
-from swingby.verify.judgement import Report
+from swingby.verify.checking.evaluation import judge_existential, judge_repaired
+from swingby.verify.checking.feasibility import Problem
+from swingby.verify.checking.report import Report
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -79,7 +79,7 @@ def check(
 
     References
     ----------
-    Assumptions D.1-D.5; the reduction is proved in :mod:`swingby.verify.feasibility`.
+    Assumptions D.1-D.5; the reduction is proved in :mod:`swingby.verify.checking.feasibility`.
 
     Examples
     --------

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from swingby.verify.checking.report import Report
     from swingby.verify.compare import Comparison
-    from swingby.verify.judgement import Report
     from swingby.verify.schedule import Schedule
 
 

@@ -25,7 +25,13 @@ from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, require_psd
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify.feasibility import Constants, Problem, largest_eta, omega_verdict, witness
+from swingby.verify.checking.feasibility import (
+    Constants,
+    Problem,
+    largest_eta,
+    omega_verdict,
+    witness,
+)
 from swingby.verify.schedule import SUPPRESSION_LEVEL, CurveEvents, Event, Schedule, curve_events
 
 if TYPE_CHECKING:

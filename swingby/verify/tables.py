@@ -16,8 +16,8 @@ from swingby.theory.verdict import Verdict
 from swingby.verify.predict import predict
 
 if TYPE_CHECKING:
+    from swingby.verify.checking.report import Report
     from swingby.verify.compare import Comparison, Row
-    from swingby.verify.judgement import Report
     from swingby.verify.schedule import Event, Schedule
 
 _EDITION_LINE = {

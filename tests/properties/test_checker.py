@@ -175,12 +175,6 @@ def test_the_corrected_edition_never_holds_with_two_concepts_or_more(given_numbe
         assert report[label].verdict == check(task, omega, eta, beta)[label].verdict
 
 
-@given(satisfying("corrected", dim=1))
-def test_what_holds_corrected_holds_printed(setting):
-    assert setting.check_numbers().holds
-    assert check(setting.task, setting.omega, setting.eta, setting.beta).holds
-
-
 @FEW
 @given(satisfying("repaired"), st.sampled_from([Fraction(1), Fraction(9, 10), Fraction(1, 10**9)]))
 def test_repaired_a_smaller_omega_never_breaks_it(setting, factor):
@@ -203,20 +197,6 @@ def test_repaired_a_smaller_pivot_never_widens_omega_0(setting, factor):
         for rho in (setting.rho, setting.rho * factor)
     ]
     assert limits[1] <= limits[0] * mpmath.mpf("1.001")
-
-
-@given(SETTING)
-def test_check_and_its_certificate_agree(setting):
-    found = certify_assumptions(setting.task, setting.omega, setting.eta, setting.beta)
-    for report, certificate in (
-        (setting.check_numbers(), found),
-        (setting.check(), certify_assumptions(setting.task, W0=setting.W0, eta=setting.eta)),
-    ):
-        assert certificate.verdict == report.verdict
-        assert certificate.failing == report.failing
-        for row in certificate:
-            assert row.verdict == report[row.id].verdict
-            assert row.margin[0] <= report[row.id].margin <= row.margin[1]
 
 
 @given(satisfying(), st.sampled_from([Fraction(1, 10), Fraction(1, 10**30)]))

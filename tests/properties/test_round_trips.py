@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swingby
-from swingby.testing import initializations, satisfying, step_sizes, tasks
+from swingby.testing import initializations, step_sizes, tasks
 from swingby.theory import numbers
 from swingby.theory.reading import read_matrix
 
@@ -136,29 +136,6 @@ def test_a_run_survives_its_file(tmp_path_factory, data, dynamics):
     assert np.array_equal(again.W, run.W)
     assert np.array_equal(again.half_times, run.half_times, equal_nan=True)
     assert json.loads(json.dumps(run.to_dict())) == run.to_dict()
-
-
-@given(satisfying("printed"))
-def test_a_report_is_json_with_the_numbers_it_was_made_from(setting):
-    """omega, eta and the verdicts of a report can be read back from its JSON."""
-    report = setting.check_numbers()
-    content = json.loads(json.dumps(report.to_dict()))
-    assert content == report.to_dict()
-    assert content["verdict"] == "holds"
-    signal = tuple(map(Fraction, content["signal"]))
-    assert signal == setting.task.exact_signal
-    omega = numbers.exact(content["omega"], "omega")
-    assert abs(omega / setting.omega - 1) < Fraction(1, 10**13)
-
-
-@given(satisfying("printed"))
-def test_a_setting_is_python_that_makes_it_again(setting):
-    """The repr of a setting can be pasted into a test."""
-    from swingby.testing import Setting
-
-    names = {"Setting": Setting, "SIMTask": swingby.SIMTask, "Scaled": swingby.Scaled}
-    names |= {"Fraction": Fraction, "swingby": swingby}
-    assert eval(repr(setting), names) == setting
 
 
 def _containers(rows):

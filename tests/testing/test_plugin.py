@@ -167,21 +167,6 @@ def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
     run("--ledger-item=above").assert_outcomes(passed=1)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="needs pytest-xdist")
-def test_two_workers_find_the_same(start, pytester):
-    pytester.makeconftest(OWN_CLAIMS)
-    found = start("--ledger", "-k", "claims or D.60 or D.61", "-n", "2")
-    found.assert_outcomes(passed=3, failed=1)
-    found.stdout.fnmatch_lines(["square: expected proved, found refuted"])
-
-
-def test_x_stops_at_the_first_difference(run, pytester):
-    pytester.makeconftest(JUDGE)
-    found = run("--ledger-item=D.60,D.61,D.62", "-x")
-    found.assert_outcomes(failed=1)
-    found.stdout.fnmatch_lines(["D.60: expected proved, found refuted", "*no proof at all*"])
-
-
 def test_a_line_without_a_verdict_on_record_fails(run, pytester):
     pytester.makeconftest(
         "from swingby.testing import assertions, ledger_items\n"
@@ -240,10 +225,6 @@ def test_the_profile_is_there_when_it_is_asked_for(start, pytester, name, count)
     start(f"--hypothesis-profile={name}").assert_outcomes(passed=1)
 
 
-def test_a_profile_that_nobody_has_is_refused(run):
-    assert run("--hypothesis-profile=nobody").ret != 0
-
-
 def test_a_profile_of_the_same_name_is_left_alone(run, pytester):
     pytester.makeconftest(
         "from hypothesis import settings\nsettings.register_profile('swingby', max_examples=7)\n"
@@ -284,11 +265,6 @@ def test_only_the_four_words_are_verdicts(word):
     with pytest.raises(ValueError, match="verdict must be one of proved"):
         finding(word)
     assert finding("proved") == "proved"
-
-
-def test_a_part_of_the_paper_has_the_verdicts_on_record(run):
-    """App. C, whose lines are quick; tests/verify/test_verdicts.py judges all of them."""
-    run("--ledger", "-q", "-k", "C.").assert_outcomes(passed=22, deselected=135)
 
 
 def test_the_lines_of_a_proof_file_are_tests(run, pytester):

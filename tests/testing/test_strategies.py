@@ -161,25 +161,6 @@ def test_gaussian_and_uniform_matrices(narrow, uniform):
     assert uniform.matrix.max() <= 3
 
 
-def test_quantiles_are_those_of_a_normal_variable():
-    """Mean 0 and variance near 1; the rounding away from 0 adds a little."""
-    from swingby.testing.draw_matrices import _quantiles
-
-    values = _quantiles()
-    assert sum(values) == 0
-    variance = sum(value**2 for value in values) / len(values)
-    assert variance > 1
-    assert variance < 1.1
-
-
-def test_initial_matrices_shrink_to_ones():
-    for W0 in (
-        simplest(initializations(SIMTask([1, 2]))),
-        simplest(initializations(SIMTask([1, 2]), omega="1e-2", beta=3)),
-    ):
-        assert Scaled([[1, 1], [1, 1]], "1e-2") == W0
-
-
 def test_initial_matrices_shrink_to_small_whole_numbers():
     full_rank = find(
         initializations(SIMTask([1, 2]), omega=1, beta=3),
@@ -199,11 +180,6 @@ def test_step_sizes_are_round_and_small(data, task):
     if below != Fraction(1, 700):
         digits = str(below.numerator * 10**30 // below.denominator).rstrip("0")
         assert digits in ("1", "2", "5", "15", "3")
-
-
-def test_step_sizes_shrink_to_a_power_of_ten_and_reach_the_largest():
-    assert simplest(step_sizes(SIMTask.from_signal([4, 1]))) == Fraction(1, 100)
-    exists(step_sizes(TASK, "1/700"), lambda eta: eta == Fraction(1, 700))
 
 
 REFUSED = {

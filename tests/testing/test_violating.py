@@ -13,7 +13,7 @@ from swingby.testing import draw_tasks, satisfying, violating
 from swingby.testing.setting import with_failing_D4
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
-from swingby.verify.feasibility import INFEASIBILITY_CERTIFICATE
+from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE
 
 QUIET = settings(database=None)
 SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))

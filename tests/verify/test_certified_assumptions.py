@@ -16,9 +16,9 @@ import pytest
 from swingby.errors import InvalidInput, Undecided
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.certified_assumptions.box import decimal_text, ends, hull, interval
 from swingby.verify.certify_assumptions import certify_assumptions
 from swingby.verify.check import check
+from swingby.verify.checking.box import decimal_text, ends, hull, interval
 
 FOUR_ONE = SIMTask.from_signal([4, 1])
 TINY = Fraction(1, 10**40)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import itertools
 import json
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from swingby.theory.reading import text_of
 from swingby.verify.certification.enclosure import Enclosure, is_enclosure
 from swingby.verify.certification.events import LEVELS
 from swingby.verify.certification.given import MOST_CONCEPTS
-from swingby.verify.certification.replay import read
+from swingby.verify.certification.replay import KEYS, compare, rational, read
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 #: First word of every certificate; a change of the format changes the number.
 FORMAT = "swingby certificate 1"
+#: Digits of a number that is read.
+MOST_DIGITS = 10**6
 
 
 def rational_text(number: Fraction) -> str:
@@ -54,62 +57,34 @@ def digest(plain: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
+#: What a certificate says, in the order of its file.
+_SAID = (
+    *("format", "made_by", "dynamics", "signal", "eta", "W0", "steps", "passages", "peaks", "psd"),
+    *("runs_away", "converges", "end", "undecided"),
+)
+
+
 def to_plain(certificate: Certificate) -> dict[str, Any]:
     """Everything but the digest."""
-
-    def pair(enclosure: Enclosure | None) -> list[str] | None:
-        return None if enclosure is None else list(enclosure)
-
-    found = certificate.converges
+    decided = "psd" not in certificate.undecided
+    psd = {"first_loss": certificate.first_loss} if decided else None
+    special = {"format": FORMAT, "psd": psd}
     return {
-        "format": FORMAT,
-        "made_by": certificate.made_by,
-        "dynamics": certificate.dynamics,
-        "signal": [rational_text(value) for value in certificate.signal],
-        "eta": rational_text(certificate.eta),
-        "W0": [[rational_text(value) for value in row] for row in certificate.W0],
-        "steps": certificate.steps,
-        "passages": {
-            level: [
-                None
-                if one is None
-                else {
-                    "step": one.step,
-                    "before": pair(one.before),
-                    "at": pair(one.at),
-                    "never": one.never,
-                }
-                for one in row
-            ]
-            for level, row in certificate.passages.items()
-        },
-        "peaks": [
-            None
-            if one is None
-            else {
-                "i": one.i,
-                "j": one.j,
-                "step": one.step,
-                "value": pair(one.value),
-                "for_all_time": one.for_all_time,
-            }
-            for one in certificate.peaks
-        ],
-        "psd": None if "psd" in certificate.undecided else {"first_loss": certificate.first_loss},
-        "runs_away": [
-            None if one is None else {"k": one.k, "step": one.step} for one in certificate.runs_away
-        ],
-        "converges": None
-        if found is None
-        else {
-            "step": found.step,
-            "distance": pair(found.distance),
-            "radius": rational_text(found.radius),
-            "rate": rational_text(found.rate),
-        },
-        "end": [[pair(one) for one in row] for row in certificate.end],
-        "undecided": list(certificate.undecided),
+        name: special[name] if name in special else _plain(getattr(certificate, name))
+        for name in _SAID
     }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return rational_text(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    return value
 
 
 @dataclass(frozen=True)
@@ -334,13 +309,6 @@ class Certificate(Drawn):
         return certificate_grids(self)
 
 
-_RATIONAL = re.compile(r"(-?[1-9][0-9]*|0)(?:/([1-9][0-9]*))?", re.ASCII)
-_KEYS = {
-    *("format", "made_by", "dynamics", "signal", "eta", "W0", "steps", "passages", "peaks"),
-    *("psd", "runs_away", "converges", "end", "undecided", "digest"),
-}
-
-
 def parse(text: str) -> Any:
     """The values of a JSON text, with nothing in it that JSON does not know."""
     try:
@@ -355,75 +323,60 @@ def from_plain(plain: Any) -> Certificate:
     `plain`: as :func:`parse` returns it. Raises InvalidInput if a key or a type is wrong, or the
     digest is not that of the rest.
     """
-    _need(isinstance(plain, dict) and set(plain) == _KEYS, "certificate", "have exactly its keys")
+    _need(isinstance(plain, dict) and set(plain) == KEYS, "certificate", "have exactly its keys")
     _need(plain["format"] == FORMAT, "format", f"be {FORMAT!r}")
-    _need(isinstance(plain["made_by"], str), "made_by", "be text")
     _need(plain["dynamics"] in ("euler", "gd"), "dynamics", "be euler or gd")
-    signal = tuple(_rational(value, "signal") for value in _list(plain["signal"], "signal"))
-    d = len(signal)
+    _need(isinstance(plain["made_by"], str), "made_by", "be text")
+    try:
+        certificate = _structured(plain)
+        different = compare("", plain, certificate.to_dict(), set())
+    except InvalidInput:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError):
+        different = ["a part has another form"]
+    # Whatever else stands in it, or is written in another way, does not come back.
+    if different:
+        raise InvalidInput("certificate", different[0], "must be as certify writes it")
+    return certificate
+
+
+def _structured(plain: dict[str, Any]) -> Certificate:
+    signal = tuple(_rational(value, "signal") for value in plain["signal"])
+    d, undecided = len(signal), tuple(plain["undecided"])
     _need(1 <= d <= MOST_CONCEPTS, "signal", f"have 1 to {MOST_CONCEPTS} values")
     _need(min(signal) >= 0, "signal", "not be negative")
     eta = _rational(plain["eta"], "eta")
     _need(eta > 0, "eta", "be positive")
-    W0 = tuple(
-        tuple(_rational(value, "W0") for value in _list(row, "W0", d))
-        for row in _list(plain["W0"], "W0", d)
-    )
-    _need(all(W0[i][j] == W0[j][i] for i in range(d) for j in range(i)), "W0", "be symmetric")
+    W0 = tuple(tuple(_rational(value, "W0") for value in row) for row in plain["W0"])
+    _need(len(W0) == d and tuple(zip(*W0, strict=True)) == W0, "W0", "be symmetric, d by d")
     steps = _step(plain["steps"], "steps")
-    undecided = tuple(_list(plain["undecided"], "undecided"))
-    _need(all(isinstance(path, str) for path in undecided), "undecided", "hold text")
+    concepts = range(1, d + 1)
 
     def optional(path: str, value: Any, read: Callable[[Any], Any]) -> Any:
         _need((value is None) == (path in undecided), path, "be null if and only if undecided")
         return None if value is None else read(value)
 
     def passage(value: Any) -> Passage:
-        _object(value, "passages", {"step", "before", "at", "never"})
-        _need(isinstance(value["never"], bool), "never", "be true or false")
+        never = bool(value["never"])
         if value["step"] is None:
-            _need(value["before"] is None and value["at"] is None, "passages", "be null together")
-            return Passage(None, never=value["never"])
+            return Passage(None, never=never)
         step = _step(value["step"], "passages", steps)
-        _need((value["before"] is None) == (step == 0), "before", "be null at step 0 alone")
-        before = None if step == 0 else _enclosure(value["before"], "before")
-        return Passage(step, before, _enclosure(value["at"], "at"), value["never"])
+        before = _enclosure(value["before"], "before") if step else None
+        return Passage(step, before, _enclosure(value["at"], "at"), never)
 
-    levels = _object(plain["passages"], "passages", set(LEVELS))
-    passages = {
-        level: tuple(
-            optional(f"passages/{level}/{k}", value, passage)
-            for k, value in enumerate(_list(levels[level], "passages", d), 1)
-        )
-        for level in LEVELS
-    }
-    pairs = [(i, j) for i in range(1, d + 1) for j in range(i + 1, d + 1)]
-    peaks = []
-    for (i, j), value in zip(pairs, _list(plain["peaks"], "peaks", len(pairs)), strict=True):
-
-        def peak(value: Any, place: tuple[int, int] = (i, j)) -> CertifiedPeak:
-            _object(value, "peaks", {"i", "j", "step", "value", "for_all_time"})
-            found = (_step(value["i"], "peaks"), _step(value["j"], "peaks"))
-            _need(found == place, "peaks", "name the pairs in order")
-            _need(isinstance(value["for_all_time"], bool), "for_all_time", "be true or false")
-            step = _step(value["step"], "peaks", steps)
-            return CertifiedPeak(
-                *place, step, _enclosure(value["value"], "value"), value["for_all_time"]
-            )
-
-        peaks.append(optional(f"peaks/{i},{j}", value, peak))
+    def peak(i: int, j: int, value: Any) -> CertifiedPeak:
+        step = _step(value["step"], "peaks", steps)
+        at = _enclosure(value["value"], "value")
+        return CertifiedPeak(i, j, step, at, bool(value["for_all_time"]))
 
     def loss(value: Any) -> int | None:
-        first = _object(value, "psd", {"first_loss"})["first_loss"]
+        first = value["first_loss"]
         return None if first is None else _step(first, "psd", steps)
 
     def away(value: Any) -> RunsAway:
-        _object(value, "runs_away", {"k", "step"})
-        k = _step(value["k"], "runs_away", d)
-        return RunsAway(k, _step(value["step"], "runs_away", steps))
+        return RunsAway(_step(value["k"], "k", d), _step(value["step"], "runs_away", steps))
 
     def convergence(value: Any) -> Convergence:
-        _object(value, "converges", {"step", "distance", "radius", "rate"})
         return Convergence(
             _step(value["step"], "converges", steps),
             _enclosure(value["distance"], "converges"),
@@ -431,46 +384,45 @@ def from_plain(plain: Any) -> Certificate:
             _rational(value["rate"], "rate"),
         )
 
-    given = _list(plain["runs_away"], "runs_away")
-    certificate = Certificate(
+    passages = {
+        level: tuple(
+            optional(f"passages/{level}/{k}", value, passage)
+            for k, value in zip(concepts, plain["passages"][level], strict=True)
+        )
+        for level in LEVELS
+    }
+    pairs = itertools.combinations(concepts, 2)
+    peaks = tuple(
+        optional(f"peaks/{i},{j}", value, partial(peak, i, j))
+        for (i, j), value in zip(pairs, plain["peaks"], strict=True)
+    )
+    end = tuple(
+        tuple(
+            optional(f"end/{i},{j}", value, lambda value: _enclosure(value, "end"))
+            for j, value in zip(concepts, row, strict=True)
+        )
+        for i, row in zip(concepts, plain["end"], strict=True)
+    )
+    return Certificate(
         dynamics=plain["dynamics"],
         signal=signal,
         eta=eta,
         W0=W0,
         steps=steps,
         passages=passages,
-        peaks=tuple(peaks),
+        peaks=peaks,
         first_loss=optional("psd", plain["psd"], loss),
-        runs_away=tuple(None if value is None else away(value) for value in given),
+        runs_away=tuple(None if value is None else away(value) for value in plain["runs_away"]),
         converges=None if plain["converges"] is None else convergence(plain["converges"]),
-        end=tuple(
-            tuple(
-                optional(f"end/{i},{j}", value, lambda value: _enclosure(value, "end"))
-                for j, value in enumerate(_list(row, "end", d), 1)
-            )
-            for i, row in enumerate(_list(plain["end"], "end", d), 1)
-        ),
+        end=end,
         undecided=undecided,
         made_by=plain["made_by"],
     )
-    _need(plain["digest"] == certificate.digest, "digest", "be that of the rest")
-    return certificate
 
 
 def _need(condition: bool, part: str, requirement: str) -> None:
     if not condition:
         raise InvalidInput(f"{part} of the certificate", "another value", f"must {requirement}")
-
-
-def _list(value: Any, part: str, size: int | None = None) -> list[Any]:
-    _need(isinstance(value, list), part, "be a list")
-    _need(size is None or len(value) == size, part, f"have {size} entries")
-    return list(value)
-
-
-def _object(value: Any, part: str, keys: set[str]) -> dict[str, Any]:
-    _need(isinstance(value, dict) and set(value) == keys, part, f"have the keys {sorted(keys)}")
-    return dict(value)
 
 
 def _step(value: Any, part: str, most: int | None = None) -> int:
@@ -486,9 +438,8 @@ def _enclosure(value: Any, part: str) -> Enclosure:
 
 
 def _rational(value: Any, part: str) -> Fraction:
-    match = _RATIONAL.fullmatch(value) if isinstance(value, str) else None
-    _need(match is not None, part, "be p/q in lowest terms")
-    assert match is not None
-    number = Fraction(int(flint.fmpz(match[1])), int(flint.fmpz(match[2] or "1")))
-    _need(rational_text(number) == value, part, "be p/q in lowest terms")
-    return number
+    try:
+        return rational(value, part, MOST_DIGITS)
+    except ValueError:
+        _need(False, part, "be p/q in lowest terms")
+        raise

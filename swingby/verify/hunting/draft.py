@@ -26,9 +26,9 @@ import numpy as np
 
 from swingby.theory.balls import precision
 from swingby.theory.claim import Claim
-from swingby.verify import feasibility
 from swingby.verify.certification.ball_run import follow
-from swingby.verify.feasibility import Constants, Problem
+from swingby.verify.checking import feasibility
+from swingby.verify.checking.feasibility import Constants, Problem
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.instances import Matrix, TrajectoryInstance, pivot_share
 
@@ -158,13 +158,7 @@ def constants_at(problem: Problem, kappa: Fraction, place: float) -> Constants |
         log10_P = Fraction(round(middle * 10**digits), 10**digits)
         if abs(float(log10_P) - middle) < room / 200:
             break
-    alpha = feasibility.alpha_at(problem, kappa)
-    gap = problem.gap or Fraction(1)
-    gamma = max(problem.signal) / alpha
-    C = alpha / gap
-    if C <= 1:
-        C = min(Fraction(2), (1 + 10 / (kappa - 1)) / 2)
-    return Constants(alpha, gamma, beta, log10_P, feasibility.K, kappa, C)
+    return feasibility.filled(problem, kappa, beta, log10_P, Fraction(1, 100))
 
 
 #: Largest ratio of two neighbouring signals, by dimension: later stages take so many more steps.

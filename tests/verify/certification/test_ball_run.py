@@ -3,14 +3,9 @@
 from fractions import Fraction
 
 import flint
-import mpmath
-import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.simulate.run import simulate
-from swingby.theory.initial import Scaled
-from swingby.theory.task import SIMTask
 from swingby.verify.certification.ball_run import follow
 
 SIGNAL = {
@@ -59,41 +54,6 @@ def test_the_balls_contain_the_exact_rationals(dynamics, d, scale):
                     assert error.contains(0)
                     assert state.W[i][j].rel_accuracy_bits() > 150
                 assert (state.rest[i] + state.W[i][i] - 1).contains(0)
-
-
-@pytest.mark.parametrize("dynamics", ["euler", "gd"])
-def test_a_long_run_agrees_with_mpmath(dynamics):
-    # The literal formula with 60 digits, through the stage of concept 1 and far beyond.
-    eta, W0 = Fraction(1, 720), start(2, Fraction(1, 10**20))
-    with flint.ctx.workprec(256):
-        *_, last = follow(SIGNAL[2], W0, eta, dynamics, 9000)
-        found = [last.W[0][0].str(25, radius=False), last.W[0][1].str(25, radius=False)]
-        assert last.W[0][1].rel_accuracy_bits() > 100
-    with mpmath.workdps(60):
-        numbers = [mpmath.mpf(int(a)) for a in SIGNAL[2]]
-        W = [[mpmath.mpf(w.numerator) / w.denominator for w in row] for row in W0]
-        step = mpmath.mpf(1) / 720
-        for _ in range(9000):
-            W = literal_step(numbers, W, step, dynamics)
-        assert abs(mpmath.mpf(found[0]) / W[0][0] - 1) < mpmath.mpf(10) ** -24
-        assert abs(mpmath.mpf(found[1]) / W[0][1] - 1) < mpmath.mpf(10) ** -24
-
-
-@pytest.mark.parametrize("dynamics", ["euler", "gd"])
-def test_three_stages_agree_with_the_float_kernels(dynamics):
-    W0 = [[2, 1, 1], [1, 2, 1], [1, 1, 2]]
-    omega, eta, steps = Fraction(1, 10**30), Fraction(1, 2880), 110_000
-    run = simulate(
-        SIMTask.from_signal(SIGNAL[3]), Scaled(W0, omega), eta, steps, dynamics, record=10_000
-    )
-    exact = [[omega * entry for entry in row] for row in W0]
-    with flint.ctx.workprec(256):
-        for state in follow(SIGNAL[3], exact, eta, dynamics, steps):
-            if state.step % 10_000 == 0:
-                balls = [[float(entry) for entry in row] for row in state.W]
-                floats = run.W[run.steps == state.step][0]
-                np.testing.assert_allclose(np.diag(balls), np.diag(floats), rtol=1e-8)
-                np.testing.assert_allclose(balls, floats, rtol=1e-6, atol=1e-12)
 
 
 def test_balls_stay_narrow_at_the_fixed_point():

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from swingby.theory.task import SIMTask
-from swingby.verify.certification.ball_run import follow
-from swingby.verify.certification.events import neighbourhood, squared_distance
-from swingby.verify.certify import certify
+from swingby.verify.certification.events import neighbourhood
 
 
 def norm(M):
@@ -111,21 +108,3 @@ def test_no_neighbourhood_without_signal_or_with_too_large_a_step():
     # rho = |1 - 2 (3/4)| = 1/2, R = (1/2) / (4 (3/4)) = 1/6, and 1/6 / (7/4) for gd.
     assert neighbourhood([Fraction(3)], Fraction(1, 4), "euler") == (Fraction(1, 6), Fraction(3, 4))
     assert neighbourhood([Fraction(3)], Fraction(1, 4), "gd")[0] == Fraction(2, 21)
-
-
-@pytest.mark.parametrize("dynamics", ["euler", "gd"])
-def test_a_run_shrinks_at_the_certified_rate(dynamics):
-    # The run in balls: first inside the radius at the step named, and the rate from there on.
-    signal, eta = (Fraction(4), Fraction(2), Fraction(1)), Fraction(1, 20)
-    W0 = [[Fraction(1 + 2 * (i == j), 10**4) for j in range(3)] for i in range(3)]
-    found = certify(SIMTask.from_signal(signal), W0, eta, dynamics).converges
-    with flint.ctx.workprec(256):
-        before = None
-        for state in follow(signal, W0, eta, dynamics, found.step + 100):
-            distance = squared_distance(state.W, state.rest).sqrt()
-            if state.step < found.step:
-                assert distance > rational(found.radius)
-            else:
-                assert distance <= rational(found.radius)
-                assert before is None or distance <= rational(found.rate) * before
-                before = distance

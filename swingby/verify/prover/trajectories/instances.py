@@ -19,9 +19,9 @@ import numpy as np
 
 from swingby.theory import assumptions as text
 from swingby.theory import numbers
-from swingby.verify import evaluation, feasibility
 from swingby.verify.certification.ball_run import BallState, follow
-from swingby.verify.feasibility import Constants, Problem
+from swingby.verify.checking import evaluation, feasibility
+from swingby.verify.checking.feasibility import Constants, Problem
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -308,7 +308,7 @@ def _gram(rng: np.random.Generator, d: int, *, degenerate: bool) -> Matrix | Non
 
 
 def _constants(rng: np.random.Generator, problem: Problem) -> Constants:
-    """Values inside the windows of :mod:`swingby.verify.feasibility`; P at a random place."""
+    """Values inside the windows of the feasibility question; P at a random place."""
     window = feasibility.window(problem, KAPPA, problem.beta)
     lower, upper = (float(end / flint.arb(10).log()) for end in window)
     log10_P = Fraction(lower + (upper - lower) * float(rng.uniform(0.02, 0.98)))

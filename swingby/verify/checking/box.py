@@ -2,7 +2,7 @@ r"""D.1 to D.5 over a box of numbers: a verdict that is right everywhere, and wh
 
 At every point of the box the constants are those that :func:`swingby.verify.check.check` tries
 there: a witness, where the constants exist, and otherwise the smallest P that (D.10) admits. In
-the notation of :mod:`swingby.verify.feasibility`, with :math:`c = 10\kappa^2 - 1`,
+the notation of :mod:`swingby.verify.checking.feasibility`, with :math:`c = 10\kappa^2 - 1`,
 :math:`s = (1 - \varrho)/(1 - \varrho + Q)` and :math:`X = \log 1/(P\beta\omega)`,
 
 .. math::
@@ -17,7 +17,7 @@ between half of what it is at the corner and all of it.
 
 Intervals with exact ends: how numbers that are not exact are given, and what bounds them.
 
-The reduction of :mod:`swingby.verify.feasibility` over a box: its letters as balls.
+The reduction of :mod:`swingby.verify.checking.feasibility` over a box: its letters as balls.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.verdict import Verdict
-from swingby.verify.feasibility import KAPPA, K
+from swingby.verify.checking.feasibility import KAPPA, K
 
 #: Lower and upper end, both included.
 Interval = tuple[Fraction, Fraction]

@@ -16,7 +16,7 @@ from swingby.theory.assumptions import Statement
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
-from swingby.verify.feasibility import Constants
+from swingby.verify.checking.feasibility import Constants
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

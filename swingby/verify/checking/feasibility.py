@@ -255,7 +255,7 @@ def witness(problem: Problem) -> Constants:
             if room > 4 * balls.ball(step) and 2 * room >= corner[1] - corner[0]:
                 middle = (lower + upper) / 2 / flint.arb(10).log()
                 width = room / flint.arb(10).log()
-                return _fill(problem, kappa, beta, _round_inside(middle, width), step)
+                return filled(problem, kappa, beta, _round_inside(middle, width), step)
     raise ArithmeticError("no witness although the constants exist")  # pragma: no cover
 
 
@@ -272,13 +272,13 @@ def nearest_attempt(problem: Problem) -> Constants:
     with precision(balls.PRECISIONS[0]):
         log10_two = Fraction(30103, 100000)  # just above log10 2
         if hopeless or problem.d == 1:
-            return _fill(problem, kappa, beta, log10_two, step)
+            return filled(problem, kappa, beta, log10_two, step)
         lower, _ = window(problem, kappa, beta)
         raised = lower / flint.arb(10).log()
-        return _fill(problem, kappa, beta, max(log10_two, _round_up(raised)), step)
+        return filled(problem, kappa, beta, max(log10_two, _round_up(raised)), step)
 
 
-def _fill(
+def filled(
     problem: Problem, kappa: Fraction, beta: Fraction, log10_P: Fraction, step: Fraction
 ) -> Constants:
     """Steps 1 and 2 of the reduction; `step` is how far gamma > 1 stays off 1 if it must."""

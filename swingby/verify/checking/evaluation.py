@@ -1,15 +1,12 @@
 """D.1 to D.5 at given numbers, edition by edition: both sides of every inequality, and what binds.
 
 The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a
-witness found by :mod:`swingby.verify.feasibility` is confirmed by the very text it claims to
-satisfy. Rational inequalities are compared exactly, the others in ball arithmetic.
+witness found by :mod:`swingby.verify.checking.feasibility` is confirmed by the very text it claims
+to satisfy. Rational inequalities are compared exactly, the others in ball arithmetic. `check` and
+`certify_assumptions` at exact numbers share :func:`judge_point`.
 
-The printed and the corrected edition at given numbers: constants, margins, what binds.
-
-The question is decided by :mod:`swingby.verify.feasibility`; the witness is confirmed by plain
-evaluation of the statements. Where no constants exist, P is the smallest that (D.10) admits, so
-that an omega that is too large shows as a failure of D.4, and signals that are too close as a
-failure of D.5 alone.
+Where no constants exist, P is the smallest that (D.10) admits, so that an omega that is too large
+shows as a failure of D.4, and signals that are too close as a failure of D.5 alone.
 
 The repaired edition at given numbers: our own hypotheses, for the flow.
 
@@ -22,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -37,9 +34,9 @@ from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
-from swingby.verify import feasibility
-from swingby.verify.feasibility import Constants, Problem
-from swingby.verify.judgement import Report, Result, Witness
+from swingby.verify.checking import feasibility
+from swingby.verify.checking.feasibility import Constants, Problem
+from swingby.verify.checking.report import Report, Result, Witness
 
 
 @dataclass(frozen=True)
@@ -61,6 +58,11 @@ class Instance:
         """Whether this is D.5's a_i - 3 a_j >= alpha/C: it has a C > 1 exactly if a_i > 3 a_j."""
         return text.C in self.condition.relation.free_symbols
 
+    @property
+    def gap(self) -> tuple[Fraction, Fraction]:
+        """a_i and 3 a_j; the C that is tried says nothing about them."""
+        return self.values[text.a_i], 3 * self.values[text.a_j]
+
     def sides(self) -> tuple[flint.arb, flint.arb]:
         """Left and right side as balls, at the current working precision."""
         filled = {symbol: balls.ball(value) for symbol, value in self.values.items()}
@@ -73,32 +75,50 @@ class Instance:
         left, right = self.sides()
         return (left, right) if self.condition.relation.rel_op in ("<=", "<") else (right, left)
 
-    def sign(self) -> int | None:
+    def sign(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
         """1 inside, 0 on the edge of a closed inequality, -1 outside, None if undecided."""
         relation = self.condition.relation
         exact = balls.rational(relation.lhs - relation.rhs, self.values)
+        side: int | None = None
         if exact is not None:
-            side: int | None = (exact > 0) - (exact < 0)
+            side = (exact > 0) - (exact < 0)
             if relation.rel_op in ("<=", "<"):
-                side = -side if side else 0
+                side = -side
         else:
-
-            def compute() -> int | None:
-                small, large = self.small_and_large()
-                return balls.sign(large - small)
-
-            side = balls.with_rising_precision(compute, lambda found: found is not None)
+            for bits in precisions:
+                with precision(bits):
+                    small, large = self.small_and_large()
+                    side = balls.sign(large - small)
+                if side is not None:
+                    break
         return -1 if side == 0 and relation.rel_op in ("<", ">") else side
 
-    def log10_slack(self) -> float:
-        """log10 of the larger side over the smaller: positive inside, -inf without a log."""
-        with precision(128):
+    def verdict(self, precisions: Sequence[int] = balls.PRECISIONS) -> Verdict:
+        """Whether the user's numbers allow it; of D.5's gap, whether they do for some C > 1."""
+        if self.is_gap:
+            apart, close = self.gap
+            return Verdict.HOLDS if apart > close else Verdict.FAILS
+        return from_sign(self.sign(precisions))
+
+    def log10_slack(self, bits: int) -> flint.arb:
+        """log10 of the larger side over the smaller, positive inside.
+
+        Returns -inf where the larger side has no logarithm, nan where these bits bound nothing.
+        """
+        with precision(bits):
+            if self.is_gap:
+                apart, close = self.gap
+                if not close:
+                    return flint.arb.pos_inf() if apart else flint.arb.neg_inf()
+                return balls.ball(apart / close).log() / flint.arb(10).log()
             small, large = self.small_and_large()
-            if not large > 0 or not large.is_finite() or not small.is_finite():
-                return float("-inf")
-            if not small > 0:
-                return float("inf")
-            return float((large / small).log() / flint.arb(10).log())
+            if large <= 0:
+                return flint.arb.neg_inf()
+            if not large > 0 or not (large.is_finite() and small.is_finite()):
+                return flint.arb.nan()
+            if small <= 0:
+                return flint.arb.pos_inf()
+            return (large / small).log() / flint.arb(10).log() if small > 0 else flint.arb.nan()
 
 
 def instances(
@@ -182,6 +202,43 @@ def confirms(
     return all(instance.sign() in (0, 1) for instance in found)
 
 
+@dataclass(frozen=True)
+class Judged:
+    """One assumption at the chosen constants, with the inequalities that give its margin."""
+
+    statement: Statement
+    verdict: Verdict
+    instances: tuple[Instance, ...]
+
+
+def judge_point(
+    edition: str, problem: Problem, bits: int | None = None
+) -> tuple[Constants, tuple[Judged, ...]]:
+    """The constants tried at exact numbers, and the verdict on each of D.1 to D.5 there.
+
+    `bits`: the only precision to decide with; the constants are the same whatever it leaves open.
+    """
+    feasible = tried = feasibility.omega_verdict(problem, bits)
+    if bits is not None and feasible == Verdict.UNDECIDED:
+        tried = feasibility.omega_verdict(problem)
+    found = tried == Verdict.HOLDS
+    constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
+    precisions = balls.PRECISIONS if bits is None else (bits,)
+    judged = []
+    for statement in assumptions.statements(edition):
+        if statement.id == "D.1":
+            possible = min(problem.signal) > 0 and not problem.has_zero
+            verdict = Verdict.HOLDS if possible else Verdict.FAILS
+            judged.append(Judged(statement, verdict, ()))
+            continue
+        numeric = tuple(about_numbers(statement, problem, constants))
+        verdict = all_hold(instance.verdict(precisions) for instance in numeric)
+        if statement.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
+            verdict = Verdict.UNDECIDED
+        judged.append(Judged(statement, verdict, numeric))
+    return constants, tuple(judged)
+
+
 #: Both sides of the inequality that speaks of the user's numbers, in the paper's letters.
 _SIDES = {
     "D.2": ("eta", "1/(9 K gamma alpha)"),
@@ -195,14 +252,12 @@ def judge_existential(
     task: SIMTask, problem: Problem, initial: Initial | None, edition: str, dynamics: str
 ) -> Report:
     """Judge the printed or the corrected edition."""
-    texts = assumptions.statements(edition)
-    feasible = feasibility.omega_verdict(problem)
     step_fits = problem.eta <= feasibility.largest_eta(problem)
-    found = feasible == Verdict.HOLDS
-    constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
-    judged = tuple(_judge(text, problem, constants, feasible) for text in texts)
+    constants, found = judge_point(edition, problem)
+    judged = tuple(_result(one, problem, constants) for one in found)
     verdict = all_hold(result.verdict for result in judged)
     confirmed = verdict == Verdict.HOLDS
+    texts = assumptions.statements(edition)
     if confirmed and not confirms(texts, problem, constants, initial):
         raise ArithmeticError("plain evaluation contradicts the witness")  # pragma: no cover
     notes = []
@@ -245,64 +300,44 @@ def judge_existential(
     )
 
 
-def _judge(
-    statement: Statement,
-    problem: Problem,
-    constants: Constants,
-    feasible: Verdict,
-) -> Result:
-    """One assumption at the chosen constants."""
+def _result(judged: Judged, problem: Problem, constants: Constants) -> Result:
+    """One assumption with its margin as a float, and the tightest inequality in words."""
+    statement = judged.statement
     if statement.id == "D.1":
-        verdict, margin, reason = _judge_D1(problem, constants)
+        margin = math.inf if judged.verdict == Verdict.HOLDS else -math.inf
+        reason = _explain_D1(problem, constants)
     else:
-        numeric = about_numbers(statement, problem, constants)
-        slacks = [(_slack(instance), instance) for instance in numeric]
+        slacks = [(_slack(instance), instance) for instance in judged.instances]
         margin, worst = min(slacks, key=lambda pair: pair[0], default=(math.inf, None))
-        signs = [_verdict_of(instance) for _, instance in slacks]
-        verdict = all_hold(signs)
-        if statement.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
-            verdict = Verdict.UNDECIDED
         reason = (
             "there is no pair of concepts to compare"
             if worst is None
             else _explain(worst, constants)
         )
-    return Result(statement.id, statement.title, verdict, margin, reason, statement)
+    return Result(statement.id, statement.title, judged.verdict, margin, reason, statement)
 
 
-def _judge_D1(problem: Problem, constants: Constants) -> tuple[Verdict, float, str]:
+def _explain_D1(problem: Problem, constants: Constants) -> str:
     for k, value in enumerate(problem.signal, 1):
         if value == 0:
-            reason = f"a_{k} = 0, and no alpha > 0 satisfies alpha <= a_{k}"
-            return Verdict.FAILS, -math.inf, reason
+            return f"a_{k} = 0, and no alpha > 0 satisfies alpha <= a_{k}"
     if problem.has_zero:
-        reason = "W(0) has a zero entry, and no omega > 0 satisfies omega <= |w_ij(0)| there"
-        return Verdict.FAILS, -math.inf, reason
+        return "W(0) has a zero entry, and no omega > 0 satisfies omega <= |w_ij(0)| there"
     low, high = min(problem.signal), max(problem.signal)
-    reason = (
+    return (
         f"alpha = {numbers.scientific(constants.alpha)} <= a_k in "
         f"[{numbers.scientific(low)}, {numbers.scientific(high)}] <= gamma alpha = "
         f"{numbers.scientific(constants.gamma * constants.alpha)}, beta = "
         f"{numbers.scientific(constants.beta)}: any positive signal has such constants"
     )
-    return Verdict.HOLDS, math.inf, reason
 
 
 def _slack(instance: Instance) -> float:
-    if instance.is_gap:
-        # Some C > 1 fits exactly when a_i > 3 a_j; the constant chosen says nothing.
-        large, small = instance.values[assumptions.a_i], 3 * instance.values[assumptions.a_j]
-        if not small:
-            return math.inf if large else -math.inf
-        return _log10(large / small)
-    return instance.log10_slack()
-
-
-def _verdict_of(instance: Instance) -> Verdict:
-    if instance.is_gap:
-        separated = instance.values[assumptions.a_i] > 3 * instance.values[assumptions.a_j]
-        return Verdict.HOLDS if separated else Verdict.FAILS
-    return from_sign(instance.sign())
+    if instance.is_gap and all(instance.gap):
+        apart, close = instance.gap
+        return _log10(apart / close)
+    slack = instance.log10_slack(128)
+    return -math.inf if slack.is_nan() else float(slack)
 
 
 def _explain(worst: Instance, constants: Constants) -> str:
@@ -317,7 +352,7 @@ def _explain(worst: Instance, constants: Constants) -> str:
         )
     with precision(128):
         left, right = worst.sides()
-    holds = _verdict_of(worst)
+    holds = worst.verdict()
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[holds]
     label = worst.statement.id
     left_name, right_name = _SIDES[label]
@@ -370,6 +405,13 @@ NOTE = (
 )
 
 
+def promised(initial: Initial, signal: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+    """The largest w_kk(0) and the smallest pivot in descending order of the signal, exactly."""
+    order = sorted(range(len(signal)), key=lambda k: -signal[k])
+    smallest = min(exact_pivots(initial.exact[order][:, order])) * initial.scale
+    return max(initial.exact.diagonal()) * initial.scale, smallest
+
+
 def judge_repaired(
     task: SIMTask, problem: Problem, initial: Initial | None, rho: Fraction, dynamics: str
 ) -> Report:
@@ -380,10 +422,7 @@ def judge_repaired(
     """
     omega, beta, smallest = problem.omega, problem.beta, rho * problem.omega
     if initial is not None:
-        ordered = initial.exact[list(task.order)][:, list(task.order)]
-        smallest = min(exact_pivots(ordered)) * initial.scale
-        omega = max(initial.entries[k][k] for k in range(task.dim))
-        beta = Fraction(1)
+        (omega, smallest), beta = promised(initial, task.exact_signal), Fraction(1)
     distinct = _judge_signal(task)
     nondegenerate = _judge_pivots(omega, beta, smallest, from_matrix=initial is not None)
     possible = distinct.verdict == nondegenerate.verdict == Verdict.HOLDS

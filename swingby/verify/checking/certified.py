@@ -26,10 +26,10 @@ from swingby.report import Drawn, Grid
 from swingby.theory import balls, numbers, repaired
 from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
-from swingby.theory.initial import Initial, exact_pivots
-from swingby.theory.task import SIMTask
+from swingby.theory.initial import Initial
 from swingby.theory.verdict import Verdict, all_hold
-from swingby.verify.certified_assumptions.box import Box, End, Ends, Interval, decimal_text, ends
+from swingby.verify.checking.box import Box, End, Ends, Interval, decimal_text, ends
+from swingby.verify.checking.evaluation import promised
 
 #: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
 _FLOAT_ROUNDING = Fraction(1, 2**49)
@@ -225,7 +225,7 @@ _NEVER: Ends = (-math.inf, -math.inf)
 
 
 def rows(
-    task: SIMTask, box: Box, initial: Initial | None, rho: Fraction, bits: int | None
+    box: Box, initial: Initial | None, rho: Fraction, bits: int | None
 ) -> tuple[tuple[CertifiedAssumption, ...], Box]:
     """D.1', D.3' and D.4' over a box.
 
@@ -237,10 +237,7 @@ def rows(
     if initial is not None:
         if any(low != high for low, high in box.signal):
             raise InvalidInput("signal", "intervals", "must be exact where W(0) is given", "D.3'")
-        values = [low for low, _ in box.signal]
-        order = sorted(range(len(values)), key=lambda k: -values[k])
-        smallest = min(exact_pivots(initial.exact[order][:, order])) * initial.scale
-        omega = max(initial.entries[k][k] for k in range(task.dim))
+        omega, smallest = promised(initial, [low for low, _ in box.signal])
         box = replace(box, omega=(omega, omega), beta=(Fraction(1), Fraction(1)))
         rho = smallest / omega if omega > 0 else Fraction(-1)
     with precision(bits or 256):
