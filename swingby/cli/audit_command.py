@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--graph", metavar="FILE", help="Draw what rests on what: .png, .pdf, .svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
-@click.option("--export", metavar="DIR", help="Write witnesses, and a check.py for them.")
+@click.option("--export", metavar="DIR", help="Write witnesses and proofs, with a check.py.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew, keep nothing.")
 def audit(
     proof: str | None,
