@@ -175,3 +175,14 @@ def test_a_proof_that_cannot_be_read_is_named(capsys, tmp_path, name, says):
     captured = capsys.readouterr()
     assert says in captured.err
     assert captured.out == ""
+
+
+def test_export_says_how_many_witnesses_and_proofs_have_a_file(workplace, capsys):
+    asked = ["--item", "D.61", "--item", "D.10", "--item", "C.3", "--no-trajectories"]
+    assert run(["audit", *asked, "--export", "files"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert "written: 1 witnesses; 1 proofs" in lines
+    assert "without a file: 1 witnesses: D.10; 3 proofs" in lines
+    assert {path.name for path in (workplace / "files").glob("*.py")} == {
+        *("check.py", "check_proof.py", "replay.py")
+    }

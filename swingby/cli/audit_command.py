@@ -12,6 +12,7 @@ from swingby.errors import InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import USUAL, has_color, line_width, refilled
+from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--graph", metavar="FILE", help="Draw what rests on what: .png, .pdf, .svg.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
-@click.option("--export", metavar="DIR", help="Write witnesses, and a check.py for them.")
+@click.option("--export", metavar="DIR", help="Write witnesses and proofs, with a check.py.")
 @click.option("--no-cache", is_flag=True, help="Judge everything anew, keep nothing.")
 def audit(
     proof: str | None,
@@ -73,10 +74,13 @@ def audit(
     )
     if export is not None:
         written, left = ledger.export(export)
-        line = f"{len(written)} witnesses; to judge them: python {export}/check.py {export}"
-        click.echo(line, err=True)
-        if left:
-            click.echo(f"without a file (the opposite is proved): {', '.join(left)}", err=True)
+        click.echo(f"to judge the files: python {export}/check.py {export}", err=True)
+        refuted = [one.id for one in ledger if one.verdict == Finding.REFUTED]
+        for name, ids in (("written", written), ("without a file", left)):
+            witnesses = [one for one in ids if one in refuted]
+            shown = f": {', '.join(witnesses)}" if ids is left and witnesses else ""
+            counts = f"{len(witnesses)} witnesses{shown}; {len(ids) - len(witnesses)} proofs"
+            click.echo(f"{name}: {counts}", err=True)
     if graph is not None:
         from swingby.verify.dependency_graph import save_ledger_picture
 

@@ -112,9 +112,6 @@ omega, eta, d = sympy.symbols("omega eta d", positive=True)
 a_i, a_j, a_k = sympy.symbols("a_i a_j a_k", nonnegative=True)
 w_ij = sympy.Symbol("w_ij(0)", real=True)
 
-#: Names of the constants that D.1 to D.5 say must exist.
-CONSTANT_NAMES = tuple(str(symbol) for symbol in CONSTANTS)
-
 
 def _constants(*relations: sympy.Rel) -> tuple[Condition, ...]:
     return tuple(Condition(relation, about="constants") for relation in relations)

@@ -81,47 +81,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
-import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls
-from swingby.theory.assumptions import Condition, a_k
 from swingby.theory.balls import precision
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """A theorem as an object: what it supposes, and what follows.
-
-    `conclusions`: one sentence each; t is eta times steps. `proof`: the module whose docstring
-    proves it.
-    """
-
-    id: str
-    title: str
-    hypotheses: tuple[Condition, ...]
-    conclusions: tuple[str, ...]
-    proof: str
-
-    def __str__(self) -> str:
-        supposed = "; ".join(f"{condition} for all k" for condition in self.hypotheses)
-        return "\n".join((f"Theorem {self.id} ({self.title}). Let {supposed}.", *self.conclusions))
-
-
-pi_k = sympy.Symbol("pi_k(0)", real=True)
-
-THEOREM_G = Theorem(
-    "G",
-    "Global Convergence",
-    (Condition(a_k > 0, "concept"), Condition(pi_k > 0, "concept")),
-    (
-        "Then the flow has W(t) -> I as t -> infinity, whatever the size of W(0) and however "
-        "close the signals.",
-        "A w_ii(0) below a level in (0, 1) reaches it by [logit(level) - logit(w_ii(0)) + "
-        "Lambda/(1 - level)]/(2 a_i), Lambda = -log det of the correlation matrix of W(0).",
-    ),
-    "swingby.theory.theorem_two",
-)
 
 
 def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -> float:

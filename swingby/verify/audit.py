@@ -204,6 +204,7 @@ class Judgements:
             seconds=seconds,
             part=part,
             audited=self._audited,
+            proof=judged.proof,
         )
 
     def _uses_refuted(self, claim: Claim, id: str) -> bool:

@@ -198,7 +198,7 @@ def _check(name: str, plain: Any, seconds: float) -> str:
 def to_plain(judged: Judged) -> dict[str, Any]:
     """A verdict as plain values, ready for JSON."""
     witness = judged.witness
-    return {
+    return ({"proof": list(judged.proof)} if judged.proof else {}) | {
         "verdict": str(judged.verdict),
         "method": judged.method,
         "evidence": list(judged.evidence),
@@ -230,6 +230,7 @@ def from_plain(plain: dict[str, Any]) -> Judged:
         cases=int(plain["cases"]),
         tried=_texts(plain["tried"]),
         parts={_text(name): from_plain(part) for name, part in plain["parts"].items()},
+        proof=tuple(plain.get("proof", ())),
     )
 
 

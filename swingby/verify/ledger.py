@@ -64,6 +64,8 @@ class Record:
         Part of the text, such as ``"Lemma D.2"``.
     audited : str
         The text: the paper, or a proof file.
+    proof : tuple of dict
+        What :meth:`Ledger.export` writes of a proved line; empty where its method yields nothing.
     """
 
     id: str
@@ -90,6 +92,7 @@ class Record:
     seconds: float
     part: str = ""
     audited: str = AUDITED
+    proof: tuple[dict[str, Any], ...] = ()
 
     def __repr__(self) -> str:
         tail = f", repaired: {self.repair.verdict}" if self.repair is not None else ""
@@ -304,11 +307,12 @@ class Ledger(Sequence[Record]):
         return None
 
     def export(self, folder: str | Path) -> tuple[list[str], list[str]]:
-        """Write a file of every counterexample, and the programs that judge them.
+        """Write a file of every counterexample and of every proof by sums, and what judges them.
 
         ``python check.py folder`` judges them by what they print, with the standard library alone:
         lines about numbers, matrices written out in entries, and trajectories, which it follows
-        from the printed W(0) with ``replay.py`` beside it.
+        from the printed W(0) with ``replay.py`` beside it. A proof between numbers is an identity:
+        a sum of products of hypotheses, which it multiplies out.
 
         Parameters
         ----------
@@ -318,8 +322,10 @@ class Ledger(Sequence[Record]):
         Returns
         -------
         written, left : list of str
-            Ids of the refuted lines with a file, and of those without: of a line that says that
-            something exists, the opposite is proved, and there is no point to print.
+            Ids of the refuted and proved lines with a file, and of those without: of a line that
+            says that something exists, the opposite is proved, and there is no point to print; of
+            proofs by words, boxes, cases or examples there is no sum to print. A repair is called
+            as ``"D.61 (corrected)"``.
 
         Raises
         ------

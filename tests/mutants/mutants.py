@@ -56,6 +56,7 @@ _CLI = "test_cli.py::test_"
 _KERNELS = "simulate/test_kernels.py::test_"
 _SCALAR_PROVER = "verify/prover/test_scalar.py::test_"
 _CERTIFICATE = "verify/prover/test_certificate.py::test_"
+_PROOF = "verify/prover/test_check_proof.py::test_a_proof_is_accepted_and_one_like_it_is_not"
 _COUNTEREXAMPLE = "verify/prover/test_counterexample.py::test_"
 _BOXES = "verify/prover/test_branch_and_bound.py::test_"
 _MATRIX = "verify/prover/test_matrix.py::test_"
@@ -2015,5 +2016,26 @@ MUTANTS = (
         "if ratio < 1 - CLOSE:",
         "if ratio < 1 - 10 * CLOSE:",
         ("relu/test_study.py::test_two_percent",),
+    ),
+    Mutant(
+        "a piece of an exported proof may be negative",
+        "verify/prover/check_proof.py",
+        '(not free and (factor < 0 or sign == "defined"))',
+        '(not free and sign == "defined")',
+        (_PROOF,),
+    ),
+    Mutant(
+        "an exported contradiction needs no piece above 0",
+        "verify/prover/check_proof.py",
+        "if (strict or turned) and not sure:",
+        "if strict and not sure:",
+        (_PROOF,),
+    ),
+    Mutant(
+        "what may be 0 is cancelled in an exported proof",
+        "verify/prover/check_proof.py",
+        'if any(not name.isdigit() and self.signs[name] != "positive" for name, _ in term):',
+        "if not term:",
+        (_PROOF,),
     ),
 )

@@ -7,11 +7,12 @@ import sympy
 import swingby
 from swingby.theory import dynamics
 from swingby.theory.claim import BREAKS, INTERNAL_SOURCES, SEVERITIES
-from swingby.theory.derivations.conclusions import key, to_latex, to_text
+from swingby.theory.derivations.conclusions import to_latex, to_text
 from swingby.theory.derivations.ledger import by_id
 from swingby.theory.derivations.matrices import A as data_matrix
 from swingby.theory.derivations.matrices import I, W, Wt
 from swingby.theory.proofs.reader import packaged
+from swingby.verify.audit_cache import content
 from swingby.verify.prover.algebra.dispatch import judge_algebra
 
 CLAIMS = (
@@ -70,16 +71,16 @@ def test_text_latex_and_key(line):
     assert text.count("(") == text.count(")")
     assert latex.count("{") == latex.count("}")
     assert latex.count(r"\left") == latex.count(r"\right")
-    assert " at 0x" not in key(line.conclusion)
+    assert " at 0x" not in content(line.conclusion)
 
 
 def test_keys_tell_lines_apart():
     pairs = {}
     for line in ALGEBRA:
-        pairs.setdefault(key(line.conclusion), set()).add(to_text(line.conclusion))
+        pairs.setdefault(content(line.conclusion), set()).add(to_text(line.conclusion))
     assert all(len(texts) == 1 for texts in pairs.values())
     changed = by_id("D.2").conclusion, by_id("D.2").repair.conclusion
-    assert key(changed[0]) != key(changed[1])
+    assert content(changed[0]) != content(changed[1])
 
 
 def test_noise_sum_of_the_theorem_against_the_matrix_exponential():

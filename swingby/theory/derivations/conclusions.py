@@ -2,7 +2,7 @@ r"""What the algebraic lines of the text conclude, and how each is written and i
 
 :class:`swingby.theory.claim.MatrixIdentity` and ``MeanIdentity`` are two of them; the rest is here.
 
-Algebraic statements as plain text, as LaTeX, and as a content key.
+Algebraic statements as plain text and as LaTeX.
 
 What the proofs of the repaired edition conclude, beside plain inequalities.
 
@@ -12,7 +12,7 @@ between traces for blocks of any size, inequalities on an interval, and what is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import sympy
@@ -184,7 +184,7 @@ def _side(side: Any, latex: bool, trace: bool) -> str:
 
 @dataclass(frozen=True)
 class Algebra:
-    """Base of the conclusions in this module: text, LaTeX and key."""
+    """Base of the conclusions in this module: text and LaTeX."""
 
     def lines(self, latex: bool) -> str:
         """The statement as a formula."""
@@ -197,10 +197,6 @@ class Algebra:
     def to_latex(self) -> str:
         """The statement as LaTeX, without delimiters."""
         return self.lines(latex=True)
-
-    def key(self) -> str:
-        """A key of the content: equal for equal statements, the same in every process."""
-        return key(self)
 
 
 @dataclass(frozen=True)
@@ -378,18 +374,6 @@ def _identity(conclusion: Any, latex: bool) -> str:
     return equation(conclusion.left, conclusion.right, latex, trace)
 
 
-def key(part: Any) -> str:
-    """A key of the content: equal for equal statements, the same in every process."""
-    if isinstance(part, sympy.Basic):
-        return str(sympy.srepr(part))
-    if isinstance(part, tuple):
-        return f"({', '.join(key(item) for item in part)})"
-    if isinstance(part, MatrixIdentity | MeanIdentity | Algebra):
-        inner = ", ".join(key(getattr(part, field.name)) for field in fields(part))
-        return f"{type(part).__name__}({inner})"
-    return repr(part)
-
-
 #: A = diag(A_1, A_2), W in blocks X, Y, Y^T, Z, for a block of any size; X^-1 is X_inverse.
 A_1, A_2, X, X_inverse, Y, Y_transposed = sympy.symbols("A_1 A_2 X X^-1 Y Y^T", commutative=False)
 
@@ -489,18 +473,6 @@ class ByHand(Algebra):
         if not latex:
             return self.text
         return rf"\text{{{''.join(_LATEX_SIGNS.get(sign, sign) for sign in self.text)}}}"
-
-
-def block_speed() -> Any:
-    """The block of the flow's right side that belongs to X, in words.
-
-    References
-    ----------
-    (D.2), with W in blocks.
-    """
-    square = X * X + Y * Y_transposed
-    middle = X * A_1 * X + Y * A_2 * Y_transposed
-    return A_1 * X + X * A_1 - (A_1 * square + square * A_1 + 2 * middle) / 2
 
 
 def along_flow(quantity: Any, dimension: int) -> Any:

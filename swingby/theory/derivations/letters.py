@@ -31,22 +31,18 @@ x = sympy.Symbol("x", real=True)
 w_start = sympy.Symbol("w_ij(0)", positive=True)
 w_anchor = sympy.Symbol("w_ij(t_0)", real=True)
 w = sympy.Symbol("w_ij(t)", real=True)
-w_next = sympy.Symbol("w_ij(t+1)", real=True)
 
 #: Diagonal entries; where the line is about (i, i) they stand in place of w_ij.
 v_start = sympy.Symbol("w_ii(0)", positive=True)
-v_anchor = sympy.Symbol("w_ii(t_0)", nonnegative=True)
 v = sympy.Symbol("w_ii(t)", real=True)
 v_next = sympy.Symbol("w_ii(t+1)", real=True)
 u = sympy.Symbol("w_jj(t)", real=True)
-u_next = sympy.Symbol("w_jj(t+1)", real=True)
 
 #: The three terms of (4.3) at time t.
 G, S, N = sympy.symbols("G_ij(t) S_ij(t) N_ij(t)", real=True)
 
-#: The noise bound of Corollary D.1 as printed, and with the power of P that its proof gives.
+#: The noise bound of Corollary D.1 as printed.
 NOISE = 2 * P * gamma * alpha * d * beta**2 * omega**2
-NOISE_CORRECTED = 2 * P**2 * gamma * alpha * d * beta**2 * omega**2
 
 #: The right side of (D.9) without its inner minimum.
 ROOT_RATE = 1 - kappa ** sympy.Rational(-1, 2)

@@ -1,10 +1,11 @@
-"""Check of exported counterexamples, by the standard library alone.
+"""Check of exported counterexamples and proofs, by the standard library alone.
 
-``python check.py DIR`` judges every witness in a folder by what its file prints: at its numbers
-all hypotheses hold and the line fails. It exits with 0 (all accepted), 1 (some rejected, with the
-reason) or 2 (nothing readable). Numbers are exact fractions as long as a formula is rational, and
-otherwise decimals between two bounds, with more and more digits until all is decided. A trajectory
-is followed from the printed W(0) by ``replay.py``, which lies beside this file.
+``python check.py DIR`` judges every file in a folder by what it prints. At the numbers of a witness
+all hypotheses hold and the line fails; a proof is judged by ``check_proof.py`` beside this file. It
+exits with 0 (all accepted), 1 (some rejected, with the reason) or 2 (nothing readable). Numbers are
+exact fractions as long as a formula is rational, and otherwise decimals between two bounds, with
+more and more digits until all is decided. A trajectory is followed from the printed W(0) by
+``replay.py``, which lies beside this file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-FORMAT = "swingby witness 1"
+FORMAT, PROOF = "swingby witness 1", "swingby proof 1"
 KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
 #: What a witness has besides if it is a place of a trajectory: entry (i, j) at step t, and at t_0.
 RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during", "until"}
@@ -84,7 +85,7 @@ class Formula:
         """The value of all of the text."""
         found = self._sum()
         if self._next():
-            raise Wrong(f"{self.text[self.at :]:.40!r} is not understood")
+            raise Wrong(f"{self.text[self.at :]!r:.40} is not understood")
         return found
 
     def _next(self) -> str:
@@ -144,7 +145,7 @@ class Formula:
             return found
         match = _NUMBER.match(self.text, self.at)
         if match is None:
-            raise Wrong(f"{self.text[self.at :]:.40!r} is not understood")
+            raise Wrong(f"{self.text[self.at :]!r:.40} is not understood")
         self.at = match.end()
         return Fraction(int(match[0]))
 
@@ -300,7 +301,7 @@ class Along:
 
     def follow(self, steps: set[int], before: Any = None) -> Any:
         """Bounds of W at some steps, by ``replay.py``; with more bits than before."""
-        replay, last = _replay(), max(steps)
+        replay, last = _beside("replay", "certification"), max(steps)
         run: dict[str, Any] = {"signal": [str(a) for a in self.signal], "steps": last}
         run |= {"eta": str(rational(self.run["eta"])), "dynamics": self.run["dynamics"]}
         run |= {"W0": [[str(entry) for entry in row] for row in self.W0]}
@@ -379,24 +380,27 @@ class Along:
 
 
 @functools.cache
-def _replay() -> Any:
-    """The module of trajectories: beside this file, or in the package."""
-    beside = Path(__file__).with_name("replay.py")
+def _beside(name: str, package: str) -> Any:
+    """A module of trajectories, or of proofs: beside this file, or in the package."""
+    beside = Path(__file__).with_name(f"{name}.py")
     if not beside.exists():
-        return importlib.import_module("swingby.verify.certification.replay")
+        return importlib.import_module(f"swingby.verify.{package}.{name}")
     # Not by its name: isolated, Python does not look into this folder.
-    place: Any = importlib.util.spec_from_file_location("replay", beside)
+    place: Any = importlib.util.spec_from_file_location(name, beside)
     module = importlib.util.module_from_spec(place)
     place.loader.exec_module(module)
     return module
 
 
 def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = None) -> str:
-    """Why a witness is rejected; nothing if it is accepted.
+    """Why a witness, or a proof, is rejected; nothing if it is accepted.
 
     `steps` are those that other witnesses need of the same trajectory, and `known` keeps it.
     """
     try:
+        if isinstance(content, dict) and content.get("format") == PROOF:
+            reason: str = _beside("check_proof", "prover").judge(content, Formula, holds)
+            return reason
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise Wrong(f"no {FORMAT}")
         if content.keys() - {"run"} != KEYS:
@@ -440,7 +444,7 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
                         raise
                     known[along.key] = along.follow(asked, known[along.key])
         return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
-    except (Wrong, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (Wrong, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         return f"{type(error).__name__}: {error}"[:200]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from swingby.theory.verdict import Finding
 
@@ -38,6 +39,7 @@ class Judged:
     `cases`: how many cases, for *tested*.
     `tried`: what was tried without success, for *undecided*.
     `parts`: verdicts by part where they differ: by dynamics, by relation of a chain.
+    `proof`: what :mod:`check_proof` accepts: relations, each with its certificates; empty without.
     """
 
     verdict: Finding
@@ -47,6 +49,7 @@ class Judged:
     cases: int = 0
     tried: tuple[str, ...] = ()
     parts: dict[str, Judged] = field(default_factory=dict)
+    proof: tuple[dict[str, Any], ...] = ()
 
 
 #: The verdict on a claim about whole trajectories where the searches were left out.

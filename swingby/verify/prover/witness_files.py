@@ -1,4 +1,4 @@
-"""Counterexamples as files, with the program that checks them."""
+"""Counterexamples and proofs as files, with the program that checks them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations.conclusions import LossOrder
 from swingby.theory.verdict import Finding
 from swingby.verify.certification import replay
-from swingby.verify.prover import check_witness
+from swingby.verify.prover import check_proof, check_witness
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
 from swingby.verify.prover.scalar.dispatch import prepared
@@ -46,7 +46,7 @@ _ENTRIES = {
 
 
 def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[str]]:
-    """Write the witnesses of refuted lines: see `Ledger.export`."""
+    """Write the witnesses of refuted lines and the proofs of others: see `Ledger.export`."""
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -54,37 +54,68 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
         reason = f"must be a folder that can be made ({error.strerror})"
         raise InvalidInput("export", folder, reason) from None
     written, left = list[str](), list[str]()
-    for record in records:
-        if record.verdict != Finding.REFUTED:
-            continue
-        contents = dict(files(record))
+    lines = [
+        (one, one.id if one is record else f"{one.id} ({one.edition})")
+        for record in records
+        for one in (record, record.repair)
+        if one is not None and one.verdict in (Finding.REFUTED, Finding.PROVED)
+    ]
+    for record, line in lines:
+        contents = dict(files(record, line))
         for name, content in contents.items():
             with whole(place / f"{name}.json") as target:
                 text = json.dumps(content, indent=1, ensure_ascii=False)
                 target.write_text(text + "\n", encoding="utf-8")
-        (written if contents else left).append(record.id)
-    for module, name in ((check_witness, "check.py"), (replay, "replay.py")):
-        with whole(place / name) as target:
+        (written if contents else left).append(line)
+    modules = {"check": check_witness, "check_proof": check_proof, "replay": replay}
+    for name, module in modules.items():
+        with whole(place / f"{name}.py") as target:
             shutil.copyfile(str(module.__file__), target)
     return written, left
 
 
-def files(record: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is judged of each witness of a record, by the name of its file."""
-    claim, name = record.statement, re.sub(r"[^A-Za-z0-9._]+", "_", record.id).strip("_")
+def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """What is judged of each witness or proof of a record, by the name of its file."""
+    claim, line = record.statement, line or record.id
+    name = re.sub(r"[^A-Za-z0-9._]+", "_", line).strip("_")
+    if record.verdict == Finding.PROVED:
+        if record.proof:
+            content = {"id": line, "line": record.about} | _of_proof(claim, record.proof)
+            # A step that the checker does not know makes no file.
+            if not check_witness.judge(content):
+                yield name, content
+        return
     if claim.quantifier != "for all":
         return
     if isinstance(claim.conclusion, AlongTrajectory):
         for dynamics, part in record.parts.items():
             if part.witness is not None:
-                shown = {"id": f"{record.id} ({dynamics})", "line": record.about}
+                shown = {"id": f"{line} ({dynamics})", "line": record.about}
                 yield f"{name}_{dynamics}", shown | _along(claim, part.witness)
     elif record.witness is not None:
         made = _about_numbers if is_scalar(claim) else _about_matrices
-        content = {"id": record.id, "line": record.about} | made(claim, record.witness)
+        content = {"id": line, "line": record.about} | made(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.
         if is_scalar(claim) or not check_witness.judge(content):
             yield name, content
+
+
+def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    search, questions = prepared(claim)
+    letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
+    signs = {
+        letter.name: "positive"
+        if letter.is_positive
+        else "nonnegative"
+        if letter.is_nonnegative
+        else "real"
+        for letter in sorted(letters, key=str)
+    }
+    given = list(dict.fromkeys(map(str, search.sequent.given)))
+    content = {"signs": signs, "given": given, "shows": list(proof)}
+    # e is no letter
+    text = re.sub(r"\bE\b", "exp(1)", json.dumps(content))
+    return {"format": check_proof.FORMAT, **json.loads(text)}
 
 
 def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:

@@ -38,7 +38,8 @@ FACTORS = [Fraction(x) for x in ("-1", "0", "1/2", "2", "999/1000", "1001/1000",
 def records():
     claims = {name: by_id(name) for name in (*LINES, *MATRICES)}
     judged = {name: vars(prover.judge(claim)) for name, claim in claims.items()}
-    return [SimpleNamespace(id=n, about="", statement=c, **judged[n]) for n, c in claims.items()]
+    more = {"about": "", "repair": None}
+    return [SimpleNamespace(id=n, statement=c, **more, **judged[n]) for n, c in claims.items()]
 
 
 def true(relation, values):

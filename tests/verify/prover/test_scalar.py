@@ -41,7 +41,7 @@ from swingby.theory.derivations.letters import (
     x,
 )
 from swingby.theory.proofs.reader import packaged
-from swingby.verify.prover.scalar.dispatch import is_scalar, judge_scalar
+from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 GROUPS = packaged("letters").groups
 D1_DIAGONAL, D1_ENTRY, D1_SIGNAL, D2, D3, D4_C, D4_KAPPA, D4_RANGE, D4_ROOT, D5_GAP, D5_RATIO = (
@@ -378,8 +378,3 @@ def test_an_entry_of_the_start_stays_inside_its_bounds_where_they_are_in_force()
 def test_decided_relations_are_no_claims():
     with pytest.raises(InvalidInput, match="must be one of"):
         judge_scalar(claim(sympy.true))
-
-
-def test_scalar_conclusions_are_recognised():
-    assert is_scalar(both(ge(w, omega), gt(w, omega)))
-    assert not is_scalar(w)

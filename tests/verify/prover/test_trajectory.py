@@ -27,7 +27,6 @@ from swingby.verify.prover.trajectories.judge import (
     confirm,
     float_run,
     judge_trajectories,
-    judge_trajectory,
     meets,
 )
 from swingby.verify.prover.trajectories.violation import Recorded, Violation, from_floats, scan
@@ -256,7 +255,7 @@ def test_lemma_one_fails_for_a_well_conditioned_start(runs):
 
 
 def test_what_is_not_searched_is_undecided():
-    judged = judge_trajectory(by_id("Lemma D.1"), search=False)
+    judged = judge_trajectories([by_id("Lemma D.1")], search=False)["Lemma D.1"]
     assert judged.verdict == "undecided"
     assert judged.tried == ("searches over trajectories were not run",)
 
@@ -265,7 +264,7 @@ def test_wrong_arguments_are_named():
     with pytest.raises(InvalidInput, match="ids"):
         judge_trajectories([by_id("D.11"), by_id("D.11")], search=False)
     with pytest.raises(InvalidInput, match="trajectories"):
-        judge_trajectory(replace(by_id("D.11"), conclusion=the.le(the.t, 1)))
+        judge_trajectories([replace(by_id("D.11"), conclusion=the.le(the.t, 1))])
 
 
 def test_the_claims_are_the_lemmas():

@@ -43,6 +43,10 @@ MOST_SECONDS = 8.0
 CHAINS_BEFORE = 1
 
 
+#: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
+CONTRADICTION = "contradiction"
+
+
 @dataclass(frozen=True)
 class Certificate:
     """An identity that proves a polynomial problem."""
@@ -70,6 +74,44 @@ class Certificate:
         return (
             f"{text_of(self.problem.goal.polynomial, atoms)} = {' + '.join(parts) or '0'} {sign} 0"
         )
+
+    def steps(self) -> dict[str, Any]:
+        """What a checker needs: the facts that take part, and the pieces."""
+        atoms, constraints = self.problem.atoms, self.problem.constraints
+        places = list(dict.fromkeys(place for _, piece in self.pieces for place in piece.factors))
+        kinds = {">=": "<=", ">": "<", "==": "="}
+        # A letter that stands for a difference is a fact, and no letter of the line.
+        powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
+        named = [place for place in powers if atoms[place].name.startswith("(")]
+        facts = [
+            [text_of(constraints[place].polynomial, atoms), kinds[constraints[place].kind]]
+            for place in places
+        ]
+        facts += [
+            [atoms[place].name, "<" if atoms[place].sign == "positive" else "<="] for place in named
+        ]
+
+        def outside(monomial: Monomial) -> tuple[Monomial, list[int]]:
+            powers = {atom: n for atom, n in monomial if atom in named and n > 0}
+            rest = tuple(pair for pair in monomial if pair[0] not in powers)
+            return rest, [
+                len(places) + named.index(atom) for atom, n in powers.items() for _ in range(n)
+            ]
+
+        return {
+            "turned": self.problem.goal.label == CONTRADICTION,
+            "facts": facts,
+            "pieces": [
+                [
+                    str(coefficient),
+                    text_of({monomial: Fraction(1)}, atoms),
+                    [*map(places.index, piece.factors), *more],
+                    text_of(piece.square, atoms),
+                ]
+                for coefficient, piece in self.pieces
+                for monomial, more in [outside(piece.monomial)]
+            ],
+        }
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -259,7 +301,7 @@ def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
     kind = ">" if goal.kind == ">=" else ">="
     added = (Constraint(negated, kind, "negation of the conclusion"),) if negated else ()
     return PolynomialProblem(
-        problem.atoms, problem.constraints + added, Constraint({}, ">", "contradiction")
+        problem.atoms, problem.constraints + added, Constraint({}, ">", CONTRADICTION)
     )
 
 

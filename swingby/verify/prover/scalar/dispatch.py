@@ -71,7 +71,8 @@ FEW = 3
 class Attempt:
     """What a strategy came back with.
 
-    `tried`: what did not work. `candidates`: points at which the goal may fail.
+    `tried`: what did not work. `candidates`: points at which the goal may fail. `proof`:
+    certificates, where all of it has one.
     """
 
     proved: bool
@@ -79,13 +80,15 @@ class Attempt:
     evidence: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
     candidates: tuple[dict[str, Any], ...] = ()
+    proof: tuple[dict[str, Any], ...] = ()
 
 
 def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
     """An equation whose two sides expand to the same."""
     if sequent.goal.kind != "==":
         return Attempt(False)
-    sequent = eliminate_equations(sequent)
+    replaced: list[tuple[Any, Any]] = []
+    sequent = eliminate_equations(sequent, replaced)
     goal = sequent.goal
     try:
         translator = Translator([goal.small, goal.large])
@@ -97,7 +100,13 @@ def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
     count = identity_at_points(sequent, rng=rng)
     names = ", ".join(atom.name for atom in translator.atoms)
     lines = (f"left - right = 0 after expansion in {names}", f"no difference at {count} points")
-    return Attempt(True, "exact expansion", lines)
+    return Attempt(True, "exact expansion", lines, proof=(_checkable(replaced),))
+
+
+def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
+    """A certificate as ``check.py`` reads it; without steps, that two sides are the same."""
+    empty: dict[str, Any] = {"tangents": [], "turned": False, "facts": [], "pieces": []}
+    return empty | steps | {"replaced": [[str(one), plain(value)] for one, value in replaced]}
 
 
 def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attempt:
@@ -121,12 +130,17 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attemp
         )
         if attempt.proved or not inside.is_Symbol:
             return attempt
-    prepared = recognise_signs(eliminate_equations(sequent))
+    replaced: list[tuple[Any, Any]] = []
+    prepared = recognise_signs(eliminate_equations(sequent, replaced))
+
+    def complete(attempt: Attempt) -> Attempt:
+        return replace(attempt, proof=tuple(_checkable(replaced, **one) for one in attempt.proof))
+
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
         attempt = _certify(recognise_signs(relaxed), rng, effort if exact else min(effort, 1))
         if attempt.proved or exact:
-            return attempt
+            return complete(attempt)
     cases = split(prepared)
     if cases is None:
         return Attempt(False, tried=("too many cases",))
@@ -138,9 +152,9 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attemp
         if len(cases) > 1:
             conditions = ", ".join(str(r) for r in case.given if r.label == "case")
             lines = (f"case {conditions}:", *attempt.evidence)
-            attempt = replace(attempt, evidence=lines)
+            attempt = replace(attempt, evidence=lines, proof=())
         attempts.append(attempt)
-    return _together(attempts)
+    return complete(_together(attempts))
 
 
 def _together(attempts: list[Attempt]) -> Attempt:
@@ -148,7 +162,11 @@ def _together(attempts: list[Attempt]) -> Attempt:
         return next(attempt for attempt in attempts if not attempt.proved)
     methods = {attempt.method for attempt in attempts}
     method = min(methods, key=lambda name: "agrees" in name)
-    return Attempt(True, method, tuple(line for a in attempts for line in a.evidence))
+    proof = (
+        tuple(one for a in attempts for one in a.proof) if all(a.proof for a in attempts) else ()
+    )
+    evidence = tuple(line for a in attempts for line in a.evidence)
+    return Attempt(True, method, evidence, proof=proof)
 
 
 def _certify(case: Sequent, rng: int, effort: int) -> Attempt:
@@ -288,7 +306,12 @@ def _accepted(
     lines += [f"uses {label}" for label in certificate.used if label]
     lines.append(_compared(points))
     agrees = "z3 agrees" if answer == "unsat" else "checked twice"
-    return Attempt(True, f"certificate, {agrees}", tuple(lines))
+    exponents = {
+        exponential.exp for r in case.relations for exponential in r.difference.atoms(sympy.exp)
+    }
+    exponents |= {a.meaning.exp for a in problem.atoms if isinstance(a.meaning, sympy.exp)}
+    proof = certificate.steps() | {"tangents": sorted(map(plain, exponents))}
+    return Attempt(True, f"certificate, {agrees}", tuple(lines), proof=(proof,))
 
 
 def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
@@ -429,29 +452,39 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
     """The verdict on one relation: it is defined wherever the hypotheses hold, and true there."""
     evidence: list[str] = []
     open_conditions: list[str] = []
+    proof: list[dict[str, Any]] = []
     for needed in question.needed:
         found = _judge(search.to(needed), rng, seconds / 4, thorough=False)
         if found.verdict is Finding.REFUTED and needed.label != ENOUGH:
             return replace(found, method=f"{found.method}: the line is not defined there")
         if found.verdict is Finding.PROVED:
             evidence += [f"defined, as {needed}", *found.evidence]
+            proof += found.proof
             search = search.knowing(as_fact(needed))
         else:
             open_conditions.append(f"whether {needed}, which the line needs to be defined")
     goal = question.goal
     if question.empty:
-        found = Judged(Finding.PROVED, TAUTOLOGY, ("both sides are the same",))
+        same = Attempt(True, TAUTOLOGY, ("both sides are the same",), proof=(_checkable([]),))
+        found = _proved(same, goal)
     elif question.assumed:
-        found = Judged(Finding.PROVED, TAUTOLOGY, ("it stands among its hypotheses",))
+        fact = [f"{plain(goal.large)} - ({plain(goal.small)})", goal.kind.replace("==", "=")]
+        itself = _checkable([], facts=[fact], pieces=[["1", "1", [0], "1"]])
+        found = _proved(
+            Attempt(True, TAUTOLOGY, ("it stands among its hypotheses",), proof=(itself,)), goal
+        )
     else:
         found = _judge(search.to(goal), rng, seconds)
     if found.verdict is Finding.PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
         return Judged(Finding.UNDECIDED, found.method, found.evidence, tried=tried)
-    return replace(found, evidence=(*evidence, *found.evidence))
+    whole = (*proof, *found.proof) if found.proof else ()
+    return replace(found, evidence=(*evidence, *found.evidence), proof=whole)
 
 
 def _chain(goals: list[Relation], parts: list[Judged]) -> Judged:
+    proof = [step for part in parts for step in part.proof] if all(p.proof for p in parts) else []
+    parts = [replace(part, proof=()) for part in parts]
     named = {str(goal): part for goal, part in zip(goals, parts, strict=True)}
     verdicts = {part.verdict for part in parts}
     evidence = tuple(f"{name}: {line}" for name, part in named.items() for line in part.evidence)
@@ -461,7 +494,7 @@ def _chain(goals: list[Relation], parts: list[Judged]) -> Judged:
         return replace(first, evidence=evidence, parts=named)
     verdict = Finding.PROVED if verdicts == {Finding.PROVED} else Finding.UNDECIDED
     tried = tuple(dict.fromkeys(line for part in parts for line in part.tried))
-    return Judged(verdict, methods, evidence, tried=tried, parts=named)
+    return Judged(verdict, methods, evidence, tried=tried, parts=named, proof=tuple(proof))
 
 
 def _existence(search: Search, questions: list[Question], rng: int, seconds: float) -> Judged:
@@ -491,7 +524,7 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
     head = {
         Finding.REFUTED: "nothing satisfies it: its negation is proved",
     }.get(verdict, "its negation is undecided")
-    return replace(found, verdict=verdict, evidence=(head, *found.evidence))
+    return replace(found, verdict=verdict, evidence=(head, *found.evidence), proof=())
 
 
 def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -> Judged:
@@ -506,14 +539,14 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
         with budget(seconds / 2):
             attempt = by_expansion(sequent, rng)
             if attempt.proved:
-                return _proved(attempt)
+                return _proved(attempt, search.sequent.goal)
             witness = counterexample(search, effort=QUICK, rng=rng)
             if witness is None:
                 few = len(sequent.goal.symbols) <= 2
                 for strategy in (by_boxes, by_certificate) if few else (by_certificate, by_boxes):
                     attempt = strategy(sequent, rng)
                     if attempt.proved:
-                        return _proved(attempt)
+                        return _proved(attempt, search.sequent.goal)
                     tried.extend(attempt.tried)
                     for point in attempt.candidates:
                         witness = witness or confirm(search, point)
@@ -552,8 +585,8 @@ def _unequal(search: Search, rng: int, seconds: float, thorough: bool) -> Judged
             less = search.to(Relation(small, large, "<", goal.label))
             attempt = _proof_within(less, rng, seconds / 8, effort)
             if attempt is not None:
-                return _proved(attempt)
-    found = _judge(equal, rng, seconds, thorough=thorough)
+                return _proved(attempt, goal)
+    found = replace(_judge(equal, rng, seconds, thorough=thorough), proof=())
     return found if found.witness is None else _met_at(goal, found.witness)
 
 
@@ -575,12 +608,7 @@ def _proof_within(search: Search, rng: int, seconds: float, effort: int = 2) -> 
     return None
 
 
-def _proved(attempt: Attempt) -> Judged:
-    return Judged(Finding.PROVED, attempt.method, attempt.evidence)
-
-
-def is_scalar(conclusion: Any) -> bool:
-    """Whether a conclusion is for this prover."""
-    chain = isinstance(conclusion, sympy.And | sympy.Tuple)
-    relations = conclusion.args if chain else (conclusion,)
-    return all(isinstance(relation, sympy.core.relational.Relational) for relation in relations)
+def _proved(attempt: Attempt, goal: Relation) -> Judged:
+    steps = {"relation": str(goal), "certificates": list(attempt.proof)}
+    proof = (steps,) if attempt.proof else ()
+    return Judged(Finding.PROVED, attempt.method, attempt.evidence, proof=proof)

@@ -259,11 +259,13 @@ def may_have(letter: Any, value: Any) -> bool:
 MOST_CASES = 64
 
 
-def eliminate_equations(sequent: Sequent) -> Sequent:
+def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None = None) -> Sequent:
     """A sequent without hypotheses of the form letter = expression.
 
     The expression takes the letter's place everywhere; that the letter was positive or
     nonnegative stays as a hypothesis on the expression.
+
+    `replaced`: each letter with its expression is added to it.
     """
     for place, relation in enumerate(sequent.given):
         if relation.kind != "==":
@@ -276,8 +278,10 @@ def eliminate_equations(sequent: Sequent) -> Sequent:
             if letter.is_nonnegative and not expression.is_nonnegative:
                 kind = "<" if letter.is_positive else "<="
                 rest.append(Relation(sympy.Integer(0), expression, kind, relation.label))
+            if replaced is not None:
+                replaced.append((letter, expression))
             smaller = Sequent(tuple(rest), sequent.goal).substitute({letter: expression})
-            return eliminate_equations(smaller)
+            return eliminate_equations(smaller, replaced)
     return sequent
 
 

@@ -360,17 +360,6 @@ def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
 DYNAMICS = ("euler", "gd")
 
 
-def judge_trajectory(
-    claim: Claim,
-    *,
-    search: bool = True,
-    progress: Callable[[str], None] | None = None,
-    runs: Runs | None = None,
-) -> Judged:
-    """The verdict on one claim; see :func:`judge_trajectories`."""
-    return judge_trajectories([claim], search=search, progress=progress, runs=runs)[claim.id]
-
-
 def judge_trajectories(
     claims: Iterable[Claim],
     *,

@@ -1,0 +1,549 @@
+"""Check of exported proofs, by the standard library alone; ``check.py`` calls it.
+
+A proof shows relations one after the other, each from the hypotheses and what was shown before. A
+step is an identity: the larger minus the smaller side is a sum of terms that are never negative,
+each a positive number times a monomial, times facts, times a square. A fact is a hypothesis, or
+follows from one in one of the ways of :meth:`Step.follows`. Formulas are read as quotients of sums
+of products of powers, exactly; exponentials, logarithms and roots are letters with a sign.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+FORMAT = "swingby proof 1"
+KEYS = {"format", "id", "line", "signs", "given", "shows"}
+STEP = {"relation", "certificates"}
+CERTIFICATE = {"replaced", "tangents", "turned", "facts", "pieces"}
+#: Sums with more terms are refused.
+MOST_TERMS = 20_000
+#: Orders of a root whose bounds are compared with those of its power.
+ROOTS = (2, 3, 4)
+
+#: From products of powers, as sorted pairs of a letter and its exponent, to coefficients.
+Sum = dict[tuple[tuple[str, Fraction], ...], Fraction]
+#: A sum over the product of some sums.
+Quotient = tuple[Sum, tuple[Sum, ...]]
+
+NOUGHT: Sum = {}
+ONE: Sum = {(): Fraction(1)}
+_SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
+
+
+def add(x: Sum, y: Sum, factor: Fraction | int = 1) -> Sum:
+    """The sum of x and a multiple of y."""
+    found = dict(x)
+    for term, value in y.items():
+        found[term] = found.get(term, Fraction(0)) + factor * value
+    return {term: value for term, value in found.items() if value}
+
+
+def times(x: Sum, y: Sum) -> Sum:
+    """The product of two sums."""
+    if len(x) * len(y) > MOST_TERMS:
+        raise ValueError("a product of sums is too long")
+    found: Sum = {}
+    for (one, first), (two, second) in product(x.items(), y.items()):
+        powers, value = dict(one), first * second
+        for letter, power in two:
+            powers[letter] = powers.get(letter, Fraction(0)) + power
+            if letter.isdigit():  # a root of a prime: whole powers of the prime are numbers
+                whole = powers[letter].__floor__()
+                powers[letter] -= whole
+                value *= Fraction(int(letter)) ** whole
+        term = tuple(sorted((letter, power) for letter, power in powers.items() if power))
+        found[term] = found.get(term, Fraction(0)) + value
+    return {term: value for term, value in found.items() if value}
+
+
+def letter(name: str, power: Fraction | int = 1) -> Sum:
+    """One letter to some power."""
+    return {((name, Fraction(power)),): Fraction(1)}
+
+
+def primes(number: int) -> dict[int, int]:
+    """The prime factors of a number, with their powers."""
+    found: dict[int, int] = {}
+    divisor = 2
+    while number > 1:
+        if divisor > 10**5:
+            raise ValueError("a number has no small factor")
+        if number % divisor:
+            divisor += 1
+        else:
+            found[divisor] = found.get(divisor, 0) + 1
+            number //= divisor
+    return found
+
+
+class Exact:
+    """The arithmetic in which formulas are read: over it, a formula is a :data:`Quotient`."""
+
+    def quotient(self, x: Any) -> Quotient:
+        """A number as a quotient."""
+        return x if isinstance(x, tuple) else (times(ONE, {(): Fraction(x)}), ())
+
+    def negative(self, x: Any) -> Any:
+        """-x."""
+        top, below = self.quotient(x)
+        return add(NOUGHT, top, -1), below
+
+    def plus(self, x: Any, y: Any) -> Any:
+        """X + y, over the common denominator."""
+        (top, below), (other, under) = self.quotient(x), self.quotient(y)
+        missing, mine = list(under), []
+        for one in below:
+            if one in missing:
+                missing.remove(one)
+            else:
+                mine.append(one)
+        for one in missing:
+            top = times(top, one)
+        for one in mine:
+            other = times(other, one)
+        return add(top, other), below + tuple(missing)
+
+    def times(self, x: Any, y: Any) -> Any:
+        """X y."""
+        (top, below), (other, under) = self.quotient(x), self.quotient(y)
+        return times(top, other), below + under
+
+    def inverse(self, x: Any) -> Any:
+        """1 / x."""
+        top, below = self.quotient(x)
+        found = dict(ONE)
+        for one in below:
+            found = times(found, one)
+        if not top:
+            raise ValueError("a division by 0")
+        if len(top) > 1:
+            return found, (top,)
+        ((term, value),) = top.items()
+        if any(not name.isdigit() and self.signs[name] != "positive" for name, _ in term):
+            return found, (top,)  # what may be 0 is not cancelled
+        return times(found, {tuple((name, -power) for name, power in term): 1 / value}), ()
+
+    def power(self, x: Any, y: Any) -> Any:
+        """x^y, for a number y; for a y that is no whole number, x is a product of powers."""
+        (exponent, below) = self.quotient(y)
+        if below or exponent.keys() - {()}:
+            raise ValueError("an exponent is no number")
+        order = exponent.get((), Fraction(0))
+        if order.denominator == 1:
+            if abs(order) > 64:
+                raise ValueError("a power is too large")
+            found: Any = (dict(ONE), ())
+            for _ in range(abs(int(order))):
+                found = self.times(found, x)
+            return self.inverse(found) if order < 0 else found
+        if order < 0:
+            return self.inverse(self.power(x, -order))
+        term, value = self.monomial(x)
+        found = dict(ONE)
+        for size, sign in ((value.numerator, 1), (value.denominator, -1)):
+            for prime, count in primes(size).items():
+                found = times(found, letter(str(prime), order * count * sign))
+        return times(found, {tuple((name, power * order) for name, power in term): Fraction(1)}), ()
+
+    def monomial(self, x: Any) -> tuple[Any, Fraction]:
+        """A product of powers of what is positive, and its coefficient."""
+        top, below = self.quotient(x)
+        if below or len(top) != 1:
+            raise ValueError("a root or a logarithm of a sum")
+        ((term, value),) = top.items()
+        if value <= 0 or any(self.signs.get(name) == "real" for name, _ in term):
+            raise ValueError("a root or a logarithm of what may be negative")
+        return term, value
+
+    def exp(self, x: Any) -> Any:
+        """The exponential, of a sum: one letter for each product in it."""
+        top, below = self.quotient(x)
+        if below:
+            raise ValueError("an exponential of a quotient")
+        found = dict(ONE)
+        for term, value in top.items():
+            if len(term) == 1 and term[0][0].startswith("log ") and term[0][1] == 1:
+                name = term[0][0].removeprefix("log ")
+            else:
+                name = f"exp {term}"
+                self.inside[name] = {term: Fraction(1)}
+                self.signs[name] = "positive"
+            found = times(found, letter(name, value))
+        return found, ()
+
+    def log(self, x: Any) -> Any:
+        """The logarithm of a product of powers of what is positive."""
+        term, value = self.monomial(x)
+        found: Sum = {}
+        for size, sign in ((value.numerator, 1), (value.denominator, -1)):
+            for prime, count in primes(size).items():
+                self.signs[f"log {prime}"] = "positive"
+                found = add(found, letter(f"log {prime}"), count * sign)
+        for name, power in term:
+            if name.startswith("exp "):
+                found = add(found, self.inside[name], power)
+            elif self.signs.get(name, "positive") != "positive":
+                raise ValueError("a logarithm of what may be 0")
+            else:
+                self.signs.setdefault(f"log {name}", "real")
+                found = add(found, letter(f"log {name}"), power)
+        return found, ()
+
+    def sqrt(self, x: Any) -> Any:
+        """The square root."""
+        return self.power(x, Fraction(1, 2))
+
+    def abs(self, x: Any) -> Any:
+        """The size, a letter of its own."""
+        top, below = self.quotient(x)
+        if below:
+            raise ValueError("a size of a quotient")
+        if self.never_negative(top):
+            return top, ()
+        name = f"Abs {sorted(top.items())}"
+        self.inside[name], self.signs[name] = top, "nonnegative"
+        return letter(name), ()
+
+    def term_sign(self, term: Any) -> str:
+        """What is certain of a product of powers: "positive", "nonnegative", "defined" or ""."""
+        found = ["positive"]
+        for name, power in term:
+            sign = "positive" if name.isdigit() else self.signs[name]
+            if sign == "positive":
+                continue
+            if power < 0 or (sign == "real" and power.denominator != 1):
+                return ""
+            found.append("defined" if sign == "real" and power % 2 else "nonnegative")
+        return next(one for one in ("defined", "nonnegative", "positive") if one in found)
+
+    def never_negative(self, found: Sum) -> bool:
+        """Whether no term of a sum is negative."""
+        signs = ("positive", "nonnegative")
+        return all(value > 0 and self.term_sign(term) in signs for term, value in found.items())
+
+    def positive(self, found: Sum) -> bool:
+        """Whether no term of a sum is negative, and one is positive."""
+        return self.never_negative(found) and "positive" in map(self.term_sign, found)
+
+    def alike(self, one: Sum, other: Sum) -> bool:
+        """Whether one sum is another times a product of powers that is positive."""
+        if one == other:
+            return True
+        if len(one) != len(other) or not one:
+            return False
+        term, value = next(iter(other.items()))
+        for found, number in one.items():
+            share = times(
+                {found: Fraction(1)}, {tuple((n, -power) for n, power in term): 1 / value}
+            )
+            share = times(share, {(): number})
+            if self.positive(share) and times(other, share) == one:
+                return True
+        return False
+
+    def max(self, *given: Any) -> Any:
+        """Not read."""
+        raise ValueError("the largest or smallest of some numbers")
+
+    def min(self, *given: Any) -> Any:
+        """Not read."""
+        return self.max(*given)
+
+    #: Sign of every letter, and what exponentials and sizes are of.
+    signs: dict[str, str]
+    inside: dict[str, Sum]
+
+
+class Step:
+    """One certificate: the facts it uses, and whether its pieces add up to a relation."""
+
+    def __init__(self, content: dict[str, Any], given: list[str], made: Any, holds: Any) -> None:
+        if content.keys() != CERTIFICATE:
+            raise ValueError("the keys are not those of a certificate")
+        self.content, self.made, self.holds = content, made, holds
+        self.letters = {name: (letter(name), ()) for name in made.signs if " " not in name}
+        self.values = dict(self.letters)
+        self.replaced: list[tuple[str, str]] = []
+        for name, text in content["replaced"]:
+            self._replace(name, text, given)
+        self.known = self._read(given)
+        self._read_signs()
+        self.known = self._read(given)
+        #: What is positive by a hypothesis.
+        self.above = [
+            top
+            for (top, below), sign in self.known
+            if sign == "<" and all(map(self.made.positive, below))
+        ]
+        self.known += [
+            (self.values[name], {"positive": "<", "nonnegative": "<="}[made.declared[name]])
+            for name, _ in self.replaced
+            if made.declared[name] != "real"
+        ]
+
+    def read(self, text: Any, values: Any = None) -> Quotient:
+        """A formula in letters that are not replaced."""
+        found = self.made(text, self.values if values is None else values).value()
+        return self.made.quotient(found)  # type: ignore[no-any-return]
+
+    def difference(self, relation: Any, values: Any = None) -> tuple[Quotient, str]:
+        """The larger minus the smaller side, and the sign between them."""
+        match = _SIDES.fullmatch(relation) if isinstance(relation, str) else None
+        if match is None:
+            raise ValueError(f"{relation!r:.60} is no relation")
+        small, large = self.read(match[1], values), self.read(match[3], values)
+        return self.made.plus(large, self.made.negative(small)), match[2]
+
+    def _read(self, given: list[str]) -> list[tuple[Quotient, str]]:
+        """The hypotheses, without those that are no formulas of this kind."""
+        found = []
+        for relation in given:
+            with contextlib.suppress(ValueError, KeyError):
+                found.append(self.difference(relation))
+        return found
+
+    def _replace(self, name: str, text: str, given: list[str]) -> None:
+        """A letter by what an equation says that it is."""
+        value = self.read(text, self.letters)
+        away = self.made.plus(self.letters[name], self.made.negative(value))
+        wanted = (away, self.made.negative(away))
+        if not any(sign == "=" and gap in wanted for gap, sign in self._read(given)):
+            raise ValueError(f"no hypothesis says what {name} is")
+        self.replaced.append((name, text))
+        self.values = dict(self.letters)
+        for one, formula in reversed(self.replaced):
+            self.values[one] = self.read(formula)
+
+    def _read_signs(self) -> None:
+        """Signs of letters that lie above what is positive."""
+        changed = True
+        while changed:
+            changed = False
+            for (top, below), sign in self.known:
+                for name in [] if below or sign == "=" else list(self.letters):
+                    rest = add(add(NOUGHT, letter(name)), top, -1)
+                    if self.made.signs[name] == "positive" or top.get(*letter(name)) != 1:
+                        continue
+                    better = "positive" if self.made.positive(rest) else "nonnegative"
+                    if better == "nonnegative" and self.made.never_negative(rest):
+                        better = "positive" if sign == "<" else better
+                    elif better == "nonnegative":
+                        continue
+                    if self.made.signs[name] != better:
+                        self.made.signs[name], changed = better, True
+
+    def cleared(self, gap: Quotient) -> Sum:
+        """The numerator, its sign turned for every negative denominator."""
+        top, below = gap
+        for one in below:
+            turned = add(NOUGHT, one, -1)
+            for sign, size in ((1, one), (-1, turned)):
+                if self.made.positive(size) or any(self.made.alike(size, x) for x in self.above):
+                    top = add(NOUGHT, top, sign)
+                    break
+            else:
+                raise ValueError("a denominator has no certain sign")
+        return top
+
+    def follows(self, fact: Sum, strict: bool, text: str) -> bool:
+        """Whether ``fact > 0``, or ``fact >= 0``, follows from one hypothesis."""
+        if self.made.positive(fact) or (not strict and self.made.never_negative(fact)):
+            return True
+        for gap, sign in self.known:
+            if sign == "!=" or (strict and sign != "<"):
+                continue
+            try:
+                top = self.cleared(gap)
+            except ValueError:
+                continue
+            ways = [top, add(NOUGHT, top, -1)] if sign == "=" else [top]
+            if any(self.made.alike(fact, way) for way in ways):
+                return True
+            if any(fact in self.sizes(way) or self._root(fact, way) for way in ways):
+                return True
+        for name in [name for name in self.made.inside if name.startswith("Abs ")]:
+            inside = self.made.inside[name]
+            if not strict and fact in (add(letter(name), inside, sign) for sign in (1, -1)):
+                return True
+        if not strict and any(self._tangent(fact, y) for y in self.content["tangents"]):
+            return True
+        for relation in self.made.given:
+            if fact in self.logarithms(relation) and (" < " in relation or not strict):
+                return True
+        numbers = (name.removeprefix("log ") for term in fact for name, _ in term)
+        if all(name.isdigit() or name == "exp ()" for name in numbers):
+            return bool(self.holds(f"0 {'<' if strict else '<='} {text}", {}))
+        return False
+
+    def sizes(self, top: Sum) -> list[Sum]:
+        """From |X| c <= B, with a c that is not negative: X c <= B and -X c <= B."""
+        found = [(term, name) for term in top for name, _ in term if name.startswith("Abs ")]
+        if len(found) != 1:
+            return []
+        ((term, size),) = found
+        powers = dict(term)
+        share = {tuple((name, power) for name, power in term if name != size): -top[term]}
+        if powers[size] != 1 or not self.made.never_negative(share):
+            return []
+        rest = {other: factor for other, factor in top.items() if other != term}
+        return [add(rest, times(share, self.made.inside[size]), sign) for sign in (-1, 1)]
+
+    def _root(self, fact: Sum, top: Sum) -> bool:
+        """Whether r >= c, or r <= c, follows from a bound on a power of r."""
+        if () not in fact or len(fact) != 2 or len(top) != 2:
+            return False
+        (term,) = fact.keys() - {()}
+        bound = -fact[()] / fact[term]
+        for order in ROOTS:
+            power = tuple((name, exponent * order) for name, exponent in term)
+            if power not in top or () not in top or bound <= 0:
+                continue
+            known, rising = -top[()] / top[power], fact[term] > 0
+            far = bound**order <= known if rising else bound**order >= known
+            if (top[power] > 0) == rising and far and self.made.never_negative({term: Fraction(1)}):
+                return True
+        return False
+
+    def _tangent(self, fact: Sum, text: str) -> bool:
+        """exp(y) >= 1 + y, exp(-y) >= 1 - y, and exp(y) >= 1 or <= 1 with the sign of y."""
+        y = self.read(text)
+        for way in (y, self.made.negative(y)):
+            value = self.read("0")
+            value = self.made.plus(self.made.exp(way), self.made.negative(1))
+            above = self.made.plus(value, self.made.negative(way))
+            if above == (fact, ()) or (value == (fact, ()) and self.made.never_negative(way[0])):
+                return True
+            below = add(NOUGHT, way[0], -1)
+            if add(NOUGHT, value[0], -1) == fact and self.made.never_negative(below):
+                return True
+        return False
+
+    def logarithms(self, relation: str) -> list[Sum]:
+        """The difference of the logarithms of positive sides; of an equation its opposite too."""
+        match = _SIDES.fullmatch(relation)
+        if match is None or match[2] == "!=":
+            return []
+        try:
+            small, large = (self.made.log(self.read(match[place])) for place in (1, 3))
+        except (ValueError, KeyError):
+            return []
+        gap = self.made.plus(large, self.made.negative(small))[0]
+        return [gap, add(NOUGHT, gap, -1)] if match[2] == "=" else [gap]
+
+    def shows(self, goal: Sum, strict: bool) -> None:
+        """Raise ValueError unless the pieces prove ``goal >= 0``, or ``goal > 0``."""
+        turned = self.content["turned"] is True
+        facts: list[tuple[Sum, str]] = []
+        for text, kind in self.content["facts"]:
+            top, below = self.read(text)
+            if below or kind not in ("<=", "<", "="):
+                raise ValueError("a fact is no sum")
+            negation = turned and top == add(NOUGHT, goal, -1) and kind in ("<=", "<"[strict:])
+            halves = [top, add(NOUGHT, top, -1)] if kind == "=" else [top]
+            if not negation and not all(self.follows(half, kind == "<", text) for half in halves):
+                raise ValueError(f"it does not follow that 0 {kind} {text:.60}")
+            facts.append((top, kind))
+        total, sure = dict(NOUGHT), False
+        for number, monomial, places, square in self.content["pieces"]:
+            factor, (top, below) = Fraction(number), self.read(monomial)
+            ((term, value),) = top.items()
+            free = any(facts[place][1] == "=" for place in places)
+            sign = self.made.term_sign(term)
+            if below or value <= 0 or not sign or (not free and (factor < 0 or sign == "defined")):
+                raise ValueError(f"a piece may be negative: {number} {monomial:.60}")
+            piece = times(top, {(): factor})
+            for place in places:
+                piece = times(piece, facts[place][0])
+            root, under = self.read(square)
+            if under:
+                raise ValueError("a square of a quotient")
+            total = add(total, times(piece, times(root, root)))
+            clear = factor > 0 and sign == "positive" and root == ONE
+            sure = sure or (clear and all(facts[place][1] == "<" for place in places))
+        if not self.made.alike(total, NOUGHT if turned else goal):
+            raise ValueError("the pieces do not add up")
+        if (strict or turned) and not sure:
+            raise ValueError("no piece is certainly positive")
+
+
+def judge(content: Any, formula: Any, holds: Any) -> str:
+    """Why a proof is rejected; nothing if it is accepted.
+
+    `formula`, `holds`: the reader of formulas and the comparison of numbers of ``check.py``.
+    """
+    if content.keys() != KEYS or not isinstance(content["signs"], dict):
+        raise ValueError(f"the keys are not those of {FORMAT}")
+    if not content["shows"] or set(content["signs"].values()) - {"positive", "nonnegative", "real"}:
+        raise ValueError("nothing is shown, or a letter has another sign")
+    given = list(content["given"])
+    for step in content["shows"]:
+        if step.keys() != STEP:
+            raise ValueError("the keys are not those of a step")
+        known: list[Any] = []
+        for certificate in step["certificates"]:
+            signs = dict(content["signs"])
+            own = {"signs": dict(signs), "inside": {}, "declared": signs, "given": given}
+            made: Any = type("Reader", (Exact, formula), own)
+            one = Step(certificate, given, _Reader(made), holds)
+            known.append((one, *one.difference(step["relation"])))
+        given += [step["relation"], *_shown(step["relation"], known)]
+    return ""
+
+
+class _Reader:
+    """Makes a reader for each formula, and does arithmetic besides."""
+
+    def __init__(self, made: Any) -> None:
+        self._made, self._arithmetic = made, made("0", {}, 30)
+
+    def __call__(self, text: Any, values: Any) -> Any:
+        if not isinstance(text, str):
+            raise ValueError("a formula is text")
+        return self._made(text, values, 30)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._arithmetic, name)
+
+
+def _shown(relation: str, known: list[Any]) -> list[str]:
+    """What else is shown; raise ValueError unless certificates show a relation together."""
+    signs = {sign for _, _, sign in known}
+    if len(signs) != 1:
+        raise ValueError("nothing is shown")
+    (sign,) = signs
+    goals = [one.cleared(gap) for one, gap, _ in known]
+    steps = [one for one, _, _ in known]
+    if sign == "=" and len(steps) == 2:
+        steps[0].shows(goals[0], False)
+        steps[1].shows(add(NOUGHT, goals[1], -1), False)
+    elif sign == "=" and len(steps) == 1:
+        if goals[0]:
+            raise ValueError(f"the sides differ: {relation:.60}")
+    elif sign == "!=" and len(steps) == 1:
+        small, large = relation.split(" != ")
+        try:
+            steps[0].shows(goals[0], True)
+        except ValueError:
+            steps[0].shows(add(NOUGHT, goals[0], -1), True)
+            small, large = large, small
+        return [f"{small} < {large}"]
+    elif len(steps) == 2:
+        # a size is X or -X, whatever X is
+        halves = [one.sizes(goal) for one, goal in zip(steps, goals, strict=True)]
+        if not all(halves):
+            raise ValueError("two certificates for one relation")
+        for place, (one, half) in enumerate(zip(steps, halves, strict=True)):
+            one.shows(half[place], sign == "<")
+    elif len(steps) == 1:
+        for way in steps[0].logarithms(relation):
+            with contextlib.suppress(ValueError):
+                steps[0].shows(way, sign == "<")
+                return []
+        steps[0].shows(goals[0], sign == "<")
+    else:
+        raise ValueError("too many certificates for one relation")
+    return []
