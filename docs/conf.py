@@ -7,6 +7,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
+import make_commands  # noqa: E402
 import make_ledger  # noqa: E402
 import make_modules  # noqa: E402
 import make_statements  # noqa: E402
@@ -17,6 +18,7 @@ from swingby.simulate.run import simulate  # noqa: E402
 # `simulate` names a function and the subpackage it lives in; the pages document the function.
 swingby.simulate = simulate
 
+make_commands.main(HERE / "generated")
 make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
 make_modules.main(HERE / "generated")

@@ -181,8 +181,13 @@ class Run(Drawn):
             below=[f"descents of the test loss (swing 1e-3): {self.descents()}"],
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self, unit: str = "step") -> Any:
         """The recorded trajectory as a pandas DataFrame.
+
+        Parameters
+        ----------
+        unit : {"step", "eta t"}
+            Of the times, and the name of their column.
 
         Returns
         -------
@@ -193,7 +198,8 @@ class Run(Drawn):
         import pandas
 
         d = self.task.dim
-        columns: dict[str, Any] = {"step": self.steps}
+        length = numbers.per_step(unit, self.eta)
+        columns: dict[str, Any] = {unit: self.steps if unit == "step" else self.steps * length}
         for i in range(d):
             for j in range(i, d):
                 columns[f"w_{i + 1}_{j + 1}"] = self.W[:, i, j]
