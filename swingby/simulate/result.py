@@ -210,13 +210,15 @@ class Run(Drawn):
         columns["train_loss"] = self.train_loss
         return pandas.DataFrame(columns)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: pictures.Size = None) -> Axes:
         """Entries of W and the test loss over the recorded steps.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
 
         Returns
         -------
@@ -228,12 +230,13 @@ class Run(Drawn):
         first = max(1.0, min(early, default=8.0) / 8)
         shown = (self.steps >= first) & (self.steps <= last)
         loss = self.test_loss[shown] / self.test_loss[0]
-        with pictures.styled():
-            ax = pictures.axes_of(ax)
-            pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
+
+        def draw(axes: Axes) -> None:
+            pictures.draw_entries(axes, self.steps[shown], self.W[shown], order, loss)
             low = float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
-            pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
-        return ax
+            pictures.finish_entries(axes, first, last, f"observed, {self.dynamics}", low)
+
+        return pictures.drawn(draw, ax, size)
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, events and outcome as plain Python values; no trajectory.

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from swingby.report import Grid
+    from swingby.report.pictures import Size
     from swingby.theory.initial import Initial, Scaled
 
 COLUMNS = (
@@ -241,13 +242,15 @@ class Comparison(Drawn):
         with whole(path) as target:
             self.to_frame().to_parquet(target, index=False)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Entries and test loss over time with predicted stage times as marks.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
 
         Returns
         -------
@@ -255,7 +258,7 @@ class Comparison(Drawn):
         """
         from swingby.verify.plots import plot_comparison
 
-        return plot_comparison(self, ax)
+        return plot_comparison(self, ax, size)
 
     def save_picture(self, path: str | Path) -> None:
         """Entries and loss over time on the left, the output trajectory on the right.

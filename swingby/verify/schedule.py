@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from swingby.report.pictures import Size
     from swingby.theory.law.stages import Stages
 
     Floats = NDArray[np.float64]
@@ -242,13 +243,15 @@ class Schedule(Drawn):
             "windows": self.window_reason,
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """The predicted entries and test loss over time, half-times with their bars.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
 
         Returns
         -------
@@ -256,7 +259,7 @@ class Schedule(Drawn):
         """
         from swingby.verify.plots import plot_schedule
 
-        return plot_schedule(self, ax)
+        return plot_schedule(self, ax, size)
 
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
