@@ -12,8 +12,17 @@ from swingby.cli import cli
 
 INTRODUCTION = """# The command line
 
-Each section is what `swingby COMMAND --help` prints. Exit codes: 0 done and holds, 1 done and
-fails, 2 wrong input, 3 undecided, 4 the budget is spent, 5 something broke, 130 interrupted.
+Each section is what `swingby COMMAND --help` prints.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done; what was asked about holds |
+| 1 | done; what was asked about fails |
+| 2 | wrong input: one line on stderr |
+| 3 | done; undecided |
+| 4 | the budget is spent |
+| 5 | something broke, such as a full disk: one line on stderr, and no verdict |
+| 130 | interrupted |
 
 Names of commands, options and values are completed once the shell has read
 `eval "$(_SWINGBY_COMPLETE=bash_source swingby)"`; zsh and fish have `zsh_source` and `fish_source`.

@@ -12,7 +12,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class SwingbyError(Exception):

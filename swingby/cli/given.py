@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -21,15 +21,23 @@ if TYPE_CHECKING:
     from swingby.theory.task import SIMTask
 
 
+F = TypeVar("F", bound=Callable[..., Any] | click.Command)
 #: Endings of the files that tables are written to.
 TABLES = (".json", ".md", ".tex", ".html", ".txt")
+
+
+class Option(Protocol):
+    """What click makes of an option: a decorator of commands."""
+
+    def __call__(self, command: F, /) -> F:
+        """The command with the option."""
 
 
 #: More networks than any machine trains at once.
 MOST_SEEDS = 100_000
 
 
-class Whole(click.ParamType):
+class Whole(click.ParamType):  # type: ignore[type-arg]
     """A whole number from some least one on; 1e3 is one."""
 
     name = "n"
@@ -71,23 +79,23 @@ def listed(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def target_option(name: str, what: str, endings: Sequence[str], *, checked: bool = True) -> Any:
+def target_option(name: str, what: str, endings: Sequence[str], *, checked: bool = True) -> Option:
     """An option that names a file to write; its help lists the endings."""
     kind = Target(endings) if checked else click.Path()
     return click.option(name, metavar="FILE", type=kind, help=f"{what}: {listed(endings)}.")
 
 
-def out_option(endings: Sequence[str] = TABLES, *, checked: bool = True) -> Any:
+def out_option(endings: Sequence[str] = TABLES, *, checked: bool = True) -> Option:
     """The option --out of a command."""
     return target_option("--out", "Write the result to a file", endings, checked=checked)
 
 
-def flag(name: str, words: str, parameter: str | None = None) -> Any:
+def flag(name: str, words: str, parameter: str | None = None) -> Option:
     """An option without a value."""
     return click.option(*filter(None, (name, parameter)), is_flag=True, help=words)
 
 
-def text(name: str, metavar: str, words: str, default: Any = None, **more: Any) -> Any:
+def text(name: str, metavar: str, words: str, default: Any = None, **more: Any) -> Option:
     """An option that is read later; `shown`: its default in words."""
     more["show_default"] = more.pop("shown", True)
     return click.option(name, metavar=metavar, default=default, help=words, **more)
@@ -95,21 +103,21 @@ def text(name: str, metavar: str, words: str, default: Any = None, **more: Any) 
 
 def number(
     name: str, words: str, default: int | None = None, *, least: int = 1, shown: str | bool = True
-) -> Any:
+) -> Option:
     """An option that is a whole number; `shown`: its default in words."""
     return click.option(name, type=Whole(least), default=default, show_default=shown, help=words)
 
 
 def choice(
     name: str, names: str, words: str, default: str | None = None, *, shown: str | None = None
-) -> Any:
+) -> Option:
     """An option that is one of some names, by default the first; `shown`: its default in words."""
     kind = click.Choice(names.split())
     usual = default or (None if shown else kind.choices[0])
     return click.option(name, type=kind, default=usual, show_default=shown or True, help=words)
 
 
-def seed_option(what: str, default: int = 0) -> Any:
+def seed_option(what: str, default: int = 0) -> Option:
     """The option --seed of a command."""
     return number("--seed", f"Seed of {what}.", default, least=0)
 

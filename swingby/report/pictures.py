@@ -164,8 +164,8 @@ def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: fl
     ax.set_xlabel("step")
     ax.set_ylabel("entry of W, loss / start")
     ax.set_title(title.replace("^2", "\N{SUPERSCRIPT TWO}"))
-    figure = ax.get_figure()
-    if len(figure.axes) == 1 and figure.get_figure(root=True).get_size_inches()[0] < _NARROW:
+    figure = ax.figure
+    if len(figure.axes) == 1 and figure.bbox.width / figure.dpi < _NARROW:
         narrow: dict[str, Any] = {"ncols": 3, "fontsize": 6, "handlelength": 1.8}
         figure.legend(loc="outside upper center", columnspacing=1.0, **narrow)
     else:
