@@ -42,7 +42,8 @@ layers: $(VENV)/all.stamp
 	$(BIN)/lint-imports
 
 docs: $(VENV)/all.stamp
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "the pages begin at docs/_build/html/index.html"
 
 bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.speed

@@ -7,8 +7,10 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
+import make_commands  # noqa: E402
 import make_ledger  # noqa: E402
 import make_modules  # noqa: E402
+import make_notebooks  # noqa: E402
 import make_statements  # noqa: E402
 
 import swingby  # noqa: E402
@@ -17,9 +19,11 @@ from swingby.simulate.run import simulate  # noqa: E402
 # `simulate` names a function and the subpackage it lives in; the pages document the function.
 swingby.simulate = simulate
 
+make_commands.main(HERE / "generated")
 make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
 make_modules.main(HERE / "generated")
+make_notebooks.main(HERE / "generated")
 
 project = "swingby"
 author = "The swingby developers"
@@ -57,7 +61,7 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"swingby {version}"
 html_show_sourcelink = False
-html_sidebars = {"**": []}
+html_sidebars = {"**": ["globaltoc.html"]}
 html_theme_options = {
     "show_prev_next": True,
     "navigation_with_keys": False,

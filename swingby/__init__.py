@@ -106,7 +106,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"swingby.{name}")
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module 'swingby' has no attribute {name!r}")
+        from swingby.errors import suggestion
+
+        raise AttributeError(
+            f"module 'swingby' has no attribute {name!r}{suggestion(name, __all__)}"
+        )
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

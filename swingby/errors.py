@@ -6,6 +6,15 @@ requirement comes from.
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
 
 class SwingbyError(Exception):
     """Base class of every error that swingby raises on purpose."""
@@ -83,3 +92,53 @@ class MissingExtra(SwingbyError, ImportError):
 
 class SwingbyWarning(UserWarning):
     """A result that needs a second look, with the reason."""
+
+
+#: Names that arguments have elsewhere, and what to give here.
+ELSEWHERE = {
+    **dict.fromkeys(("T", "t_max", "n_steps", "num_steps", "max_steps", "epochs"), "steps"),
+    **dict.fromkeys(("seed", "random_state", "generator"), "rng"),
+    **dict.fromkeys(("lr", "learning_rate"), "eta, which is 2 lr on the loss (4.1)"),
+    **dict.fromkeys(("step_size", "dt"), "eta"),
+    **dict.fromkeys(("W", "W_0", "w0", "init"), "W0"),
+    **dict.fromkeys(("U", "U_0", "u0"), "U0"),
+    **dict.fromkeys(("data", "trajectory"), "observed"),
+    **dict.fromkeys(("mu", "sigma"), "task = swingby.SIMTask(mu, sigma)"),
+    **dict.fromkeys(("a", "signal"), "task = swingby.SIMTask.from_signal(a)"),
+    "omega": "W0 = swingby.gaussian(task, omega, rng=0)",
+    "U0": "W0 = U0 @ U0.T",
+    "method": "dynamics",
+}
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known names close to one that is not known, as the end of a sentence."""
+    near = difflib.get_close_matches(name, list(known), 2, 0.6)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def named(function: Callable[P, R]) -> Callable[P, R]:
+    """A public function whose arguments, where misnamed or missing, are named in a sentence."""
+    parameters = inspect.signature(function).parameters
+    required = [
+        name
+        for name, one in parameters.items()
+        if one.kind is one.KEYWORD_ONLY and one.default is one.empty
+    ]
+
+    @functools.wraps(function)
+    def called(*positional: P.args, **keywords: P.kwargs) -> R:
+        for name, value in keywords.items():
+            if name not in parameters:
+                other = ELSEWHERE.get(name, "")
+                fits = " = " in other or other.split(",")[0] in parameters
+                hint = f"; give {other}" if fits else suggestion(name, parameters)
+                raise InvalidInput(name, value, f"is no argument of {function.__name__}{hint}")
+        for name in required:
+            if name not in keywords:
+                raise InvalidInput(
+                    name, MISSING, f"must be given: {function.__name__}(..., {name}=...)"
+                )
+        return function(*positional, **keywords)
+
+    return called

@@ -80,7 +80,7 @@ WRONG = [
     ),
     *(
         ["predict", "--mu", "1,2", "--sigma", bad, *PREDICT[3:]]
-        for bad in ["nan", "-1", "1", "1,2,3"]
+        for bad in ["nan", "-1", "", "1,2,3"]
     ),
     *([*PREDICT, "--width", bad] for bad in ["0", "1", "-3", "2.5", "x", "nan", "1e99999"]),
     *([*PREDICT, "--beta", bad] for bad in ["0", "1/2", "-2", "nan", "much"]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import check_target
+from swingby.cli.given import JSON, check_target, flag, out_option, target_option, text
 from swingby.errors import InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.pictures import ENDINGS as PICTURES
@@ -19,22 +19,26 @@ if TYPE_CHECKING:
 
     from swingby.verify.ledger import Ledger
 
+_ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
+
 
 @click.command()
 @click.argument("proof", required=False)
-@click.option("--item", "items", multiple=True, metavar="ID", help="D.61, 'Lemma D.3'; repeatable.")
-@click.option("--no-trajectories", is_flag=True, help="Leave out the searches of minutes.")
-@click.option("--corrections", is_flag=True, help="What a corrected paper would say.")
 @click.option(
-    "--assume",
-    metavar="TEXT",
-    help="What stands then: PSD, 'pivots >= 1/2', 'few steps', ids, by commas; '' for nothing.",
+    "--item", "items", multiple=True, metavar="ID", help="Judge this item alone: D.61, 'Lemma D.3'."
 )
-@click.option("--graph", metavar="FILE", help="Draw what rests on what: .png, .pdf, .svg.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--out", metavar="FILE", help="Write to .md, .tex, .json, .html, .csv or .txt.")
-@click.option("--export", metavar="DIR", help="Write witnesses and proofs, with a check.py.")
-@click.option("--no-cache", is_flag=True, help="Judge everything anew, keep nothing.")
+@flag("--no-trajectories", "Leave out the searches of minutes.")
+@flag("--corrections", "Print what a corrected paper would say.")
+@text(
+    "--assume",
+    "TEXT",
+    "Print what follows from PSD, 'pivots >= 1/2', 'few steps' or ids, separated by commas.",
+)
+@target_option("--graph", "Draw which line rests on which", PICTURES)
+@JSON
+@out_option(_ENDINGS)
+@text("--export", "DIR", "Write witnesses and proofs, and a check.py for them.")
+@flag("--no-cache", "Judge everything anew, and store nothing.")
 def audit(
     proof: str | None,
     items: tuple[str, ...],
@@ -47,18 +51,20 @@ def audit(
     no_cache: bool,
     export: str | None,
 ) -> int:
-    """Judge the lines of the paper's proofs, or of PROOF: proved, refuted, tested or undecided.
+    """Judge each line of the paper's proofs, or of a file PROOF.
 
-    PROOF ends in .proof. One --item prints all that is known about it, otherwise a line each. Exit
-    code 0 whatever the verdicts.
-    """
+    A line is proved, refuted, tested or undecided. PROOF ends in .proof. A single --item prints all
+    that is known about it. Exit code 0 whatever the verdicts.
+
+    \b
+    swingby audit --item D.27
+    swingby audit my.proof --out ledger.html
+    """  # noqa: D301
     if corrections and assume is not None:
         raise InvalidInput("assume", assume, "must not be given together with corrections")
-    endings = [".md", ".txt", ".json"]
-    if assume is None:
-        endings += [".tex"] if corrections else [".tex", ".html", ".csv"]
-    check_target("graph", graph, PICTURES)
-    check_target("out", out, endings)
+    endings = _ENDINGS[:3] if assume is not None else _ENDINGS[: 4 if corrections else None]
+    if out is not None:
+        check_target("out", out, endings)
     if out is not None and as_json:
         raise InvalidInput("json", "out", "must not be given together with out")
     if export is not None and Path(export).exists() and not Path(export).is_dir():

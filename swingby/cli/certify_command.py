@@ -6,21 +6,25 @@ import sys
 
 import click
 
-from swingby.cli.given import Given, shared_options, whole
+from swingby.cli.given import TABLES, Given, Sections, number, shared_options, text
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text
 
 
-@click.command()
-@shared_options
-@click.option("--steps", metavar="N", help="Last step. Default: until everything is settled.")
-@click.option("--replay", metavar="FILE", help="Check a certificate instead of making one.")
-def certify(given: Given, steps: str | None, replay: str | None) -> int:
-    """Prove when a run does what, in ball arithmetic; --out FILE.json keeps the certificate.
+@click.command(cls=Sections)
+@shared_options(*TABLES)
+@number("--steps", "Last step of the run.", shown="until all is settled")
+@text("--replay", "FILE", "Check a certificate; needs no other option.")
+def certify(given: Given, steps: int | None, replay: str | None) -> int:
+    """Prove when a run does what, in ball arithmetic.
 
-    Exit code 0: all proved (or the replay accepts), 1: the replay rejects, 3: something is left
-    undecided.
-    """
+    The start is --w0. A file .json keeps the certificate. Exit code 0: all proved, or the replay
+    accepts, 1: the replay rejects, 3: something is left undecided.
+
+    \b
+    swingby certify --signal 4,1 --w0 W0.csv --eta 0.01 --out run.json
+    swingby certify --replay run.json
+    """  # noqa: D301
     if replay is not None:
         return _replay(replay, as_json=given.as_json)
     if given.w0 is None:
@@ -42,7 +46,7 @@ def certify(given: Given, steps: str | None, replay: str | None) -> int:
         read_matrix(given.w0, (task.dim, task.dim), exact=True),
         eta=given.step_size(),
         dynamics=given.dynamics,
-        steps=whole(steps, "steps"),
+        steps=steps,
         progress=progress,
     )
     given.deliver(certificate_grids(certificate), certificate.to_dict())

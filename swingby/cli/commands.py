@@ -8,25 +8,45 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby import __version__
-from swingby.cli.given import Given, exit_code, say, shared_options, whole
+from swingby.cli.given import (
+    EDITION,
+    TABLES,
+    Given,
+    Sections,
+    check_target,
+    choice,
+    exit_code,
+    flag,
+    number,
+    say,
+    seed_option,
+    shared_options,
+    text,
+)
 from swingby.errors import InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.files import whole as whole_file
+from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import refilled
 
 if TYPE_CHECKING:
     from swingby.verify.checking.report import Report
 
 
-_width = click.option("--width", metavar="D'", help="Columns of a Gaussian U(0). Default d.")
-_steps = click.option("--steps", metavar="N", help="Default: until W no longer changes.")
-_seed = click.option("--seed", default="0", metavar="N", help="Of the Gaussian W(0) with --omega.")
-_windows = click.option(
-    "--edition", default="printed", metavar="NAME", help="Of the lemma windows: or corrected."
+PICTURES_AND_TABLES = (".csv", ".parquet", *TABLES, *PICTURES)
+_width = number("--width", "Columns d' of a Gaussian U(0).", shown="d")
+_steps = number("--steps", "Steps of the run.", shown="until W rests")
+_seed = seed_option("the Gaussian W(0) that --omega draws")
+_windows = choice("--edition", "printed corrected", "Edition of the lemma windows.")
+_unit = click.option(
+    "--unit", type=click.Choice(["step", "eta t"]), default="step", help="Unit of printed times."
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+    epilog="An option without a default that is not required can be left out.",
+)
 @click.version_option(__version__, prog_name="swingby")
 def cli() -> None:
     """Check assumptions, predict stages of learning, simulate, and compare.
@@ -37,15 +57,19 @@ def cli() -> None:
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
 
 
-@cli.command()
-@shared_options
-@click.option(
-    "--edition", default="printed", metavar="NAME", help="printed, corrected or repaired."
-)
-@click.option("--rho", default="0.1", metavar="X", help="repaired: pivots >= rho omega.")
-@click.option("--statements", is_flag=True, help="Print the assumptions themselves first.")
+@cli.command(cls=Sections)
+@shared_options(*TABLES)
+@EDITION
+@text("--rho", "X", "Edition repaired: pivots of W(0) >= rho omega.", "0.1")
+@flag("--statements", "Print the assumptions themselves first.")
 def check(given: Given, edition: str, rho: str, statements: bool) -> int:
-    """Which assumptions hold, by what margin, and when stages are predicted."""
+    """Which assumptions hold, by what margin; the predicted stages.
+
+    The start is --w0, --u0 or --omega. Exit code 0: all hold, 1: one fails, 3: undecided.
+
+    \b
+    swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
+    """  # noqa: D301
     from swingby.verify.check import check as run_check
     from swingby.verify.tables import report_grid
 
@@ -75,14 +99,20 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
         return None
 
 
-@cli.command()
-@shared_options
+@cli.command(cls=Sections)
+@shared_options(*TABLES)
 @_width
 @_windows
-def predict(given: Given, width: str | None, edition: str) -> int:
-    """When every stage happens, from W(0) or from omega alone."""
+@_unit
+def predict(given: Given, width: int | None, edition: str, unit: str) -> int:
+    """When every stage happens, from W(0) or from omega alone.
+
+    The start is --w0, --u0 or --omega.
+
+    \b
+    swingby predict --signal 4,1 --omega 1e-8 --eta 0.01
+    """  # noqa: D301
     from swingby.verify.predict import predict as run_predict
-    from swingby.verify.tables import schedule_grid
 
     task = given.task()
     schedule = run_predict(
@@ -92,20 +122,26 @@ def predict(given: Given, width: str | None, edition: str) -> int:
         dynamics=given.dynamics,
         omega=given.omega,
         beta=given.beta,
-        width=whole(width, "width"),
+        width=width,
         edition=edition,
     )
-    given.deliver(schedule_grid(schedule), schedule.to_dict())
+    given.deliver(schedule.to_grid(unit), schedule.to_dict())
     return 0
 
 
-@cli.command()
-@shared_options
+@cli.command(cls=Sections)
+@shared_options(".npz", ".csv", ".json")
 @_steps
 @_seed
 @_width
-def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> int:
-    """Run the dynamics from W(0); --out FILE.npz or FILE.csv keeps the trajectory."""
+def simulate(given: Given, steps: int | None, seed: int, width: int | None) -> int:
+    """Run the dynamics from W(0).
+
+    The start is --w0, --u0 or --omega. A file .npz or .csv holds the whole trajectory.
+
+    \b
+    swingby simulate --signal 4,1 --omega 1e-3 --eta 0.01 --out run.csv
+    """  # noqa: D301
     from swingby.simulate.run import simulate as run_simulate
     from swingby.theory.budget import spent
 
@@ -114,7 +150,7 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
         task,
         given.initial(task, seed, width),
         eta=given.step_size(),
-        steps=whole(steps, "steps"),
+        steps=steps,
         dynamics=given.dynamics,
     )
     code = 4 if spent() else 0
@@ -128,26 +164,40 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
     elif ending == ".csv":
         with whole_file(given.out) as target:
             run.to_frame().to_csv(target, index=False)
-    elif ending == ".json":
-        write_text(given.out, json_text(run.to_dict()))
     else:
-        raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
+        write_text(given.out, json_text(run.to_dict()))
     return code
 
 
-@cli.command()
-@shared_options
-@click.option("--paper", is_flag=True, help="The paper's own settings; --out names a folder.")
+@cli.command(cls=Sections)
+@shared_options(*PICTURES_AND_TABLES, checked=False)
+@flag("--paper", "The paper's own settings, and nothing else.")
 @_steps
 @_seed
 @_width
 @_windows
+@_unit
 def table(
-    given: Given, paper: bool, steps: str | None, seed: str, width: str | None, edition: str
+    given: Given,
+    paper: bool,
+    steps: int | None,
+    seed: int,
+    width: int | None,
+    edition: str,
+    unit: str,
 ) -> int:
-    """Predicted against observed; --out FILE.png draws it, .csv, .parquet, .tex, .md write it."""
+    """Predicted against observed.
+
+    The start is --w0, --u0 or --omega. With --paper, --out names a folder.
+
+    \b
+    swingby table --signal 4,1 --w0 '2e-3,1e-3;1e-3,2e-3' --eta 0.01
+    swingby table --paper
+    """  # noqa: D301
     if paper:
         return _paper(given)
+    if given.out is not None:
+        check_target("out", given.out, PICTURES_AND_TABLES)
     from swingby.verify.compare import compare
 
     task = given.task()
@@ -156,18 +206,18 @@ def table(
         given.initial(task, seed, width),
         eta=given.step_size(),
         dynamics=given.dynamics,
-        steps=whole(steps, "steps"),
+        steps=steps,
         edition=edition,
     )
     suffix = Path(given.out).suffix if given.out else ""
-    if given.out and suffix in (".png", ".pdf", ".svg"):
+    if given.out and suffix in PICTURES:
         comparison.save_picture(given.out)
     elif given.out and suffix == ".csv":
         comparison.to_csv(given.out)
     elif given.out and suffix == ".parquet":
         comparison.to_parquet(given.out)
     else:
-        given.deliver(comparison.to_grid(), comparison.to_dict())
+        given.deliver(comparison.to_grid(unit), comparison.to_dict())
     return 0
 
 
@@ -175,7 +225,7 @@ def _paper(given: Given) -> int:
     """All settings of the paper, one after the other, then the tables over all of them."""
     from swingby.verify import compare, paper_report
 
-    for name in ("mu", "sigma", "signal", "dim", "omega", "w0", "u0", "eta"):
+    for name in ("mu", "signal", "dim", "omega", "w0", "u0", "eta"):
         if getattr(given, name):
             raise InvalidInput(name, getattr(given, name), "must not be given together with paper")
     to_terminal = not given.as_json and given.out is None

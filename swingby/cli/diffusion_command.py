@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli.given import (
+    JSON,
     TABLES,
-    check_target,
+    Target,
+    choice,
     deliver,
     exit_code,
-    whole,
+    number,
+    target_option,
+    text,
     with_options,
 )
-from swingby.errors import MISSING, InvalidInput
+from swingby.errors import InvalidInput
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.pictures import save_figure
 
@@ -23,19 +27,19 @@ if TYPE_CHECKING:
     from swingby.diffusion.study import Study
 
 _JUDGING = (
-    click.option("--plot", metavar="PICTURE", help="Responses over training: .png, .pdf or .svg."),
-    click.option("--film", metavar="PICTURE", help="Images of the last cell over training."),
-    click.option("--table", metavar="PATH", help="Write the tables; the ending gives the format."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    target_option("--plot", "Draw responses over training", PICTURES),
+    target_option("--film", "Draw images of the last cell over training", PICTURES),
+    target_option("--table", "Write the tables", TABLES),
+    JSON,
 )
 
 
 @click.group()
 def diffusion() -> None:
-    """Train diffusion models on circles and see whether the theory predicts how they learn.
+    """Train image diffusion models and compare with the theory.
 
-    A plan says what is trained, what is predicted and by which rules, before there are data. A
-    study runs it; a plan that was edited since is refused.
+    The images are circles. A plan says what is trained, what is predicted and by which rules,
+    before there are data. A study runs it; a plan that was edited since is refused.
 
     \b
     swingby diffusion plan --out plan.toml
@@ -45,18 +49,21 @@ def diffusion() -> None:
 
 
 @diffusion.command()
-@click.option("--out", metavar="PLAN.toml", help="The file to write; must not be there yet.")
-@click.option("--size", default="small", metavar="NAME", help="small (an hour), tiny or paper.")
-@click.option("--data", "sheet", metavar="PICTURE", help="Fig. 19: images of the four classes.")
-def plan(out: str | None, size: str, sheet: str | None) -> int:
-    """Write the plan of a factorial study: separation, contrast, gain and optimizer."""
+@click.option(
+    "--out", metavar="FILE", required=True, type=Target((".toml",)), help="New file, .toml."
+)
+@choice("--size", "tiny small paper", "How much is trained: small takes an hour.", "small")
+@target_option("--data", "Draw images of the four classes, as Fig. 19", PICTURES)
+def plan(out: str, size: str, data: str | None) -> int:
+    """Write the plan of a factorial study.
+
+    Its factors are separation, contrast, gain and optimizer.
+
+    \b
+    swingby diffusion plan --out plan.toml --size tiny
+    """  # noqa: D301
     from swingby.diffusion.plan import default_plan
 
-    if out is None:
-        raise InvalidInput("out", MISSING, "must be given: --out plan.toml")
-    check_target("out", out, (".toml",))
-    if sheet is not None:
-        check_target("data", sheet, PICTURES)
     written = default_plan(size)
     try:
         # A plan with data behind it must not be overwritten.
@@ -64,11 +71,11 @@ def plan(out: str | None, size: str, sheet: str | None) -> int:
             file.write(written.to_toml())
     except FileExistsError:
         raise InvalidInput("out", out, "must not be there yet") from None
-    if sheet is not None:
+    if data is not None:
         from swingby.diffusion.pictures import circles_figure
 
         levels = (written.contrast[-1], written.contrast[0])
-        save_figure(lambda: circles_figure(levels, written.preset.pixels), sheet)
+        save_figure(lambda: circles_figure(levels, written.preset.pixels), data)
     runs, cells = len(written.jobs), len(written.cells)
     click.echo(f"{out}: {runs} runs in {cells} cells, {len(written.predictions)} predictions")
     click.echo(f"digest {written.digest}")
@@ -76,28 +83,29 @@ def plan(out: str | None, size: str, sheet: str | None) -> int:
 
 
 @diffusion.command()
-@click.option("--plan", "path", metavar="PLAN.toml", help="As swingby diffusion plan writes it.")
-@click.option("--out", metavar="FOLDER", help="Default: the name of the plan file.")
-@click.option("--workers", metavar="N", help="Courses at a time. Default: the cores; 4 on a GPU.")
-@click.option("--device", default="cpu", metavar="NAME", help="Or cuda.")
+@click.option("--plan", "path", metavar="FILE", required=True, help="The plan, .toml.")
+@text("--out", "FOLDER", "Folder of the results.", shown="name of the plan")
+@number("--workers", "Models trained at a time.", shown="cores; 4 on a GPU")
+@choice("--device", "cpu cuda", "Where to train.")
 @with_options(_JUDGING)
 def study(
-    path: str | None,
+    path: str,
     out: str | None,
-    workers: str | None,
+    workers: int | None,
     device: str,
     plot: str | None,
     film: str | None,
     table: str | None,
     as_json: bool,
 ) -> int:
-    """Train what a plan says, and judge the theory by it; goes on where it was stopped.
+    """Train what a plan says, and judge the theory by it.
 
-    Exit code 0: every prediction holds, 1: some fail, 3: none fails, but some are undecided.
-    """
-    _check(plot, film, table)
-    if path is None:
-        raise InvalidInput("plan", MISSING, "must be given: --plan plan.toml")
+    The same command resumes a study that was stopped. Exit code 0: every prediction holds, 1: some
+    fail, 3: none fails, but some are undecided.
+
+    \b
+    swingby diffusion study --plan plan.toml --plot responses.png
+    """  # noqa: D301
     from swingby.simulate.device import load_torch
 
     load_torch()
@@ -106,8 +114,7 @@ def study(
 
     folder = Path(Path(path).stem if out is None else out)
     made = Plan.load(path)
-    count = whole(workers, "workers")
-    found = run_study(made, folder, workers=count, device=device, progress=True)
+    found = run_study(made, folder, workers=workers, device=device, progress=True)
     return _tell(found, folder, plot, film, table, as_json=as_json)
 
 
@@ -115,23 +122,18 @@ def study(
 @click.argument("what", metavar="STUDY.json|recorded")
 @with_options(_JUDGING)
 def judge(what: str, plot: str | None, film: str | None, table: str | None, as_json: bool) -> int:
-    """Judge a study that was run: its file, or the one in the documentation."""
+    """Judge a study by its file, or the one in the documentation.
+
+    \b
+    swingby diffusion judge recorded --table verdicts.md
+    """  # noqa: D301
     from swingby.diffusion.study import Study, recorded_study
 
-    _check(plot, film, table)
     if what == "recorded":
         if film is not None:
             raise InvalidInput("film", film, "needs the folder in which the study was trained")
         return _tell(recorded_study(), Path(), plot, film, table, as_json=as_json)
     return _tell(Study.load(what), Path(what).parent, plot, film, table, as_json=as_json)
-
-
-def _check(plot: str | None, film: str | None, table: str | None) -> None:
-    for name, target, endings in (
-        ("plot", plot, PICTURES), ("film", film, PICTURES), ("table", table, TABLES),
-    ):  # fmt: skip
-        if target is not None:
-            check_target(name, target, endings)
 
 
 def _tell(

@@ -9,17 +9,22 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import deliver, exit_code, say
+from swingby.cli.given import JSON, choice, deliver, exit_code, flag, out_option, say, text
 
 
 @click.command()
-@click.option("--only", metavar="N,N", help="These figures alone: 5,8. Default: all.")
-@click.option("--edition", metavar="NAME", help="caption or code. Default: both.")
-@click.option("--quick", is_flag=True, help="Quicker parameters where a figure has some.")
-@click.option("--out", default="figures", metavar="FOLDER", help="Default: figures.")
-@click.option("--no-resume", is_flag=True, help="Compute again what the folder holds.")
-@click.option("--list", "listed", is_flag=True, help="Only say which figures there are.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@text("--only", "N,N", "Numbers of figures: 5,8.", shown="all")
+@choice(
+    "--edition",
+    "caption code",
+    "Parameters as printed, or of the authors' public code.",
+    shown="both",
+)
+@flag("--quick", "Use quicker parameters where a figure has some.")
+@text("--out", "FOLDER", "Folder of the pictures.", "figures")
+@flag("--no-resume", "Compute again what the folder holds.")
+@flag("--list", "List the figures, and draw nothing.", "listed")
+@JSON
 def figures(
     only: str | None,
     edition: str | None,
@@ -29,12 +34,14 @@ def figures(
     listed: bool,
     as_json: bool,
 ) -> int:
-    """Draw the paper's figures into a folder, and judge each by its criteria.
+    """Draw the paper's figures, and judge each by its criteria.
 
-    The caption edition takes the parameters as printed, the code edition what the authors' public
-    code runs. The same command goes on where it was stopped. Exit code 0: every criterion holds,
-    1: some fail or a figure could not be made, 3: none fails, but some are undecided.
-    """
+    The same command resumes where it was stopped. Exit code 0: every criterion holds, 1: some fail
+    or a figure could not be made, 3: none fails, but some are undecided.
+
+    \b
+    swingby figures --only 5,8 --quick
+    """  # noqa: D301
     if listed:
         from swingby.figures.make import all_figures, chosen
         from swingby.figures.result import list_grid
@@ -56,16 +63,14 @@ def figures(
 
 
 @click.command()
-@click.option(
-    "--source", metavar="NAME,NAME", help="map, autograd, networks, figures, vectors, images."
-)
-@click.option("--verdict", metavar="NAME", help="holds, fails or undecided.")
-@click.option("--rows", is_flag=True, help="Every row, not only how many.")
-@click.option("--record", metavar="FILE", help="Your own record. Default: in the user's cache.")
-@click.option("--update", "again", is_flag=True, help="Run again what other code recorded.")
-@click.option("--force", is_flag=True, help="With --update: whatever recorded it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--out", metavar="PATH", help="Write to a file; the ending gives the format.")
+@text("--source", "NAME,NAME", "map, autograd, networks, figures, vectors, images.", shown="all")
+@choice("--verdict", "holds fails undecided", "Rows of this verdict alone.", shown="all")
+@flag("--rows", "Print every row, not only how many there are.")
+@text("--record", "FILE", "Your own record.", shown="in the user's cache")
+@flag("--update", "Run again what other code recorded.", "again")
+@flag("--force", "With --update: run everything again.")
+@JSON
+@out_option()
 def evidence(
     source: str | None,
     verdict: str | None,
@@ -76,10 +81,10 @@ def evidence(
     as_json: bool,
     out: str | None,
 ) -> int:
-    """Print every prediction of the theory against what was observed.
+    """Print every prediction of the theory against its observation.
 
-    From the iterated map to networks and diffusion models: what the package ships, and what you ran
-    with --update, which also prints which verdicts moved. Exit code 0: every row holds, 1: some
+    The rows are those that the package ships, and those that you ran with --update, which also
+    prints the verdicts that changed. Exit code 0: every row holds, 1: some
     fail, 3: none fails, but some are undecided.
 
     \b

@@ -35,7 +35,7 @@ EXTRAS = {
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify(file: Path, as_json: bool) -> int:
-    """Check that a file still says what swingby wrote: every byte that means something.
+    """Check that a file still says what swingby wrote.
 
     Stores of sweeps (.sqlite), certificates (.json), which are replayed, and checkpoints of
     training (.safetensors). Exit code 0: it does; 1: it was changed; 2: it cannot be verified.
@@ -104,7 +104,7 @@ def _refused(check: Any) -> list[str]:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> int:
-    """Print what is installed here, what is missing, and where results are kept.
+    """Print what is installed, what is missing, and the caches.
 
     Exit code 0: the core is there; 5: something of it is missing.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
@@ -21,36 +21,157 @@ if TYPE_CHECKING:
     from swingby.theory.task import SIMTask
 
 
-_OPTIONS = (
-    click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
-    click.option("--sigma", multiple=True, metavar="X", help="Cluster spreads. Default 0."),
-    click.option("--signal", multiple=True, metavar="X", help="The signal a, instead of mu."),
-    click.option("--dim", metavar="D", help="Dimension d. Default: number of concepts."),
-    click.option("--eta", metavar="X", help="Step size in the clock of (D.2)."),
-    click.option("--omega", metavar="X", help="Scale of W(0), any size: 1e-400."),
-    click.option("--beta", metavar="X", default="1", help="|w_ij(0)| <= beta omega."),
-    click.option("--w0", metavar="FILE", help="W(0): .json, .csv, .npy, .npz, .toml; '2,1;1,2'."),
-    click.option("--u0", metavar="FILE", help="U(0), d by m, in place of W(0) = U(0) U(0)^T."),
-    click.option("--dynamics", default="euler", metavar="NAME", help="euler (D.2), gd or flow."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    click.option("--out", metavar="PATH", help="Write to a file; the ending gives the format."),
-)
-
-
+F = TypeVar("F", bound=Callable[..., Any] | click.Command)
 #: Endings of the files that tables are written to.
 TABLES = (".json", ".md", ".tex", ".html", ".txt")
 
 
-def check_target(name: str, path: str | None, endings: Sequence[str]) -> None:
-    """Refuse a file to write before long work rather than after it."""
-    if path is None:
-        return
+class Option(Protocol):
+    """What click makes of an option: a decorator of commands."""
+
+    def __call__(self, command: F, /) -> F:
+        """The command with the option."""
+
+
+#: More networks than any machine trains at once.
+MOST_SEEDS = 100_000
+
+
+class Whole(click.ParamType):  # type: ignore[type-arg]
+    """A whole number from some least one on; 1e3 is one."""
+
+    name = "n"
+
+    def __init__(self, least: int = 1) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, _: Any) -> int:
+        """The number, or an error that names the option."""
+        from swingby.theory import numbers
+
+        return numbers.whole(value, (param and param.name) or "number", self.least)
+
+
+class Target(click.Path):
+    """A file to write, refused before long work rather than after it."""
+
+    def __init__(self, endings: Sequence[str]) -> None:
+        super().__init__()
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, _: Any) -> str:
+        """The path, or an error that names the option."""
+        check_target((param and param.name) or "out", value, self.endings)
+        return str(value)
+
+
+def check_target(name: str, path: str, endings: Sequence[str]) -> None:
+    """Refuse a file that no format is known for, or a folder that cannot be written to."""
     if Path(path).suffix not in endings:
-        listed = " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
-        raise InvalidInput(name, path, f"must end in {listed}")
+        raise InvalidInput(name, path, f"must end in {listed(endings)}")
     folder = Path(path).resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InvalidInput(name, path, "must lie in a folder that can be written to")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as in a sentence: .png, .pdf or .svg."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def target_option(name: str, what: str, endings: Sequence[str], *, checked: bool = True) -> Option:
+    """An option that names a file to write; its help lists the endings."""
+    kind = Target(endings) if checked else click.Path()
+    return click.option(name, metavar="FILE", type=kind, help=f"{what}: {listed(endings)}.")
+
+
+def out_option(endings: Sequence[str] = TABLES, *, checked: bool = True) -> Option:
+    """The option --out of a command."""
+    return target_option("--out", "Write the result to a file", endings, checked=checked)
+
+
+def flag(name: str, words: str, parameter: str | None = None) -> Option:
+    """An option without a value."""
+    return click.option(*filter(None, (name, parameter)), is_flag=True, help=words)
+
+
+def text(name: str, metavar: str, words: str, default: Any = None, **more: Any) -> Option:
+    """An option that is read later; `shown`: its default in words."""
+    more["show_default"] = more.pop("shown", True)
+    return click.option(name, metavar=metavar, default=default, help=words, **more)
+
+
+def number(
+    name: str, words: str, default: int | None = None, *, least: int = 1, shown: str | bool = True
+) -> Option:
+    """An option that is a whole number; `shown`: its default in words."""
+    return click.option(name, type=Whole(least), default=default, show_default=shown, help=words)
+
+
+def choice(
+    name: str, names: str, words: str, default: str | None = None, *, shown: str | None = None
+) -> Option:
+    """An option that is one of some names, by default the first; `shown`: its default in words."""
+    kind = click.Choice(names.split())
+    usual = default or (None if shown else kind.choices[0])
+    return click.option(name, type=kind, default=usual, show_default=shown or True, help=words)
+
+
+def seed_option(what: str, default: int = 0) -> Option:
+    """The option --seed of a command."""
+    return number("--seed", f"Seed of {what}.", default, least=0)
+
+
+JSON = flag("--json", "Print JSON.", "as_json")
+MU = text("--mu", "X,X", "Distances of the clusters, by concept.", multiple=True)
+SIGMA = text("--sigma", "X,X", "Spreads of the clusters; one for all.", ["0"], multiple=True)
+EDITION = choice("--edition", "printed corrected repaired", "Edition of the assumptions.")
+DIM = number("--dim", "Dimension d.", shown="number of concepts")
+_OPTIONS = (
+    MU,
+    SIGMA,
+    text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True),
+    DIM,
+    text("--w0", "FILE", "W(0): .json, .toml, .csv, .npy, .npz, or '2,1;1,2'."),
+    text("--u0", "FILE", "U(0), in place of W(0) = U(0) U(0)^T."),
+    text("--omega", "X", "Scale of W(0), of any size: 1e-400."),
+    text("--beta", "X", "With --omega: |w_ij(0)| <= beta omega.", "1"),
+    text("--eta", "X", "Required. Step size in the clock of (D.2)."),
+    choice("--dynamics", "euler gd flow", "euler is the printed (D.2)."),
+    JSON,
+)
+#: Headings of the options in the help of a command.
+SECTIONS = {
+    "The task": (
+        *("mu", "sigma", "signal", "dim", "data", "points_per_class", "center_cluster"),
+        *("rotation", "truncation", "free_sigma"),
+    ),
+    "The start": (
+        *("w0", "u0", "omega", "beta", "width", "seed", "seeds", "start", "initialization"),
+        "scale",
+    ),
+    "The network": ("depth", "activation", "no_bias", "symmetric", "denoiser", "reads"),
+    "The run": (
+        *("eta", "dynamics", "steps", "edition", "rho", "optimizer", "lr", "batch_size", "batch"),
+        *("loss", "shuffle", "weight_decay", "epochs", "record", "precision", "device"),
+    ),
+}
+
+
+class Sections(click.Command):
+    """A command with many options, shown under headings."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, each under the heading of its name."""
+        heading = {name: title for title, names in SECTIONS.items() for name in names}
+        for title in (*SECTIONS, "Options"):
+            options = [one for one in self.params if heading.get(str(one.name), "Options") == title]
+            if title == "Options":
+                options += filter(None, [self.get_help_option(context)])
+            records = [one.get_help_record(context) for one in options]
+            if any(records):
+                with formatter.section(title):
+                    formatter.write_dl([one for one in records if one])
 
 
 @dataclass(frozen=True)
@@ -60,7 +181,7 @@ class Given:
     mu: Sequence[str]
     sigma: Sequence[str]
     signal: Sequence[str]
-    dim: str | None
+    dim: int | None
     eta: str | None
     omega: str | None
     beta: str
@@ -75,7 +196,7 @@ class Given:
         if self.signal:
             from swingby.theory.task import SIMTask
 
-            if self.mu or self.sigma or self.dim is not None:
+            if self.mu or self.sigma != ("0",) or self.dim is not None:
                 shown = ",".join(self.signal)
                 raise InvalidInput("signal", shown, "must not be combined with mu, sigma, dim")
             return SIMTask.from_signal(_split(self.signal))
@@ -94,7 +215,7 @@ class Given:
         U0 = read_matrix(self.u0, (task.dim, None), argument="u0")
         return initial_state(None, U0, task.dim)
 
-    def initial(self, task: SIMTask, seed: str, width: str | None) -> Any:
+    def initial(self, task: SIMTask, seed: int, width: int | None) -> Any:
         """W(0) as given, or a Gaussian draw of scale omega."""
         from swingby.simulate.initialization import gaussian
 
@@ -105,7 +226,7 @@ class Given:
             return self.matrix(task)
         if self.omega is None:
             raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
-        return gaussian(task, self.omega, whole(width, "width"), rng=whole(seed, "seed", 0))
+        return gaussian(task, self.omega, width, rng=seed)
 
     def step_size(self) -> str:
         """Eta, which no command can do without."""
@@ -138,10 +259,8 @@ def deliver(
         ".html": lambda: "\n".join(grid.to_html() for grid in tables),
         ".txt": lambda: "\n\n".join(grid.to_text(width=USUAL) for grid in tables),
     }
-    maker = makers.get(Path(out).suffix)
-    if maker is None:
-        raise InvalidInput("out", out, f"must end in {', '.join(makers)}")
-    write_text(out, maker())
+    check_target("out", out, tuple(makers))
+    write_text(out, makers[Path(out).suffix]())
 
 
 def say(tables: Any, content: Any, *, as_json: bool = False) -> None:
@@ -154,16 +273,25 @@ def say(tables: Any, content: Any, *, as_json: bool = False) -> None:
     click.echo("\n\n".join(one.to_text(color=color) for one in shown))
 
 
-def shared_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the shared options, gathered in a :class:`Given` that it takes first."""
+def shared_options(
+    *endings: str, checked: bool = True
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the shared options, gathered in a :class:`Given` that it takes first.
 
-    @functools.wraps(command)
-    def gathered(**options: Any) -> int:
-        shared = {field.name: options.pop(field.name) for field in fields(Given)}
-        return command(Given(**shared), **options)
+    `endings`: of the files that --out may name; not `checked` where it may also be a folder.
+    """
+    out = out_option(endings, checked=checked)
 
-    decorated: Callable[..., int] = with_options(_OPTIONS)(gathered)
-    return decorated
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(command)
+        def gathered(**options: Any) -> int:
+            shared = {field.name: options.pop(field.name) for field in fields(Given)}
+            return command(Given(**shared), **options)
+
+        decorated: Callable[..., int] = with_options((*_OPTIONS, out))(gathered)
+        return decorated
+
+    return decorate
 
 
 def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
@@ -177,22 +305,21 @@ def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
     return decorate
 
 
-def task_of(mu: Sequence[str], sigma: Sequence[str], dim: str | None) -> SIMTask:
+def task_of(mu: Sequence[str], sigma: Sequence[str], dim: int | None) -> SIMTask:
     """The task that mu, sigma and dim describe."""
     from swingby.theory.task import SIMTask
 
     if not mu:
         raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
-    centres = _split(mu)
-    spreads = _split(sigma) if sigma else ["0"] * len(centres)
-    return SIMTask(centres, spreads, whole(dim, "dim"))
+    spreads = _split(sigma)
+    return SIMTask(_split(mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
 
-def whole(text: str | None, name: str, least: int = 1) -> int | None:
-    """A whole number, or None for an option that was not given."""
-    from swingby.theory import numbers
-
-    return None if text is None else numbers.whole(text, name, least)
+def setting_seeds(setting: Any, count: int) -> list[Any]:
+    """A setting with as many seeds as asked for; a typing error should not make a million."""
+    if count > MOST_SEEDS:
+        raise InvalidInput("seeds", count, f"must be at most {MOST_SEEDS}")
+    return [replace(setting, seed=setting.seed + k) for k in range(count)]
 
 
 def _split(values: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from swingby.cli.given import check_target, whole
+from swingby.cli.given import EDITION, JSON, choice, number, out_option, seed_option, text
 from swingby.errors import InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.text import USUAL, has_color, line_width
@@ -18,33 +18,36 @@ if TYPE_CHECKING:
 
     from swingby.verify.hunting.result import Hunt
 
-_ENDINGS = (".json", ".html", ".txt")
-
 
 @click.command()
 @click.argument("statement", required=False)
-@click.option("--edition", default="printed", metavar="NAME", help="printed, corrected, repaired.")
-@click.option("--dynamics", metavar="NAME", help="euler, gd; flow for the repaired theorems.")
-@click.option("--seconds", default="60", metavar="X", help="How long the search may take.")
-@click.option("--seed", default="0", metavar="N", help="Of the random instances.")
-@click.option("--dim", metavar="D", help="Dimension of the instances. Default: 2 to 4.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--out", metavar="FILE", help="Write to .json, .html or .txt.")
+@EDITION
+@choice(
+    "--dynamics", "euler gd flow", "flow is for the repaired theorems.", shown="the statement's"
+)
+@text("--seconds", "X", "Length of the search, in seconds.", "60")
+@seed_option("the random instances")
+@number("--dim", "Dimension of the instances.", shown="2 to 4", least=2)
+@JSON
+@out_option((".json", ".html", ".txt"))
 def hunt(
     statement: str | None,
     edition: str,
     dynamics: str | None,
     seconds: str,
-    seed: str,
-    dim: str | None,
+    seed: int,
+    dim: int | None,
     as_json: bool,
     out: str | None,
 ) -> int:
-    """Look for a counterexample to STATEMENT: 'Lemma D.3', D.61, 'Theorem R'.
+    """Look for a counterexample to STATEMENT.
 
-    Exit code 0 where none was found, 1 where one was found and confirmed.
-    """
-    check_target("out", out, _ENDINGS)
+    STATEMENT is 'Lemma D.3', D.61, 'Theorem R'. Exit code 0 where no counterexample was found, 1
+    where one was found and confirmed.
+
+    \b
+    swingby hunt 'Lemma D.3' --seconds 30
+    """  # noqa: D301
     if out is not None and as_json:
         raise InvalidInput("json", "out", "must not be given together with out")
     from swingby.verify.hunt import hunt as run_hunt
@@ -54,9 +57,9 @@ def hunt(
         edition,
         dynamics,
         seconds,
-        rng=whole(seed, "seed", 0),
+        rng=seed,
         progress=_say if sys.stderr.isatty() else None,
-        dim=whole(dim, "dim", 2),
+        dim=dim,
     )
     makers = _makers(found)
     if out is not None:

@@ -10,7 +10,17 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import TABLES, check_target, deliver, exit_code, whole
+from swingby.cli.given import (
+    JSON,
+    deliver,
+    exit_code,
+    flag,
+    number,
+    out_option,
+    seed_option,
+    target_option,
+    text,
+)
 from swingby.errors import InvalidInput
 
 #: Seconds between two lines where there is no terminal.
@@ -18,49 +28,44 @@ _EVERY = 5.0
 
 
 @click.command()
-@click.option("--data", metavar="FILE", help="Look at these data: CSV, the last column is y.")
-@click.option("--quick", is_flag=True, help="A study of minutes, not of an hour.")
-@click.option("--seed", default="7", metavar="N", help="Of all data and networks.")
-@click.option("--store", metavar="FILE", help="Go on with a study kept in this JSON file.")
-@click.option("--workers", metavar="N", help="Processes. Default: one per core, two at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--out", metavar="PATH", help="Write to a file; the ending gives the format.")
+@text("--data", "FILE", "Judge these data: CSV, the last column is y.")
+@flag("--quick", "Run a study of minutes, not of an hour.")
+@seed_option("all data and networks", 7)
+@target_option("--store", "Keep the study in a file, and resume it", (".json",))
+@number("--workers", "Number of processes.", shown="cores, two at most")
+@JSON
+@out_option()
 def relu(
     data: str | None,
     quick: bool,
-    seed: str,
+    seed: int,
     store: str | None,
-    workers: str | None,
+    workers: int | None,
     as_json: bool,
     out: str | None,
 ) -> int:
-    """Early alignment of two-layer ReLU networks, and the threshold past which they fit no noise.
+    """Study two-layer ReLU networks: alignment and threshold.
 
-    Without data: the study. Exit code 0: every verdict holds, 1: some fail, 3: none fails, but some
-    are undecided, 2: wrong input. With a store, the same command goes on where it was stopped.
+    The study asks when the networks align early, and past which threshold they fit no noise. Exit
+    code 0: every verdict holds, 1: some fail, 3: none fails, but some are undecided.
 
     \b
     swingby relu --quick
     swingby relu --store relu.json --out relu.md
     swingby relu --data points.csv
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    number = whole(seed, "seed", 0) or 0
-    if out is not None:
-        check_target("out", out, TABLES)
     if data is not None:
         for name, value in (("quick", quick), ("store", store), ("workers", workers)):
             if value:
                 raise InvalidInput(name, value, "must not be given together with data")
-        return _look(data, number, as_json=as_json, out=out)
-    if store is not None:
-        check_target("store", store, (".json",))
+        return _look(data, seed, as_json=as_json, out=out)
     from swingby.relu.verdicts import rows, study, tables
 
     found = study(
         quick=quick,
-        seed=number,
+        seed=seed,
         store=store,
-        workers=whole(workers, "workers") or min(2, os.cpu_count() or 1),
+        workers=workers or min(2, os.cpu_count() or 1),
         tell=_teller(),
     )
     deliver(tables(found), found.to_dict(), as_json=as_json, out=out)

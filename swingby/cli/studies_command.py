@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from swingby.cli.given import deliver, whole
+from swingby.cli.given import JSON, deliver, number, out_option, seed_option
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--runs", default="200", metavar="N", help="Networks a row.", show_default=True)
-@click.option("--seed", default="7", metavar="N", help="Of everything drawn.", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--out", metavar="PATH", help="Write to a file; the ending gives the format.")
-def studies(names: tuple[str, ...], runs: str, seed: str, as_json: bool, out: str | None) -> int:
-    """Train networks and compare them with what the theory says of their initial weights.
+@number("--runs", "Networks in a row of a table.", 200)
+@seed_option("all data and networks", 7)
+@JSON
+@out_option()
+def studies(names: tuple[str, ...], runs: int, seed: int, as_json: bool, out: str | None) -> int:
+    """Train networks and compare with predictions from their weights.
 
     NAME is laws, one-layer, scales, survival, forecast or dimension; all take six minutes on two
     cores. Exit code 0 whatever comes out; the verdicts are those of swingby evidence.
@@ -27,8 +27,8 @@ def studies(names: tuple[str, ...], runs: str, seed: str, as_json: bool, out: st
 
     tables = make(
         list(names) or None,
-        runs=whole(runs, "runs") or 0,
-        seed=whole(seed, "seed") or 0,
+        runs=runs,
+        seed=seed,
         tell=lambda name: click.echo(f"swingby: {name} ...", err=True),
     )
     deliver(tables, {"tables": [one.to_dict() for one in tables]}, as_json=as_json, out=out)

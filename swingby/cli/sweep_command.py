@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import check_target, say, whole
+from swingby.cli.given import JSON, flag, number, say, target_option, text
 from swingby.errors import InvalidInput
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import has_color
@@ -16,30 +16,28 @@ if TYPE_CHECKING:
     from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.result import SweepResult
 
-_ENDINGS = (".parquet", ".csv")
-
 
 @click.command()
 @click.argument("grid")
-@click.option("--store", required=True, metavar="FILE", help="SQLite file; made or gone on with.")
-@click.option("--workers", metavar="N", help="Processes. Default: one per core; 0: this one.")
-@click.option("--chunk", metavar="N", help="Points per chunk. Default: about a second of work.")
-@click.option("--dask", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786; or local.")
-@click.option("--status", is_flag=True, help="Only say how far the sweep is.")
-@click.option("--export", metavar="FILE", help="Write the rows to .parquet or .csv.")
-@click.option("--diagram", metavar="PICTURE", help="Draw a phase diagram: .png, .pdf or .svg.")
-@click.option("--x", metavar="NAME", help="Its axis across: omega, eta, width, a_1/a_2, ...")
-@click.option("--y", metavar="NAME", help="Its axis up. Default: quantities that vary.")
-@click.option("--where", multiple=True, metavar="NAME=VALUE", help="Draw and list these alone.")
-@click.option("--disagreements", is_flag=True, help="List points not observed as predicted.")
-@click.option("--descents", is_flag=True, help="Count descents of the test loss by dimension.")
-@click.option("--restart", is_flag=True, help="Measure every point again; rows are replaced.")
-@click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
+@click.option("--store", required=True, metavar="FILE", help="SQLite file, new or of this sweep.")
+@number("--workers", "Number of processes; 0: only this one.", shown="cores", least=0)
+@number("--chunk", "Points per chunk.", shown="a second of work")
+@text("--dask", "ADDRESS", "Dask scheduler: tcp://host:8786 or local.")
+@flag("--status", "Print how far the sweep is, and run nothing.")
+@target_option("--export", "Write the rows", (".parquet", ".csv"))
+@target_option("--diagram", "Draw a phase diagram", PICTURES)
+@text("--x", "NAME", "Axis across: omega, a_1/a_2.", shown="what varies")
+@text("--y", "NAME", "Axis up: eta, width.", shown="what varies")
+@text("--where", "NAME=VALUE", "Draw and list these points.", multiple=True)
+@flag("--disagreements", "List points not observed as predicted.")
+@flag("--descents", "Count descents of the test loss by dimension.")
+@flag("--restart", "Measure every point again; rows are replaced.")
+@JSON
 def sweep(
     grid: str,
     store: str,
-    workers: str | None,
-    chunk: str | None,
+    workers: int | None,
+    chunk: int | None,
     dask: str | None,
     status: bool,
     export: str | None,
@@ -52,15 +50,15 @@ def sweep(
     restart: bool,
     as_json: bool,
 ) -> int:
-    """Predict and run every point of GRID, a TOML file, and keep the rows in a file.
+    """Predict and run every point of a grid, and store the rows.
 
-    GRID may also be the name of a built-in one: atlas (a million points), dimension, descents.
+    GRID is a TOML file or the name of a built-in grid: atlas (a million points), dimension,
+    descents. The same command resumes where it was stopped. Exit code 0: all points done (with
+    --status: none failed), 1: some points failed.
 
-    The same command goes on where it was stopped. Exit code 0: all points done (with --status:
-    none failed), 1: some points failed.
-    """
-    check_target("export", export, _ENDINGS)
-    check_target("diagram", diagram, PICTURES)
+    \b
+    swingby sweep grid.toml --store sweep.sqlite --diagram phases.png
+    """  # noqa: D301
     if status and restart:
         raise InvalidInput("restart", "status", "must not be given together with status")
     from swingby.sweeping.grid import as_grid
@@ -89,8 +87,8 @@ def sweep(
             store=store,
             executor="dask" if dask == "local" else dask,
             resume=not restart,
-            workers=whole(workers, "workers", 0),
-            chunk=whole(chunk, "chunk"),
+            workers=workers,
+            chunk=chunk,
         )
     if export is not None:
         (result.to_parquet if Path(export).suffix == ".parquet" else result.to_csv)(export)
@@ -107,10 +105,10 @@ def sweep(
 
 def _asked(where: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for text in where:
-        name, sign, value = text.partition("=")
+    for one in where:
+        name, sign, value = one.partition("=")
         if not sign or name in found:
-            raise InvalidInput("where", text, "must be NAME=VALUE, every name once")
+            raise InvalidInput("where", one, "must be NAME=VALUE, every name once")
         found[name] = value
     return found
 

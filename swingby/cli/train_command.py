@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from swingby.cli.given import (
-    check_target,
+    DIM,
+    JSON,
+    MU,
+    SIGMA,
+    Sections,
+    choice,
+    flag,
+    number,
     say,
+    seed_option,
+    setting_seeds,
+    target_option,
     task_of,
-    whole,
+    text,
     with_options,
 )
 from swingby.errors import InvalidInput
@@ -22,52 +31,55 @@ if TYPE_CHECKING:
     from swingby.training import Setting, TrainingRun
 
 _OPTIONS = (
-    click.option("--mu", multiple=True, metavar="X", help="Cluster distances: 1,2 or repeated."),
-    click.option("--sigma", multiple=True, metavar="X", help="Cluster spreads. Default 0."),
-    click.option("--dim", metavar="D", help="Dimension d. Default: number of concepts."),
-    click.option("--data", metavar="FILE", help="Points to train on: .npz (X, Y, labels) or .csv."),
-    click.option("--points-per-class", metavar="N", help="Default 5000; inf: infinite data."),
-    click.option("--center-cluster", is_flag=True, help="A cluster at the origin as well."),
-    click.option("--rotation", is_flag=True, help="Turn the data by a random rotation."),
-    click.option("--truncation", metavar="X", help="No point within X min(mu) of the test point."),
-    click.option("--free-sigma", metavar="X", help="Spread along directions without a concept."),
-    click.option("--depth", default="1", metavar="L", help="Number of weights."),
-    click.option("--width", metavar="N", help="Of hidden layers. Default d."),
-    click.option("--activation", default="linear", metavar="NAME", help="linear, relu or gelu."),
-    click.option("--no-bias", is_flag=True, help="Weights alone."),
-    click.option("--symmetric", is_flag=True, help="f(x) = U U^T x, of Sec. 4.2."),
-    click.option(
-        "--initialization", default="torch", metavar="NAME", help="torch, gaussian or uniform."
+    MU,
+    SIGMA,
+    DIM,
+    text("--data", "FILE", "Own points: .npz (X, Y, labels) or .csv."),
+    text("--points-per-class", "N", "Points; inf: infinite data.", "5000"),
+    flag("--center-cluster", "Add a cluster at the origin."),
+    flag("--rotation", "Turn the data by a random rotation."),
+    text("--truncation", "X", "No point within X min(mu) of the test point."),
+    text("--free-sigma", "X", "Spread along directions without a concept.", "0"),
+    text("--depth", "L", "Number of weights.", shown="1; 2 if symmetric"),
+    text("--width", "N", "Width of hidden layers.", shown="d"),
+    choice("--activation", "linear relu gelu", "Between layers."),
+    flag("--no-bias", "Train weights alone."),
+    flag("--symmetric", "Train f(x) = U U^T x, of Sec. 4.2."),
+    choice("--initialization", "torch gaussian uniform", "Law of the initial weights."),
+    text("--scale", "X", "Factor of all initial weights.", "1"),
+    choice("--optimizer", "sgd gd adamw", "Optimizer."),
+    text("--lr", "X", "Learning rate.", "0.1"),
+    text("--batch-size", "N", "Points per step.", "128"),
+    choice("--loss", "torch paper", "Mean square of torch, or (2.1)."),
+    choice("--shuffle", "once epoch", "Order of points."),
+    text("--weight-decay", "X", "Weight decay of adamw.", "0"),
+    text("--epochs", "N", "Length of the training.", shown="40"),
+    text("--steps", "N", "Length in steps, in place of epochs."),
+    seed_option("the first network"),
+    number("--seeds", "Number of networks, trained at once.", 1),
+    text("--start", "FILE", "Initial weights and biases in order: .npz."),
+    text(
+        "--record",
+        "every|log|N",
+        "Recorded steps; N: every N-th.",
+        shown="every; log past 10,000 steps",
     ),
-    click.option("--scale", default="1", metavar="X", help="Of all initial weights."),
-    click.option("--optimizer", default="sgd", metavar="NAME", help="sgd, gd or adamw."),
-    click.option("--lr", default="0.1", metavar="X", help="Learning rate."),
-    click.option("--batch-size", default="128", metavar="N", help="Points per step."),
-    click.option("--loss", default="torch", metavar="NAME", help="torch (mse) or paper (2.1)."),
-    click.option("--shuffle", default="once", metavar="NAME", help="once, or every epoch: epoch."),
-    click.option("--weight-decay", default="0", metavar="X", help="Of adamw."),
-    click.option("--epochs", metavar="N", help="Default 40."),
-    click.option("--steps", metavar="N", help="Instead of epochs."),
-    click.option("--seed", default="0", metavar="N", help="Of the first network."),
-    click.option("--seeds", default="1", metavar="N", help="That many networks, trained at once."),
-    click.option("--start", metavar="FILE.npz", help="Initial weights and biases, in order."),
-    click.option("--record", metavar="WHAT", help="Steps kept: every, log, or every N-th."),
-    click.option("--precision", default="float32", metavar="NAME", help="Or float64."),
-    click.option("--device", default="cpu", metavar="NAME", help="Or cuda."),
-    click.option("--checkpoint", metavar="FOLDER", help="Kept there once a minute; gone on with."),
-    click.option("--out", metavar="FILE.npz", help="Write everything that was recorded."),
-    click.option("--plot", metavar="PICTURE", help="Trajectories and losses: .png, .pdf or .svg."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    choice("--precision", "float32 float64", "Floats of the training."),
+    choice("--device", "cpu cuda", "Where to train."),
+    text("--checkpoint", "FOLDER", "Save there every minute, and resume from there."),
+    target_option("--out", "Write all that was recorded", (".npz",)),
+    target_option("--plot", "Draw trajectories and losses", PICTURES),
+    JSON,
 )
 
 
-@click.command()
+@click.command(cls=Sections)
 @with_options(_OPTIONS)
 def train(**given: Any) -> int:
-    """Train networks on the SIM task and see when they learn which concept.
+    """Train networks on a SIM task, and time their concepts.
 
     Exit code 0: every network learned every concept (its output at the test point reached half),
-    1: some did not, or diverged, 2: wrong input. With --data and without --mu, the task is the one
+    1: some did not, or diverged. With --data and without --mu, the task is the one
     that the points and their labels look like.
 
     \b
@@ -75,20 +87,14 @@ def train(**given: Any) -> int:
     swingby train --mu 1,2 --depth 4 --lr 1 --epochs 100 --plot four.png
     swingby train --data mine.npz --start weights.npz --no-bias
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.theory import numbers
     from swingby.training import train as run_training
 
-    for name, endings in (("out", (".npz",)), ("plot", PICTURES)):
-        if given[name] is not None:
-            check_target(name, given[name], endings)
-    setting = _setting(given)
-    count = whole(given["seeds"], "seeds") or 1
-    if count > _MOST_SEEDS:
-        raise InvalidInput("seeds", count, f"must be at most {_MOST_SEEDS}")
     record = given["record"]
     if record is not None and record not in ("every", "log"):
-        record = whole(record, "record")
+        record = numbers.whole(record, "record", 1)
     run = run_training(
-        [replace(setting, seed=setting.seed + k) for k in range(count)],
+        setting_seeds(_setting(given), given["seeds"]),
         start=None if given["start"] is None else Path(given["start"]),
         record=record,
         device=given["device"],
@@ -102,10 +108,6 @@ def train(**given: Any) -> int:
     return _tell(run, as_json=given["as_json"])
 
 
-#: A typing error should not make a million settings before memory is looked at.
-_MOST_SEEDS = 100_000
-
-
 def _setting(given: dict[str, Any]) -> Setting:
     """What is trained, from options as they were typed."""
     from swingby.training import Data, Network, Optimizer, Setting, read_samples
@@ -114,24 +116,23 @@ def _setting(given: dict[str, Any]) -> Setting:
     points, dim = given["points_per_class"], given["dim"]
     samples = None if given["data"] is None else read_samples(Path(given["data"]))
     if samples is not None and not given["mu"]:
-        for name in ("sigma", "dim"):
-            if given[name]:
+        for name, default in (("sigma", ("0",)), ("dim", None)):
+            if given[name] != default:
                 raise InvalidInput(name, given[name], "must not be given without mu beside data")
         task = samples_task(samples)
     else:
-        task = task_of(given["mu"], given["sigma"], dim or (samples and str(samples.dim)) or None)
+        task = task_of(given["mu"], given["sigma"], dim or (samples and samples.dim) or None)
     data = Data(
-        n_per_class=None if points == "inf" else 5000 if points is None else points,
+        n_per_class=None if points == "inf" else points,
         center_cluster=given["center_cluster"],
         rotation=given["rotation"],
         truncation=given["truncation"],
-        free_sigma=given["free_sigma"] or 0,
+        free_sigma=given["free_sigma"],
         samples=samples,
     )
     symmetric = given["symmetric"]
-    depth: Any = "2" if symmetric and given["depth"] == "1" else given["depth"]
     network = Network(
-        depth=depth,
+        depth=given["depth"] or (2 if symmetric else 1),
         width=given["width"],
         activation=given["activation"],
         bias=not (given["no_bias"] or symmetric),
@@ -154,7 +155,7 @@ def _setting(given: dict[str, Any]) -> Setting:
         optimizer,
         epochs=given["epochs"],
         steps=given["steps"],
-        seed=whole(given["seed"], "seed", 0) or 0,
+        seed=given["seed"],
         precision=given["precision"],
     )
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,12 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 #: Width of a text page, in inches.
 PAGE = 7.0
 ENDINGS = (".png", ".pdf", ".svg")
+#: Figures of a paper, in inches: as wide as a column, or as the text.
+SIZES = {"column": (3.3, 2.4), "text": (6.75, 3.0)}
+#: Below this width a legend beside the axes would leave them no room.
+_NARROW = 5.0
+#: How ``plot()`` is given a size.
+Size = str | tuple[float, float] | None
 
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -51,11 +58,16 @@ def styled() -> Iterator[None]:
     # Not mpl.rc_context: pyplot may be imported inside, and what its backend sets has to stay.
     settings: Any = mpl.rcParams
     before = {name: settings[name] for name in STYLE}
+    # It warns of the dates in the fonts that it embeds.
+    fonts = logging.getLogger("fontTools")
+    level = fonts.level
+    fonts.setLevel(logging.ERROR)
     settings.update(STYLE)
     try:
         yield
     finally:
         settings.update(before)
+        fonts.setLevel(level)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -72,6 +84,10 @@ def shown_figure(width: float, height: float) -> Figure:
 
     class Picture(Figure):
         """Shown once, also where a cell ends in the figure itself."""
+
+        def savefig(self, *positional: Any, **keywords: Any) -> None:
+            with styled():  # fonts are embedded at this moment, not when the figure is drawn
+                super().savefig(*positional, **keywords)
 
         def _ipython_display_(self) -> None:
             # Else the end of the cell would show what its last line has shown.
@@ -91,9 +107,32 @@ def png(figure: Figure) -> bytes:
     return stream.getvalue()
 
 
-def axes_of(ax: Axes | None) -> Axes:
-    """The axes given, or those of a new figure that is shown."""
-    return shown_figure(6.4, 3.6).add_subplot() if ax is None else ax
+def drawn(draw: Callable[[Axes], object], ax: Axes | None, size: Size = None) -> Axes:
+    """What `draw` draws into the axes given, or those of a new figure that is shown.
+
+    A figure with a `size` is for a paper: it has no title.
+    """
+    if ax is not None and size is not None:
+        raise InvalidInput("size", size, "must not be given together with ax")
+    with styled():
+        ax = shown_figure(*_inches(size)).add_subplot() if ax is None else ax
+        draw(ax)
+        if size is not None:
+            ax.set_title("")
+    return ax
+
+
+def _inches(size: Size) -> tuple[float, float]:
+    if size is None:
+        return (6.4, 3.6)
+    if isinstance(size, str) and size in SIZES:
+        return SIZES[size]
+    with suppress(TypeError, ValueError):
+        width, height = map(float, size)
+        if 1 <= width <= 100 and 1 <= height <= 100:
+            return width, height
+    wanted = 'must be "column", "text" or (width, height) in inches, from 1 to 100'
+    raise InvalidInput("size", size, wanted)
 
 
 def draw_entries(
@@ -125,7 +164,12 @@ def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: fl
     ax.set_xlabel("step")
     ax.set_ylabel("entry of W, loss / start")
     ax.set_title(title.replace("^2", "\N{SUPERSCRIPT TWO}"))
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.6)
+    figure = ax.figure
+    if len(figure.axes) == 1 and figure.bbox.width / figure.dpi < _NARROW:
+        narrow: dict[str, Any] = {"ncols": 3, "fontsize": 6, "handlelength": 1.8}
+        figure.legend(loc="outside upper center", columnspacing=1.0, **narrow)
+    else:
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.6)
 
 
 def titled(title: str, width: float, height: float) -> Figure:

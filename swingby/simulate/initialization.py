@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swingby.errors import named
 from swingby.simulate.state import Booleans, Floats, Integers, Problem
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
@@ -56,6 +57,7 @@ def gaussian_factor(
     return np.random.default_rng(rng).standard_normal((rows, columns)) * deviation
 
 
+@named
 def gaussian(
     dim: int | SIMTask, omega: Any, width: int | None = None, rng: Source = None
 ) -> Floats | Scaled:

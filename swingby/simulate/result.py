@@ -178,8 +178,13 @@ class Run(Drawn):
             below=[f"descents of the test loss (swing 1e-3): {self.descents()}"],
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self, unit: str = "step") -> Any:
         """The recorded trajectory as a pandas DataFrame.
+
+        Parameters
+        ----------
+        unit : {"step", "eta t"}
+            Of the times, and the name of their column.
 
         Returns
         -------
@@ -190,7 +195,8 @@ class Run(Drawn):
         import pandas
 
         d = self.task.dim
-        columns: dict[str, Any] = {"step": self.steps}
+        length = numbers.per_step(unit, self.eta)
+        columns: dict[str, Any] = {unit: self.steps if unit == "step" else self.steps * length}
         for i in range(d):
             for j in range(i, d):
                 columns[f"w_{i + 1}_{j + 1}"] = self.W[:, i, j]
@@ -201,13 +207,15 @@ class Run(Drawn):
         columns["train_loss"] = self.train_loss
         return pandas.DataFrame(columns)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: pictures.Size = None) -> Axes:
         """Entries of W and the test loss over the recorded steps.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
 
         Returns
         -------
@@ -219,12 +227,13 @@ class Run(Drawn):
         first = max(1.0, min(early, default=8.0) / 8)
         shown = (self.steps >= first) & (self.steps <= last)
         loss = self.test_loss[shown] / self.test_loss[0]
-        with pictures.styled():
-            ax = pictures.axes_of(ax)
-            pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
+
+        def draw(axes: Axes) -> None:
+            pictures.draw_entries(axes, self.steps[shown], self.W[shown], order, loss)
             low = float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
-            pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
-        return ax
+            pictures.finish_entries(axes, first, last, f"observed, {self.dynamics}", low)
+
+        return pictures.drawn(draw, ax, size)
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, events and outcome as plain Python values; no trajectory.

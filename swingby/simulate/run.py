@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput, SwingbyWarning
+from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
 from swingby.simulate.initialization import (
     clearly_positive,
     displaceable,
@@ -81,6 +81,7 @@ SMALLEST = 1e-300
 SECONDS_A_STEP, SECONDS_A_PRODUCT = 3e-6, 1.3e-9
 
 
+@named
 def simulate(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from swingby.errors import InvalidInput, SwingbyWarning
+from swingby.errors import InvalidInput, SwingbyWarning, named
 from swingby.report.progress import Progress as Telling
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.result import SweepResult
@@ -32,6 +32,7 @@ _FIRST_CHUNK = 16
 FIRST, EVERY = 1.0, 5.0
 
 
+@named
 def sweep(
     grid: SweepGrid | dict[str, Any] | str | Path,
     *,

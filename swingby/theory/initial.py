@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers, written
 from swingby.theory.growth import DYNAMICS
 
@@ -193,8 +193,8 @@ def initial_state(
         return initial_matrix(W0, dim)
     if W0 is None and U0 is not None:
         return Initial.of_factor(U0, dim)
-    given = "neither" if W0 is None else "both"
-    raise InvalidInput("W0 and U0", given, "must be given one at a time", FACTORED)
+    given = MISSING if W0 is None else "both"
+    raise InvalidInput("one of W0 and U0", given, "must be given", FACTORED)
 
 
 def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:

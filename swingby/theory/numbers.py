@@ -112,6 +112,11 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
         return -scaled if sign else scaled
     if getattr(value, "is_Float", False):
         return _from_library_number(value._to_mpmath(value._prec), argument, source)
+    if getattr(value, "is_number", False):
+        raise InvalidInput(argument, value, "must be rational, or rounded: x.evalf(30)", source)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        several = "must be a number; for several, loop over them or use swingby.sweep"
+        raise InvalidInput(argument, value, several, source)
     raise InvalidInput(argument, value, "must be a number", source)
 
 
@@ -203,6 +208,9 @@ def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
         raise InvalidInput(argument, values, "must be a rectangular array", source) from None
     if (raw.dtype.kind == "U" and raw.ndim) or raw.dtype == np.longdouble != np.float64:
         raw = raw.astype(object)  # text and long doubles stay exact
+    if raw.dtype.kind == "U":
+        read = "must be an array, not text; numpy.load or numpy.loadtxt reads a file"
+        raise InvalidInput(argument, values, read, source)
     if raw.dtype.kind not in "iufO":
         raise InvalidInput(argument, values, "must be an array of real numbers", source)
     return raw
@@ -246,6 +254,17 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     if not np.isfinite(array).all():
         raise InvalidInput(argument, "an array with NaN or infinity", "must be finite", source)
     return array
+
+
+#: What times are given in.
+UNITS = ("step", "eta t")
+
+
+def per_step(unit: str, eta: Fraction) -> float:
+    """The length of a step in a unit of time."""
+    if unit not in UNITS:
+        raise InvalidInput("unit", unit, f"must be one of {', '.join(UNITS)}", "(D.2)")
+    return 1.0 if unit == "step" else float(eta)
 
 
 def log_of(number: Fraction) -> float:

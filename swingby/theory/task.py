@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.theory import numbers, written
 
 if TYPE_CHECKING:
@@ -218,6 +218,7 @@ class SIMTask:
             points[index] = mask * full
         return points
 
+    @named
     def sample(
         self,
         n_per_class: int,
@@ -330,6 +331,7 @@ class SIMTask:
         return cls(mu, [0] * s, len(values), signal_override=values)
 
     @classmethod
+    @named
     def from_samples(cls, X: ArrayLike, labels: ArrayLike) -> SIMTask:
         """The task that a data set looks like.
 

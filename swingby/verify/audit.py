@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.ledger import find
@@ -33,6 +33,7 @@ FAILED = "the prover failed"
 _log = logging.getLogger("swingby.audit")
 
 
+@named
 def audit(
     items: str | Path | Sequence[str] | None = None,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.theory import budget
 from swingby.theory.balls import precision
 from swingby.theory.task import SIMTask
@@ -27,6 +27,7 @@ PRECISIONS = (256, 512, 1024, 2048, 4096, 8192)
 SECONDS_A_STEP, SECONDS_A_PRODUCT = 1e-5, 7e-7
 
 
+@named
 def certify(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | Any,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import mpmath
 
-from swingby.errors import MISSING, InvalidInput
+from swingby.errors import MISSING, InvalidInput, named
 from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 EDITIONS = ("printed", "corrected", "repaired")
 
 
+@named
 def check(
     task: SIMTask | Sequence[Any],
     omega: Any = None,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from swingby.errors import InvalidInput, MissingExtra
+from swingby.errors import InvalidInput, MissingExtra, named
 from swingby.report import Drawn
 from swingby.report.files import whole
 from swingby.simulate.outcome import Peak, turning_points
@@ -36,13 +36,21 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict
-from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule, plain
+from swingby.verify.schedule import (
+    LOSS_SWING,
+    SUPPRESSION_LEVEL,
+    Event,
+    Schedule,
+    in_unit,
+    plain,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
     from swingby.report import Grid
+    from swingby.report.pictures import Size
     from swingby.theory.initial import Initial, Scaled
 
 COLUMNS = (
@@ -132,8 +140,13 @@ class Comparison(Drawn):
             f"half-times off by {100 * self.median_error:.3g} % median>"
         )
 
-    def to_grid(self) -> Grid:
+    def to_grid(self, unit: str = "step") -> Grid:
         """The comparison as a :class:`swingby.report.Grid`.
+
+        Parameters
+        ----------
+        unit : {"step", "eta t"}
+            Of all times.
 
         Returns
         -------
@@ -141,10 +154,15 @@ class Comparison(Drawn):
         """
         from swingby.verify.tables import comparison_grid
 
-        return comparison_grid(self)
+        return comparison_grid(self, unit)
 
-    def to_frame(self) -> Any:
+    def to_frame(self, unit: str = "step") -> Any:
         """One row per event; ``inside`` is True, False or missing.
+
+        Parameters
+        ----------
+        unit : {"step", "eta t"}
+            Of all times.
 
         Returns
         -------
@@ -156,7 +174,7 @@ class Comparison(Drawn):
         frame = pandas.DataFrame(
             [[getattr(row, name) for name in COLUMNS] for row in self.rows], columns=list(COLUMNS)
         )
-        return frame.astype({"inside": "boolean"})
+        return in_unit(frame.astype({"inside": "boolean"}), unit, self.schedule.eta)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; inf and nan as text.
@@ -219,13 +237,15 @@ class Comparison(Drawn):
         with whole(path) as target:
             self.to_frame().to_parquet(target, index=False)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Entries and test loss over time with predicted stage times as marks.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
 
         Returns
         -------
@@ -233,7 +253,7 @@ class Comparison(Drawn):
         """
         from swingby.verify.plots import plot_comparison
 
-        return plot_comparison(self, ax)
+        return plot_comparison(self, ax, size)
 
     def save_picture(self, path: str | Path) -> None:
         """Entries and loss over time on the left, the output trajectory on the right.
@@ -258,6 +278,7 @@ class Comparison(Drawn):
 LARGEST_MINOR = 2.0
 
 
+@named
 def compare(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,

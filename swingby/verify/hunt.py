@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.theory import numbers
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
@@ -26,6 +26,7 @@ _FLOW_ONLY = (
 _NOT_IN_BALLS = "Runs of the flow are in floats: a violation could be seen, but not confirmed."
 
 
+@named
 def hunt(
     statement: str | Claim | None,
     edition: str = "printed",

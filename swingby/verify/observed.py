@@ -30,10 +30,12 @@ ARRIVED, SWING = 0.01, 1e-9
 def read_trajectory(observed: Any, steps: Any, task: SIMTask) -> tuple[Floats, NDArray[np.int64]]:
     """W at recorded steps (n, d, d), and the steps (n,).
 
-    `observed`: arrays of any library, or a frame or .csv file with the columns ``step`` and
+    `observed`: a run, arrays of any library, or a frame or .csv file with the columns ``step`` and
     ``w_1_1``, ``w_1_2``, ... (i <= j), as :meth:`swingby.Run.to_frame` has them. `steps`: of the
     rows of an array; 0, 1, 2, ... by default.
     """
+    if isinstance(observed, Run):
+        observed, steps = observed.W, observed.steps
     if isinstance(observed, (str, Path)) or hasattr(observed, "columns"):
         if steps is not None:
             raise InvalidInput("steps", steps, "must not be given: the table has a column step")

@@ -12,8 +12,9 @@ import numpy as np
 
 from swingby.report.pictures import (
     COLORS,
-    axes_of,
+    Size,
     draw_entries,
+    drawn,
     finish_entries,
     new_figure,
     save_figure,
@@ -29,17 +30,14 @@ if TYPE_CHECKING:
     from swingby.verify.schedule import Schedule
 
 
-def plot_comparison(comparison: Comparison, ax: Axes | None = None) -> Axes:
+def plot_comparison(comparison: Comparison, ax: Axes | None = None, size: Size = None) -> Axes:
     """Major and minor entries and the test loss over time, predicted stage times as marks.
 
     Major entries are solid, minor entries dashed; the test loss is black, in units of its
     start. A wide pale line of the same colour is the predicted composite, a triangle the predicted
     half-time, with its error bar.
     """
-    with styled():
-        ax = axes_of(ax)
-        _draw_comparison(comparison, ax)
-    return ax
+    return drawn(lambda axes: _draw_comparison(comparison, axes), ax, size)
 
 
 def _draw_comparison(comparison: Comparison, ax: Axes) -> None:
@@ -88,25 +86,26 @@ def _draw_schedule(
             )
 
 
-def plot_schedule(schedule: Schedule, ax: Axes | None = None) -> Axes:
+def plot_schedule(schedule: Schedule, ax: Axes | None = None, size: Size = None) -> Axes:
     """The predicted entries and test loss, and each half-time with its bar or its quantiles."""
     order = [k for k in schedule.task.order if schedule.task.exact_signal[k] > 0]
     times = schedule.spread[np.isfinite(schedule.spread)]
     first = max(1.0, float(times.min(initial=np.inf)) / 8) if times.size else 1.0
     last = max(2 * first, 1.5 * float(times.max(initial=first)))
     start = 1.0 if schedule.stages is None else float(schedule.test_loss(np.zeros(1))[0])
-    with styled():
-        ax = axes_of(ax)
-        _draw_schedule(ax, schedule, order, first, last, start)
+
+    def draw(axes: Axes) -> None:
+        _draw_schedule(axes, schedule, order, first, last, start)
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
-            ax.plot([], [], "v-", color=color, label=f"$w_{{{k + 1}{k + 1}}}$")
+            axes.plot([], [], "v-", color=color, label=f"$w_{{{k + 1}{k + 1}}}$")
         if schedule.stages is not None:
-            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
-        finish_entries(ax, first, last, f"predicted, {schedule.dynamics}")
-    return ax
+            axes.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
+        finish_entries(axes, first, last, f"predicted, {schedule.dynamics}")
+
+    return drawn(draw, ax, size)
 
 
-def plot_report(report: Report, ax: Axes | None = None) -> Axes:
+def plot_report(report: Report, ax: Axes | None = None, size: Size = None) -> Axes:
     """The margin of each assumption, in decades of slack: inside to the right of 0.
 
     An infinite margin ends at the edge, and its verdict is written there.
@@ -115,21 +114,22 @@ def plot_report(report: Report, ax: Axes | None = None) -> Axes:
     finite = [abs(float(row.margin)) for row in rows if math.isfinite(float(row.margin))]
     edge = 1.25 * max([1.0, *finite])
     colors = {"holds": COLORS[2], "fails": COLORS[1], "undecided": COLORS[5]}
-    with styled():
-        ax = axes_of(ax)
+
+    def draw(axes: Axes) -> None:
         for place, row in enumerate(rows):
             margin = float(row.margin)
             shown = 0.0 if math.isnan(margin) else max(-edge, min(edge, margin))
-            ax.barh(place, shown, color=colors[str(row.verdict)], height=0.6)
+            axes.barh(place, shown, color=colors[str(row.verdict)], height=0.6)
             if not math.isfinite(margin):
                 side = "left" if shown <= 0 else "right"
-                ax.text(0, place, f"  {row.verdict}, without a number  ", ha=side, va="center")
-        ax.axvline(0, color="black", linewidth=0.8)
-        ax.set_yticks(range(len(rows)), [row.id for row in rows])
-        ax.set_xlim(-edge, edge)
-        ax.set_xlabel("margin: decades of slack")
-        ax.set_title(f"{report.edition} edition: {report.verdict}")
-    return ax
+                axes.text(0, place, f"  {row.verdict}  ", ha=side, va="center")
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.set_yticks(range(len(rows)), [row.id for row in rows])
+        axes.set_xlim(-edge, edge)
+        axes.set_xlabel("margin: decades of slack")
+        axes.set_title(f"{report.edition} edition: {report.verdict}")
+
+    return drawn(draw, ax, size)
 
 
 def _span(comparison: Comparison) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import budget, lemmas, numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
@@ -153,6 +153,7 @@ LARGEST_OMEGA = Fraction(1, 2)
 SECONDS_A_CUBE = 2.3e-5
 
 
+@named
 def predict(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
@@ -224,8 +225,8 @@ def predict(
     values = {"W0": W0, "U0": U0, "omega": omega}
     given = [name for name, value in values.items() if value is not None]
     if len(given) != 1:
-        shown = " and ".join(given) or "none"
-        raise InvalidInput("W0, U0 and omega", shown, "must be given one at a time", FACTORED)
+        shown = " and ".join(given) or MISSING
+        raise InvalidInput("one of W0, U0 and omega", shown, "must be given", FACTORED)
     if omega is None:
         initial = initial_state(W0, U0, task.dim)
         require_psd(initial, dynamics)
@@ -238,6 +239,7 @@ def predict(
     return _from_scale(task, smallest, spread, columns, step, dynamics, edition)
 
 
+@named
 def predict_gaussian(
     task: SIMTask | Sequence[Any], scale: Any, width: int, *, eta: Any, dynamics: str = "gd"
 ) -> GaussianTimes:

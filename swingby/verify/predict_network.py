@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.theory import numbers
@@ -131,6 +131,7 @@ class NetworkSchedule(Drawn):
         }
 
 
+@named
 def predict_network(
     weights: Sequence[ArrayLike], task: SIMTask, *, lr: Any, accuracy: str = "full"
 ) -> NetworkSchedule:
@@ -214,6 +215,9 @@ def predict_network(
 
 def _layers(weights: Any, dim: int) -> list[Floats]:
     """The layers as arrays; InvalidInput where they do not make a network."""
+    if hasattr(weights, "parameters"):
+        listed = "must be a list of matrices: [layer.weight for layer in model]"
+        raise InvalidInput("weights", type(weights).__name__, listed)
     if isinstance(weights, (str, bytes, dict)) or not hasattr(weights, "__len__"):
         raise InvalidInput("weights", weights, "must be a sequence of matrices, one a layer")
     if not len(weights):

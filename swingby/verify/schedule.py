@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+    from swingby.report.pictures import Size
     from swingby.theory.law.stages import Stages
 
     Floats = NDArray[np.float64]
@@ -191,8 +192,13 @@ class Schedule(Drawn):
             f"<Schedule {self.dynamics}, eta={numbers.scientific(self.eta)}: half_times=({times})>"
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self, unit: str = "step") -> Any:
         """One row per event: entry, event, time, lower, upper, error.
+
+        Parameters
+        ----------
+        unit : {"step", "eta t"}
+            Of all times.
 
         Returns
         -------
@@ -200,13 +206,14 @@ class Schedule(Drawn):
         """
         import pandas
 
-        return pandas.DataFrame(
+        frame = pandas.DataFrame(
             [
                 (event.label, event.event, event.time, event.lower, event.upper, event.error)
                 for event in self.events
             ],
             columns=["entry", "event", "time", "lower", "upper", "error"],
         )
+        return in_unit(frame, unit, self.eta)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; inf and nan as text.
@@ -237,13 +244,15 @@ class Schedule(Drawn):
             "windows": self.window_reason,
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """The predicted entries and test loss over time, half-times with their bars.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
 
         Returns
         -------
@@ -251,13 +260,21 @@ class Schedule(Drawn):
         """
         from swingby.verify.plots import plot_schedule
 
-        return plot_schedule(self, ax)
+        return plot_schedule(self, ax, size)
 
-    def to_grid(self) -> Grid:
-        """The predicted events, with their bars and the lemma windows."""
+    def to_grid(self, unit: str = "step") -> Grid:
+        """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         from swingby.verify.tables import schedule_grid
 
-        return schedule_grid(self)
+        return schedule_grid(self, unit)
+
+
+def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:
+    """A frame of events with its times in another unit; heights and relative errors have none."""
+    length = numbers.per_step(unit, eta)
+    times = frame.columns.difference(["entry", "event", "relative_error", "inside"])
+    frame.loc[frame["event"] != "peak height", times] *= length
+    return frame
 
 
 #: Turning points of the test loss count when they swing by this share of the initial loss.

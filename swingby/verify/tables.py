@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -108,10 +108,11 @@ def _schedule_lines(report: Report) -> list[str]:
     return lines + [f"  {reason}" for reason in schedule.warnings]
 
 
-def schedule_grid(schedule: Schedule) -> Grid:
+def schedule_grid(schedule: Schedule, unit: str = "step") -> Grid:
     """The predicted events, with their bars and the lemma windows."""
+    number = _writer(unit, schedule)
     given = [f"eta = {numbers.scientific(schedule.eta)}", schedule.dynamics]
-    columns = ["entry", "event", ">step", ">+-", ">lemma from", ">lemma to"]
+    columns = ["entry", "event", f">{unit}", ">+-", ">lemma from", ">lemma to"]
     if schedule.gaussian is not None:
         given.append(f"median over Gaussian U(0) of width {schedule.gaussian.width}")
         columns[3] = ">5 % to 95 %"
@@ -119,30 +120,41 @@ def schedule_grid(schedule: Schedule) -> Grid:
     return Grid(
         title="Predicted stages",
         columns=columns,
-        rows=[_event_cells(schedule, event) for event in schedule.events],
+        rows=[_event_cells(schedule, event, number) for event in schedule.events],
         above=[_given(schedule.task.exact_signal, *given)],
         below=["", *(line for line in below if line)],
         minor=["lemma from", "lemma to"],
     )
 
 
-def _number(event: str, value: float) -> str:
-    height = event == "peak height" and math.isfinite(value)
-    return f"{value:.4g}" if height else steps_text(value, 0)
+#: How a number of an event is written: its event, the number, digits after the point of steps.
+Writer = Callable[..., str]
 
 
-def _bar(value: float, error: float) -> str:
+def _writer(unit: str, schedule: Schedule) -> Writer:
+    length = numbers.per_step(unit, schedule.eta)
+
+    def number(event: str, value: float, digits: int = 0) -> str:
+        plain = event == "peak height" or unit != "step"
+        if plain and math.isfinite(value):
+            return f"{value * (1.0 if event == 'peak height' else length):.4g}"
+        return steps_text(value, digits)
+
+    return number
+
+
+def _bar(event: str, value: float, error: float, number: Writer) -> str:
     if not math.isfinite(value):
         return "-"
-    return "out of range" if math.isinf(error) else steps_text(error)
+    return "out of range" if math.isinf(error) else number(event, error, 1)
 
 
-def _event_cells(schedule: Schedule, event: Event) -> list[str]:
-    time, *window = (_number(event.event, one) for one in (event.time, event.lower, event.upper))
-    bar = _bar(event.time, event.error)
+def _event_cells(schedule: Schedule, event: Event, number: Writer) -> list[str]:
+    time, *window = (number(event.event, one) for one in (event.time, event.lower, event.upper))
+    bar = _bar(event.event, event.time, event.error, number)
     if schedule.gaussian is not None:
         low, high = event.spread
-        ends = (_number(event.event, low), _number(event.event, high))
+        ends = (number(event.event, low), number(event.event, high))
         bar = "-" if math.isnan(low) else " to ".join(ends)
     elif event.event == "half" and schedule.stages is not None and math.isnan(event.time):
         concept = event.entry[0]
@@ -151,27 +163,29 @@ def _event_cells(schedule: Schedule, event: Event) -> list[str]:
     return [event.label, event.event, time, bar, *window]
 
 
-def comparison_grid(comparison: Comparison) -> Grid:
+def comparison_grid(comparison: Comparison, unit: str = "step") -> Grid:
     """Predicted against observed, with the lemma windows where there are some."""
+    number = _writer(unit, comparison.schedule)
     run, schedule = comparison.run, comparison.schedule
     windows = any(not math.isnan(row.lower) for row in comparison.rows)
     columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
     given = f"eta = {numbers.scientific(schedule.eta)}", run.dynamics, f"{run.last_step} steps"
-    note = f"Signal: {run.task.note}" if run.task.note else ""
+    notes = [f"Signal: {run.task.note}"] if run.task.note else []
+    notes += [] if unit == "step" else [f"Times in {unit}."]
     return Grid(
         title=comparison.title or "Predicted against observed",
         columns=columns + ([">lower", ">upper", "inside"] if windows else []),
-        rows=[_row_cells(row, windows=windows) for row in comparison.rows],
-        above=[line for line in (_given(run.task.exact_signal, *given), note) if line],
+        rows=[_row_cells(row, number, windows=windows) for row in comparison.rows],
+        above=[_given(run.task.exact_signal, *given), *notes],
         below=["", *summary_lines(comparison)],
         minor=["lower", "upper", "inside"],
     )
 
 
-def _row_cells(row: Row, *, windows: bool) -> list[str]:
+def _row_cells(row: Row, number: Writer, *, windows: bool) -> list[str]:
     values = (row.predicted, row.observed, row.lower, row.upper)
-    predicted, observed, *window = (_number(row.event, value) for value in values)
-    bar = _bar(row.predicted, row.error_bar)
+    predicted, observed, *window = (number(row.event, value) for value in values)
+    bar = _bar(row.event, row.predicted, row.error_bar, number)
     cells = [row.entry, row.event, predicted, bar, observed, percent_text(row.relative_error)]
     inside = {True: "yes", False: "NO", None: "-"}[row.inside]
     return [*cells, *window, inside] if windows else cells

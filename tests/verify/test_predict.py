@@ -220,8 +220,8 @@ def test_a_schedule_is_json_a_frame_latex_html_and_text(arguments):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ({"W0": None}, "must be given one at a time"),
-        ({"omega": "1e-3"}, "must be given one at a time"),
+        ({"W0": None}, "one of W0, U0 and omega must be given"),
+        ({"omega": "1e-3"}, "one of W0, U0 and omega must be given, got W0 and omega"),
         ({"eta": 0}, "eta must be positive"),
         ({"eta": "nan"}, "eta must be a number"),
         ({"eta": "1e-400"}, "eta must lie in the float range"),

@@ -21,6 +21,7 @@ from swingby.verify.checking.feasibility import Constants
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from swingby.report.pictures import Size
     from swingby.verify.schedule import Schedule
 
 
@@ -219,13 +220,15 @@ class Report(Drawn):
             "notes": list(self.notes),
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """The margin of each assumption, in decades of slack.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
 
         Returns
         -------
@@ -233,7 +236,7 @@ class Report(Drawn):
         """
         from swingby.verify.plots import plot_report
 
-        return plot_report(self, ax)
+        return plot_report(self, ax, size)
 
     def to_grid(self) -> Grid:
         """Every assumption with its margin."""

@@ -1,0 +1,82 @@
+"""Figures for a paper: nothing outside the canvas, fonts embedded, no title, one legend."""
+
+import importlib.util
+import itertools
+import logging
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+
+from swingby import InvalidInput
+
+PLACE = importlib.util.spec_from_file_location("results", Path(__file__).parent / "results.py")
+results = importlib.util.module_from_spec(PLACE)
+PLACE.loader.exec_module(results)
+
+NAMES = ("check", "check that fails", "check, repaired", "schedule", "schedule from omega")
+NAMES += ("run", "comparison")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def words(figure):
+    """Every text that is drawn, with its box in inches; ticks past the axes are not drawn."""
+    drawn, usual = {}, Text.draw
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Text, "draw", lambda one, pen: (drawn.setdefault(one), usual(one, pen)))
+        figure.canvas.draw()
+    for one in drawn:
+        if one.get_visible() and one.get_text().strip():
+            yield one, one.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", ["column", "text", (2.8, 2.2)])
+def test_nothing_is_outside_the_canvas_and_no_words_overlap(name, size):
+    figure = results.result(name).plot(size=size).figure
+    width, height = figure.get_size_inches()
+    assert (width, height) == {"column": (3.3, 2.4), "text": (6.75, 3.0)}.get(size, size)
+    found = list(words(figure))
+    for one, box in found:
+        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
+        assert inside, (one.get_text(), box)
+    for (one, first), (other, second) in itertools.combinations(found, 2):
+        apart = first.x1 < second.x0 or second.x1 < first.x0
+        apart = apart or first.y1 < second.y0 or second.y1 < first.y0
+        assert apart, (one.get_text(), other.get_text(), first, second)
+    assert len(figure.findobj(Legend)) <= 1
+    assert not figure.axes[0].get_title()
+
+
+@pytest.mark.parametrize("name", ["check", "comparison"])
+def test_fonts_are_embedded_as_truetype_and_nothing_is_said(name, tmp_path, caplog, recwarn):
+    figure = results.result(name).plot(size="column").figure
+    with caplog.at_level(logging.WARNING):
+        figure.savefig(tmp_path / "a.pdf")
+    assert not caplog.records
+    assert not recwarn.list
+    content = (tmp_path / "a.pdf").read_bytes()
+    assert b"/TrueType" in content or b"/CIDFontType2" in content
+    assert b"/Type3" not in content
+
+
+@pytest.mark.parametrize("size", ["wide", (3,), (0.1, 2), ("a", "b"), 3.3])
+def test_another_size_is_refused(size):
+    with pytest.raises(InvalidInput, match=r'size must be "column", "text" or'):
+        results.result("run").plot(size=size)
+
+
+def test_axes_have_a_size_already():
+    with pytest.raises(InvalidInput, match="not be given together with ax"):
+        results.result("run").plot(plt.figure().add_subplot(), size="text")

@@ -1,0 +1,177 @@
+"""What a new user types first: a result, or a sentence that says what to type instead."""
+
+import io
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy
+
+import swingby
+from swingby import SIMTask, check, compare, gaussian, predict, simulate
+from swingby.cli import run as command
+
+A = [4, 1]
+W0 = [[2e-3, 1e-3], [1e-3, 2e-3]]
+U0 = [[0.04, 0.02], [0.01, 0.04]]
+ETA = 0.01
+RUN = simulate(A, W0, ETA)
+HALF = [81.0, 329.0]
+
+
+def half(result):
+    """Half-times of whatever has some."""
+    return getattr(result, "run", result).half_times.tolist()
+
+
+def table(**columns):
+    """A trajectory as another program writes it."""
+    return io.StringIO(pd.DataFrame({"step": RUN.steps, **columns}).to_csv(index=False))
+
+
+ENTRIES = {"w_1_1": RUN.W[:, 0, 0], "w_1_2": RUN.W[:, 0, 1], "w_2_2": RUN.W[:, 1, 1]}
+
+#: What is typed, and the half-times of W0 that it gives.
+RESULTS = {
+    "signal as a list": lambda: predict(A, W0, eta=ETA),
+    "signal as an array": lambda: simulate(np.array(A), W0, eta=ETA),
+    "signal of sympy": lambda: simulate([sympy.Integer(4), sympy.Rational(2, 2)], W0, ETA),
+    "eta as text": lambda: simulate(A, W0, eta="1/100"),
+    "eta as a fraction": lambda: simulate(A, W0, eta=Fraction(1, 100)),
+    "eta of sympy": lambda: simulate(A, W0, eta=sympy.Rational(1, 100)),
+    "W0 as an array": lambda: predict(A, np.array(W0), eta=ETA),
+    "W0 as a frame": lambda: predict(A, pd.DataFrame(W0), eta=ETA),
+    "W0 of sympy": lambda: predict(A, sympy.Matrix(W0), eta=ETA),
+    "steps as a float": lambda: simulate(A, W0, eta=ETA, steps=1e3),
+    "own run": lambda: compare(A, W0, eta=ETA, observed=RUN),
+    "own arrays": lambda: compare(A, eta=ETA, observed=RUN.W, steps=RUN.steps),
+    "own list of arrays": lambda: compare(A, W0, eta=ETA, observed=list(RUN.W), steps=RUN.steps),
+    "own frame": lambda: compare(A, W0, eta=ETA, observed=pd.read_csv(table(**ENTRIES))),
+}
+
+#: What is typed, and the sentence about it.
+SENTENCES = {
+    "no eta": (lambda: predict(A, W0), "eta must be given: predict(..., eta=...)"),
+    "no start": (lambda: predict(A, eta=ETA), "one of W0, U0 and omega must be given"),
+    "T": (lambda: simulate(A, W0, ETA, T=100), "T is no argument of simulate; give steps"),
+    "epochs": (lambda: simulate(A, W0, ETA, epochs=9), "give steps"),
+    "lr": (lambda: predict(A, W0, lr=0.005), "give eta, which is 2 lr on the loss (4.1)"),
+    "seed": (lambda: gaussian(2, 1e-3, seed=0), "give rng"),
+    "omega of a run": (lambda: simulate(A, omega=1e-3, eta=ETA), "W0 = swingby.gaussian(task"),
+    "U0 of a proof": (lambda: swingby.certify(A, eta=ETA, U0=U0), "give W0 = U0 @ U0.T"),
+    "mu and sigma of a check": (lambda: check(mu=[1, 2], eta=ETA), "SIMTask(mu, sigma)"),
+    "a misspelt argument": (lambda: compare(A, W0, eta=ETA, dynamic="gd"), "mean dynamics?"),
+    "several omegas": (lambda: check(A, omega=[1e-3, 1e-4], eta=ETA), "swingby.sweep"),
+    "an irrational omega": (
+        lambda: check(A, omega=sympy.sqrt(2), eta=ETA),
+        "omega must be rational, or rounded: x.evalf(30)",
+    ),
+    "a symbol": (lambda: check(A, omega=sympy.Symbol("w"), eta=ETA), "omega must be a number"),
+    "nan": (lambda: check(A, omega=float("nan"), eta=ETA), "omega must be a finite number"),
+    "a negative eta": (lambda: simulate(A, W0, eta=-ETA), "eta must be positive, got -0.01"),
+    "steps below 1": (lambda: simulate(A, W0, ETA, steps=0), "steps must be at least 1"),
+    "W0 of another size": (lambda: predict(A, np.eye(3), eta=ETA), "must have shape (2, 2)"),
+    "W0 as a vector": (lambda: predict(A, [1e-3, 1e-3], eta=ETA), "W0 must be a square matrix"),
+    "W0 as a path": (lambda: predict(A, "W0.npy", eta=ETA), "numpy.load"),
+    "W0 not symmetric": (lambda: predict(A, [[1, 0], [2, 1]], eta=ETA), "W0 must be symmetric"),
+    "W0 and U0": (lambda: simulate(A, W0, ETA, U0=U0), "one of W0 and U0 must be given"),
+    "signal as text": (lambda: check("4,1", omega=1e-3, eta=ETA), "task must be a SIMTask"),
+    "mu as text": (lambda: SIMTask("1,2"), "mu must be a sequence of numbers"),
+    "sigma below 0": (lambda: SIMTask([1, 2], -0.1), "sigma"),
+    "dynamics misspelt": (
+        lambda: simulate(A, W0, ETA, dynamics="GD"),
+        "one of euler, gd, flow, got GD",
+    ),
+    "edition misspelt": (lambda: check(A, omega=1e-3, eta=ETA, edition="paper"), "printed"),
+    "own steps misfit": (
+        lambda: compare(A, W0, eta=ETA, observed=RUN.W, steps=[0, 1]),
+        "steps must have shape",
+    ),
+    "own table misses a column": (
+        lambda: compare(A, W0, eta=ETA, observed=pd.read_csv(table(w_1_1=RUN.W[:, 0, 0]))),
+        "must be a column: step, w_1_1, w_1_2",
+    ),
+    "no labels": (lambda: SIMTask.from_samples([[1, 0]], label=[0]), "did you mean labels?"),
+    "unit misspelt": (lambda: RUN.to_frame(unit="seconds"), "unit must be one of step, eta t"),
+    "no store": (lambda: swingby.sweep({"signal": [A]}), "store must be given"),
+    "a picture of unknown kind": (lambda: compare(A, W0, eta=ETA).save_picture("a.jpg"), ".pdf"),
+    "a line of the paper misspelt": (lambda: swingby.audit(["D27"]), "close to it: D.27"),
+}
+
+#: On the command line: exit code, and words of what is printed.
+COMMANDS = {
+    "check --mu 1,4 --sigma 0.05 --omega 1e-70 --eta 1e-5": (0, "a = (0.5025, 8.002)"),
+    "predict --signal 4,1 --omega 1e-8 --eta 0.01 --unit 'eta t'": (0, "eta t"),
+    "predict --signal 4,1 --omega 1e-8 --eta 0.01 --dynamics gf": (2, "'euler', 'gd', 'flow'"),
+    "simulate --signal 4,1 --eta 0.01": (2, "--w0"),
+    "check --signal 4,1 --omega 1e-8": (2, "--eta 0.01"),
+    "table --paper --mu 1,2": (2, "mu must not be given together with paper"),
+    "chek --signal 4,1": (2, "Did you mean 'check'?"),
+    "check --sigmal 4,1": (2, "--signal"),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_first_try_gives_the_result(name):
+    assert half(RESULTS[name]()) == HALF
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_first_try_gives_a_sentence(name):
+    call, words = SENTENCES[name]
+    with pytest.raises(swingby.InvalidInput) as caught:
+        call()
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_first_command(line, capsys):
+    import shlex
+
+    code, words = COMMANDS[line]
+    assert command(shlex.split(line)) == code
+    captured = capsys.readouterr()
+    assert words in captured.out + captured.err
+    assert captured.err.count("\n") <= 1
+
+
+def test_there_are_forty():
+    assert len(RESULTS) + len(SENTENCES) + len(COMMANDS) >= 40
+
+
+@pytest.mark.torch
+def test_what_comes_from_torch():
+    torch = pytest.importorskip("torch")
+    start, steps = torch.tensor(W0, requires_grad=True), torch.tensor(RUN.steps)
+    assert half(predict(A, start, eta=ETA)) == HALF
+    own = [torch.tensor(one) for one in RUN.W]
+    assert half(compare(A, W0, eta=ETA, observed=own, steps=steps)) == HALF
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2, bias=False))
+    with pytest.raises(swingby.InvalidInput, match=r"\[layer.weight for layer in model\]"):
+        swingby.predict_network(model, SIMTask.from_signal(A), lr=0.1)
+
+
+def test_a_run_from_U0_is_the_run_from_its_product():
+    product = np.array(U0) @ np.array(U0).T
+    assert half(simulate(A, U0=U0, eta=ETA)) == half(simulate(A, product, eta=ETA))
+
+
+def test_times_in_eta_t_are_steps_times_eta():
+    for result in (predict(A, W0, eta=ETA), compare(A, W0, eta=ETA)):
+        steps, times = result.to_frame(), result.to_frame(unit="eta t")
+        column = "time" if "time" in steps else "predicted"
+        height = steps["event"] == "peak height"
+        expected = np.where(height, steps[column], steps[column] * ETA)
+        np.testing.assert_allclose(times[column], expected, rtol=1e-15)
+        texts = (result.to_grid(unit="eta t").to_text(), result.to_grid().to_text())
+        assert "eta t" in texts[0]
+        assert "0.81" in texts[0]
+        assert "0.81" not in texts[1]
+    np.testing.assert_allclose(RUN.to_frame(unit="eta t")["eta t"], RUN.steps * ETA, rtol=1e-15)
+
+
+def test_a_misspelt_name_of_the_package_gets_the_close_one():
+    with pytest.raises(AttributeError, match=r"no attribute 'simulat'; did you mean simulate"):
+        _ = swingby.simulat

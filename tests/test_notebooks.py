@@ -1,0 +1,51 @@
+"""The notebooks of the documentation, run in a kernel of their own."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ipykernel")
+pytest.importorskip("jupyter_client")
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PLACE = importlib.util.spec_from_file_location("make_notebooks", DOCS / "make_notebooks.py")
+make_notebooks = importlib.util.module_from_spec(PLACE)
+PLACE.loader.exec_module(make_notebooks)
+NOTEBOOKS = sorted(make_notebooks.FOLDER.glob("*.ipynb"))
+
+
+def shown(cell):
+    """What a cell prints and returns, and how many pictures it shows."""
+    outputs = cell.get("outputs", ())
+    pictures = ["image/png" in one.get("data", {}) for one in outputs]
+    texts = [
+        "".join(one.get("text", one.get("data", {}).get("text/plain", "")))
+        for one, picture in zip(outputs, pictures, strict=True)
+        if not picture
+    ]
+    return "".join(texts), sum(pictures)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_shows_what_a_kernel_shows(path, monkeypatch):
+    """``docs/make_notebooks.py`` writes the outputs anew."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    expected = [shown(cell) for cell in stored["cells"]]
+    found = make_notebooks.run(stored, make_notebooks.FOLDER)
+    assert [shown(cell) for cell in found["cells"]] == expected
+    assert sum(bool(text) for text, _ in expected) >= 2
+
+
+def test_there_are_three_and_each_has_a_page(tmp_path):
+    pages = make_notebooks.main(tmp_path)
+    assert [page.stem for page in pages] == ["audit_a_proof", "first_steps", "own_data"]
+    for page, path in zip(pages, NOTEBOOKS, strict=True):
+        text = page.read_text(encoding="utf-8")
+        for place, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+            words, pictures = shown(cell)
+            assert "".join(cell["source"]) in text
+            assert words.rstrip() in text
+            assert (tmp_path / f"{path.stem}_{place}.png").exists() == bool(pictures)
