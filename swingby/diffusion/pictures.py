@@ -43,9 +43,12 @@ def study_figure(study: Study) -> Figure:
                         shown = label if p == 0 else None
                         ax.plot(courses[0].steps, mean[:, p], style, color=color, lw=1, label=shown)
                 ax.axhline(HALF, color="0.6", lw=0.6)
-                ax.set(xscale="symlog", ylim=(-0.3, 2), xlabel="step", ylabel="response")
-                ax.set_title(f"{name}, {corner}: {CONCEPTS[0]} -, {CONCEPTS[1]} ..", loc="left")
-            panels[1, column].legend(title="separation, contrast, gain", fontsize=6, ncols=2)
+                ax.set(xscale="symlog", xlabel="step", ylabel="response")
+                ax.set_xlim(0, study.plan.preset.steps)
+                ax.set_title(
+                    f"{name}, {corner}: {CONCEPTS[0]} solid, {CONCEPTS[1]} dotted", loc="left"
+                )
+        panels[0, 0].legend(title="separation, contrast, gain", fontsize=6, ncols=2)
     return figure
 
 
