@@ -33,10 +33,6 @@ class Option(Protocol):
         """The command with the option."""
 
 
-#: More networks than any machine trains at once.
-MOST_SEEDS = 100_000
-
-
 class Whole(click.ParamType):  # type: ignore[type-arg]
     """A whole number from some least one on; 1e3 is one."""
 
@@ -315,10 +311,10 @@ def task_of(mu: Sequence[str], sigma: Sequence[str], dim: int | None) -> SIMTask
     return SIMTask(_split(mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
 
-def setting_seeds(setting: Any, count: int) -> list[Any]:
+def setting_seeds(setting: Any, count: int, most: int) -> list[Any]:
     """A setting with as many seeds as asked for; a typing error should not make a million."""
-    if count > MOST_SEEDS:
-        raise InvalidInput("seeds", count, f"must be at most {MOST_SEEDS}")
+    if count > most:
+        raise InvalidInput("seeds", count, f"must be at most {most}")
     return [replace(setting, seed=setting.seed + k) for k in range(count)]
 
 

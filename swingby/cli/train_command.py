@@ -94,7 +94,7 @@ def train(**given: Any) -> int:
     if record is not None and record not in ("every", "log"):
         record = numbers.whole(record, "record", 1)
     run = run_training(
-        setting_seeds(_setting(given), given["seeds"]),
+        setting_seeds(_setting(given), given["seeds"], 100_000),
         start=None if given["start"] is None else Path(given["start"]),
         record=record,
         device=given["device"],

@@ -63,7 +63,7 @@ def vectors(**given: Any) -> int:
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.simulate.device import load_torch
 
-    settings = setting_seeds(_setting(given), given["seeds"])
+    settings = setting_seeds(_setting(given), given["seeds"], 10_000)
     load_torch()
     from swingby.diffusion.vectors import compare_vectors
 

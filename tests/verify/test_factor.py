@@ -188,7 +188,7 @@ PUBLIC = [predict, simulate, compare, check]
         ([[1, np.nan], [1, 2]], "must be finite"),
         ([[1, np.inf], [1, 2]], "must be finite"),
         (np.eye(2) * 1j, "must be an array of real numbers"),
-        ("factor.npy", "must be an array of real numbers"),
+        ("factor.npy", "must be an array, not text"),
         ([["1", "2"], ["3", "x"]], "must be a number such as"),
         (np.zeros((2, 3)), r"must not be zero, got zeros of shape \(2, 3\)"),
         (np.eye(2) * 1e200, "must have U0 U0\\^T below 1e300"),
