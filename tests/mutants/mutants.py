@@ -586,7 +586,7 @@ MUTANTS = (
         "simulate/steps.py",
         "+ ({_g(i, j)} - 0.5 * {both})",
         "+ ({_g(i, j)} - 0.25 * {both})",
-        (_KERNELS + "every_step_is_that_of_the_printed_formula",),
+        (_STEPS + "compiled_and_plain_steps_have_the_same_bits",),
     ),
     Mutant(
         "the bracket of (D.2) counts a quarter in lanes",
