@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from swingby.diffusion.pictures import circles_figure, study_figure
-from swingby.diffusion.study import recorded_so_far
+from swingby.diffusion.study import recorded_study
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Setting, train
 from swingby.verify.compare import paper_settings
@@ -31,13 +31,12 @@ def main() -> None:
 
 
 def diffusion() -> None:
-    """Fig. 19, and the responses of the recorded study, once there is one."""
+    """Fig. 19, and the responses of the recorded study."""
     circles_figure((0.8, 0.2)).savefig(FOLDER / "diffusion_circles.png", dpi=80)
     print("diffusion_circles.png: Fig. 19")
-    study = recorded_so_far()
-    if study.courses:
-        study_figure(study).savefig(FOLDER / "diffusion_study.png", dpi=80)
-        print(f"diffusion_study.png: {len(study.courses)} runs of the plan {study.plan.digest}")
+    study = recorded_study()
+    study_figure(study).savefig(FOLDER / "diffusion_study.png", dpi=80)
+    print(f"diffusion_study.png: {len(study.courses)} runs of the plan {study.plan.digest}")
 
 
 def training() -> None:

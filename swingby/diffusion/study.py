@@ -30,7 +30,7 @@ from swingby.theory import numbers
 
 #: Raised whenever a file of a study means something else.
 STUDY_VERSION = 2
-#: The study in the package, once it was run.
+#: The study in the package.
 RECORDED_FILE = "diffusion_study.json"
 #: Decimals of responses, shares and losses in a file.
 DIGITS = 5
@@ -155,20 +155,9 @@ def recorded_study() -> Study:
     Raises
     ------
     InvalidInput
-        As long as it has not been run, or if the plan was edited after it was.
+        If the plan in the package was edited after the study was run.
     """
-    study = recorded_so_far()
-    if not study.courses:
-        requirement = "must have been run: swingby diffusion study --plan PLAN.toml --out FOLDER"
-        raise InvalidInput("study", RECORDED_FILE, requirement)
-    return study
-
-
-def recorded_so_far() -> Study:
-    """The same, without courses as long as it has not been run."""
     plan, source = recorded_plan(), resources.files("swingby") / "data" / RECORDED_FILE
-    if not source.is_file():
-        return Study(plan, (), {})
     study = Study.from_dict(json.loads(source.read_text(encoding="utf-8")))
     if study.plan.digest != plan.digest:
         raise _edited(plan.digest, study.plan.digest)

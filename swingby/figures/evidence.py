@@ -233,11 +233,10 @@ def vector_rows(tell: Tell) -> list[Row]:
 
 
 def image_rows(tell: Tell) -> list[Row]:
-    """Diffusion models of images, as the recorded study judges them; open until it was run."""
-    from swingby.diffusion import judge
-    from swingby.diffusion.study import recorded_so_far
+    """Diffusion models of images, as the recorded study judges them."""
+    from swingby.diffusion import judge, recorded_study
 
-    study = recorded_so_far()
+    study = recorded_study()
     tell(0.0, study.plan.name)
     found = []
     for row in judge(study).rows:

@@ -26,7 +26,7 @@ from swingby.report import Drawn, Grid
 from swingby.report.files import write_text
 from swingby.theory import numbers
 from swingby.theory.verdict import Verdict, counted
-from swingby.training.shares import Share, needed, reaches
+from swingby.training.shares import Share, judged, share_of
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 1"
@@ -254,20 +254,8 @@ def _judged(
 ) -> dict[str, Any]:
     """A row about a share of runs that has to reach the threshold of nine in ten."""
     decided = [bool(one) for one in seen if one is not None]
-    share = Share(sum(decided), len(decided))
-    known = bool(share.total)
-    return {
-        "source": "relu",
-        "setting": setting,
-        "edition": "",
-        "statement": statement,
-        "predicted": f"in {MOST:.0%} of the runs",
-        "observed": f"{share.value:.1%}" if known else "-",
-        "interval": f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
-        "verdict": reaches(share, MOST) if known else Verdict.UNDECIDED,
-        "seeds": share.total,
-        "needed": needed(share, MOST),
-    } | more
+    row = {"source": "relu", "setting": setting, "edition": "", "statement": statement}
+    return row | judged(share_of(decided), MOST) | more
 
 
 def rows(found: Study) -> list[dict[str, Any]]:

@@ -83,10 +83,9 @@ def _evidence():
 
 
 def _judged():
-    from swingby.diffusion import judge
-    from swingby.diffusion.study import recorded_so_far
+    from swingby.diffusion import judge, recorded_study
 
-    return judge(recorded_so_far())
+    return judge(recorded_study())
 
 
 def _survival():
