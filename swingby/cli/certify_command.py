@@ -45,7 +45,10 @@ def certify(given: Given, steps: str | None, replay: str | None) -> int:
         steps=whole(steps, "steps"),
         progress=progress,
     )
-    given.deliver(certificate_grids(certificate), certificate.to_dict())
+    if given.out is not None and given.out.endswith(".json"):
+        certificate.save(given.out)
+    else:
+        given.deliver(certificate_grids(certificate), certificate.to_dict())
     return 3 if certificate.undecided else 0
 
 

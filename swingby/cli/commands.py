@@ -10,8 +10,8 @@ import click
 from swingby import __version__
 from swingby.cli.given import Given, exit_code, say, shared_options, whole
 from swingby.errors import InvalidInput
-from swingby.report.files import json_text, write_text
 from swingby.report.files import whole as whole_file
+from swingby.report.files import write_json
 from swingby.report.text import refilled
 
 if TYPE_CHECKING:
@@ -123,13 +123,12 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
         return code
     ending = Path(given.out).suffix
     if ending == ".npz":
-        with whole_file(given.out) as target:
-            run.save(target)
+        run.save(given.out)
     elif ending == ".csv":
         with whole_file(given.out) as target:
             run.to_frame().to_csv(target, index=False)
     elif ending == ".json":
-        write_text(given.out, json_text(run.to_dict()))
+        write_json(given.out, run.to_dict())
     else:
         raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
     return code

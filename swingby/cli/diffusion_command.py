@@ -16,9 +16,12 @@ from swingby.cli.given import (
     with_options,
 )
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.files import whole as whole_file
 from swingby.report.pictures import ENDINGS as PICTURES
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from swingby.diffusion.study import Study
 
 _JUDGING = (
@@ -67,8 +70,7 @@ def plan(out: str | None, size: str, sheet: str | None) -> int:
         from swingby.diffusion.pictures import circles_figure
 
         levels = (written.contrast[-1], written.contrast[0])
-        figure = circles_figure(levels, written.preset.pixels)
-        figure.savefig(sheet, dpi=150, bbox_inches="tight")
+        _save(circles_figure(levels, written.preset.pixels), sheet)
     runs, cells = len(written.jobs), len(written.cells)
     click.echo(f"{out}: {runs} runs in {cells} cells, {len(written.predictions)} predictions")
     click.echo(f"digest {written.digest}")
@@ -126,6 +128,11 @@ def judge(what: str, plot: str | None, film: str | None, table: str | None, as_j
     return _tell(Study.load(what), Path(what).parent, plot, film, table, as_json=as_json)
 
 
+def _save(figure: Figure, path: str) -> None:
+    with whole_file(path) as target:
+        figure.savefig(target, dpi=150, bbox_inches="tight")
+
+
 def _check(plot: str | None, film: str | None, table: str | None) -> None:
     for name, target, endings in (
         ("plot", plot, PICTURES), ("film", film, PICTURES), ("table", table, TABLES),
@@ -150,11 +157,9 @@ def _tell(
         from swingby.diffusion import pictures
 
         if plot is not None:
-            figure = pictures.study_figure(study)
-            figure.savefig(plot, dpi=150, bbox_inches="tight")
+            _save(pictures.study_figure(study), plot)
         if film is not None and study.courses:
             last = study.courses[-1]
-            figure = pictures.course_film(study, folder, last.cell, last.seed)
-            figure.savefig(film, dpi=150, bbox_inches="tight")
+            _save(pictures.course_film(study, folder, last.cell, last.seed), film)
     deliver(found.grids(), found.to_dict(), as_json=as_json, out=table)
     return exit_code(row.verdict for row in found.rows)

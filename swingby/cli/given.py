@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.files import json_text, write_text
+from swingby.report.files import json_text, write_json, write_text
 from swingby.report.text import USUAL, has_color
 from swingby.theory.verdict import Verdict, all_hold
 
@@ -131,8 +131,10 @@ def deliver(
     if out is None:
         say(tables, content, as_json=as_json)
         return
+    if Path(out).suffix == ".json":
+        write_json(out, content)
+        return
     makers: dict[str, Callable[[], str]] = {
-        ".json": lambda: json_text(content),
         ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
         ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
         ".html": lambda: "\n".join(grid.to_html() for grid in tables),
@@ -140,7 +142,7 @@ def deliver(
     }
     maker = makers.get(Path(out).suffix)
     if maker is None:
-        raise InvalidInput("out", out, f"must end in {', '.join(makers)}")
+        raise InvalidInput("out", out, f"must end in {', '.join(TABLES)}")
     write_text(out, maker())
 
 

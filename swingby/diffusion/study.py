@@ -23,11 +23,12 @@ import swingby
 from swingby.diffusion.course import Cell, Course, Record, course_folder
 from swingby.diffusion.plan import Plan, recorded_plan
 from swingby.errors import InvalidInput, SwingbyError
+from swingby.report.files import sealed, unsealed, write_text
 from swingby.report.progress import Progress
 from swingby.theory import numbers
 
 #: Raised whenever a file of a study means something else.
-STUDY_VERSION = 2
+STUDY_VERSION = 3
 #: The study in the package, once it was run.
 RECORDED_FILE = "diffusion_study.json"
 #: Decimals of responses, shares and losses in a file.
@@ -42,7 +43,7 @@ _GRACE = 20.0
 _ON_GPU = 4
 #: Seconds between two lines of progress where there is no terminal.
 _EVERY = 30.0
-_FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses"}
+_FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses", "sha256"}
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,16 @@ class Study:
         return tuple(one for one in self.courses if one.cell == cell)
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as plain values, with the digest of its plan."""
-        return {
-            "swingby_study": STUDY_VERSION,
-            "plan": self.plan.to_dict(),
-            "digest": self.plan.digest,
-            "made_with": self.made_with,
-            "courses": [_rounded(one.to_dict()) for one in self.courses],
-        }
+        """The study as plain values, with digests of its plan and of all it says."""
+        return sealed(
+            {
+                "swingby_study": STUDY_VERSION,
+                "plan": self.plan.to_dict(),
+                "digest": self.plan.digest,
+                "made_with": self.made_with,
+                "courses": [_rounded(one.to_dict()) for one in self.courses],
+            }
+        )
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file; InvalidInput if it cannot be written."""
@@ -99,7 +102,7 @@ class Study:
             if name != "courses"
         )
         courses = ",\n".join(json.dumps(one, separators=(",", ":")) for one in plain["courses"])
-        _write(Path(path), f'{{{head},\n"courses": [\n{courses}\n]}}\n', "path")
+        write_text(path, f'{{{head},\n"courses": [\n{courses}\n]}}', "path")
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -134,6 +137,7 @@ class Study:
         if plain["digest"] != plan.digest:
             raise _edited(plan.digest, plain["digest"])
         try:
+            unsealed(plain)
             courses = tuple(Course.from_dict(one) for one in plain["courses"])
             made_with = {str(name): str(value) for name, value in plain["made_with"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -281,18 +285,6 @@ def _rounded(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(path: Path, text: str, name: str) -> None:
-    """Write a file as a whole or not at all."""
-    other = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        other.write_text(text, encoding="utf-8")
-        other.replace(path)
-    except OSError as error:
-        raise InvalidInput(name, path, f"must be writable ({error.strerror})") from None
-    finally:
-        other.unlink(missing_ok=True)
-
-
 def _cores() -> int:
     """What this process may use, which can be less than what the machine has."""
     if hasattr(os, "sched_getaffinity"):
@@ -327,7 +319,7 @@ def _claim(root: Path, plan: Plan) -> None:
         if found != plan.digest:
             raise _edited(plan.digest, found)
         return
-    _write(path, plan.to_toml(), "folder")
+    write_text(path, plan.to_toml(), "folder")
 
 
 def _all(plan: Plan, root: Path, workers: int, place: str, report: StudyProgress) -> list[Course]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ import numpy as np
 
 import swingby
 from swingby.figures.figure import Data, Edition, Figure
-from swingby.report.files import BROKEN, digest, json_text, read_arrays, write_arrays, write_text
+from swingby.report.files import BROKEN, json_text, unsealed, write_arrays, write_json
+from swingby.theory.reading import read_sealed, text_of
 
 #: Raised when the layout of the files changes.
-FORMAT = 1
+FORMAT = "swingby figure 2"
 
 
 def stem(figure: Figure, edition: Edition) -> str:
@@ -29,7 +29,6 @@ def stem(figure: Figure, edition: Edition) -> str:
 def provenance(figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any]:
     """What made the data: versions, parameters, and their hash."""
     return {
-        "format": FORMAT,
         "swingby": swingby.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -52,14 +51,15 @@ def keep(
     json_text(plain)
     origin = provenance(figure, edition, quick=quick)
     name = stem(figure, edition)
-    facts = np.array(json.dumps(origin, allow_nan=False))
     content = {
+        "format": FORMAT,
         "provenance": origin,
         "seconds": round(seconds, 3),
-        "sha256": write_arrays(folder / f"{name}.npz", {"provenance": facts, **arrays}),
         "arrays": {name: list(value.shape) for name, value in arrays.items()},
         "data": plain,
     }
+    # The arrays carry all the rest, so that files of two runs do not pass for one.
+    write_arrays(folder / f"{name}.npz", content, arrays)
     write_json(folder / f"{name}.json", content)
 
 
@@ -67,19 +67,12 @@ def kept(folder: Path, figure: Figure, edition: Edition, *, quick: bool) -> dict
     """The data of an edition, if it is there, whole, and made from the same parameters."""
     name = stem(figure, edition)
     try:
-        content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        content = unsealed(json.loads(text_of(folder / f"{name}.json", "out", "file of a figure")))
         if content["provenance"]["key"] != figure.key(edition, quick=quick):
             return None
-        if content["provenance"]["format"] != FORMAT:
+        facts, arrays = read_sealed(folder / f"{name}.npz", "out", "data of a figure")
+        if facts != content or content["format"] != FORMAT:
             return None
-        if digest(folder / f"{name}.npz") != content["sha256"]:
-            return None
-        arrays = read_arrays(folder / f"{name}.npz")
         return {**content["data"], **{one: arrays[one] for one in content["arrays"]}}
     except BROKEN:
         return None
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write strict JSON."""
-    write_text(path, json_text(content))

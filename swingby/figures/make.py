@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import swingby
 from swingby.errors import InvalidInput
 from swingby.figures.figure import EDITIONS, Data, Edition, Figure
-from swingby.figures.kept import keep, kept, stem, write_json
+from swingby.figures.kept import keep, kept, stem
 from swingby.figures.result import FiguresResult, Judged, Made, Problem
-from swingby.report.files import writable
+from swingby.report.files import whole, writable, write_json
 from swingby.report.progress import PartProgress
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _draw(folder: Path, figure: Figure, edition: Edition, data: Data) -> tuple[s
     with styled():
         picture = figure.draw(data, f"Fig. {figure.number}, {edition.name}: {edition.note}")
         for ending in PICTURES:
-            with writable(folder / f"{name}{ending}") as target:
+            with whole(folder / f"{name}{ending}") as target:
                 _save(picture, target, figure)
     return tuple(f"{name}{ending}" for ending in (".npz", ".json", *PICTURES))
 

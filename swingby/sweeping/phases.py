@@ -119,10 +119,10 @@ class PhaseDiagram(Pixels):
         InvalidInput
             If the path cannot be written or has another ending.
         """
+        from swingby.report.files import whole
         from swingby.report.pictures import save_figure
-        from swingby.sweeping.store import whole_file
 
-        with whole_file(path) as target:
+        with whole(path) as target:
             save_figure(lambda: self.plot(panels), target)
 
     def to_frame(self) -> Any:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput, MissingExtra
+from swingby.report.files import whole
 from swingby.sweeping.cells import Agreement, Drawn
 from swingby.sweeping.grid import SweepGrid, as_grid
-from swingby.sweeping.store import Kept, arrays_of, load_arrays, reading, whole_file
+from swingby.sweeping.store import Kept, arrays_of, load_arrays, reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +183,7 @@ class SweepResult(Drawn):
         except ImportError:
             raise MissingExtra("pyarrow", "report") from None
         frame = self.to_frame()
-        with whole_file(path) as target:
+        with whole(path) as target:
             frame.to_parquet(target, engine="pyarrow", compression="zstd", index=False)
         return Path(path)
 
@@ -195,7 +196,7 @@ class SweepResult(Drawn):
             If the file cannot be written.
         """
         frame = self.to_frame()
-        with whole_file(path) as target:
+        with whole(path) as target:
             frame.to_csv(target, index=False, lineterminator="\r\n")
         return Path(path)
 

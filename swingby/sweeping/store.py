@@ -12,7 +12,6 @@ import hashlib
 import re
 import sqlite3
 import time
-import uuid
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 import swingby
 from swingby.errors import InvalidInput
+from swingby.report.files import whole
 from swingby.sweeping.point import MEASURE_VERSION, Point, canonical
 
 #: Raised when the tables change.
@@ -667,29 +667,11 @@ def keep_arrays(folder: Path, arrays: Arrays) -> str:
     target = folder / f"{name}.npz"
     if target.exists():
         return name
-    with whole_file(target, "store") as temporary:
+    with whole(target, "store") as temporary:
         folder.mkdir(exist_ok=True)
         with open(temporary, "wb") as stream:
             np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
     return name
-
-
-@contextlib.contextmanager
-def whole_file(path: str | Path, argument: str = "out") -> Iterator[Path]:
-    """A file to write beside `path`, which takes its place once it is complete, or not at all."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.stem}.{uuid.uuid4().hex}{target.suffix}")
-    try:
-        yield temporary
-        temporary.replace(target)
-    except InvalidInput as error:
-        raise InvalidInput(error.argument, path, error.requirement, error.source) from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(argument, path, f"must be writable ({reason})") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def load_arrays(folder: Path, name: str) -> Arrays:

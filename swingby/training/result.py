@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -13,8 +12,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.report.files import whole
-from swingby.theory import numbers
+from swingby.report.files import BROKEN, write_arrays
+from swingby.theory import numbers, reading
 from swingby.training.model import as_given
 from swingby.training.recorder import LEAST_TURN, thinned
 from swingby.training.setting import Booleans, Floats, Integers, Setting
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Of the file of a run.
-FORMAT = 1
+FORMAT = "swingby training run 2"
 #: Rows of the table before the rest is summed up.
 _MOST_ROWS = 24
 #: Marks along a drawn trajectory, at equal intervals of time.
@@ -273,8 +272,7 @@ class TrainingRun(Drawn, Tabled):
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {f"weights{place}": one for place, one in enumerate(self.weights)}
-        with whole(path) as target, target.open("wb") as file:
-            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+        write_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingRun:
@@ -285,11 +283,9 @@ class TrainingRun(Drawn, Tabled):
         InvalidInput
             If the file is missing or not such a file.
         """
+        what = "a file of TrainingRun.save, or of swingby train --out FILE.npz"
+        header, held = reading.read_sealed(path, "path", what)
         try:
-            # numpy leaves a file that is damaged open.
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-                held = {name: file[name] for name in file.files}
-            header = json.loads(str(held.pop("header")))
             if header["format"] != FORMAT:
                 raise ValueError(f"format {header['format']}")
             run = cls(
@@ -300,9 +296,8 @@ class TrainingRun(Drawn, Tabled):
             )
             _require_shapes(run)
             return run
-        except Exception as error:
-            # Damaged files raise whatever zip, zlib, json and numpy find wrong with them.
-            shown = f"must be a file of TrainingRun.save ({type(error).__name__}: {error})"
+        except BROKEN as error:
+            shown = f"must be {what} ({type(error).__name__}: {error})"
             raise InvalidInput("path", path, shown) from None
 
 

@@ -13,6 +13,7 @@ from swingby.diffusion.course import Cell, Course, Record
 from swingby.diffusion.plan import Plan, default_plan
 from swingby.diffusion.study import Study, run_study
 from swingby.errors import InvalidInput
+from swingby.report.files import sealed
 
 HUGE = 10**400
 CELL = Cell(0.4, 0.8, 1.0, "adamw")
@@ -213,7 +214,7 @@ def line_with(**changes):
             del line[name]
         else:
             line[name] = value
-    return json.dumps(line)
+    return json.dumps(sealed(line))
 
 
 LINES = {
