@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 
 import click
 
-from swingby.cli.given import Given, shared_options, whole
+from swingby.cli.given import TABLES, Given, check_target, refuse, shared_options, whole
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text
 
@@ -22,6 +23,8 @@ def certify(given: Given, steps: str | None, replay: str | None) -> int:
     undecided.
     """
     if replay is not None:
+        shared = (field.name for field in fields(Given) if field.name != "as_json")
+        refuse("together with replay", *shared, "steps")
         return _replay(replay, as_json=given.as_json)
     if given.w0 is None:
         raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
@@ -31,6 +34,8 @@ def certify(given: Given, steps: str | None, replay: str | None) -> int:
         )
     if given.omega is not None:
         raise InvalidInput("omega", given.omega, "must not be given together with w0")
+    refuse("beside w0", "beta")
+    check_target("out", given.out, TABLES)
     from swingby.theory.reading import read_matrix
     from swingby.verify.certification.certificate_report import certificate_grids
     from swingby.verify.certify import certify as make

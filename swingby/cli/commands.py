@@ -8,16 +8,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby import __version__
-from swingby.cli.given import Given, exit_code, say, shared_options, whole
+from swingby.cli.given import (
+    TABLES,
+    Given,
+    check_target,
+    exit_code,
+    refuse,
+    say,
+    shared_options,
+    whole,
+)
 from swingby.errors import InvalidInput
 from swingby.report.files import whole as whole_file
 from swingby.report.files import write_json
+from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import refilled
 
 if TYPE_CHECKING:
     from swingby.verify.judgement import Report
 
 
+_SETTING = ("mu", "sigma", "signal", "dim", "eta", "omega", "w0", "u0")
+_RUN = ("steps", "seed", "width")
 _width = click.option("--width", metavar="D'", help="Columns of a Gaussian U(0). Default d.")
 _steps = click.option("--steps", metavar="N", help="Default: until W no longer changes.")
 _seed = click.option("--seed", default="0", metavar="N", help="Of the Gaussian W(0) with --omega.")
@@ -49,6 +61,10 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
     from swingby.verify.check import check as run_check
     from swingby.verify.tables import report_grid
 
+    if statements:
+        refuse("together with statements, which are printed", "as_json", "out")
+    if edition != "repaired":
+        refuse("but with --edition repaired", "rho")
     task = given.task()
     report = run_check(
         task,
@@ -60,7 +76,7 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
         rho=rho,
         dynamics=given.dynamics,
     )
-    if statements and not given.as_json and given.out is None:
+    if statements:
         for result in report:
             click.echo(refilled(str(result.statement)) + "\n")
     given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
@@ -109,6 +125,8 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
     from swingby.simulate.run import simulate as run_simulate
     from swingby.theory.budget import spent
 
+    check_target("out", given.out, (".npz", ".csv", ".json"))
+    refuse("to a run: only omega is used", "beta")
     task = given.task()
     run = run_simulate(
         task,
@@ -127,10 +145,8 @@ def simulate(given: Given, steps: str | None, seed: str, width: str | None) -> i
     elif ending == ".csv":
         with whole_file(given.out) as target:
             run.to_frame().to_csv(target, index=False)
-    elif ending == ".json":
-        write_json(given.out, run.to_dict())
     else:
-        raise InvalidInput("out", given.out, "must end in .npz, .csv or .json")
+        write_json(given.out, run.to_dict())
     return code
 
 
@@ -147,6 +163,8 @@ def table(
     """Predicted against observed; --out FILE.png draws it, .csv, .parquet, .tex, .md write it."""
     if paper:
         return _paper(given)
+    check_target("out", given.out, (*PICTURES, ".csv", ".parquet", *TABLES))
+    refuse("to a run: only omega is used", "beta")
     from swingby.verify.compare import compare
 
     task = given.task()
@@ -174,9 +192,7 @@ def _paper(given: Given) -> int:
     """All settings of the paper, one after the other, then the tables over all of them."""
     from swingby.verify import compare, paper_report
 
-    for name in ("mu", "sigma", "signal", "dim", "omega", "w0", "u0", "eta"):
-        if getattr(given, name):
-            raise InvalidInput(name, getattr(given, name), "must not be given together with paper")
+    refuse("together with paper", *_SETTING, "beta", "dynamics", *_RUN, "edition")
     to_terminal = not given.as_json and given.out is None
     comparisons = []
     for comparison in compare.paper_tables():

@@ -12,6 +12,7 @@ from swingby.cli.given import (
     check_target,
     deliver,
     exit_code,
+    refuse,
     whole,
     with_options,
 )
@@ -134,6 +135,8 @@ def _save(figure: Figure, path: str) -> None:
 
 
 def _check(plot: str | None, film: str | None, table: str | None) -> None:
+    if table is not None:
+        refuse("together with table: its ending gives the format", "as_json")
     for name, target, endings in (
         ("plot", plot, PICTURES), ("film", film, PICTURES), ("table", table, TABLES),
     ):  # fmt: skip

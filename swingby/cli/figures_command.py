@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import deliver, exit_code, say
+from swingby.cli.given import TABLES, check_target, deliver, exit_code, refuse, say
 
 
 @click.command()
@@ -36,6 +36,7 @@ def figures(
     1: some fail or a figure could not be made, 3: none fails, but some are undecided.
     """
     if listed:
+        refuse("together with list", "quick", "out", "no_resume")
         from swingby.figures.make import all_figures, chosen
         from swingby.figures.report import list_grid
 
@@ -91,6 +92,13 @@ def evidence(
     from swingby.report.progress import PartProgress
     from swingby.theory.law.compiled import folder
 
+    if not again:
+        refuse("without --update", "force")
+    if as_json or (out is not None and out.endswith(".json")):
+        refuse("beside JSON, which has every row", "rows")
+    if out is not None:
+        refuse("together with out: the ending gives the format", "as_json")
+    check_target("out", out, TABLES)
     names = None if source is None else [one.strip() for one in source.split(",")]
     own = Path(record) if record is not None else folder() / "evidence.json"
     if again:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text, write_json, write_text
@@ -53,6 +54,16 @@ def check_target(name: str, path: str | None, endings: Sequence[str]) -> None:
         raise InvalidInput(name, path, "must lie in a folder that can be written to")
 
 
+def refuse(beside: str, *names: str) -> None:
+    """Refuse by name the options that were typed and would be ignored beside another."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            shown = name.removeprefix("as_")
+            value = context.params.get(name, "it")
+            raise InvalidInput(shown, value, f"must not be given {beside}")
+
+
 @dataclass(frozen=True)
 class Given:
     """The shared options as text, the way they were typed."""
@@ -85,6 +96,8 @@ class Given:
         """W(0) as given, or from U(0), or None."""
         from swingby.theory.reading import read_matrix
 
+        if self.w0 is not None or self.u0 is not None:
+            refuse("beside W(0), which says it", "beta", "width", "seed")
         if self.u0 is None:
             return None if self.w0 is None else read_matrix(self.w0, (task.dim, task.dim))
         if self.w0 is not None:
@@ -162,6 +175,8 @@ def shared_options(command: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(command)
     def gathered(**options: Any) -> int:
         shared = {field.name: options.pop(field.name) for field in fields(Given)}
+        if shared["out"] is not None:
+            refuse("together with out: the ending gives the format", "as_json")
         return command(Given(**shared), **options)
 
     decorated: Callable[..., int] = with_options(_OPTIONS)(gathered)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import TABLES, check_target, deliver, exit_code, whole
+from swingby.cli.given import TABLES, check_target, deliver, exit_code, refuse, whole
 from swingby.errors import InvalidInput
 
 #: Seconds between two lines where there is no terminal.
@@ -46,6 +46,7 @@ def relu(
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     number = whole(seed, "seed", 0) or 0
     if out is not None:
+        refuse("together with out: the ending gives the format", "as_json")
         check_target("out", out, TABLES)
     if data is not None:
         for name, value in (("quick", quick), ("store", store), ("workers", workers)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from swingby.cli.given import deliver, whole
+from swingby.cli.given import TABLES, check_target, deliver, refuse, whole
 
 
 @click.command()
@@ -23,6 +23,9 @@ def studies(names: tuple[str, ...], runs: str, seed: str, as_json: bool, out: st
     swingby studies survival --runs 50
     swingby studies forecast dimension --out networks.md
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    if out is not None:
+        refuse("together with out: the ending gives the format", "as_json")
+    check_target("out", out, TABLES)
     from swingby.training.studies import studies as make
 
     tables = make(

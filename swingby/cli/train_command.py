@@ -10,6 +10,7 @@ import click
 
 from swingby.cli.given import (
     check_target,
+    refuse,
     say,
     task_of,
     whole,
@@ -120,6 +121,10 @@ def _setting(given: dict[str, Any]) -> Setting:
         task = samples_task(samples)
     else:
         task = task_of(given["mu"], given["sigma"], dim or (samples and str(samples.dim)) or None)
+    if task.dim == task.s:
+        refuse("where every direction has a concept", "free_sigma")
+    if given["depth"] == "1" and not given["symmetric"]:
+        refuse("but with a hidden layer: --depth 2", "width")
     data = Data(
         n_per_class=None if points == "inf" else 5000 if points is None else points,
         center_cluster=given["center_cluster"],

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import TABLES, check_target, deliver, exit_code, task_of, whole, with_options
+from swingby.cli.given import (
+    TABLES,
+    check_target,
+    deliver,
+    exit_code,
+    refuse,
+    task_of,
+    whole,
+    with_options,
+)
 from swingby.errors import MISSING, InvalidInput
 
 if TYPE_CHECKING:
@@ -60,7 +69,10 @@ def vectors(**given: Any) -> int:
     from swingby.simulate.device import load_torch
 
     if given["out"] is not None:
+        refuse("together with out: the ending gives the format", "as_json")
         check_target("out", given["out"], TABLES)
+    if given["denoiser"] != "mlp":
+        refuse("but with --denoiser mlp", "activation")
     setting = _setting(given)
     count = whole(given["seeds"], "seeds") or 1
     if count > _MOST_SEEDS:
