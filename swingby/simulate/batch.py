@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchRun:
+class BatchRun(numbers.ReadOnly):
     r"""The ends of many runs. Made by :func:`simulate_batch`.
 
     `half_times` (..., d): step at which w_kk first is at least 1/2; nan where it never was.
@@ -181,7 +182,7 @@ def simulate_batch(
         raise InvalidInput("steps", None, "must be given where no signal is positive")
     threads = numbers.whole(workers, "workers", 1)
     total, d = asked.total, asked.signal.shape[-1]
-    kept = BatchRun(
+    kept = SimpleNamespace(  # written to piece by piece, as a result must not be
         half_times=np.full((total, d), np.nan),
         outcome=np.full(total, NOT_RUN, dtype="<U16"),
         W=np.full((total, d, d), np.nan),
@@ -266,7 +267,7 @@ def _for_each(
             raise
 
 
-def _shaped(kept: BatchRun, asked: Broadcast) -> BatchRun:
+def _shaped(kept: SimpleNamespace, asked: Broadcast) -> BatchRun:
     shape, d = asked.shape, asked.signal.shape[-1]
     return BatchRun(
         half_times=kept.half_times.reshape(*shape, d),

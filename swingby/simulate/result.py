@@ -33,7 +33,7 @@ _RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a seque
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Drawn):
+class Run(Drawn, numbers.ReadOnly):
     r"""One trajectory of W with its events. Made by :func:`swingby.simulate.run.simulate`.
 
     Attributes

@@ -52,7 +52,7 @@ class Tabled:
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingRun(Drawn, Tabled):
+class TrainingRun(Drawn, Tabled, numbers.ReadOnly):
     """Some networks while they were trained, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.

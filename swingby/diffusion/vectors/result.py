@@ -28,7 +28,7 @@ TURN = 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorRun:
+class VectorRun(numbers.ReadOnly):
     """Runs of settings of one kind. Made by :func:`swingby.diffusion.vectors.train_vectors`.
 
     Parameters
