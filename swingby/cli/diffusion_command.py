@@ -15,6 +15,7 @@ from swingby.cli.given import (
     deliver,
     exit_code,
     number,
+    refuse_json,
     target_option,
     text,
     with_options,
@@ -106,6 +107,7 @@ def study(
     \b
     swingby diffusion study --plan plan.toml --plot responses.png
     """  # noqa: D301
+    refuse_json(table, "table")
     from swingby.simulate.device import load_torch
 
     load_torch()
@@ -127,6 +129,7 @@ def judge(what: str, plot: str | None, film: str | None, table: str | None, as_j
     \b
     swingby diffusion judge recorded --table verdicts.md
     """  # noqa: D301
+    refuse_json(table, "table")
     from swingby.diffusion.study import Study, recorded_study
 
     if what == "recorded":
