@@ -23,7 +23,8 @@ VALUES = {
     "activation": "relu", "initialization": "gaussian", "scale": "0.5", "optimizer": "gd",
     "batch_size": "5", "loss": "paper", "shuffle": "epoch", "weight_decay": "0.5", "epochs": "2",
     "seeds": "2", "start": "none.npz", "record of train": "log", "precision": "float64",
-    "device": "none", "unit": "eta t", "points_per_class": "9", "truncation": "1", "free_sigma": "0.3",
+    "device": "none", "unit": "eta t",
+    "points_per_class": "9", "truncation": "1", "free_sigma": "0.3",
     "denoiser": "linear", "reads": "both", "batch": "3", "data of train": "none.npz",
 }  # fmt: skip
 #: Each command as it is typed; its other options are given one by one.
