@@ -21,6 +21,7 @@ from swingby.cli.given import (
     with_options,
 )
 from swingby.errors import InvalidInput
+from swingby.report.files import write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.pictures import save_figure
 
@@ -66,12 +67,9 @@ def plan(out: str, size: str, data: str | None) -> int:
     from swingby.diffusion.plan import default_plan
 
     written = default_plan(size)
-    try:
-        # A plan with data behind it must not be overwritten.
-        with Path(out).open("x", encoding="utf-8") as file:
-            file.write(written.to_toml())
-    except FileExistsError:
-        raise InvalidInput("out", out, "must not be there yet") from None
+    if Path(out).exists():  # data may lie behind it
+        raise InvalidInput("out", out, "must not be there yet")
+    write_text(out, written.to_toml())
     if data is not None:
         from swingby.diffusion.pictures import circles_figure
 

@@ -567,6 +567,20 @@ MUTANTS = (
         ("test_cli_files.py::test_no_bit_of_a_file_may_change[result.json-0.01]",),
     ),
     Mutant(
+        "arrays in results can be written to",
+        "theory/numbers.py",
+        "one.setflags(write=False)",
+        "one.setflags(write=True)",
+        ("test_isolation.py::test_a_result_is_read_only_and_has_copies[run]",),
+    ),
+    Mutant(
+        "an option that is ignored passes",
+        "cli/given.py",
+        "if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:",
+        "if context.get_parameter_source(name) is None:",
+        ("test_options.py::test_an_option_changes_something_or_is_refused[check, statements]",),
+    ),
+    Mutant(
         "the digest leaves the arrays out",
         "report/files.py",
         "        found.update(one.tobytes())\n",
