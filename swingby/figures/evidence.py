@@ -276,7 +276,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "networks": _TRAINING,
     "deep": ("training/deep_networks.py",),
     "figures": ("figures/make.py", "figures/paper/figure_*.py"),
-    "vectors": ("diffusion/vectors/trials.py",),
+    "vectors": ("diffusion/vectors/compare.py",),
     "images": ("diffusion/verdicts.py",),
     "relu": ("relu/verdicts.py",),
 }

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from swingby.theory.verdict import Verdict
 from swingby.training.shares import Share, needed, reaches
 from swingby.verify import audit_cache
 
-STUDIES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images")
+STUDIES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu")
 
 
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])
@@ -175,6 +176,14 @@ def test_studies_by_name(capsys):
     assert math.isfinite(float(errors[0].split(" / ")[0]))
     assert cli.run(["studies", "nosuch"]) == 2
     assert "must be among laws" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_names_code_that_exists(name):
+    """A file that has moved away would leave a hash of nothing, which never changes."""
+    package = Path(module.__file__).parents[1]
+    for part in module.PARTS[name]:
+        assert list(package.glob(part)), part
 
 
 def test_the_code_of_a_study_is_what_it_imports_and_not_its_words(tmp_path, monkeypatch):
