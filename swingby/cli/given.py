@@ -337,10 +337,10 @@ def task_of(mu: Sequence[str], sigma: Sequence[str], dim: int | None) -> SIMTask
     return SIMTask(_split(mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
 
-def setting_seeds(setting: Any, count: int) -> list[Any]:
+def setting_seeds(setting: Any, count: int, most: int = MOST_SEEDS) -> list[Any]:
     """A setting with as many seeds as asked for; a typing error should not make a million."""
-    if count > MOST_SEEDS:
-        raise InvalidInput("seeds", count, f"must be at most {MOST_SEEDS}")
+    if count > most:
+        raise InvalidInput("seeds", count, f"must be at most {most}")
     return [replace(setting, seed=setting.seed + k) for k in range(count)]
 
 

@@ -46,6 +46,8 @@ _OPTIONS = (
     JSON,
     out_option(),
 )
+#: Settings of vectors take milliseconds each.
+_MOST_SEEDS = 10_000
 #: Options that are parameters of the same name.
 _PASSED = ("width", "omega", "lr", "eta", "batch", "steps", "seed", "activation")
 
@@ -68,7 +70,7 @@ def vectors(**given: Any) -> int:
     refuse_json(given["out"])
     if given["denoiser"] != "mlp":
         refuse("but with --denoiser mlp", "activation")
-    settings = setting_seeds(_setting(given), given["seeds"])
+    settings = setting_seeds(_setting(given), given["seeds"], _MOST_SEEDS)
     load_torch()
     from swingby.diffusion.vectors import compare_vectors
 
