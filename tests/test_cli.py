@@ -56,7 +56,7 @@ def test_an_undecided_verdict_exits_with_three(monkeypatch, capsys):
     from swingby.verify.checking import feasibility
 
     # No rational omega can sit on the border itself, so precision is made to run out here.
-    monkeypatch.setattr(feasibility, "omega_verdict", lambda problem, bits=None: Verdict.UNDECIDED)
+    monkeypatch.setattr(feasibility, "omega_verdict", lambda *_: Verdict.UNDECIDED)
     arguments = [*CHECK[:4], "1e-74", *CHECK[5:]]
     assert run(arguments) == 3
     assert "undecided" in capsys.readouterr().out

@@ -5,11 +5,16 @@ import json
 import random
 import sqlite3
 
+import numpy as np
 import pytest
 
 import swingby
 from swingby import cli
+from swingby.errors import InvalidInput
+from swingby.report.files import write_arrays, write_json
+from swingby.theory.reading import read_arrays
 
+W0 = [[2e-3, 1e-3], [1e-3, 2e-3]]
 START = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3", "--eta", "1/100"]
 
 
@@ -56,17 +61,131 @@ def test_a_store_with_a_changed_cell_is_told(tmp_path, capsys):
     assert "changed after it was written" in capsys.readouterr().out
 
 
-@pytest.mark.torch
-def test_a_checkpoint_with_a_flipped_bit_is_told(tmp_path):
+def _run(path):
+    run = swingby.simulate(swingby.SIMTask.from_signal([4, 1]), W0, 0.1, 5)
+    run.save(path)
+
+
+def _training_run(path):
+    pytest.importorskip("torch")
+    from swingby.training import Data, Network, Optimizer, Setting, train
+
+    task = swingby.SIMTask([1], [0.1])
+    train([Setting(task, Data(4), Network(1), Optimizer(batch_size=4), steps=2)]).save(path)
+
+
+def _checkpoint(path):
     torch = pytest.importorskip("torch")
     from swingby.training import checkpoint
 
-    path = tmp_path / "t.safetensors"
     checkpoint.write(path, "a run", 3, {"w": torch.arange(6.0)}, torch)
+
+
+def _read_checkpoint(path):
+    from swingby.training import checkpoint
+
+    return checkpoint.read(path, "a run")
+
+
+def _read_run(path):
+    run = swingby.Run.load(path)
+    return run.to_dict(), run.W.tolist(), run.steps.tolist()
+
+
+def _read_training_run(path):
+    run = swingby.training.TrainingRun.load(path)
+    return run.to_dict(), run.output.tolist(), [one.tolist() for one in run.weights]
+
+
+def _saves(path):
+    course = _course(path)
+    line = dict.fromkeys(("loss", "diffusion", "latent", "reconstruction"), 1.0)
+    line |= {"gamma_min": -5.0, "gamma_max": 10.0, "seconds": 0.1, "step": 0}
+    line |= {"w": [[0.5, 0.5]] * 2, "kinds": [[0, 0, 0, 0, 0, 0, 1]] * 4}
+    course.add(line, np.zeros((1, 3, 2, 2), np.uint8))
+    (course.folder / "metrics.jsonl").rename(path)
+
+
+def _course(path):
+    pytest.importorskip("torch")
+    from swingby.diffusion.course import Cell, Record
+    from swingby.diffusion.preset import PRESETS
+
+    return Record(path.parent, PRESETS["tiny"], Cell(0.4, 0.5, 1.0, "sgd"), 3)
+
+
+def _read_saves(path):
+    path.replace(path.parent / "metrics.jsonl")
+    return _course(path).lines()
+
+
+KINDS = {
+    "run.npz": (_run, _read_run),
+    "trained.npz": (_training_run, _read_training_run),
+    "t.safetensors": (_checkpoint, _read_checkpoint),
+    "saves.jsonl": (_saves, _read_saves),
+    "result.json": (lambda path: write_json(path, {"format": "a", "x": [0.5, "b"]}), None),
+}
+
+
+@pytest.mark.parametrize("share", [0.01, pytest.param(1.0, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.torch if n[0] in "ts" else ()) for n in KINDS]
+)
+def test_no_bit_of_a_file_may_change(name, share, tmp_path):
+    """What is read is what was written, or nothing is; and ``verify`` says the same."""
+    make, read = KINDS[name]
+    path = tmp_path / name
+    make(path)
     assert cli.run(["verify", str(path)]) == 0
-    for changed in flipped(path.read_bytes(), 40, seed=2):
+    content = path.read_bytes()
+    expected = None if read is None else str(read(path))
+    bits = max(60, int(8 * len(content) * share))
+    for changed in flipped(content, min(bits, 8 * len(content)), seed=2):
         path.write_bytes(changed)
-        assert cli.run(["verify", str(path)]) == 1
+        verified = cli.run(["verify", str(path)])
+        assert verified in (0, 1, 2)
+        if read is None:
+            with contextlib.suppress(ValueError):
+                same = json.loads(changed) == json.loads(content)
+                assert same or verified
+            continue
+        with contextlib.suppress(InvalidInput):
+            assert str(read(path)) == expected, changed
+
+
+def test_what_was_edited_and_packed_again_is_told(tmp_path):
+    """A zip file guards its own bytes; the digest is for what was written with care."""
+    path = tmp_path / "run.npz"
+    _run(path)
+    arrays = read_arrays(path, "path")
+    np.savez(path, **{**arrays, "W": 2 * arrays["W"]})
+    assert cli.run(["verify", str(path)]) == 1
+    with pytest.raises(InvalidInput, match="changed after it was written"):
+        swingby.Run.load(path)
+    facts = json.loads(str(arrays["facts"])) | {"eta": "-1"}
+    np.savez(path, **{**arrays, "facts": json.dumps(facts)})
+    with pytest.raises(InvalidInput, match="swingby simulate --out"):
+        swingby.Run.load(path)
+    for eta in ("-1", "1e400000000"):
+        facts = {name: value for name, value in facts.items() if name != "sha256"} | {"eta": eta}
+        held = {name: one for name, one in arrays.items() if name != "facts"}
+        write_arrays(path, facts, held)
+        with pytest.raises(InvalidInput):
+            swingby.Run.load(path)
+
+
+@pytest.mark.parametrize(
+    "command", ["check --eta 1e-4 --omega 1e-80", "predict --eta 0.01 --omega 1e-8", "certify"]
+)
+def test_every_result_in_json_can_be_verified(command, tmp_path):
+    path = tmp_path / "r.json"
+    name, *rest = command.split()
+    given = [*START, "--steps", "30"] if name == "certify" else ["--signal", "4,1", *rest]
+    assert cli.run([name, *given, "--out", str(path)]) == 0
+    assert cli.run(["verify", str(path)]) == 0
+    path.write_text(path.read_text().replace("1", "2", 1))
+    assert cli.run(["verify", str(path)]) in (1, 2)
 
 
 @pytest.mark.parametrize("name", ["none.json", "a.txt", "b.json", "c.json", "d.sqlite"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from swingby.cli.given import JSON, check_target, flag, out_option, target_option, text
 from swingby.errors import InvalidInput
-from swingby.report.files import json_text, write_text
+from swingby.report.files import json_text, sealed, write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import USUAL, has_color, line_width, refilled
 from swingby.theory.verdict import Finding
@@ -95,7 +96,8 @@ def audit(
     if assume is not None:
         makers = _standing_makers(ledger)
     if out is not None:
-        write_text(out, makers[Path(out).suffix]())
+        text = makers[Path(out).suffix]()
+        write_text(out, json_text(sealed(json.loads(text))) if out.endswith(".json") else text)
     elif as_json:
         click.echo(makers[".json"]())
     elif graph is None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 
 import click
 
-from swingby.cli.given import TABLES, Given, Sections, number, shared_options, text
+from swingby.cli.given import TABLES, Given, Sections, number, refuse, shared_options, text
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text
 
@@ -26,6 +27,8 @@ def certify(given: Given, steps: int | None, replay: str | None) -> int:
     swingby certify --replay run.json
     """  # noqa: D301
     if replay is not None:
+        shared = (field.name for field in fields(Given) if field.name != "as_json")
+        refuse("together with replay", *shared, "steps")
         return _replay(replay, as_json=given.as_json)
     if given.w0 is None:
         raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
@@ -35,6 +38,7 @@ def certify(given: Given, steps: int | None, replay: str | None) -> int:
         )
     if given.omega is not None:
         raise InvalidInput("omega", given.omega, "must not be given together with w0")
+    refuse("beside w0", "beta")
     from swingby.theory.reading import read_matrix
     from swingby.verify.certification.certificate_report import certificate_grids
     from swingby.verify.certify import certify as make
@@ -49,7 +53,10 @@ def certify(given: Given, steps: int | None, replay: str | None) -> int:
         steps=steps,
         progress=progress,
     )
-    given.deliver(certificate_grids(certificate), certificate.to_dict())
+    if given.out is not None and given.out.endswith(".json"):
+        certificate.save(given.out)
+    else:
+        given.deliver(certificate_grids(certificate), certificate.to_dict())
     return 3 if certificate.undecided else 0
 
 

@@ -18,14 +18,15 @@ from swingby.cli.given import (
     exit_code,
     flag,
     number,
+    refuse,
     say,
     seed_option,
     shared_options,
     text,
 )
 from swingby.errors import InvalidInput
-from swingby.report.files import json_text, write_text
 from swingby.report.files import whole as whole_file
+from swingby.report.files import write_json
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import refilled
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 
 PICTURES_AND_TABLES = (".csv", ".parquet", *TABLES, *PICTURES)
+_SETTING = ("mu", "sigma", "signal", "dim", "eta", "omega", "w0", "u0")
+_RUN = ("steps", "seed", "width")
 _width = number("--width", "Columns d' of a Gaussian U(0).", shown="d")
 _steps = number("--steps", "Steps of the run.", shown="until W rests")
 _seed = seed_option("the Gaussian W(0) that --omega draws")
@@ -73,6 +76,10 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
     from swingby.verify.check import check as run_check
     from swingby.verify.tables import report_grid
 
+    if statements:
+        refuse("together with statements, which are printed", "as_json", "out")
+    if edition != "repaired":
+        refuse("but with --edition repaired", "rho")
     task = given.task()
     report = run_check(
         task,
@@ -84,7 +91,7 @@ def check(given: Given, edition: str, rho: str, statements: bool) -> int:
         rho=rho,
         dynamics=given.dynamics,
     )
-    if statements and not given.as_json and given.out is None:
+    if statements:
         for result in report:
             click.echo(refilled(str(result.statement)) + "\n")
     given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
@@ -114,6 +121,7 @@ def predict(given: Given, width: int | None, edition: str, unit: str) -> int:
     """  # noqa: D301
     from swingby.verify.predict import predict as run_predict
 
+    _refuse_unit(given)
     task = given.task()
     schedule = run_predict(
         task,
@@ -145,6 +153,7 @@ def simulate(given: Given, steps: int | None, seed: int, width: int | None) -> i
     from swingby.simulate.run import simulate as run_simulate
     from swingby.theory.budget import spent
 
+    refuse("to a run: only omega is used", "beta")
     task = given.task()
     run = run_simulate(
         task,
@@ -159,13 +168,12 @@ def simulate(given: Given, steps: int | None, seed: int, width: int | None) -> i
         return code
     ending = Path(given.out).suffix
     if ending == ".npz":
-        with whole_file(given.out) as target:
-            run.save(target)
+        run.save(given.out)
     elif ending == ".csv":
         with whole_file(given.out) as target:
             run.to_frame().to_csv(target, index=False)
     else:
-        write_text(given.out, json_text(run.to_dict()))
+        write_json(given.out, run.to_dict())
     return code
 
 
@@ -198,6 +206,8 @@ def table(
         return _paper(given)
     if given.out is not None:
         check_target("out", given.out, PICTURES_AND_TABLES)
+    _refuse_unit(given)
+    refuse("to a run: only omega is used", "beta")
     from swingby.verify.compare import compare
 
     task = given.task()
@@ -221,13 +231,17 @@ def table(
     return 0
 
 
+def _refuse_unit(given: Given) -> None:
+    """A unit is of what is printed; files for programs, and pictures, count steps."""
+    if given.as_json or Path(given.out or "").suffix in (".json", ".csv", ".parquet", *PICTURES):
+        refuse("beside JSON, tables of numbers and pictures, which count steps", "unit")
+
+
 def _paper(given: Given) -> int:
     """All settings of the paper, one after the other, then the tables over all of them."""
     from swingby.verify import compare, paper_report
 
-    for name in ("mu", "signal", "dim", "omega", "w0", "u0", "eta"):
-        if getattr(given, name):
-            raise InvalidInput(name, getattr(given, name), "must not be given together with paper")
+    refuse("together with paper", *_SETTING, "beta", "dynamics", *_RUN, "edition", "unit")
     to_terminal = not given.as_json and given.out is None
     comparisons = []
     for comparison in compare.paper_tables():

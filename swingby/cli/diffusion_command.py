@@ -15,11 +15,13 @@ from swingby.cli.given import (
     deliver,
     exit_code,
     number,
+    refuse_json,
     target_option,
     text,
     with_options,
 )
 from swingby.errors import InvalidInput
+from swingby.report.files import write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.pictures import save_figure
 
@@ -65,12 +67,9 @@ def plan(out: str, size: str, data: str | None) -> int:
     from swingby.diffusion.plan import default_plan
 
     written = default_plan(size)
-    try:
-        # A plan with data behind it must not be overwritten.
-        with Path(out).open("x", encoding="utf-8") as file:
-            file.write(written.to_toml())
-    except FileExistsError:
-        raise InvalidInput("out", out, "must not be there yet") from None
+    if Path(out).exists():  # data may lie behind it
+        raise InvalidInput("out", out, "must not be there yet")
+    write_text(out, written.to_toml())
     if data is not None:
         from swingby.diffusion.pictures import circles_figure
 
@@ -106,6 +105,7 @@ def study(
     \b
     swingby diffusion study --plan plan.toml --plot responses.png
     """  # noqa: D301
+    refuse_json(table, "table")
     from swingby.simulate.device import load_torch
 
     load_torch()
@@ -127,6 +127,7 @@ def judge(what: str, plot: str | None, film: str | None, table: str | None, as_j
     \b
     swingby diffusion judge recorded --table verdicts.md
     """  # noqa: D301
+    refuse_json(table, "table")
     from swingby.diffusion.study import Study, recorded_study
 
     if what == "recorded":

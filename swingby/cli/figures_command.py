@@ -9,7 +9,18 @@ from pathlib import Path
 
 import click
 
-from swingby.cli.given import JSON, choice, deliver, exit_code, flag, out_option, say, text
+from swingby.cli.given import (
+    JSON,
+    choice,
+    deliver,
+    exit_code,
+    flag,
+    out_option,
+    refuse,
+    refuse_json,
+    say,
+    text,
+)
 
 
 @click.command()
@@ -43,6 +54,7 @@ def figures(
     swingby figures --only 5,8 --quick
     """  # noqa: D301
     if listed:
+        refuse("together with list", "quick", "out", "no_resume")
         from swingby.figures.make import all_figures, chosen
         from swingby.figures.result import list_grid
 
@@ -96,6 +108,11 @@ def evidence(
     from swingby.report.progress import PartProgress
     from swingby.theory.law.compiled import folder
 
+    if not again:
+        refuse("without --update", "force")
+    if as_json or (out is not None and out.endswith(".json")):
+        refuse("beside JSON, which has every row", "rows")
+    refuse_json(out)
     names = None if source is None else [one.strip() for one in source.split(",")]
     own = Path(record) if record is not None else folder() / "evidence.json"
     if again:

@@ -16,10 +16,12 @@ import click
 import swingby
 from swingby.cli.given import say
 from swingby.errors import InvalidInput
+from swingby.report.files import BROKEN, unsealed
 
 if TYPE_CHECKING:
     from swingby.report import Grid
 
+UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
 #: What swingby cannot do without, and what each extra brings first.
 CORE = ("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib")
 EXTRAS = {
@@ -37,12 +39,13 @@ EXTRAS = {
 def verify(file: Path, as_json: bool) -> int:
     """Check that a file still says what swingby wrote.
 
-    Stores of sweeps (.sqlite), certificates (.json), which are replayed, and checkpoints of
-    training (.safetensors). Exit code 0: it does; 1: it was changed; 2: it cannot be verified.
+    Stores of sweeps (.sqlite), runs and trained networks (.npz), results and studies (.json),
+    certificates, which are replayed, and checkpoints of training (.safetensors). Exit code 0: it
+    does; 1: it was changed; 2: it cannot be verified.
 
     \b
     swingby verify sweep.sqlite
-    swingby verify certificate.json
+    swingby verify run.npz
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     kind, found = _judged(file)
     answer = {"file": str(file), "kind": kind, "verified": not found, "reasons": found}
@@ -53,7 +56,7 @@ def verify(file: Path, as_json: bool) -> int:
 
 def _judged(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and what is wrong with it."""
-    from swingby.theory.reading import plain_json, text_of
+    from swingby.theory.reading import text_of
 
     try:
         with file.open("rb") as opened:
@@ -66,18 +69,37 @@ def _judged(file: Path) -> tuple[str, list[str]]:
         return "store of a sweep", _refused(lambda: verify_store(file))
     if file.suffix == ".safetensors":
         return "checkpoint", _refused(lambda: _read_checkpoint(file))
-    if file.suffix != ".json":
-        raise InvalidInput("file", file, "must be a .sqlite, .json or .safetensors of swingby's")
+    if begin.startswith(b"PK"):
+        return _sealed_arrays(file)
+    if file.suffix not in (".json", ".jsonl"):
+        asked = "must be a .sqlite, .json, .jsonl, .npz or .safetensors of swingby's; tables and "
+        raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
     text = text_of(file, "file", "file")
+    rows = text.splitlines()[1:] if file.suffix == ".jsonl" else [text]
     try:
-        content = plain_json(text)
-    except ValueError as error:
+        found = [json.loads(row) for row in rows]
+    except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
-    if isinstance(content, dict) and "signal" in content and "format" in content:
+    if isinstance(found[0], dict) and "signal" in found[0] and "digest" in found[0]:
         from swingby.verify.certification.replay import read, replay
 
         return "certificate", replay(read(text))
-    raise InvalidInput("file", file, "must be a certificate: other JSON has no digest")
+    if not all(isinstance(one, dict) and "sha256" in one for one in found):
+        raise InvalidInput("file", file, UNSEALED)
+    kind = "saves of a study" if len(found) > 1 else str(found[0].get("format", "result"))
+    return kind, _refused(lambda: list(map(unsealed, found)))
+
+
+def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
+    from swingby.theory.reading import read_arrays
+
+    arrays = read_arrays(file, "file")
+    try:
+        facts = json.loads(str(arrays.pop("facts")))
+        kind, _ = str(facts["format"]), facts["sha256"]
+    except BROKEN:
+        raise InvalidInput("file", file, UNSEALED) from None
+    return kind, _refused(lambda: unsealed(facts, arrays))
 
 
 def _read_checkpoint(file: Path) -> None:
@@ -96,7 +118,7 @@ def _read_checkpoint(file: Path) -> None:
 def _refused(check: Any) -> list[str]:
     try:
         check()
-    except InvalidInput as error:
+    except ValueError as error:  # an InvalidInput is one
         return [str(error)]
     return []
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.files import json_text, write_text
+from swingby.report.files import json_text, write_json, write_text
 from swingby.report.text import USUAL, has_color
 from swingby.theory.verdict import Verdict, all_hold
 
@@ -170,6 +171,22 @@ class Sections(click.Command):
                     formatter.write_dl([one for one in records if one])
 
 
+def refuse(beside: str, *names: str) -> None:
+    """Refuse by name the options that were typed and would be ignored beside another."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            shown = name.removeprefix("as_")
+            value = context.params.get(name, "it")
+            raise InvalidInput(shown, value, f"must not be given {beside}")
+
+
+def refuse_json(target: str | None, name: str = "out") -> None:
+    """Refuse --json beside a file to write."""
+    if target is not None:
+        refuse(f"together with {name}: the ending gives the format", "as_json")
+
+
 @dataclass(frozen=True)
 class Given:
     """The shared options as text, the way they were typed."""
@@ -202,6 +219,8 @@ class Given:
         """W(0) as given, or from U(0), or None."""
         from swingby.theory.reading import read_matrix
 
+        if self.w0 is not None or self.u0 is not None:
+            refuse("beside W(0), which says it", "beta", "width", "seed")
         if self.u0 is None:
             return None if self.w0 is None else read_matrix(self.w0, (task.dim, task.dim))
         if self.w0 is not None:
@@ -248,14 +267,16 @@ def deliver(
     if out is None:
         say(tables, content, as_json=as_json)
         return
+    if Path(out).suffix == ".json":
+        write_json(out, content)
+        return
     makers: dict[str, Callable[[], str]] = {
-        ".json": lambda: json_text(content),
         ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
         ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
         ".html": lambda: "\n".join(grid.to_html() for grid in tables),
         ".txt": lambda: "\n\n".join(grid.to_text(width=USUAL) for grid in tables),
     }
-    check_target("out", out, tuple(makers))
+    check_target("out", out, TABLES)
     write_text(out, makers[Path(out).suffix]())
 
 
@@ -282,6 +303,7 @@ def shared_options(
         @functools.wraps(command)
         def gathered(**options: Any) -> int:
             shared = {field.name: options.pop(field.name) for field in fields(Given)}
+            refuse_json(shared["out"])
             return command(Given(**shared), **options)
 
         decorated: Callable[..., int] = with_options((*_OPTIONS, out))(gathered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import click
 
 from swingby.cli.given import EDITION, JSON, choice, number, out_option, seed_option, text
 from swingby.errors import InvalidInput
-from swingby.report.files import json_text, write_text
+from swingby.report.files import json_text, sealed, write_text
 from swingby.report.text import USUAL, has_color, line_width
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def hunt(
     )
     makers = _makers(found)
     if out is not None:
-        write_text(out, makers[Path(out).suffix]())
+        text = makers[Path(out).suffix]()
+        write_text(out, json_text(sealed(json.loads(text))) if out.endswith(".json") else text)
     else:
         click.echo(makers[".json" if as_json else ""]())
     return int(found.found)

@@ -17,6 +17,7 @@ from swingby.cli.given import (
     flag,
     number,
     out_option,
+    refuse_json,
     seed_option,
     target_option,
     text,
@@ -54,6 +55,7 @@ def relu(
     swingby relu --store relu.json --out relu.md
     swingby relu --data points.csv
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    refuse_json(out)
     if data is not None:
         for name, value in (("quick", quick), ("store", store), ("workers", workers)):
             if value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from swingby.cli.given import JSON, deliver, number, out_option, seed_option
+from swingby.cli.given import JSON, deliver, number, out_option, refuse_json, seed_option
 
 
 @click.command()
@@ -23,6 +23,7 @@ def studies(names: tuple[str, ...], runs: int, seed: int, as_json: bool, out: st
     swingby studies survival --runs 50
     swingby studies forecast dimension --out networks.md
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    refuse_json(out)
     from swingby.training.studies import studies as make
 
     tables = make(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swingby.cli.given import JSON, flag, number, say, target_option, text
+from swingby.cli.given import JSON, flag, number, refuse, say, target_option, text
 from swingby.errors import InvalidInput
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import has_color
@@ -59,8 +59,10 @@ def sweep(
     \b
     swingby sweep grid.toml --store sweep.sqlite --diagram phases.png
     """  # noqa: D301
-    if status and restart:
-        raise InvalidInput("restart", "status", "must not be given together with status")
+    if status:
+        refuse("together with status", "restart", "workers", "chunk", "dask")
+    if descents:
+        refuse("together with descents", "as_json")
     from swingby.sweeping.grid import as_grid
     from swingby.sweeping.result import SweepResult
 
@@ -95,8 +97,6 @@ def sweep(
     if diagram is not None:
         result.phase_diagram(x, y, where=asked).save_picture(diagram)
     found = result.disagreements(where=asked) if disagreements else None
-    if descents and as_json:
-        raise InvalidInput("descents", "json", "must not be given together with json")
     code = _tell(result, found, as_json=as_json)
     if descents:
         click.echo("\n" + result.descents().to_text(color=has_color()))

@@ -16,6 +16,7 @@ from swingby.cli.given import (
     choice,
     flag,
     number,
+    refuse,
     say,
     seed_option,
     setting_seeds,
@@ -122,6 +123,10 @@ def _setting(given: dict[str, Any]) -> Setting:
         task = samples_task(samples)
     else:
         task = task_of(given["mu"], given["sigma"], dim or (samples and samples.dim) or None)
+    if task.dim == task.s:
+        refuse("where every direction has a concept", "free_sigma")
+    if given["depth"] == "1" and not given["symmetric"]:
+        refuse("but with a hidden layer: --depth 2", "width")
     data = Data(
         n_per_class=None if points == "inf" else points,
         center_cluster=given["center_cluster"],

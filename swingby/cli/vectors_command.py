@@ -16,6 +16,8 @@ from swingby.cli.given import (
     exit_code,
     number,
     out_option,
+    refuse,
+    refuse_json,
     seed_option,
     setting_seeds,
     task_of,
@@ -63,6 +65,9 @@ def vectors(**given: Any) -> int:
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.simulate.device import load_torch
 
+    refuse_json(given["out"])
+    if given["denoiser"] != "mlp":
+        refuse("but with --denoiser mlp", "activation")
     settings = setting_seeds(_setting(given), given["seeds"], 10_000)
     load_torch()
     from swingby.diffusion.vectors import compare_vectors

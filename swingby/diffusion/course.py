@@ -28,8 +28,9 @@ import numpy as np
 from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circles
 from swingby.diffusion.preset import OPTIMIZERS, Preset
 from swingby.errors import InvalidInput
-from swingby.report.files import write_text
+from swingby.report.files import sealed, unsealed, write_arrays, write_text
 from swingby.theory import numbers
+from swingby.theory.reading import read_sealed
 from swingby.training.setting import one_of, positive, put
 
 if TYPE_CHECKING:
@@ -324,6 +325,10 @@ _FIELDS = {"step", *_NUMBERS, "w", "kinds"}
 _LARGEST = sys.float_info.max
 
 
+#: Of the images of a save.
+IMAGES = "swingby images 1"
+
+
 def course_folder(root: Path, cell: Cell, seed: int) -> Path:
     """Where one course of a study lies."""
     # All digits: two cells of a plan must not share a folder.
@@ -351,12 +356,12 @@ class Record:
     def add(self, line: dict[str, Any], images: np.ndarray[Any, Any]) -> None:
         """Write the numbers and the images (uint8) of one save."""
         try:
-            np.savez_compressed(self._images(line["step"]), images=images)
+            write_arrays(self._images(line["step"]), {"format": IMAGES}, {"images": images})
             fresh = not self._path.exists()
             with self._path.open("a", encoding="utf-8") as file:
                 if fresh:
                     file.write(json.dumps({"identity": self.identity}) + "\n")
-                file.write(json.dumps(line) + "\n")
+                file.write(json.dumps(sealed(line)) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -376,7 +381,8 @@ class Record:
                 "folder", self._path, f"must hold the saves up to step {step} ({found} are there)"
             )
         header = json.dumps({"identity": self.identity})
-        write_text(self._path, "\n".join([header, *map(json.dumps, lines)]), "folder")
+        text = "\n".join([header, *(json.dumps(sealed(line)) for line in lines)])
+        write_text(self._path, text, "folder")
         return lines
 
     def lines(self) -> list[dict[str, Any]]:
@@ -398,19 +404,13 @@ class Record:
             raise InvalidInput("folder", self._path, "must hold metrics as JSON lines") from None
         if header != {"identity": self.identity}:
             raise InvalidInput("folder", self._path, "must belong to this preset, cell and seed")
-        for line in lines:
-            _check_line(line, self._path)
-        return lines
+        return [_checked(line, self._path) for line in lines]
 
     def images(self, step: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         """The images of one save: uint8, shape (k, 3, height, width)."""
         path = self._images(step)
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                images = np.asarray(file["images"])
-        except Exception as error:
-            # zipfile and numpy raise many kinds of errors for what is not their format.
-            raise InvalidInput("folder", path, f"must hold images ({error})") from None
+        _, arrays = read_sealed(path, "folder", "images as a study made them")
+        images = np.asarray(arrays.get("images"))
         if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
             raise InvalidInput("folder", path, "must hold images")
         return images
@@ -427,8 +427,12 @@ class Record:
         return self.folder / "images" / f"{step:07d}.npz"
 
 
-def _check_line(line: object, path: Path) -> None:
-    if not isinstance(line, dict) or set(line) != _FIELDS:
+def _checked(row: object, path: Path) -> dict[str, Any]:
+    try:
+        line = unsealed(row)
+    except ValueError as error:
+        raise InvalidInput("folder", path, f"must hold saves as they were made ({error})") from None
+    if set(line) != _FIELDS:
         raise InvalidInput("folder", path, "must hold a save in every line")
     if type(line["step"]) is not int or line["step"] < 0:
         raise InvalidInput("folder", path, "must hold a whole number as step in every line")
@@ -446,6 +450,7 @@ def _check_line(line: object, path: Path) -> None:
         known = found.dtype.kind in "if" and found.shape == shape
         if not known or not ((found >= low) & (found <= high)).all():
             raise InvalidInput("folder", path, f"must hold {name} in every line")
+    return line
 
 
 def _unusable(folder: Path, reason: str) -> InvalidInput:

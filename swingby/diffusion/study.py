@@ -24,12 +24,12 @@ import swingby
 from swingby.diffusion.course import Cell, Course, Record, course_folder
 from swingby.diffusion.plan import Plan, recorded_plan
 from swingby.errors import InvalidInput, SwingbyError
-from swingby.report.files import write_text
+from swingby.report.files import sealed, unsealed, write_text
 from swingby.report.progress import Progress
 from swingby.theory import numbers
 
 #: Raised whenever a file of a study means something else.
-STUDY_VERSION = 2
+STUDY_VERSION = 3
 #: The study in the package.
 RECORDED_FILE = "diffusion_study.json"
 #: Decimals of responses, shares and losses in a file.
@@ -44,7 +44,7 @@ _GRACE = 20.0
 _ON_GPU = 4
 #: Seconds between two lines of progress where there is no terminal.
 _EVERY = 30.0
-_FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses"}
+_FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses", "sha256"}
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,16 @@ class Study:
         return tuple(one for one in self.courses if one.cell == cell)
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as plain values, with the digest of its plan."""
-        return {
-            "swingby_study": STUDY_VERSION,
-            "plan": self.plan.to_dict(),
-            "digest": self.plan.digest,
-            "made_with": self.made_with,
-            "courses": [_rounded(one.to_dict()) for one in self.courses],
-        }
+        """The study as plain values, with digests of its plan and of all it says."""
+        return sealed(
+            {
+                "swingby_study": STUDY_VERSION,
+                "plan": self.plan.to_dict(),
+                "digest": self.plan.digest,
+                "made_with": self.made_with,
+                "courses": [_rounded(one.to_dict()) for one in self.courses],
+            }
+        )
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file; InvalidInput if it cannot be written."""
@@ -136,6 +138,7 @@ class Study:
         if plain["digest"] != plan.digest:
             raise _edited(plan.digest, plain["digest"])
         try:
+            unsealed(plain)
             courses = tuple(Course.from_dict(one) for one in plain["courses"])
             made_with = {str(name): str(value) for name, value in plain["made_with"].items()}
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -21,7 +21,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.report import Drawn, Grid
-from swingby.report.files import whole
+from swingby.report.files import unsealed, write_json
 from swingby.theory.verdict import Verdict, all_hold, counted
 from swingby.training.shares import Share, judged, share_of
 from swingby.verify.audit_cache import hash_of
@@ -425,8 +425,7 @@ def update(
             continue
         rows = STUDIES[name][1](_within(name, tell or _silent))
         own[name] = {"code": code, "rows": [asdict(row) for row in rows]}
-        with whole(path) as target:
-            target.write_text(json.dumps({"format": FORMAT, "studies": own}, indent=1) + "\n")
+        write_json(path, {"format": FORMAT, "studies": own})
         old = {_key(row): row.verdict for row in map(_row, before["rows"] if before else ())}
         moved += [
             f"{name}: {', '.join(filter(None, _key(row)))}: {old[_key(row)]} -> {row.verdict}"
@@ -460,7 +459,7 @@ def _shipped() -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = unsealed(json.loads(path.read_text(encoding="utf-8")))
         if content["format"] != FORMAT:
             raise ValueError(content["format"])
         studies: dict[str, Any] = content["studies"]
@@ -469,8 +468,9 @@ def _read(path: Path) -> dict[str, Any]:
             str(study["code"])
     except OSError as error:
         raise InvalidInput("record", path, f"must be readable ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InvalidInput("record", path, "must be a file of swingby evidence --update") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        asked = f"must be a file of swingby evidence --update ({error})"
+        raise InvalidInput("record", path, asked) from None
     return studies
 
 

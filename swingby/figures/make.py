@@ -26,14 +26,15 @@ from swingby.figures.figure import EDITIONS, Data, Edition, Figure
 from swingby.figures.result import FiguresResult, Judged, Made, Problem
 from swingby.report.files import (
     BROKEN,
-    digest,
     json_text,
-    read_arrays,
+    unsealed,
+    whole,
     writable,
     write_arrays,
-    write_text,
+    write_json,
 )
 from swingby.report.progress import PartProgress
+from swingby.theory.reading import read_sealed, text_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -178,7 +179,7 @@ def make_figures(
         for figure, edition in work:
             said.start(f"Fig. {figure.number}, {edition.name}")
             result = _with(result, figure, edition, quick=quick, resume=resume, said=said)
-            write_text(folder / VERDICTS, json_text(result.to_dict()))
+            write_json(folder / VERDICTS, result.to_dict())
     return result
 
 
@@ -264,7 +265,7 @@ def _draw(folder: Path, figure: Figure, edition: Edition, data: Data) -> tuple[s
     with styled():
         picture = figure.draw(data, f"Fig. {figure.number}, {edition.name}: {edition.note}")
         for ending in PICTURES:
-            with writable(folder / f"{name}{ending}") as target:
+            with whole(folder / f"{name}{ending}") as target:
                 _save(picture, target, figure)
     return tuple(f"{name}{ending}" for ending in (".npz", ".json", *PICTURES))
 
@@ -291,7 +292,7 @@ def _save(picture: Picture, target: Path, figure: Figure) -> None:
 # file is written last, so data counts only when it is whole. Nothing is pickled.
 
 #: Raised when the layout of the files changes.
-FORMAT = 1
+FORMAT = "swingby figure 2"
 
 
 def stem(figure: Figure, edition: Edition) -> str:
@@ -302,7 +303,6 @@ def stem(figure: Figure, edition: Edition) -> str:
 def provenance(figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any]:
     """What made the data: versions, parameters, and their hash."""
     return {
-        "format": FORMAT,
         "swingby": swingby.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -325,29 +325,28 @@ def keep(
     json_text(plain)
     origin = provenance(figure, edition, quick=quick)
     name = stem(figure, edition)
-    facts = np.array(json.dumps(origin, allow_nan=False))
     content = {
+        "format": FORMAT,
         "provenance": origin,
         "seconds": round(seconds, 3),
-        "sha256": write_arrays(folder / f"{name}.npz", {"provenance": facts, **arrays}),
         "arrays": {name: list(value.shape) for name, value in arrays.items()},
         "data": plain,
     }
-    write_text(folder / f"{name}.json", json_text(content))
+    # The arrays carry all the rest, so that files of two runs do not pass for one.
+    write_arrays(folder / f"{name}.npz", content, arrays)
+    write_json(folder / f"{name}.json", content)
 
 
 def kept(folder: Path, figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any] | None:
     """The data of an edition, if it is there, whole, and made from the same parameters."""
     name = stem(figure, edition)
     try:
-        content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        content = unsealed(json.loads(text_of(folder / f"{name}.json", "out", "file of a figure")))
         if content["provenance"]["key"] != figure.key(edition, quick=quick):
             return None
-        if content["provenance"]["format"] != FORMAT:
+        facts, arrays = read_sealed(folder / f"{name}.npz", "out", "data of a figure")
+        if facts != content or content["format"] != FORMAT:
             return None
-        if digest(folder / f"{name}.npz") != content["sha256"]:
-            return None
-        arrays = read_arrays(folder / f"{name}.npz")
         return {**content["data"], **{one: arrays[one] for one in content["arrays"]}}
     except BROKEN:
         return None

@@ -23,13 +23,13 @@ from swingby.relu.data import FAMILIES
 from swingby.relu.geometry import Floats
 from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
 from swingby.report import Drawn, Grid
-from swingby.report.files import write_text
+from swingby.report.files import unsealed, write_json
 from swingby.theory import numbers
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.shares import Share, judged, share_of
 
 Tell = Callable[[float, str], None]
-FORMAT = "swingby relu 1"
+FORMAT = "swingby relu 2"
 #: The study in the package: with the command, the version and the code that made it.
 RECORDED_FILE = "relu_study.json"
 #: Mean |cosine| of neurons with least squares, weighted by |a_j w_j|, that counts as one line.
@@ -118,7 +118,7 @@ def study(
     def keep(cell: Cell, found: list[dict[str, Any]]) -> None:
         results[cell.name] = found
         if path is not None:
-            write_text(path, json.dumps(head | {"results": results}))
+            write_json(path, head | {"results": results})
         if tell is not None:
             tell(len(results) / len(every), cell.name)
 
@@ -135,7 +135,7 @@ def study(
 def recorded_study() -> Study:
     """The quick study in the package, every cell of it measured in one run."""
     source = resources.files("swingby") / "data" / RECORDED_FILE
-    plain = json.loads(source.read_text(encoding="utf-8"))
+    plain = unsealed(json.loads(source.read_text(encoding="utf-8")))
     return Study(plain["seed"], plain["quick"], plain["results"])
 
 
@@ -174,13 +174,14 @@ _MEASURED = ("geometry", "paths", "network", "data", "concepts", "runs")
 
 def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = unsealed(json.loads(path.read_text(encoding="utf-8")))
         known = {name: content[name] for name in head}
         results = {str(name): list(runs) for name, runs in content["results"].items()}
     except OSError as error:
         raise InvalidInput("store", path, f"must be readable ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InvalidInput("store", path, "must be a file of swingby relu") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        asked = f"must be a file of swingby relu --store ({error})"
+        raise InvalidInput("store", path, asked) from None
     for name, value in head.items():
         if known[name] != value:
             asked = "be made by this code" if name == "code" else f"have {name} {value}"

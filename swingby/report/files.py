@@ -1,4 +1,8 @@
-"""Files that appear whole or not at all; what the file system refuses names the path."""
+"""Files that appear whole or not at all, and say whether they are as they were written.
+
+What the file system refuses names the path. A digest is against damage and careless editing; it
+is no signature.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ import json
 import os
 import shutil
 import threading
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +18,8 @@ from typing import Any
 
 from swingby.errors import InvalidInput
 
-#: What reading a broken file of arrays can raise.
-BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile)
+#: What reading a broken file can raise.
+BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError)
 
 
 @contextmanager
@@ -33,6 +36,8 @@ def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
     """
     try:
         yield Path(path)
+    except InvalidInput as error:  # of a file beside its place
+        raise InvalidInput(error.argument, path, error.requirement, error.source) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(argument, path, f"must be writable ({reason})") from error
@@ -67,6 +72,8 @@ def whole(path: str | Path, argument: str = "out") -> Iterator[Path]:
             yield part
             if target.exists():
                 shutil.copymode(target, part)
+            with open(part, "rb") as written:  # on the disk before the older file is gone
+                os.fsync(written.fileno())
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
@@ -84,26 +91,53 @@ def json_text(content: Any) -> str:
     return json.dumps(content, indent=1, allow_nan=False)
 
 
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def write_json(path: str | Path, content: Mapping[str, Any], argument: str = "out") -> Path:
+    """Write strict JSON, sealed."""
+    return write_text(path, json_text(sealed(content)), argument)
 
 
-def write_arrays(path: str | Path, arrays: Mapping[str, Any], argument: str = "out") -> str:
-    """Write an npz file without pickled objects; returns its SHA-256."""
+def sealed(content: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Plain values, with a digest of all they and some arrays say under the name sha256.
+
+    >>> unsealed(sealed({"steps": 3}))
+    {'steps': 3}
+    >>> unsealed({**sealed({"steps": 3}), "steps": 4})
+    Traceback (most recent call last):
+        ...
+    ValueError: it was changed after it was written
+    """
+    return {**content, "sha256": _digest(content, arrays or {})}
+
+
+def unsealed(content: Any, arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was sealed; ValueError where it, or an array, is not what it was then."""
+    if not isinstance(content, dict) or "sha256" not in content:
+        raise ValueError("it has no digest of what it says")
+    plain = {name: value for name, value in content.items() if name != "sha256"}
+    if content["sha256"] != _digest(plain, arrays or {}):
+        raise ValueError("it was changed after it was written")
+    return plain
+
+
+def _digest(content: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
+    # Once through JSON: what is read from it has texts as keys, and lists.
+    plain = json.loads(json.dumps(content))
+    found = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    for name in sorted(arrays):
+        one = arrays[name]
+        found.update(json.dumps([name, one.dtype.str, list(one.shape)]).encode())
+        found.update(one.tobytes())
+    return found.hexdigest()
+
+
+def write_arrays(
+    path: str | Path, facts: Mapping[str, Any], arrays: Mapping[str, Any], argument: str = "out"
+) -> None:
+    """Write a sealed npz file without pickled objects; `facts` say of which format it is."""
     import numpy as np
 
-    with whole(path, argument) as target:
-        # A stream of our own: numpy would add an ending to the name.
-        with open(target, "wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-        return digest(target)
-
-
-def read_arrays(path: str | Path) -> dict[str, Any]:
-    """All arrays of an npz file; one of :data:`BROKEN` where it is not one."""
-    import numpy as np
-
-    # A stream of our own is closed even when numpy fails half-way into a broken file.
-    with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    text = np.array(json.dumps(sealed(facts, arrays)))
+    # A stream of our own: numpy would add an ending to the name.
+    with whole(path, argument) as target, open(target, "wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, facts=text, **arrays)
+        stream.flush()

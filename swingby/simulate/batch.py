@@ -6,9 +6,10 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchRun:
+class BatchRun(numbers.ReadOnly):
     r"""The ends of many runs. Made by :func:`simulate_batch`.
 
     `half_times` (..., d): step at which w_kk first is at least 1/2; nan where it never was.
@@ -252,9 +253,9 @@ def _for_each(
             raise
 
 
-def _unfinished(total: int, d: int) -> BatchRun:
-    """Room for runs along one axis."""
-    return BatchRun(
+def _unfinished(total: int, d: int) -> SimpleNamespace:
+    """Room for runs along one axis, to write to: the arrays of a result are read-only."""
+    return SimpleNamespace(
         half_times=np.full((total, d), np.nan),
         outcome=np.full(total, NOT_RUN, dtype="<U16"),
         W=np.full((total, d, d), np.nan),
@@ -265,7 +266,7 @@ def _unfinished(total: int, d: int) -> BatchRun:
     )
 
 
-def _shaped(kept: BatchRun, shape: tuple[int, ...], swing: float) -> BatchRun:
+def _shaped(kept: SimpleNamespace, shape: tuple[int, ...], swing: float) -> BatchRun:
     """The same along the axes that were given."""
     fields = {name: values.reshape(shape + values.shape[1:]) for name, values in vars(kept).items()}
     if not swing:
@@ -535,7 +536,7 @@ def _one_by_one(
         if swing > 0:
             descents[k] = _descents(state, swing)
             transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
-    return replace(kept, descents=descents, transient=transient)
+    return BatchRun(**vars(kept) | {"descents": descents, "transient": transient})
 
 
 def _descents(state: State, swing: float) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,11 +12,11 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid, pictures
-from swingby.report.files import BROKEN, read_arrays, write_arrays
+from swingby.report.files import BROKEN, write_arrays
 from swingby.simulate import outcome
 from swingby.simulate.outcome import Extremum, Outcome, Peak
 from swingby.simulate.state import Floats, Integers
-from swingby.theory import numbers
+from swingby.theory import numbers, reading
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: First word of every file; a change of layout changes the number.
-FORMAT = "swingby run 1"
+FORMAT = "swingby run 2"
 #: The recorded trajectory has at most this many steps by default.
 MOST_RECORDS = 10_001
 #: Steps that record="log" keeps, about.
@@ -34,7 +33,7 @@ _RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a seque
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Drawn):
+class Run(Drawn, numbers.ReadOnly):
     r"""One trajectory of W with its events. Made by :func:`swingby.simulate.run.simulate`.
 
     Attributes
@@ -290,12 +289,11 @@ class Run(Drawn):
             target = target.with_name(target.name + ".npz")
         rotation = self.task.rotation
         arrays = {
-            "facts": np.array(json.dumps(self.to_dict())),
             "steps": self.steps,
             "W": self.W,
             "rotation": np.zeros((0, 0)) if rotation is None else rotation,
         }
-        write_arrays(target, arrays, "path")
+        write_arrays(target, self.to_dict(), arrays, "path")
         return target
 
     @classmethod
@@ -315,15 +313,15 @@ class Run(Drawn):
         InvalidInput
             If the file is missing, broken, or something else.
         """
+        what = "a file written by Run.save, or by swingby simulate --out FILE.npz"
+        facts, found = reading.read_sealed(path, "path", what)
         try:
-            found = read_arrays(path)
-            facts = json.loads(str(found["facts"]))
             steps, W, rotation = found["steps"], found["W"], found["rotation"]
-            if facts["format"] != FORMAT or W.shape[0] != steps.shape[0]:
+            if facts["format"] != FORMAT or W.shape != (len(steps), *np.shape(facts["W0"])):
                 raise ValueError("not a run")
             return cls(**_fields(facts, rotation if rotation.size else None), steps=steps, W=W)
-        except BROKEN:
-            raise InvalidInput("path", path, "must be a file written by Run.save") from None
+        except BROKEN as error:
+            raise InvalidInput("path", path, f"must be {what} ({error})") from None
 
 
 def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
@@ -335,12 +333,12 @@ def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
             given["mu"],
             given["sigma"],
             given["dim"],
-            signal_override=None if signal is None else tuple(Fraction(value) for value in signal),
+            signal_override=None if signal is None else tuple(map(_fraction, signal)),
             note=given["note"],
             rotation=rotation,
         ),
-        "initial": Initial(np.array(facts["W0"]), Fraction(facts["W0_scale"])),
-        "eta": Fraction(facts["eta"]),
+        "initial": Initial(np.array(facts["W0"]), _fraction(facts["W0_scale"])),
+        "eta": numbers.positive(_fraction(facts["eta"]), "eta"),
         "level_times": {
             float(level): np.array([np.nan if step is None else step for step in row], float)
             for level, row in facts["level_times"].items()
@@ -351,6 +349,13 @@ def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
         "executed_steps": facts["executed_steps"],
         **{name: facts[name] for name in plain},
     }
+
+
+def _fraction(text: str) -> Fraction:
+    """As it was written, p/q: an exponent could make it as long as it likes."""
+    if "e" in text.lower():
+        raise ValueError(f"{text} is no fraction")
+    return Fraction(text)
 
 
 def needs_last_step(record: object) -> bool:

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.report.files import BROKEN, read_arrays, writable, write_arrays
+from swingby.report.files import whole
 from swingby.sweeping.point import MEASURE_VERSION, Point, canonical
+from swingby.theory.reading import read_arrays
 
 #: Raised when the tables change.
 FORMAT = 2
@@ -666,9 +667,10 @@ def keep_arrays(folder: Path, arrays: Arrays) -> str:
     target = folder / f"{name}.npz"
     if target.exists():
         return name
-    with writable(folder, "store"):
+    with whole(target, "store") as temporary:
         folder.mkdir(exist_ok=True)
-    write_arrays(target, arrays, "store")
+        with open(temporary, "wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
     return name
 
 
@@ -676,8 +678,8 @@ def load_arrays(folder: Path, name: str) -> Arrays:
     """Read arrays that :func:`keep_arrays` wrote; nothing is unpickled."""
     path = folder / f"{Path(name).name}.npz"
     try:
-        arrays = read_arrays(path)
-    except (*BROKEN, AttributeError) as error:
+        arrays = read_arrays(path, "arrays")
+    except InvalidInput as error:
         raise InvalidInput("arrays", path, f"must be an npz file of this store ({error})") from None
     if _name_of(arrays) != name:
         raise InvalidInput("arrays", path, "must hold what its name says; it was changed")

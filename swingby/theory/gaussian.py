@@ -44,7 +44,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True)
-class GaussianTimes:
+class GaussianTimes(numbers.ReadOnly):
     """Distribution of the half-times over Gaussian U(0).
 
     `log_tau_squared`: log of the variance of the entries of U(0).

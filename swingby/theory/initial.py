@@ -81,7 +81,7 @@ class Scaled:
 
 
 @dataclass(frozen=True, eq=False)
-class Initial:
+class Initial(numbers.ReadOnly):
     """A checked W(0).
 
     `matrix` (d, d): exactly symmetric.

@@ -256,6 +256,17 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     return array
 
 
+class ReadOnly:
+    """A result whose arrays nobody can change: what was found stays what was found."""
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            parts = tuple(value.values()) if isinstance(value, dict) else value
+            for one in parts if isinstance(parts, tuple) else (parts,):
+                if isinstance(one, np.ndarray):
+                    one.setflags(write=False)
+
+
 #: What times are given in.
 UNITS = ("step", "eta t")
 

@@ -7,12 +7,14 @@ import json
 import re
 import tomllib
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.files import BROKEN, unsealed
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
 
@@ -88,8 +90,20 @@ def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
             return {name: file[name] for name in file.files}
     except InvalidInput:
         raise
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, MemoryError):
+    except (*BROKEN, zipfile.BadZipFile, zlib.error, NotImplementedError, MemoryError):
         raise InvalidInput(argument, path, f"must be a {what}: npy or npz, no objects") from None
+
+
+def read_sealed(
+    path: str | Path, argument: str, what: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Facts and arrays of a sealed npz file. `what`: which kind it must be, and what makes it."""
+    arrays = read_arrays(path, argument)
+    try:
+        return unsealed(json.loads(str(arrays.pop("facts"))), arrays), arrays
+    except BROKEN as error:
+        reason = "it has no digest of what it says" if isinstance(error, KeyError) else error
+        raise InvalidInput(argument, path, f"must be {what} ({reason})") from None
 
 
 def read_matrix(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -13,8 +12,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.report.files import read_arrays, write_arrays
-from swingby.theory import numbers
+from swingby.report.files import BROKEN, write_arrays
+from swingby.theory import numbers, reading
 from swingby.training.model import as_given
 from swingby.training.recorder import LEAST_TURN, thinned
 from swingby.training.setting import Booleans, Floats, Integers, Setting
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Of the file of a run.
-FORMAT = 1
+FORMAT = "swingby training run 2"
 #: Rows of the table before the rest is summed up.
 _MOST_ROWS = 24
 #: Marks along a drawn trajectory, at equal intervals of time.
@@ -34,7 +33,7 @@ _DASHED = (0, (4, 2))
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingRun(Drawn):
+class TrainingRun(Drawn, numbers.ReadOnly):
     """Some networks while they were trained, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
@@ -254,7 +253,7 @@ class TrainingRun(Drawn):
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {f"weights{place}": one for place, one in enumerate(self.weights)}
-        write_arrays(path, {"header": np.array(json.dumps(header)), **arrays})
+        write_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingRun:
@@ -265,9 +264,9 @@ class TrainingRun(Drawn):
         InvalidInput
             If the file is missing or not such a file.
         """
+        what = "a file of TrainingRun.save, or of swingby train --out FILE.npz"
+        header, held = reading.read_sealed(path, "path", what)
         try:
-            held = read_arrays(path)
-            header = json.loads(str(held.pop("header")))
             if header["format"] != FORMAT:
                 raise ValueError(f"format {header['format']}")
             run = cls(
@@ -278,9 +277,8 @@ class TrainingRun(Drawn):
             )
             _require_shapes(run)
             return run
-        except Exception as error:
-            # Damaged files raise whatever zip, zlib, json and numpy find wrong with them.
-            shown = f"must be a file of TrainingRun.save ({type(error).__name__}: {error})"
+        except BROKEN as error:
+            shown = f"must be {what} ({type(error).__name__}: {error})"
             raise InvalidInput("path", path, shown) from None
 
 

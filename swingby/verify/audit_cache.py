@@ -14,13 +14,13 @@ import importlib.metadata
 import json
 import os
 import re
-import tempfile
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import sympy
 
+from swingby.report.files import write_text
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
@@ -174,17 +174,10 @@ def store(claim: Claim, judged: Judged, seconds: float) -> bool:
         indent=1,
         ensure_ascii=False,
     )
-    temporary = None
     try:
-        place = folder()
-        place.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).replace(place / f"{name}.json")
+        folder().mkdir(parents=True, exist_ok=True)
+        write_text(folder() / f"{name}.json", text)
     except (OSError, ValueError):
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         return False
     return True
 

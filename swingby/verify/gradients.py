@@ -79,7 +79,7 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
         )
     there = _Replay(stages)
     given = (start.signal, start.matrix, stages.eta)
-    found = there(*(torch.as_tensor(x, dtype=torch.float64) for x in given)).numpy()
+    found = there(*(torch.tensor(x, dtype=torch.float64) for x in given)).numpy()
     # What is never learned has no time, in both: inf - inf.
     with np.errstate(invalid="ignore"):
         offset = np.where(np.isfinite(stages.crossing), stages.crossing - found, 0.0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.report import Grid
-from swingby.report.files import writable
+from swingby.report.files import whole, writable, write_text
 from swingby.report.numbers import steps_text
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.initialization import gaussian_factor
@@ -152,12 +152,13 @@ def write_folder(
     }
     with writable(folder) as target:
         target.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (target / name).write_text(text + "\n", encoding="utf-8")
-        written = len(texts)
-        if importlib.util.find_spec("pyarrow") is not None:
-            frame.to_parquet(target / "table.parquet", index=False)
-            written += 1
+    for name, text in texts.items():
+        write_text(target / name, text)
+    written = len(texts)
+    if importlib.util.find_spec("pyarrow") is not None:
+        with whole(target / "table.parquet") as parquet:
+            frame.to_parquet(parquet, index=False)
+        written += 1
     for comparison in comparisons:
         name = re.sub(r"[^a-z0-9]+", "-", comparison.title.lower().replace("^2", "2")).strip("-")
         comparison.save_picture(Path(folder) / f"{name}.png")

@@ -30,7 +30,7 @@ LARGEST_LOG_SCALE = numbers.LARGEST_EXPONENT * math.log(10)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchSchedule:
+class BatchSchedule(numbers.ReadOnly):
     """Predicted half-times of many instances. Made by :func:`predict_batch`.
 
     Attributes

@@ -44,7 +44,7 @@ FAINT = 1e-8
 
 
 @dataclass(frozen=True)
-class NetworkSchedule(Drawn):
+class NetworkSchedule(Drawn, numbers.ReadOnly):
     """Predicted half-times of a linear network. Made by :func:`predict_network`.
 
     Parameters

@@ -16,6 +16,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import turning_points
 from swingby.simulate.state import SMALLEST_SWING
+from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.coordinates import between
 from swingby.theory.law.many import Path, paths, prepare
@@ -58,7 +59,7 @@ _TOGETHER = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchSwing:
+class BatchSwing(numbers.ReadOnly):
     r"""What the test loss of many instances does. Made by :func:`predict_swing_batch`.
 
     A *decisive size* is a size of rise or fall at which the number of descents changes: with the

@@ -77,7 +77,7 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Schedule(Drawn):
+class Schedule(Drawn, numbers.ReadOnly):
     """Predicted stages.
 
     Parameters
@@ -116,6 +116,12 @@ class Schedule(Drawn):
     spread: NDArray[np.float64] = field(repr=False)
     make_events: Callable[[], tuple[Event, ...]] = field(repr=False, compare=False)
     make_window_reason: Callable[[], str] = field(repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy takes along: the events in place of what makes them."""
+        found = {"make_events": self.events, "make_window_reason": self.window_reason}
+        made = {name: functools.partial(_given, value) for name, value in found.items()}
+        return vars(self) | made
 
     @functools.cached_property
     def events(self) -> tuple[Event, ...]:
@@ -317,6 +323,10 @@ class CurveEvents:
     turning: tuple[tuple[float, str], ...]
     end: float
     high: Floats
+
+
+def _given(value: Any) -> Any:
+    return value
 
 
 def curve_events(stages: Stages) -> CurveEvents:

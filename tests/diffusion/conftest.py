@@ -71,7 +71,7 @@ def on_disk():
     def call(folder):
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
         for line in lines[1:]:
-            line.pop("seconds")
+            del line["seconds"], line["sha256"]
         images = {}
         for path in sorted((folder / "images").glob("*.npz")):
             with np.load(path) as file:

@@ -156,7 +156,7 @@ def test_the_command(capsys, tmp_path, monkeypatch, toy):
     assert cli.run(["evidence", "--record", record, "--verdict", "holds"]) == 0
     assert "first" in capsys.readouterr().out
     toy.update(verdict=Verdict.FAILS, code="two")
-    assert cli.run(["evidence", "--update", "--record", record, "--rows", "--json"]) == 1
+    assert cli.run(["evidence", "--update", "--record", record, "--json"]) == 1
     captured = capsys.readouterr()
     assert "map: s, code, first: holds -> fails" in captured.err
     assert json.loads(captured.out)["current"] == {"map": True}

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.report.files import BROKEN, read_arrays, whole, write_arrays, write_text
+from swingby.report.files import whole, write_arrays, write_text
+from swingby.theory.reading import read_sealed
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError("disk full")])
@@ -59,14 +60,14 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 def test_arrays_come_back_and_objects_are_refused(tmp_path):
     path = tmp_path / "a.data"
-    found = write_arrays(path, {"x": np.arange(3), "y": np.eye(2)})
-    again = read_arrays(path)
+    write_arrays(path, {"format": "a"}, {"x": np.arange(3), "y": np.eye(2)})
+    facts, again = read_sealed(path, "path", "arrays")
+    assert facts == {"format": "a"}
     assert sorted(again) == ["x", "y"]
     assert again["x"].tolist() == [0, 1, 2]
-    assert write_arrays(tmp_path / "b", {"x": np.arange(4)}) != found
     with pytest.raises(InvalidInput):
-        write_arrays(tmp_path / "c", {"x": np.array([{}])})
+        write_arrays(tmp_path / "c", {}, {"x": np.array([{}])})
     assert not (tmp_path / "c").exists()
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(BROKEN):
-        read_arrays(path)
+    with pytest.raises(InvalidInput, match="path must"):
+        read_sealed(path, "path", "arrays")

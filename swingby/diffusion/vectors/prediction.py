@@ -11,6 +11,7 @@ import numpy as np
 from swingby.diffusion.vectors.laws import Law, both_law, sim_law
 from swingby.diffusion.vectors.setting import VectorSetting, require_settings
 from swingby.report import Drawn, Grid
+from swingby.theory import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ INSIDE = "inside"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorPrediction(Drawn):
+class VectorPrediction(Drawn, numbers.ReadOnly):
     r"""Made by :func:`swingby.diffusion.vectors.predict_vectors`.
 
     Parameters

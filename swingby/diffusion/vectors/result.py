@@ -29,7 +29,7 @@ TURN = 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorRun(Drawn):
+class VectorRun(Drawn, numbers.ReadOnly):
     """Runs of settings of one kind. Made by :func:`swingby.diffusion.vectors.train_vectors`.
 
     Parameters

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from swingby.report.files import write_text
+
 #: Seconds after which the terminal is told what takes so long.
 SILENT = 2.0
 
@@ -55,9 +57,7 @@ def load(text: str, what: str) -> Any:
     """The module that a text defines; a function in it is compiled when it is first called."""
     path = file_of(text)
     if not path.exists():
-        whole = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-        whole.write_text(text, encoding="utf-8")
-        whole.replace(path)
+        write_text(path, text)
     loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
     found = importlib.util.spec_from_loader(path.stem, loader)
     if found is None:

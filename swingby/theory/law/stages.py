@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
 from swingby.theory.law.coordinates import Flow, attempt
@@ -255,7 +256,7 @@ _TOGETHER = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Stages:
+class Stages(numbers.ReadOnly):
     """The law for one W(0). Made by :func:`stage_law`; arrays are in the user's order.
 
     Parameters

@@ -22,7 +22,7 @@ import flint
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.report import Drawn, Grid
-from swingby.report.files import writable
+from swingby.report.files import write_text
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
 from swingby.verify.certification.enclosure import Enclosure, is_enclosure
@@ -261,9 +261,7 @@ class Certificate(Drawn):
         InvalidInput
             If the file cannot be written.
         """
-        with writable(path) as target:
-            target.write_text(self.to_json(), encoding="utf-8")
-        return target
+        return write_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:

@@ -71,7 +71,7 @@ def test_files(ending, tmp_path, capsys):
         (["--mu", "1,2", "--eta", "0.1", "--omega", "0"], "omega"),
         (["--mu", "1,2", "--eta", "0.1", "--seeds", "99999"], "seeds"),
         (["--mu", "1,2", "--eta", "0.1", "--steps", "0"], "steps"),
-        (["--mu", "1,2", "--eta", "0.1", "--denoiser", "x"], "denoiser"),
+        (["--mu", "1,2", "--eta", "0.1", "--denoiser", "x"], "Invalid value for '--denoiser'"),
         (["--mu", "1,2", "--eta", "0.1", "--out", "a.zip"], "out"),
     ],
 )

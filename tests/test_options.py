@@ -1,0 +1,141 @@
+"""No option is ignored: giving it changes what comes out, or it is refused by its name."""
+
+import shlex
+
+import click
+import pytest
+
+from swingby import cli
+from swingby.cli.commands import cli as group
+
+GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
+MATRIX = "--signal 4,1 --eta 0.01 --w0 '2e-2,1e-2;1e-2,2e-2'"
+SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
+CERTIFIED = "certify --signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"
+#: A value of every option that differs from what the commands below are given.
+VALUES = {
+    "mu": "1,2", "sigma": "0.2,0.1", "signal": "3,1", "dim": "3", "eta": "0.02", "omega": "1e-5",
+    "beta": "2", "w0": "3e-2,0;0,3e-2", "u0": "0.2,0;0,0.1", "dynamics": "gd", "steps": "7",
+    "seed": "3", "width": "5", "edition": "corrected", "rho": "0.2", "items": "D.64",
+    "assume": "PSD", "source": "map", "verdict": "fails", "record": "none.json", "only": "5",
+    "x": "omega", "y": "eta", "where": "omega=1e-2", "workers": "1", "chunk": "3", "dask": "local",
+    "size": "tiny", "seconds": "0.5", "replay": "none.json", "lr": "0.3", "depth": "2",
+    "activation": "relu", "initialization": "gaussian", "scale": "0.5", "optimizer": "gd",
+    "batch_size": "5", "loss": "paper", "shuffle": "epoch", "weight_decay": "0.5", "epochs": "2",
+    "seeds": "2", "start": "none.npz", "record of train": "log", "precision": "float64",
+    "device": "none", "unit": "eta t",
+    "points_per_class": "9", "truncation": "1", "free_sigma": "0.3",
+    "denoiser": "linear", "reads": "both", "batch": "3", "data of train": "none.npz",
+}  # fmt: skip
+#: Each command as it is typed; its other options are given one by one.
+TYPED = {
+    "check": f"check {SCALE}",
+    "check, repaired": f"check {SCALE} --edition repaired",
+    "check, statements": f"check {SCALE} --statements",
+    "check of a matrix": f"check {MATRIX}",
+    "predict": "predict --signal 4,1 --eta 1e-4 --omega 1e-80 --json",
+    "predict, matrix": "predict --signal 4,1 --eta 1e-4 --w0 '1e-80,1e-80;1e-80,1e-80' --json",
+    "simulate": f"simulate {SCALE} --steps 20",
+    "simulate, matrix": f"simulate {MATRIX} --steps 20",
+    "table": f"table {SCALE} --steps 900",
+    "table, matrix": f"table {MATRIX} --steps 900",
+    "certify": CERTIFIED,
+    "figures": "figures --list",
+    "evidence": "evidence --record none.json",
+    "evidence, json": "evidence --record none.json --json",
+    "sweep": "sweep grid.toml --store s.sqlite --workers 0",
+    "train": "train --mu 1,2 --sigma 0.1,0.1 --dim 3 --points-per-class 8 --steps 60 --json",
+    "train, deep": "train --mu 1,2 --dim 3 --points-per-class 8 --steps 60 --json --depth 2",
+    "vectors": "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 5",
+}
+#: What would take long, or needs what is not there: every other option is refused before it.
+REFUSED = {
+    "table --paper": {"as_json", "out"},
+    "certify --replay none.json": {"as_json"},
+    "sweep grid.toml --store s.sqlite --status": {
+        *("as_json", "export", "diagram", "x", "y", "where", "disagreements", "descents")
+    },
+}
+#: (command, option) that may leave all as it was, and why.
+NOTHING = {
+    ("evidence", "again"): "it runs the studies again, for hours",
+    ("sweep", "chunk"): "how the work is cut",
+    ("sweep", "dask"): "who does the work",
+    ("sweep", "status"): "a second command beside the one above",
+    ("sweep", "restart"): "the same rows, measured again",
+    ("train", "checkpoint"): "it is there to go on with, and gone at the end",
+    ("train", "record"): "what the file of --out holds",
+    ("table", "edition"): "windows come with starts so small that the run takes minutes",
+}
+
+
+def test_every_option_of_a_shared_command_is_given_below():
+    missing = set()
+    for name in TYPED:
+        for option in options(name.partition(",")[0].split()[0]):
+            value = VALUES.get(f"{option.name} of {name.split()[0]}", VALUES.get(option.name))
+            if not option.is_flag and value is None and option.name not in FILES:
+                missing.add(option.name)
+    assert not missing
+
+
+#: Options that name a file or folder to be written.
+FILES = {"store", "out", "export", "diagram", "checkpoint", "plot", "graph", "data"}
+
+
+def options(command):
+    found = group.commands[command].params
+    return [one for one in found if isinstance(one, click.Option) and one.name != "budget"]
+
+
+def typed(option, command):
+    flag = option.opts[-1]
+    if option.is_flag:
+        return [flag]
+    if option.name in FILES and f"{option.name} of {command}" not in VALUES:
+        return [flag, {"out": "x.md"}.get(option.name, "x.png")]
+    return [flag, VALUES.get(f"{option.name} of {command}", VALUES.get(option.name, "x"))]
+
+
+def outcome(arguments, capsys, folder, monkeypatch):
+    """The exit code, the files and what was printed."""
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "grid.toml").write_text(GRID)
+    code = cli.run(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err, sorted(str(one.name) for one in folder.iterdir())
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_an_option_changes_something_or_is_refused(name, capsys, tmp_path, monkeypatch):
+    command = name.split(",")[0].split()[0]
+    base = shlex.split(TYPED[name])
+    if command in ("train", "vectors"):
+        pytest.importorskip("torch")
+    before = outcome(base, capsys, tmp_path / "before", monkeypatch)
+    ignored = []
+    for option in options(command):
+        if set(option.opts) & set(base) or (command, option.name) in NOTHING:
+            continue
+        given = [*base, *typed(option, command)]
+        after = outcome(given, capsys, tmp_path / option.name, monkeypatch)
+        assert after[0] in (0, 1, 2, 3), (given, after)
+        if after[0] == 2 and before[0] != 2:
+            assert after[2].startswith("swingby: "), after
+            assert after[2].count("\n") == 1
+        elif after[:2] == before[:2] and after[3] == before[3]:
+            ignored.append(" ".join(typed(option, command)))
+    assert not ignored
+
+
+@pytest.mark.parametrize("base", REFUSED)
+def test_what_does_not_apply_is_refused_before_the_work(base, capsys, tmp_path, monkeypatch):
+    words = shlex.split(base)
+    for option in options(words[0]):
+        if option.opts[-1] in words or option.name in REFUSED[base]:
+            continue
+        given = [*words, *typed(option, words[0])]
+        code, _, err, _ = outcome(given, capsys, tmp_path / option.name, monkeypatch)
+        assert code == 2, given
+        assert err.startswith(f"swingby: {option.name} must not be given"), (given, err)
