@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput, SwingbyError
+from swingby.report.files import sealed, unsealed
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -129,7 +130,7 @@ def of_later_steps(folder):
     """What was written after the checkpoint, here with a wrong number and broken images."""
     path = folder / "metrics.jsonl"
     lines = path.read_text().splitlines()
-    wrong = {**json.loads(lines[-1]), "step": 5, "loss": 99.0}
+    wrong = sealed({**unsealed(json.loads(lines[-1])), "step": 5, "loss": 99.0})
     path.write_text("\n".join([*lines, json.dumps(wrong)]) + "\n")
     (folder / "images" / "0000005.npz").write_bytes(b"cut off")
 

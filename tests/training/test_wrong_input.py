@@ -191,5 +191,5 @@ def test_settings_and_archives_need_no_torch(tmp_path):
         "assert Setting.from_dict(setting.to_dict()) == setting and clock(setting) > 0"
     )
     subprocess.run([sys.executable, "-c", text], check=True)
-    with pytest.raises(InvalidInput, match="path must be a file"):
+    with pytest.raises(InvalidInput, match="path must be a readable file"):
         TrainingRun.load(tmp_path / "none.npz")
