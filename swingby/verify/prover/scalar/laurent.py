@@ -63,6 +63,29 @@ class PolynomialProblem:
     goal: Constraint
 
 
+def in_roots(problem: PolynomialProblem) -> PolynomialProblem:
+    """The same problem, with the square roots of letters that are never negative as atoms."""
+    rooted = {
+        place
+        for place, atom in enumerate(problem.atoms)
+        if atom.sign != "real" and atom.meaning.is_Symbol
+    }
+
+    def twice(found: Constraint) -> Constraint:
+        terms = {
+            tuple((atom, n * (1 + (atom in rooted))) for atom, n in term): value
+            for term, value in found.polynomial.items()
+        }
+        return Constraint(terms, found.kind, found.label)
+
+    atoms = tuple(
+        Atom(f"{atom.name}^(1/2)", atom.sign, sympy.sqrt(atom.meaning)) if place in rooted else atom
+        for place, atom in enumerate(problem.atoms)
+    )
+    constraints = tuple(map(twice, problem.constraints))
+    return PolynomialProblem(atoms, constraints, twice(problem.goal))
+
+
 def constant(value: Fraction | int) -> Polynomial:
     """A constant polynomial."""
     return {(): Fraction(value)} if value else {}
