@@ -107,7 +107,12 @@ def png(figure: Figure) -> bytes:
     return stream.getvalue()
 
 
-def drawn(draw: Callable[[Axes], object], ax: Axes | None, size: Size = None) -> Axes:
+def drawn(
+    draw: Callable[[Axes], object],
+    ax: Axes | None,
+    size: Size = None,
+    usual: tuple[float, float] = (6.4, 3.6),
+) -> Axes:
     """What `draw` draws into the axes given, or those of a new figure that is shown.
 
     A figure with a `size` is for a paper: it has no title.
@@ -115,16 +120,18 @@ def drawn(draw: Callable[[Axes], object], ax: Axes | None, size: Size = None) ->
     if ax is not None and size is not None:
         raise InvalidInput("size", size, "must not be given together with ax")
     with styled():
-        ax = shown_figure(*_inches(size)).add_subplot() if ax is None else ax
+        ax = shown_figure(*inches(size, usual)).add_subplot() if ax is None else ax
         draw(ax)
         if size is not None:
-            ax.set_title("")
+            for side in ("left", "center"):
+                ax.set_title("", loc=side)
     return ax
 
 
-def _inches(size: Size) -> tuple[float, float]:
+def inches(size: Size, usual: tuple[float, float] = (6.4, 3.6)) -> tuple[float, float]:
+    """Width and height of a figure, in inches."""
     if size is None:
-        return (6.4, 3.6)
+        return usual
     if isinstance(size, str) and size in SIZES:
         return SIZES[size]
     with suppress(TypeError, ValueError):
@@ -164,12 +171,18 @@ def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: fl
     ax.set_xlabel("step")
     ax.set_ylabel("entry of W, loss / start")
     ax.set_title(title.replace("^2", "\N{SUPERSCRIPT TWO}"))
-    figure = ax.figure
-    if len(figure.axes) == 1 and figure.bbox.width / figure.dpi < _NARROW:
-        narrow: dict[str, Any] = {"ncols": 3, "fontsize": 6, "handlelength": 1.8}
-        figure.legend(loc="outside upper center", columnspacing=1.0, **narrow)
-    else:
+    if not legend_above(ax):
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.6)
+
+
+def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:
+    """Put the legend above axes alone in a narrow figure; False where the figure is wide."""
+    figure = ax.figure
+    if len(figure.axes) > 1 or figure.bbox.width / figure.dpi >= narrow:
+        return False
+    small: dict[str, Any] = {"ncols": 3, "fontsize": 6, "handlelength": 1.8}
+    figure.legend(loc="outside upper center", columnspacing=1.0, **small, **legend)
+    return True
 
 
 def titled(title: str, width: float, height: float) -> Figure:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from swingby.report.pictures import Size
+
     Whole = NDArray[np.int64]
 
 #: Draws of a random design that a picture shows one by one; more of them go into bins.
@@ -85,7 +87,7 @@ class PhaseDiagram(Pixels):
         The points, with the number of their `pixel`.
     """
 
-    def plot(self, panels: Sequence[str] | None = None) -> Figure:
+    def plot(self, panels: Sequence[str] | None = None, *, size: Size = None) -> Figure:
         """Draw the diagram, a panel for each question.
 
         Parameters
@@ -97,7 +99,11 @@ class PhaseDiagram(Pixels):
             ``swing_by``, ``descents``: observed; ``predicted_swing_by``,
             ``predicted_descents``: where the law tells them; ``trapped``, ``diverged``: share of
             the observed labels; any other column of numbers: its median. Default: those that the
-            rows have numbers for, without ``trapped`` and ``diverged``.
+            rows have numbers for, without ``trapped`` and ``diverged``; of these, with a size,
+            as many as there is room for.
+        size : str or (float, float), optional
+            ``"column"`` or ``"text"`` of a paper, or width and height in inches: no line above
+            the panels says what is fixed.
 
         Returns
         -------
@@ -107,11 +113,11 @@ class PhaseDiagram(Pixels):
         Raises
         ------
         InvalidInput
-            For an unknown panel.
+            For an unknown panel, a size that is none, or more panels than it has room for.
         """
         from swingby.sweeping.picture import phase_figure
 
-        return phase_figure(self, panels)
+        return phase_figure(self, panels, size)
 
     def save_picture(self, path: str | Path, panels: Sequence[str] | None = None) -> None:
         """Draw the diagram into a file.

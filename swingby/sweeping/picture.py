@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report.pictures import shown_figure, styled
+from swingby.report.pictures import Size, inches, shown_figure, styled
 from swingby.sweeping.cells import (
     Axis,
     Pixels,
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Inches of a panel, and of an entry of the legend.
 WIDTH, HEIGHT, ENTRY = 2.75, 2.45, 1.3
+#: Least inches of a panel in a figure whose size is given.
+LEAST = (1.6, 1.9)
 #: More pixels are drawn as an image also in a vector format; more have no room for a number.
 MOST_VECTORS, MOST_NUMBERS = 2_500, 144
 #: Ends of the colours of a margin.
@@ -182,13 +184,20 @@ def _checked(diagram: Pixels, panels: Sequence[str]) -> list[str]:
     return found
 
 
-def phase_figure(diagram: Pixels, panels: Sequence[str] | None = None) -> Figure:
-    """A diagram as a figure, a panel for each question."""
+def phase_figure(diagram: Pixels, panels: Sequence[str] | None = None, size: Size = None) -> Figure:
+    """A diagram as a figure, a panel for each question; of a size, as many as there is room for."""
     chosen = default_panels(diagram) if panels is None else _checked(diagram, panels)
     across = {1: 1, 2: 2, 3: 3, 4: 2}.get(len(chosen), 4 if len(chosen) > 6 else 3)
+    if size is not None:
+        room = [max(1, int(one / least)) for one, least in zip(inches(size), LEAST, strict=True)]
+        if panels is not None and len(chosen) > math.prod(room):
+            wanted = f"must be at most {math.prod(room)} where size is {size!r}"
+            raise InvalidInput("panels", len(chosen), wanted)
+        chosen = chosen[: math.prod(room)]
+        across = min(room[0], len(chosen))
     down = -(-len(chosen) // across)
     with styled():
-        figure = shown_figure(WIDTH * across + 0.4, HEIGHT * down + 0.75)
+        figure = shown_figure(*inches(size, (WIDTH * across + 0.4, HEIGHT * down + 0.75)))
         grid = figure.subplots(
             down, across, squeeze=False, sharex=True, sharey=diagram.y is not None
         )
@@ -197,13 +206,15 @@ def phase_figure(diagram: Pixels, panels: Sequence[str] | None = None) -> Figure
             ax.remove()
         for place, (ax, name) in enumerate(zip(axes, chosen, strict=False)):
             _draw(diagram, name, ax)
+            if size is not None:
+                ax.set_title(ax.get_title(loc="left").replace(", ", ",\n"), loc="left", fontsize=7)
             last = place + across >= len(chosen)
             ax.tick_params(labelbottom=last, labelleft=place % across == 0 or diagram.y is None)
             ax.set_xlabel(ax.get_xlabel() if last else "")
             if place % across and (diagram.y is not None or name in LABELS):
                 ax.set_ylabel("")
         text = _caption(diagram)
-        if text:
+        if text and size is None:
             figure.suptitle(text, fontsize=9, x=0.01, ha="left")
         _draw_legend(diagram, chosen, figure)
     return figure

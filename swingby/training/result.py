@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from swingby.report.pictures import Size
+
 #: Of the file of a run.
 FORMAT = "swingby training run 2"
 #: Rows of the table before the rest is summed up.
@@ -223,13 +225,23 @@ class TrainingRun(Drawn, numbers.ReadOnly):
         title = f"{_networks(self)}: {_shared(self, _shape)}; {_shared(self, _steps)}"
         return Grid(title, columns, rows, below=below)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Output trajectories at the test point, in the plane of the first two concepts."""
-        return _plot_trajectories(self, ax)
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
+        """Output trajectories at the test point, in the plane of the first two concepts.
 
-    def plot_losses(self, ax: Axes | None = None) -> Axes:
-        """Loss at the test point and on the training set against epochs."""
-        return _plot_losses(self, ax)
+        `size`: ``"column"`` or ``"text"`` of a paper, or (width, height) in inches.
+        Raises InvalidInput for one concept, and for a size that is none.
+        """
+        from swingby.report.pictures import drawn
+
+        if self.points.shape[2] < 2:
+            raise InvalidInput("plot", "one concept", "needs two concepts to span a plane")
+        return drawn(lambda ax: _draw_trajectories(self, ax), ax, size, (4.4, 4.4))
+
+    def plot_losses(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
+        """Loss at the test point and on the training set against epochs; `size` as in `plot`."""
+        from swingby.report.pictures import drawn
+
+        return drawn(lambda ax: _draw_losses(self, ax), ax, size, (5.2, 3.4))
 
     def save_picture(self, path: str | Path) -> None:
         """Write trajectories and losses to a .png, .pdf or .svg file.
@@ -417,61 +429,63 @@ def _summary(run: TrainingRun) -> str:
     return f"Half-times by concept, mean and spread: {'; '.join(shown)}."
 
 
-def _plot_trajectories(run: TrainingRun, ax: Axes | None) -> Axes:
-    from swingby.report.pictures import COLORS, shown_figure, styled
+def _draw_trajectories(run: TrainingRun, ax: Axes) -> None:
+    from swingby.report.pictures import COLORS
 
-    if run.points.shape[2] < 2:
-        raise InvalidInput("plot", "one concept", "needs two concepts to span a plane")
     # At about equal intervals of time, whatever was kept.
     wanted = np.searchsorted(run.steps, np.linspace(0, run.steps[-1], _MARKS))
     marks = np.unique(wanted.clip(max=len(run.steps) - 1))
-    with styled():
-        ax = shown_figure(4.4, 4.4).add_subplot() if ax is None else ax
-        for k in range(len(run)):
-            path = run.output[k, :, -1, :2]
-            color, strength, name = _line(run, k)
-            ax.plot(*path.T, color=color, lw=1.0, alpha=strength)
-            if name:
-                ax.plot([], [], color=color, lw=1.2, label=name)
-            if len(run) <= len(COLORS):
-                ax.plot(*path[marks].T, ls="none", marker="o", ms=2.4, color=color)
-        points = np.unique(run.points[:, -1, :2], axis=0)
-        corners = [one * np.eye(2) for one in points]
-        corners += [np.zeros((1, 2))] if run.settings[0].data.center_cluster else []
-        ring: dict[str, Any] = {"marker": "o", "ms": 7, "mfc": "none", "mec": "0.35"}
-        clusters = np.concatenate(corners).T
-        ax.plot(*clusters, ls="none", label="training clusters", zorder=4, **ring)
-        star: dict[str, Any] = {"marker": "*", "ms": 11, "color": "black"}
-        ax.plot(*points.T, ls="none", label="test point", zorder=5, **star)
-        ax.set_aspect("equal", adjustable="datalim")
-        ax.set_xlabel("output along concept 1")
-        ax.set_ylabel("output along concept 2")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
-    return ax
+    for k in range(len(run)):
+        path = run.output[k, :, -1, :2]
+        color, strength, name = _line(run, k)
+        ax.plot(*path.T, color=color, lw=1.0, alpha=strength)
+        if name:
+            ax.plot([], [], color=color, lw=1.2, label=name)
+        if len(run) <= len(COLORS):
+            ax.plot(*path[marks].T, ls="none", marker="o", ms=2.4, color=color)
+    points = np.unique(run.points[:, -1, :2], axis=0)
+    corners = [one * np.eye(2) for one in points]
+    corners += [np.zeros((1, 2))] if run.settings[0].data.center_cluster else []
+    ring: dict[str, Any] = {"marker": "o", "ms": 7, "mfc": "none", "mec": "0.35"}
+    clusters = np.concatenate(corners).T
+    ax.plot(*clusters, ls="none", label="training clusters", zorder=4, **ring)
+    star: dict[str, Any] = {"marker": "*", "ms": 11, "color": "black"}
+    ax.plot(*points.T, ls="none", label="test point", zorder=5, **star)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel("output along concept 1")
+    ax.set_ylabel("output along concept 2")
+    _draw_legend(ax)
 
 
-def _plot_losses(run: TrainingRun, ax: Axes | None) -> Axes:
-    from swingby.report.pictures import COLORS, shown_figure, styled
+def _draw_losses(run: TrainingRun, ax: Axes) -> None:
+    from swingby.report.pictures import COLORS
 
     bundle = len(run) > len(COLORS)
-    with styled():
-        ax = shown_figure(5.2, 3.4).add_subplot() if ax is None else ax
-        epochs = run.train_loss_steps / run.settings[0].steps_per_epoch
-        for k in range(len(run)):
-            color, strength, name = _line(run, k)
-            under = COLORS[1] if bundle else color
-            ax.plot(run.epochs, run.test_loss[k], color=color, alpha=strength, lw=1.2)
-            ax.plot(epochs, run.train_loss[k], color=under, alpha=strength, lw=1.0, ls=_DASHED)
-            if name and not bundle:
-                ax.plot([], [], color=color, lw=1.2, label=name)
-        first, second = COLORS[:2] if bundle else ("0.4", "0.4")
-        ax.plot([], [], color=first, lw=1.2, label="at the test point")
-        ax.plot([], [], color=second, lw=1.0, ls=_DASHED, label="on the training set")
-        ax.set_yscale("log")
-        ax.set_xlabel("epoch" if run.settings[0].points else "step")
-        ax.set_ylabel("loss (2.1)")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3)
-    return ax
+    epochs = run.train_loss_steps / run.settings[0].steps_per_epoch
+    for k in range(len(run)):
+        color, strength, name = _line(run, k)
+        under = COLORS[1] if bundle else color
+        ax.plot(run.epochs, run.test_loss[k], color=color, alpha=strength, lw=1.2)
+        ax.plot(epochs, run.train_loss[k], color=under, alpha=strength, lw=1.0, ls=_DASHED)
+        if name and not bundle:
+            ax.plot([], [], color=color, lw=1.2, label=name)
+    first, second = COLORS[:2] if bundle else ("0.4", "0.4")
+    ax.plot([], [], color=first, lw=1.2, label="at the test point")
+    ax.plot([], [], color=second, lw=1.0, ls=_DASHED, label="on the training set")
+    ax.set_yscale("log")
+    ax.set_xlabel("epoch" if run.settings[0].points else "step")
+    ax.set_ylabel("loss (2.1)")
+    _draw_legend(ax)
+
+
+def _draw_legend(ax: Axes) -> None:
+    from matplotlib.transforms import ScaledTranslation
+
+    from swingby.report.pictures import legend_above
+
+    if not legend_above(ax, 4.0):
+        below = ax.transAxes + ScaledTranslation(0, -0.4, ax.figure.dpi_scale_trans)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, ncols=3)
 
 
 def _figure(run: TrainingRun) -> Figure:
@@ -482,9 +496,9 @@ def _figure(run: TrainingRun) -> Figure:
     with styled():
         figure = new_figure(9.6 if plane else 5.2, 4.6 if plane else 3.6)
         axes = figure.subplots(1, 2 if plane else 1, squeeze=False)[0]
-        _plot_losses(run, axes[-1])
+        _draw_losses(run, axes[-1])
         if plane:
-            _plot_trajectories(run, axes[0])
+            _draw_trajectories(run, axes[0])
     return figure
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from swingby.report.pictures import save_figure, styled
-from swingby.report.pictures import shown_figure as new_figure
+from swingby.errors import InvalidInput
+from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
 from swingby.verify.ledger import Ledger, Record
 
 if TYPE_CHECKING:
@@ -30,18 +30,19 @@ SIZE = (14.0, 9.0)
 #: Rows per column, and what a heading takes of them.
 _ROWS = 19
 _HEAD = 1.4
+#: Least inches of a column and of a row; what the legend takes of the height.
+_COLUMN, _ROW, _LEGEND = 1.05, 0.25, 0.5
 
 
-def plot_ledger(ledger: Ledger, ax: Axes | None = None) -> Axes:
-    """Lines by verdict, and what they rest on.
-
-    `ax`: default: a new figure of 14 by 9 inches.
-    """
-    with styled():
-        if ax is None:
-            ax = new_figure(*SIZE).add_subplot()
-        _draw(ledger, ax)
-    return ax
+def plot_ledger(ledger: Ledger, ax: Axes | None = None, size: Size = None) -> Axes:
+    """Lines by verdict, and what they rest on; as many rows in a column as fit into a `size`."""
+    width, height = inches(size, SIZE)
+    rows = _ROWS if size is None else int((height - _LEGEND) / _ROW)
+    if size is not None and len(_columns(of_paper(ledger), rows)) > width / _COLUMN:
+        wanted = f"has no room for {len(ledger)} lines: audit fewer items, or leave size out"
+        raise InvalidInput("size", size, wanted)
+    across = 0 if size is None else int(width / _COLUMN)
+    return drawn(lambda ax: _draw(ledger, ax, rows, across), ax, size, SIZE)
 
 
 def _short(record: Record) -> str:
@@ -62,18 +63,18 @@ def _short(record: Record) -> str:
     return re.sub(r"_(\w+)\^\((\w)\)", r"_\1(\2)", text)
 
 
-def _columns(ledger: Ledger) -> list[list[tuple[str, list[Record]]]]:
+def _columns(ledger: Ledger, rows: int) -> list[list[tuple[str, list[Record]]]]:
     """Parts packed into columns; a part longer than a column goes on in the next one."""
     columns: list[list[tuple[str, list[Record]]]] = []
-    used: float = _ROWS
+    used: float = rows
     for part in dict.fromkeys(record.part for record in ledger):
         members = [record for record in ledger if record.part == part]
-        pieces = -(-len(members) // _ROWS)
+        pieces = -(-len(members) // max(1, int(rows - _HEAD)))
         height = -(-len(members) // pieces)
         for piece in range(pieces):
             name = part if piece == 0 else f"{part} (cont.)"
             block = (name, members[piece * height : (piece + 1) * height])
-            if used + _HEAD + len(block[1]) > _ROWS:
+            if used + _HEAD + len(block[1]) > rows:
                 columns.append([])
                 used = 0
             columns[-1].append(block)
@@ -87,10 +88,10 @@ def of_paper(ledger: Ledger) -> Ledger:
     return Ledger(paper or list(ledger))
 
 
-def _draw(ledger: Ledger, ax: Axes) -> None:
+def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
     ledger = of_paper(ledger)
     places: dict[str, tuple[float, float]] = {}
-    columns = _columns(ledger)
+    columns = _columns(ledger, rows)
     deepest = 0.0
     for across, column in enumerate(columns):
         down = 0.0
@@ -113,7 +114,7 @@ def _draw(ledger: Ledger, ax: Axes) -> None:
     _draw_arrows(ledger, places, ax)
     for record in ledger:
         _draw_line(record, *places[record.id], ax)
-    ax.set_xlim(-0.32, max(len(columns), 1) - 0.25)
+    ax.set_xlim(-0.32, max(len(columns), least) - 0.25)
     ax.set_ylim(-deepest, -_HEAD + 1.4)
     ax.set_axis_off()
     ax.set_title(
@@ -193,61 +194,37 @@ def _draw_arrows(ledger: Ledger, places: dict[str, tuple[float, float]], ax: Axe
 
 
 def _draw_legend(ledger: Ledger, ax: Axes) -> None:
+    """What occurs, and how often."""
     from matplotlib.lines import Line2D
 
-    handles: list[Any] = []
-    for name, number in ledger.counts().items():
-        color, marker, letter = SIGNS[name]
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=color,
-                marker=marker,
-                linestyle="",
-                markersize=9,
-                markeredgecolor="black",
-                markeredgewidth=0.6,
-                label=f"{letter}: {name} ({number})",
-            )
-        )
     drawn = {record.id for record in ledger}
+    edge = {"linestyle": "", "markersize": 9, "markeredgecolor": "black", "markeredgewidth": 0.6}
+    handles = [
+        Line2D([], [], color=color, marker=sign, label=f"{letter}: {name} ({number})", **edge)
+        for name, number in ledger.counts().items()
+        if number
+        for color, sign, letter in (SIGNS[name],)
+    ]
     arrows = sum(len(drawn.intersection(record.rests_on)) for record in ledger)
     refuted = sum(len(drawn.intersection(record.rests_on_refuted)) for record in ledger)
-    handles.append(
-        Line2D([], [], color="0.45", linewidth=0.8, label=f"used by ({arrows - refuted})")
-    )
-    handles.append(
-        Line2D(
-            [],
-            [],
-            color="#D55E00",
-            linewidth=1.6,
-            label=f"refuted, and cited by ({refuted})",
-        )
-    )
-    ax.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=len(handles),
-        fontsize=9,
-        handletextpad=0.4,
-    )
-
-
-def ledger_figure(ledger: Ledger) -> Figure:
-    """The picture as a figure of its own."""
-    with styled():
-        figure = new_figure(*SIZE)
-        _draw(ledger, figure.add_subplot())
-    return figure
+    for color, width, words, number in (
+        ("0.45", 0.8, "used by", arrows - refuted),
+        ("#D55E00", 1.6, "refuted, and cited by", refuted),
+    ):
+        if number:
+            label = f"{words} ({number})"
+            handles.append(Line2D([], [], color=color, linewidth=width, label=label))
+    if not legend_above(ax, 10.0, handles=handles, handletextpad=0.4):
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(handles)}
+        ax.legend(handles=handles, fontsize=9, handletextpad=0.4, **place)
 
 
 def save_ledger_picture(ledger: Ledger, path: str | Path) -> None:
-    """Write the picture to a file.
+    """Write the picture to a .png, .pdf or .svg; raises InvalidInput for any other path."""
 
-    `path`: ending in png, pdf or svg. Raises InvalidInput if the path cannot be written or has
-    another ending.
-    """
-    save_figure(lambda: ledger_figure(ledger), path, "graph")
+    def figure() -> Figure:
+        made = new_figure(*SIZE)
+        _draw(ledger, made.add_subplot())
+        return made
+
+    save_figure(figure, path, "graph")

@@ -19,6 +19,7 @@ from swingby.verify.prover.evidence import Judged, Witness
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from swingby.report.pictures import Size
     from swingby.verify.standing import Standing
 
 #: The text that the ledger is about.
@@ -393,18 +394,25 @@ class Ledger(Sequence[Record]):
 
         return ledger_html(self)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Lines and lemmas by verdict, with arrows to what they rest on.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Default: a new figure.
+            Default: a new figure of 14 by 9 inches.
+        size : str or (float, float), optional
+            ``"column"`` or ``"text"`` of a paper, or width and height in inches.
 
         Returns
         -------
         matplotlib.axes.Axes
+
+        Raises
+        ------
+        InvalidInput
+            For a size that is none, or that has no room for so many lines.
         """
         from swingby.verify.dependency_graph import plot_ledger
 
-        return plot_ledger(self, ax)
+        return plot_ledger(self, ax, size)

@@ -21,7 +21,7 @@ results = importlib.util.module_from_spec(PLACE)
 PLACE.loader.exec_module(results)
 
 NAMES = ("check", "check that fails", "check, repaired", "schedule", "schedule from omega")
-NAMES += ("run", "comparison")
+NAMES += ("run", "comparison", "training run", "ledger", "phase diagram")
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,8 @@ def words(figure):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", ["column", "text", (2.8, 2.2)])
 def test_nothing_is_outside_the_canvas_and_no_words_overlap(name, size):
-    figure = results.result(name).plot(size=size).figure
+    figure = results.result(name).plot(size=size)
+    figure = getattr(figure, "figure", figure)  # a phase diagram has many axes
     width, height = figure.get_size_inches()
     assert (width, height) == {"column": (3.3, 2.4), "text": (6.75, 3.0)}.get(size, size)
     found = list(words(figure))
@@ -75,6 +76,13 @@ def test_fonts_are_embedded_as_truetype_and_nothing_is_said(name, tmp_path, capl
 def test_another_size_is_refused(size):
     with pytest.raises(InvalidInput, match=r'size must be "column", "text" or'):
         results.result("run").plot(size=size)
+
+
+def test_a_size_without_room_is_refused():
+    with pytest.raises(InvalidInput, match="panels must be at most 2 where size is 'column'"):
+        results.result("phase diagram").plot(["predicted", "observed", "margin"], size="column")
+    with pytest.raises(InvalidInput, match="size has no room for 3 lines: audit fewer items"):
+        results.result("ledger").plot(size=(3, 1))
 
 
 def test_axes_have_a_size_already():

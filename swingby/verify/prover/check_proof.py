@@ -128,10 +128,10 @@ class Exact:
         return times(found, {tuple((name, -power) for name, power in term): 1 / value}), ()
 
     def power(self, x: Any, y: Any) -> Any:
-        """x^y, for a number y; for a y that is no whole number, x is a product of powers."""
+        """x^y; for a y that is no whole number, x is a product of powers."""
         (exponent, below) = self.quotient(y)
         if below or exponent.keys() - {()}:
-            raise ValueError("an exponent is no number")
+            return self.exp(self.times(y, self.log(x)))
         order = exponent.get((), Fraction(0))
         if order.denominator == 1:
             if abs(order) > 64:

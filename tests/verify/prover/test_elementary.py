@@ -36,7 +36,15 @@ p^3+q^3 >= p^2*q+p*q^2
 (p+q)*(q+r)*(r+p) >= 8*p*q*r
 m^3 + n^3 >= m*n*(m+n)
 k^2 >= 0
+x^4*y^2 + x^2*y^4 + 1 >= 3*x^2*y^2
+p^5+q^5+r^5+s^5 >= p*q*r*s*(p+q+r+s)
+p*(p-q)*(p-r)+q*(q-p)*(q-r)+r*(r-p)*(r-q) >= 0
+p^2*q + q^2*r + r^2*p >= 3*p*q*r
 # on intervals and with hypotheses
+p+q+r = 1 |- p*q*r <= 1/27
+p*q*r = 1 |- p+q+r >= 3
+p+q+r = 3 |- 1/p+1/q+1/r >= 3
+p^2+q^2+r^2 = 1 |- p+q+r <= sqrt(3)
 x >= 0; x <= 1 |- x^3 <= x
 x >= 2 |- x^3 - 3*x^2 + 4 >= 0
 x^2 <= 4 |- x <= 2
@@ -69,6 +77,10 @@ x > 1 |- 1/(x-1) > 0
 x > 1 |- (x^2-1)/(x-1) = x+1
 p > q |- 1/p < 1/q
 # roots, absolute values
+(p+q+r)/3 >= (p*q*r)^(1/3)
+(p*q*r)^(1/3) >= 3/(1/p+1/q+1/r)
+(1+p)*(1+q)*(1+r) >= (1+(p*q*r)^(1/3))^3
+sqrt((p^2+q^2)/2) >= (p+q)/2
 (p+q)/2 >= sqrt(p*q)
 sqrt(p+1) <= 1 + p/2
 sqrt(p)+sqrt(q) >= sqrt(p+q)
@@ -99,6 +111,10 @@ exp(-p) < 1
 p*exp(-p) <= exp(-1)
 exp(x) + exp(-x) >= 2
 x < y |- exp(x) < exp(y)
+exp(p) > p^2
+log(p) <= 2*(sqrt(p)-1)
+p^p >= exp(-1/E)
+p > 1; x > 0 |- p^x > 1
 pi > 3; E < 11/4 |- pi*2 > 6
 sqrt(2)+sqrt(3) > 3
 # existence
@@ -121,6 +137,17 @@ p + 1/p > 2
 (p+q)/2 > sqrt(p*q)
 x^2+y^2 > 2*x*y
 log(p) < p-1
+x^4*y^2 + x^2*y^4 + 1 > 3*x^2*y^2
+x^4*y^2 + x^2*y^4 + 99/100 >= 3*x^2*y^2
+p^5+q^5+r^5+s^5 >= p*q*r*s*(p+q+r+s+1/100)
+p*(p-q)*(p-r)+q*(q-p)*(q-r)+r*(r-p)*(r-q) > 0
+p^2*q + q^2*r + r^2*p > 3*p*q*r
+p*q*r = 1 |- p+q+r > 3
+(p+q+r)/3 > (p*q*r)^(1/3)
+log(p) < 2*(sqrt(p)-1)
+p^p > exp(-1/E)
+p > 1 |- p^x > 1
+p^x >= 1
 ! exp(x) > 1+x
 ! exp(x) > E*x
 p*log(p) > p-1

@@ -21,6 +21,7 @@ from swingby.theory.budget import left
 from swingby.verify.prover.scalar.columns import (
     EFFORTS,
     Column,
+    binomial_columns,
     chain_columns,
     column,
     columns_of,
@@ -33,6 +34,7 @@ from swingby.verify.prover.scalar.laurent import (
     Polynomial,
     PolynomialProblem,
     add,
+    in_roots,
     text_of,
 )
 
@@ -139,6 +141,15 @@ def find(problem: PolynomialProblem, *, effort: int = 2, least: int = 0) -> Cert
             if found is not None:
                 return found
         found = _combine(problem, columns_of(problem, level))
+        if found is not None:
+            return found
+    return None
+
+
+def means(problem: PolynomialProblem) -> Certificate | None:
+    """A verified certificate of squares of binomials, also in the roots of the letters, or None."""
+    for form in (problem, in_roots(problem)):
+        found = _combine(form, binomial_columns(form))
         if found is not None:
             return found
     return None

@@ -14,9 +14,11 @@ columns with one constraint each.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from swingby.theory.budget import left
 from swingby.verify.prover.scalar.laurent import (
@@ -24,11 +26,13 @@ from swingby.verify.prover.scalar.laurent import (
     Monomial,
     Polynomial,
     PolynomialProblem,
+    inverse,
     is_nonnegative,
     is_positive,
     multiply,
     product,
     shift,
+    times,
 )
 
 #: The linear programs stay below this many columns.
@@ -205,6 +209,60 @@ def useful(columns: list[Column], fixed: set[Monomial]) -> list[Column]:
         if len(kept) == len(alive):
             return [columns[place] for place in kept]
         alive = kept
+
+
+#: Monomials between which binomials are formed.
+MOST_POINTS = 150
+
+
+def binomial_columns(problem: PolynomialProblem) -> list[Column]:
+    """Squares (x^a - x^b)^2 times monomials, and constraints times monomials, around the goal.
+
+    Sums of such squares are what inequalities between means come from. Nothing if there are too
+    many monomials.
+    """
+    shapes = [problem.goal.polynomial, *(found.polynomial for found in problem.constraints)]
+    unknowns = sorted({atom for shape in shapes for term in shape for atom, _ in term})
+    points = {
+        tuple(dict(term).get(atom, 0) for atom in unknowns) for shape in shapes for term in shape
+    }
+    if not unknowns or not points:
+        return []
+    low, high = min(map(sum, points)), max(map(sum, points))
+    tight = [(min(values), max(values)) for values in zip(*points, strict=True)]
+    wide = [(min(0, least), max(most, high)) for least, most in tight]
+    inside: list[tuple[int, ...]] = []
+    for ends in (wide, tight):
+        if not inside and math.prod(most - least + 1 for least, most in ends) <= 40 * MOST_POINTS:
+            box = itertools.product(*(range(least, most + 1) for least, most in ends))
+            inside = [point for point in box if low <= sum(point) <= high]
+            inside = inside if len(inside) <= MOST_POINTS else []
+
+    def monomial(point: Iterable[int]) -> Monomial:
+        return tuple((atom, n) for atom, n in zip(unknowns, point, strict=True) if n)
+
+    made: list[Column | None] = [column(problem, (), monomial(point)) for point in inside]
+    for one, two in itertools.combinations(inside, 2):
+        if any((u - v) % 2 for u, v in zip(one, two, strict=True)):
+            continue
+        least = [min(pair) for pair in zip(one, two, strict=True)]
+        halves = (
+            monomial((n - m) // 2 for n, m in zip(end, least, strict=True)) for end in (one, two)
+        )
+        square = dict(zip(halves, (Fraction(1), Fraction(-1)), strict=True))
+        made.append(column(problem, (), monomial(least), square=square))
+    terms = {monomial(point) for point in inside}
+    for place, found in enumerate(problem.constraints):
+        left()
+        letters = {atom for term in found.polynomial for atom, _ in term}
+        alone = len(letters) == 1 and not problem.atoms[min(letters)].meaning.free_symbols
+        if alone and found.kind != "==":
+            continue  # both bounds of a number together are a contradiction, up to rounding
+        shifts = {times(one, inverse(two)) for one in terms for two in found.polynomial}
+        for by in sorted(shifts):
+            if terms.issuperset(shift(found.polynomial, by)):
+                made.append(column(problem, (place,), by))
+    return useful([one for one in made if one is not None], set(problem.goal.polynomial))
 
 
 #: Products of hypotheses are formed up to this length, and up to this many.

@@ -10,6 +10,8 @@ Strategies that prove a sequent: expansion, certificates, boxes.
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +23,12 @@ from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes, prove_on_line
-from swingby.verify.prover.scalar.certificate import Certificate, find, with_negated_goal
+from swingby.verify.prover.scalar.certificate import (
+    Certificate,
+    find,
+    means,
+    with_negated_goal,
+)
 from swingby.verify.prover.scalar.counterexample import (
     LONG,
     QUICK,
@@ -50,7 +57,11 @@ from swingby.verify.prover.scalar.relation import (
     unknown_part,
 )
 from swingby.verify.prover.scalar.sampling import check_translation, identity_at_points
-from swingby.verify.prover.scalar.squares import MOST_UNKNOWNS, sum_of_squares
+from swingby.verify.prover.scalar.squares import (
+    MOST_UNKNOWNS,
+    multiplied_squares,
+    sum_of_squares,
+)
 from swingby.verify.prover.scalar.translation import (
     Translator,
     Untranslatable,
@@ -268,7 +279,8 @@ def _search(
 def _decided(
     problems: list[tuple[str, Sequent, PolynomialProblem]], rng: int, unknown: int
 ) -> Attempt | None:
-    """By the roots in one unknown, or by sums of squares."""
+    """By the roots in one unknown, by means, or by sums of squares."""
+    squares = functools.partial(sum_of_squares, unknown=unknown)
     for form, sequent, problem in problems:
         proved, line, _ = by_roots(problem)
         if proved:
@@ -277,10 +289,11 @@ def _decided(
         if form not in ("polynomials", "products", "tangents"):
             continue
         turned = [problem, with_negated_goal(problem)] if form == "polynomials" else [problem]
-        for option in turned:
+        ways = [*itertools.product(turned, (means, squares)), (problem, multiplied_squares)]
+        for option, search in ways:
             try:
                 with budget(SQUARES):
-                    certificate = sum_of_squares(option, unknown)
+                    certificate = search(option)
             except OutOfTime:
                 continue
             if certificate is not None:

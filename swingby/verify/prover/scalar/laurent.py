@@ -63,6 +63,29 @@ class PolynomialProblem:
     goal: Constraint
 
 
+def in_roots(problem: PolynomialProblem) -> PolynomialProblem:
+    """The same problem, with the square roots of letters that are never negative as atoms."""
+    rooted = {
+        place
+        for place, atom in enumerate(problem.atoms)
+        if atom.sign != "real" and atom.meaning.is_Symbol
+    }
+
+    def twice(found: Constraint) -> Constraint:
+        terms = {
+            tuple((atom, n * (1 + (atom in rooted))) for atom, n in term): value
+            for term, value in found.polynomial.items()
+        }
+        return Constraint(terms, found.kind, found.label)
+
+    atoms = tuple(
+        Atom(f"{atom.name}^(1/2)", atom.sign, sympy.sqrt(atom.meaning)) if place in rooted else atom
+        for place, atom in enumerate(problem.atoms)
+    )
+    constraints = tuple(map(twice, problem.constraints))
+    return PolynomialProblem(atoms, constraints, twice(problem.goal))
+
+
 def constant(value: Fraction | int) -> Polynomial:
     """A constant polynomial."""
     return {(): Fraction(value)} if value else {}
@@ -317,9 +340,10 @@ def opinion(
         import z3
     except ImportError:
         return "absent", {}
-    solver = z3.Solver()
+    context = z3.Context()  # the one that z3 has by itself bears no second thread
+    solver = z3.Solver(ctx=context)
     solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
-    variables = [z3.Real(f"x{place}") for place in range(len(problem.atoms))]
+    variables = [z3.Real(f"x{place}", context) for place in range(len(problem.atoms))]
     for variable, atom in zip(variables, problem.atoms, strict=True):
         if atom.sign == "positive":
             solver.add(variable > 0)
@@ -328,9 +352,9 @@ def opinion(
     kept = None if only is None else set(only)
     for constraint in problem.constraints:
         if kept is None or constraint.label in kept:
-            value = _term(constraint.polynomial, variables, z3)
+            value = _term(constraint.polynomial, variables, z3, context)
             solver.add(_relation(value, constraint.kind))
-    goal = _relation(_term(problem.goal.polynomial, variables, z3), problem.goal.kind)
+    goal = _relation(_term(problem.goal.polynomial, variables, z3, context), problem.goal.kind)
     solver.add(z3.Not(goal))
     answer = str(solver.check())
     return answer, _letters(problem, variables, solver.model()) if answer == "sat" else {}
@@ -340,18 +364,18 @@ def _relation(value: Any, kind: str) -> Any:
     return value >= 0 if kind == ">=" else value > 0 if kind == ">" else value == 0
 
 
-def _term(polynomial: Polynomial, variables: list[Any], z3: Any) -> Any:
+def _term(polynomial: Polynomial, variables: list[Any], z3: Any, context: Any) -> Any:
     """The polynomial with negative powers cleared; only positive atoms have them."""
     lowest: dict[int, int] = {}
     for term in polynomial:
         for atom, exponent in term:
             lowest[atom] = min(lowest.get(atom, 0), exponent)
-    total = z3.RealVal(0)
+    total = z3.RealVal(0, context)
     for term, value in polynomial.items():
         exponents = {atom: -exponent for atom, exponent in lowest.items()}
         for atom, exponent in term:
             exponents[atom] = exponents.get(atom, 0) + exponent
-        piece = z3.Q(value.numerator, value.denominator)
+        piece = z3.Q(value.numerator, value.denominator, context)
         for atom, exponent in exponents.items():
             for _ in range(exponent):
                 piece = piece * variables[atom]

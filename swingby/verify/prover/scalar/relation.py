@@ -313,7 +313,10 @@ def normal(sequent: Sequent) -> Sequent:
 def _built(expression: Any) -> Any:
     if not expression.args:
         return expression
-    return expression.func(*map(_built, expression.args))
+    built = expression.func(*map(_built, expression.args))
+    if built.is_Pow and built.base.is_positive and not built.exp.is_number:
+        return sympy.exp(built.exp * sympy.log(built.base)) if built.base != sympy.E else built
+    return built
 
 
 def relax(sequent: Sequent) -> tuple[Sequent, bool]:

@@ -20,7 +20,7 @@ import flint
 import numpy as np
 
 from swingby.theory.budget import left
-from swingby.verify.prover.scalar.certificate import Certificate, verify
+from swingby.verify.prover.scalar.certificate import Certificate, verify, with_negated_goal
 from swingby.verify.prover.scalar.columns import Column, column
 from swingby.verify.prover.scalar.laurent import (
     ONE,
@@ -40,6 +40,8 @@ MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
 MOST_MULTIPLIERS = 24
 #: Reductions to a face of the cone.
 MOST_FACES = 5
+#: Unknowns of a goal that is multiplied.
+MOST_MULTIPLIED = 3
 
 
 @dataclass(frozen=True)
@@ -101,27 +103,64 @@ def sum_of_squares(problem: PolynomialProblem, unknown: int = MOST_UNKNOWNS) -> 
         blocks = _blocks(problem, sorted(unknowns), near, most, wide)
         if sum(len(block.entries) for block in blocks) > MOST_ENTRIES:
             continue
-        try:
-            pieces = _solve(cleared, blocks)
-        except (np.linalg.LinAlgError, OverflowError):  # numbers beyond floating point
-            continue
-        if pieces is None:
-            continue
-        made = []
-        for weight, block, square in pieces:
-            monomial = times(block.monomial, inverse(clearing))
-            piece = _piece(problem, block, monomial, square)
-            if piece is None:
-                break
-            made.append((weight, piece))
-        else:
-            if not problem.goal.polynomial:
-                constant = column(problem, (), ())
-                made += [(Fraction(1), constant)] if constant is not None else []
-            certificate = Certificate(problem, tuple(made))
-            if verify(certificate):
-                return certificate
+        pieces = _solve(cleared, blocks)
+        made = _made(problem, pieces, clearing)
+        if made is not None and not problem.goal.polynomial:
+            constant = column(problem, (), ())
+            made += [(Fraction(1), constant)] if constant is not None else []
+        if made is not None and verify(certificate := Certificate(problem, tuple(made))):
+            return certificate
     return None
+
+
+def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
+    """A contradiction: the goal times 1 + sum x_k^2, or times sum x_k, is a sum of squares.
+
+    x_k are the unknowns of the goal; those that are positive stand without their squares.
+    """
+    goal = problem.goal.polynomial
+    clearing = _clearing(goal)
+    cleared = shift(goal, clearing)
+    unknowns = sorted({atom for term in cleared for atom, _ in term})
+    signs = {problem.atoms[atom].sign for atom in unknowns}
+    power = 2 if "real" in signs else 1
+    if not 2 <= len(unknowns) <= MOST_MULTIPLIED or _degree(cleared) + power > MOST_DEGREE:
+        return None
+    letters: list[Monomial] = [((atom, power),) for atom in unknowns]
+    homogeneous = len({sum(n for _, n in term) for term in cleared}) == 1
+    factor = letters if homogeneous and signs == {"positive"} else [(), *letters]
+    target = multiply(cleared, dict.fromkeys(factor, Fraction(1)))
+    degree = _degree(target)
+    sizes = range(len(unknowns) + 1 if power == 1 else 1)
+    blocks = []
+    for chosen in itertools.chain.from_iterable(itertools.combinations(unknowns, n) for n in sizes):
+        basis = tuple({t: Fraction(1)} for t in _monomials(unknowns, (degree - len(chosen)) // 2))
+        monomial = tuple((atom, 1) for atom in chosen)
+        if len(chosen) <= degree:
+            blocks.append(Block((), monomial, {monomial: Fraction(1)}, basis))
+    turned = with_negated_goal(problem)
+    made = _made(turned, _solve(target, blocks), clearing)
+    negated = [column(turned, (len(problem.constraints),), monomial) for monomial in factor]
+    if made is None or None in negated:
+        return None
+    whole = (*made, *((Fraction(1), piece) for piece in negated if piece is not None))
+    certificate = Certificate(turned, whole)
+    return certificate if verify(certificate) else None
+
+
+def _made(
+    problem: PolynomialProblem,
+    pieces: list[tuple[Fraction, Block, Polynomial]] | None,
+    clearing: Monomial,
+) -> list[tuple[Fraction, Column]] | None:
+    """The pieces of a cleared goal as columns of the goal itself."""
+    found = []
+    for weight, block, square in pieces or ():
+        piece = _piece(problem, block, times(block.monomial, inverse(clearing)), square)
+        if piece is None:
+            return None
+        found.append((weight, piece))
+    return None if pieces is None else found
 
 
 def _piece(
@@ -199,10 +238,15 @@ def _solve(
 ) -> list[tuple[Fraction, Block, Polynomial]] | None:
     for _ in range(MOST_FACES):
         blocks = _pruned(goal, blocks)
+        if sum(len(block.entries) for block in blocks) > MOST_ENTRIES:
+            return None
         system = _parametrised(goal, blocks)
         if system is None:
             return None
-        values, shortfall = _interior(blocks, *system)
+        try:
+            values, shortfall = _interior(blocks, *system)
+        except (np.linalg.LinAlgError, OverflowError):  # numbers beyond floating point
+            return None
         if shortfall:
             return None
         exact = _rounded(blocks, *system, values)

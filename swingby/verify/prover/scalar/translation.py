@@ -525,24 +525,34 @@ def name_logarithms(sequent: Sequent) -> Sequent:
 def name_tangents(sequent: Sequent) -> Sequent:
     """A sequent with tangents of its exponentials and logarithms among the hypotheses.
 
-    Every logarithm becomes a letter L = log(Q) with 1 - 1/Q <= L <= Q - 1 and L <= Q/e, two of them
-    with L_1 - L_2 <= Q_1/Q_2 - 1; an exponential keeps its form, with exp(y) >= 1 + y and
-    exp(y) >= e y.
+    Every logarithm becomes a letter L = log(Q) with 1 - 1/Q <= L <= Q - 1 and -1/(e Q) <= L <= Q/e,
+    also of the roots of Q that occur, two of them with L_1 - L_2 <= Q_1/Q_2 - 1; an exponential
+    keeps its form, with exp(y) >= 1 + y and exp(y) >= e y, and exp(y) >= (e y/2)^2 where y >= 0.
     """
     sides = [side for r in sequent.relations for side in (r.small, r.large)]
     facts = []
     for found in sorted(frozenset().union(*(side.atoms(sympy.exp) for side in sides)), key=str):
         y = found.exp
-        facts += [Relation(below, found, "<=", "tangent") for below in (1 + y, sympy.E * y)]
+        below = [1 + y, sympy.E * y, *([(sympy.E * y / 2) ** 2] if y.is_nonnegative else [])]
+        facts += [Relation(one, found, "<=", "tangent") for one in below]
     letters: dict[Any, Any] = {}
     for found in sorted(frozenset().union(*(side.atoms(sympy.log) for side in sides)), key=str):
         if found.free_symbols and not found.args[0].has(sympy.log, sympy.exp):
             letters[found] = sympy.Symbol(f"({plain(found)})", real=True)
     for found, letter in letters.items():
         inside = found.args[0]
-        above = (inside - 1, inside / sympy.E)
-        facts += [Relation(letter, bound, "<=", "tangent") for bound in above]
-        facts += [Relation(1 - 1 / inside, letter, "<=", "tangent")]
+        orders = {
+            power.exp.q
+            for side in sides
+            for power in side.atoms(sympy.Pow)
+            if power.base == inside and power.exp.is_Rational
+        }
+        for order in sorted({1, *orders}):
+            root = inside ** sympy.Rational(1, order)
+            above = (order * (root - 1), order * root / sympy.E)
+            below = (order * (1 - 1 / root), -order / (root * sympy.E))
+            facts += [Relation(letter, bound, "<=", "tangent") for bound in above]
+            facts += [Relation(bound, letter, "<=", "tangent") for bound in below]
         facts += [
             Relation(letter - other, inside / second.args[0] - 1, "<=", "tangent")
             for second, other in letters.items()
