@@ -12,6 +12,7 @@ import itertools
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,8 +101,6 @@ def shown_figure(width: float, height: float) -> Figure:
 
 def png(figure: Figure) -> bytes:
     """The bytes of a figure as PNG, for a fine screen."""
-    from io import BytesIO
-
     stream = BytesIO()
     figure.savefig(stream, format="png", dpi=200)
     return stream.getvalue()
@@ -199,7 +198,10 @@ def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "o
     with styled(), whole(path) as target:
         figure = draw()
         try:
-            figure.savefig(target, dpi=160)
+            # In memory first: where a PDF cannot be written, matplotlib breaks with other words.
+            stream = BytesIO()
+            figure.savefig(stream, format=Path(path).suffix[1:], dpi=160)
+            target.write_bytes(stream.getvalue())
         finally:
             # One that was made to be shown is not shown as well.
             if hasattr(figure, "number"):

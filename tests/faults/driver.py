@@ -1,0 +1,111 @@
+"""Runs a command again and again in forks of one process, and lets another call fail each time.
+
+Reads a line of JSON per command from standard input: its words, the file that stands there before,
+and at most how many calls fail. Writes a line per run: the call, what the command gave, and files.
+"""
+
+import ctypes
+import errno
+import hashlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+#: What a call can fail with.
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
+OLDER = b"an older file\n"
+SECONDS = 120
+
+
+def digests(folder):
+    """Every file below a folder by its name."""
+    return {
+        str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest()
+        for one in sorted(folder.rglob("*"))
+        if one.is_file()
+    }
+
+
+def once(words, older, inputs, number, code):
+    """A run in a fork: its exit code, what it printed, its files, and the calls that it made."""
+    folder = Path(tempfile.mkdtemp(prefix="faults"))
+    work, told = folder / "work", folder / "told"
+    work.mkdir()
+    for name, text in inputs.items():
+        (work / name).write_text(text)
+    for name in older:
+        (work / name).write_bytes(OLDER)
+    child = os.fork()
+    if not child:
+        signal.alarm(SECONDS)
+        told.mkdir()
+        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        for place, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(told / name, os.O_CREAT | os.O_WRONLY), place)
+        os.chdir(work)
+        from swingby import cli
+
+        calls.fault_arm(str(work).encode(), number, code)
+        try:
+            found = cli.run(words)
+            sys.stdout.flush()
+            made = calls.fault_counted()
+            calls.fault_arm(b"", 0, 0)
+            (told / "calls").write_text(str(made))
+        except BaseException as broke:
+            sys.stderr.write(f"{broke!r}\n")
+            found = 99
+        os._exit(found)
+    _, status = os.waitpid(child, 0)
+    counted = told / "calls"
+    result = {
+        "call": number,
+        "error": errno.errorcode.get(code, ""),
+        "code": os.waitstatus_to_exitcode(status),
+        "err": (told / "err").read_text(),
+        "files": digests(work),
+        "calls": int(counted.read_text()) if counted.exists() else -1,
+    }
+    shutil.rmtree(folder)
+    return result
+
+
+def warm(words, inputs):
+    """Run a command here, so that no fork has to load what it needs."""
+    from swingby import cli
+
+    printed = os.dup(1)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in inputs.items():
+            Path(folder, name).write_text(text)
+        os.chdir(folder)
+        os.dup2(2, 1)
+        cli.run(words)
+        sys.stdout.flush()
+        os.dup2(printed, 1)
+        os.chdir("/")
+
+
+def main():
+    """Answer the lines of standard input."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        words, older, inputs = asked["words"], asked["older"], asked["inputs"]
+        warm(words, inputs)
+        whole = once(words, older, inputs, 0, 0)
+        found = [whole]
+        most = max(whole["calls"], 1)
+        step = max(1, most // asked["most"])
+        for place, number in enumerate(range(1, most + 1, step)):
+            found.append(once(words, older, inputs, number, ERRORS[place % len(ERRORS)]))
+        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.flush()
+
+
+calls = ctypes.CDLL(os.environ.get("LD_PRELOAD"))
+if __name__ == "__main__":
+    main()

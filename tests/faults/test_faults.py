@@ -1,0 +1,110 @@
+"""Whatever call fails while a command writes: no verdict, one line, and older files as they were.
+
+Each command runs once as it is, which counts its calls of open, write, fsync, rename, mkdir and
+their kin below its folder. It then runs again, and another of these calls fails each time.
+"""
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
+#: Calls that fail, of each command.
+MOST = 100_000 if FULL else 8
+
+SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
+CERTIFIED = "--signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"
+TRAINED = "--mu 1,2 --sigma 0.1,0.1 --dim 3 --points-per-class 8 --steps 60"
+INPUTS = {"grid.toml": "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"}
+SWEPT = "sweep grid.toml --store s.sqlite --workers 0"
+#: As typed; x.* is there before, and ! marks what is left to the full profile.
+COMMANDS = (
+    f"check {SCALE} --out x.md",
+    f"! predict {SCALE} --out x.tex",
+    f"simulate {SCALE} --steps 20 --out x.npz",
+    f"! table {SCALE} --steps 900 --out x.csv",
+    f"table {SCALE} --steps 900 --out x.parquet",
+    f"certify {CERTIFIED} --out x.json",
+    "audit --item D.27 --out x.html",
+    "! audit --item D.27 --graph x.png",
+    "! audit --item D.61 --export folder",
+    f"{SWEPT} --export x.csv",
+    f"! {SWEPT} --diagram x.png",
+    "! figures --only 5 --out folder",
+    "evidence --source images --out x.json",
+    f"! train {TRAINED} --checkpoint folder --out x.npz --plot y.png",
+    "! vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 5 --out x.json",
+    "! diffusion plan --out y.toml",
+)
+OLDER = hashlib.sha256(b"an older file\n").hexdigest()
+#: What SQLite leaves beside a store that is broken off, and reads when it is opened again.
+BESIDE = ("s.sqlite-wal", "s.sqlite-shm", "s.sqlite-journal")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A driver with the shim loaded; it answers a command with its runs."""
+    if not COMPILER or sys.platform != "linux":
+        pytest.skip("needs a C compiler and Linux")
+    shim = tmp_path_factory.mktemp("shim") / "calls.so"
+    subprocess.run([COMPILER, "-shared", "-fPIC", "-o", shim, HERE / "calls.c", "-ldl"], check=True)
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(shim),
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(HERE.parents[1]),
+    }
+    command = [sys.executable, "-P", HERE / "driver.py"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as driver:
+
+        def ask(words, older):
+            asked = {"words": words, "older": older, "inputs": INPUTS, "most": MOST}
+            driver.stdin.write(json.dumps(asked) + "\n")
+            driver.stdin.flush()
+            return json.loads(driver.stdout.readline())
+
+        yield ask
+        driver.stdin.close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(one.lstrip("! "), marks=pytest.mark.full if one[0] == "!" else ())
+        for one in COMMANDS
+    ],
+)
+def test_a_call_that_fails(run, line):
+    if line.startswith(("train", "vectors")):
+        pytest.importorskip("torch")
+    words = shlex.split(line)
+    older = [word for word in words if word.startswith("x.")]
+    whole, *broken = run(words, older)
+    assert whole["code"] in (0, 1, 3), whole
+    assert whole["calls"] > 2
+    assert all(whole["files"][name] != OLDER for name in older)
+    for one in broken:
+        said = [text for text in one["err"].splitlines() if text.startswith("swingby: ")]
+        complete = all(name in one["files"] for name in whole["files"] if "cache" not in name)
+        if one["code"] == whole["code"]:  # what failed was a cache, or could be done without
+            assert complete, one
+            assert OLDER not in one["files"].values(), one
+        else:
+            assert one["code"] in (2, 5), one
+            assert "Traceback" not in one["err"], one
+            assert said[-1:] == one["err"].splitlines()[-1:], one
+        for name in older:
+            same = one["files"].get(name) in (OLDER, whole["files"][name])
+            assert same or name.endswith(".npz"), one
+        assert not {*one["files"]} - {*whole["files"], *BESIDE} or "--graph" in line, one
