@@ -24,16 +24,7 @@ BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, Re
 
 @contextmanager
 def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
-    """A path to write to; what the file system refuses is an InvalidInput.
-
-    Examples
-    --------
-    >>> with writable("/no such folder/table.csv") as target:
-    ...     target.write_text("")
-    Traceback (most recent call last):
-        ...
-    swingby.errors.InvalidInput: out must be writable (No such file or directory), ...
-    """
+    """A path to write to; what the file system refuses is an InvalidInput."""
     try:
         yield Path(path)
     except InvalidInput as error:  # of a file beside its place
@@ -48,18 +39,6 @@ def whole(path: str | Path, argument: str = "out") -> Iterator[Path]:
     """A path beside `path`, with its ending; what is written there becomes `path` at the end.
 
     After an error the file is as it was before. Devices and pipes are written to as they are.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     try:
-    ...         with whole(Path(folder, "table.csv")) as target:
-    ...             _ = target.write_text("half a")
-    ...             raise KeyboardInterrupt
-    ...     except KeyboardInterrupt:
-    ...         list(Path(folder).iterdir())
-    []
     """
     with writable(path, argument):
         target = Path(os.path.realpath(path))

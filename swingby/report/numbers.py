@@ -35,13 +35,7 @@ def rounded(value: Any, digits: int = 5, most: int = 7) -> str:
 
 
 def short(value: str, digits: int = 4) -> str:
-    """An exact number, as text, in a few characters: as it is if that is short.
-
-    Examples
-    --------
-    >>> short("7/2"), short("1234567890123456789/1000000000000"), short("-1/5*10^-100")
-    ('7/2', '1.235e+6', '-2.0e-101')
-    """
+    """An exact number, as text, in a few characters: as it is if that is short."""
     if len(value) <= digits + 4:
         return value
     import mpmath

@@ -46,11 +46,6 @@ def gaussian_factor(
     References
     ----------
     Sec. 4.2, W = U U^T.
-
-    Examples
-    --------
-    >>> gaussian_factor(3, 0.1, width=5, rng=0).shape
-    (3, 5)
     """
     rows, columns = _shape(dim, width)
     deviation = numbers.within_float(numbers.positive(scale, "scale"), "scale")
@@ -105,11 +100,6 @@ def uniform(dim: int | SIMTask, scale: Any, rng: Source = None) -> Floats:
 
     `scale`: positive; 0.1 in most of the authors' scripts. Raises InvalidInput if the scale is not
     positive or dim is not a positive whole number.
-
-    Examples
-    --------
-    >>> bool((uniform(3, 0.1, rng=0) > 0).all())
-    True
     """
     rows, columns = _shape(dim, None)
     largest = numbers.within_float(numbers.positive(scale, "scale"), "scale")
@@ -131,14 +121,7 @@ def _symmetric(U: Floats) -> Floats:
 
 
 def clearly_positive(initial: Initial, signal: Floats) -> bool:
-    """Whether W(0) is positive definite beyond doubt, by its LDL^T pivots in floats.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> clearly_positive(Initial(np.eye(2), Fraction(1)), np.array([2.0, 1.0]))
-    True
-    """
+    """Whether W(0) is positive definite beyond doubt, by its LDL^T pivots in floats."""
     order = np.argsort(-signal, kind="stable")
     return bool(clear_starts(initial.matrix[np.ix_(order, order)][None])[0])
 
@@ -157,15 +140,7 @@ def clear_starts(matrices: Floats) -> Booleans:
 
 
 def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
-    """Concepts whose pivot in LDL^T of W(0), in descending order of a, is at most 0.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> ones = Initial(np.ones((2, 2)), Fraction(1, 1000))
-    >>> missing_concepts(ones, np.array([2.0, 1.0])).tolist()
-    [False, True]
-    """
+    """Concepts whose pivot in LDL^T of W(0), in descending order of a, is at most 0."""
     if clearly_positive(initial, signal):
         return np.zeros(len(signal), dtype=np.bool_)
     return doubtful_concepts(initial, signal)[0]
@@ -201,14 +176,6 @@ def displaceable(missing: Booleans, initial: Initial, signal: Floats) -> Boolean
     components are not those of the r largest signals learns others first and may then turn: say
     concept 3 into concept 2, at a rate of a_2 - a_3. How late that begins depends on terms far
     below the rounding of floats; :func:`swingby.certify` resolves it.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> W0 = Initial(np.array([[1.0, 1, 1], [1, 1, 1], [1, 1, 2]]), Fraction(1, 1000))
-    >>> signal = np.array([9.0, 3.0, 1.0])
-    >>> displaceable(missing_concepts(W0, signal), W0, signal).tolist()
-    [False, True, False]
     """
     found = np.zeros(len(signal), dtype=np.bool_)
     if not missing.any():

@@ -77,11 +77,6 @@ def turning_points(
     `steps` (n,): step of each value; default 0, 1, 2, .
     Returns kinds alternate. Empty when the series never moves by `swing`.
     Raises InvalidInput if the series has not one axis, is not finite, or the swing is negative.
-
-    Examples
-    --------
-    >>> [tuple(point) for point in turning_points([3.0, 1.0, 1.1, 0.0, 2.0], swing=0.5)]
-    [(0, 3.0, 'max'), (3, 0.0, 'min'), (4, 2.0, 'max')]
     """
     series = numbers.real_array(values, "values")
     if series.ndim != 1:
@@ -116,11 +111,6 @@ def descents(extrema: Iterable[Extremum], swing: float) -> int:
 
     `extrema`: turning points found with a smaller swing; they are filtered again. `swing`: in the
     unit of the values. Raises InvalidInput if the swing is negative.
-
-    Examples
-    --------
-    >>> descents(turning_points([3.0, 1.0, 1.1, 0.0, 2.0]), swing=0.5)
-    1
     """
     given = tuple(extrema)
     if not given:
@@ -140,11 +130,6 @@ def first_reach(values: ArrayLike, level: float, steps: ArrayLike | None = None)
 
     `values` (n,). `steps` (n,): step of each value; default 0, 1, 2, . Returns a whole number, or
     nan when the level is not reached.
-
-    Examples
-    --------
-    >>> first_reach([0.1, 0.4, 0.6], 0.5)
-    2.0
     """
     reached = np.flatnonzero(np.asarray(values) >= level)
     if not reached.size:

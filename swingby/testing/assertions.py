@@ -39,14 +39,6 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     """A claim, the verdict expected, the one found, and what it rests on.
 
     Returns the first line names the claim and both verdicts.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.ledger import by_id
-    >>> from swingby.verify.prover.judge import judge
-    >>> line = by_id("D.60")
-    >>> print(claim_message(line, "refuted", judge(line)).splitlines()[0])
-    D.60: expected refuted, found proved
     """
     from swingby.verify.ledger_report import verdict_words, witness_lines
 
@@ -80,11 +72,6 @@ def ledger_verdicts() -> dict[str, str]:
 
     They are those of a reading by hand, line by line; for claims about whole trajectories, those
     of the search on record.
-
-    Examples
-    --------
-    >>> ledger_verdicts()["D.61"], ledger_verdicts()["D.62"]
-    ('refuted', 'proved')
     """
     source = resources.files("swingby") / "data" / "ledger_verdicts.json"
     found: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))

@@ -145,11 +145,6 @@ def simplest_between(low: Fraction, high: Fraction) -> Fraction:
     """The rational of smallest denominator in a closed interval.
 
     `low`, `high`: 0 < low <= high.
-
-    Examples
-    --------
-    >>> simplest_between(Fraction(314, 100), Fraction(315, 100))
-    Fraction(22, 7)
     """
     whole = math.ceil(low)
     if whole <= high:
@@ -210,11 +205,6 @@ def decade(number: Fraction) -> int:
     """The largest k with 10^k <= number.
 
     `number`: positive, of any size.
-
-    Examples
-    --------
-    >>> decade(Fraction(1, 1000)), decade(Fraction(999, 1000)), decade(Fraction(70))
-    (-3, -1, 1)
     """
     found = math.floor(numbers.log_of(number) / math.log(10))
     if power_of_ten(found + 1) <= number:
@@ -226,11 +216,6 @@ def down(number: Fraction, digits: int) -> Fraction:
     """The largest number of at most `digits` digits that is not above; with 0 digits 10^k.
 
     `number`: positive.
-
-    Examples
-    --------
-    >>> down(Fraction(2, 3), 2), down(Fraction(2, 3), 0)
-    (Fraction(33, 50), Fraction(1, 10))
     """
     if not digits:
         return power_of_ten(decade(number))
@@ -242,11 +227,6 @@ def up(number: Fraction, digits: int) -> Fraction:
     """The smallest number of at most `digits` digits that is not below; with 0 digits 10^k.
 
     `number`: positive.
-
-    Examples
-    --------
-    >>> up(Fraction(2, 3), 2), up(Fraction(2, 3), 0)
-    (Fraction(67, 100), Fraction(1, 1))
     """
     below = decade(number)
     if not digits:

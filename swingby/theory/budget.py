@@ -83,13 +83,7 @@ def expect(what: str, seconds: float, size: float = 0.0, *, partial: bool = Fals
 
 
 def read_budget(text: str) -> tuple[float, float]:
-    """Seconds and bytes of a text such as ``"60s,2GB"``; infinite where it does not limit them.
-
-    Examples
-    --------
-    >>> read_budget("1.5min,2GB")
-    (90.0, 2147483648.0)
-    """
+    """Seconds and bytes of a text such as ``"60s,2GB"``; infinite where it does not limit them."""
     limits = [float("inf"), float("inf")]
     for part in text.lower().split(","):
         found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|min|h|mb|gb)\s*", part)

@@ -37,13 +37,7 @@ IN_FORCE = "Assumptions D.1 to D.5 are in force."
 
 
 def source_text(source: str) -> str:
-    """Where a hypothesis comes from, as a reference.
-
-    Examples
-    --------
-    >>> source_text("D.24"), source_text("Assumption D.4"), source_text("induction")
-    ('(D.24)', 'Assumption D.4', 'induction hypothesis')
-    """
+    """Where a hypothesis comes from, as a reference."""
     if re.fullmatch(r"[A-Z\d]\.\d+", source):
         return f"({source})"
     return _SOURCES.get(source, source)
@@ -125,18 +119,6 @@ def to_text(claim: Claim) -> str:
     """A claim for a terminal: hypotheses with their sources, definitions, conclusion.
 
     Returns one relation per line.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.ledger import by_id
-    >>> print(to_text(by_id("D.61")))
-    given
-      w_ij(t) ≥ ω          case
-      a_i − 3 a_j ≥ α/C    Assumption D.5
-      C > 1                Assumption D.5
-    Assumptions D.1 to D.5 are in force.
-    for all i ≠ j with a_i > a_j
-      3 a_j w_ij(t)/5 − a_i w_ij(t)/5 ≤ −α ω/C
     """
     lines = []
     if claim.given:

@@ -46,12 +46,6 @@ def formula(expression: Any, *, latex: bool = False) -> str:
 
     `expression`: in scalar letters, or in the letters of
     :mod:`swingby.theory.derivations.matrices`.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, le
-    >>> print(formula(le(eta * NOISE, ROOT_RATE * eta * (a_i + a_j))))
-    2 P η γ α d β² ω² ≤ (1 − κ^(−1/2)) η (a_i + a_j)
     """
     if isinstance(expression, sympy.Tuple | tuple):
         return (r",\quad " if latex else ",  ").join(
@@ -73,13 +67,7 @@ def formula(expression: Any, *, latex: bool = False) -> str:
 
 
 def symbol_text(name: str, *, latex: bool = False) -> str:
-    """A letter such as ``w_ij(t+1)`` or ``kappa``.
-
-    Examples
-    --------
-    >>> symbol_text("w_ij(t+1)", latex=True), symbol_text("kappa")
-    ('w_{i,j}(t+1)', 'κ')
-    """
+    """A letter such as ``w_ij(t+1)`` or ``kappa``."""
     if not latex:
         name = name.replace("-", " − ") if name.startswith("(") else name
         return greek(name)

@@ -77,12 +77,6 @@ def growth_rates(
     References
     ----------
     (D.2), (D.4).
-
-    Examples
-    --------
-    >>> growth_rates(np.array([4.0, 1.0]), 0.5, "flow")
-    array([[4. , 2.5],
-           [2.5, 1. ]])
     """
     require_dynamics(dynamics)
     of, log_factor = DYNAMICS[dynamics][:2]
@@ -118,11 +112,6 @@ def log_factors(
     References
     ----------
     (D.3), linearised.
-
-    Examples
-    --------
-    >>> log_factors(np.array([3.0, 1.0]), 1.0, "euler")[NEITHER, 0].astype(float).round(3).tolist()
-    [2.807, 2.322]
     """
     a = np.asarray(signal, dtype=np.longdouble)
     each = np.asarray(eta, dtype=np.longdouble)

@@ -234,11 +234,6 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
     A is diagonal, so all dynamics keep the entries between two blocks at 0.
 
     Returns each ascending, ordered by their first concept.
-
-    Examples
-    --------
-    >>> connected_blocks([[1, 0, 2], [0, 0, 0], [2, 0, 1]])
-    ((0, 2), (1,))
     """
     found = []
     waiting = list(range(len(W0)))

@@ -201,13 +201,6 @@ def findings(
 
     `signal`: in any order, per unit of eta times steps. `omega`, `beta`, `rho`: positive, of any
     size, rho <= beta.
-
-    Examples
-    --------
-    >>> hundredth, tenth = Fraction(1, 100), Fraction(1, 10)
-    >>> found = findings((Fraction(1), Fraction(4)), hundredth, Fraction(2), tenth)
-    >>> str(found.verdict), found.theorem, [round(time, 2) for time in found.reach_by]
-    ('holds', 'two concepts', [4.15, 1.17])
     """
     if omega <= 0:
         raise InvalidInput("omega", omega, "must be positive", "D.4'")

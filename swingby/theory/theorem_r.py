@@ -430,12 +430,6 @@ def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> 
     `beta`, `rho`: 0 < rho <= beta.
     Returns natural logarithm.
     Raises InvalidInput if an argument is out of range.
-
-    Examples
-    --------
-    >>> found = log_omega_0((Fraction(16), Fraction(4), Fraction(1)), Fraction(2), Fraction(1, 10))
-    >>> round(float(found) / math.log(10), 2)
-    -4.47
     """
     return search(Setting.of(signal, beta, rho)).log_omega_0
 

@@ -96,11 +96,6 @@ def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -
     `level`: in (0, 1).
     Returns eta times steps.
     Raises InvalidInput if the entry does not start below the level, or log_det is positive.
-
-    Examples
-    --------
-    >>> round(reach_by(1.0, math.log(0.2), 0.0), 6) == round(math.log(16) / 2, 6)
-    True
     """
     if not log_start < math.log(level) < 0:
         raise InvalidInput("log_start", log_start, "must lie below log level < 0", "Theorem G")
@@ -190,12 +185,6 @@ def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fr
     `a1`, `a2`, `beta`, `rho`: as in :func:`constants`.
     Returns natural logarithm, a dyadic number; :func:`certify` accepts it.
     Raises InvalidInput if the arguments are out of range, or signals agree to more than 500 digits.
-
-    Examples
-    --------
-    >>> found = log_omega_0(Fraction(4), Fraction(1), Fraction(2), Fraction(1, 10))
-    >>> round(float(balls.ball(found).exp()), 6)
-    0.082563
     """
     _require(a1, a2, beta, rho)
 

@@ -56,11 +56,6 @@ class Finding(StrEnum):
     """What is known about a claim.
 
     *proved* and *refuted* are decided; *tested* says that a number of cases showed no violation.
-
-    Examples
-    --------
-    >>> Finding.REFUTED == "refuted", Finding.TESTED.is_decided
-    (True, False)
     """
 
     PROVED = "proved"
@@ -81,11 +76,6 @@ def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict on a conjunction.
 
     Returns *fails* if one fails, otherwise *undecided* if one is undecided, otherwise *holds*.
-
-    Examples
-    --------
-    >>> str(all_hold([Verdict.HOLDS, Verdict.UNDECIDED]))
-    'undecided'
     """
     seen = set(verdicts)
     if Verdict.FAILS in seen:
@@ -104,13 +94,7 @@ def from_sign(sign: int | None) -> Verdict:
 
 
 def counted(verdicts: Iterable[Verdict]) -> str:
-    """How often each verdict was given.
-
-    Examples
-    --------
-    >>> counted([Verdict.HOLDS, Verdict.HOLDS, Verdict.UNDECIDED])
-    '2 hold, 0 fail, 1 undecided'
-    """
+    """How often each verdict was given."""
     found = list(verdicts)
     words = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail", Verdict.UNDECIDED: "undecided"}
     return ", ".join(f"{found.count(one)} {word}" for one, word in words.items())

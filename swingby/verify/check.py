@@ -149,12 +149,6 @@ def admitted(
 
     `signal`: a, distinct and positive, per unit of eta times steps. `beta`: w_ii(0) <= beta omega;
     printed and corrected: all entries. `rho`: repaired: pivots of W(0) at least rho omega.
-
-    Examples
-    --------
-    >>> found = admitted([4, 1])
-    >>> {name: limit and mpmath.nstr(limit, 3) for name, limit in found.largest.items()}
-    {'printed': '9.41e-83', 'corrected': None, 'repaired': '0.0826'}
     """
     exact = tuple(numbers.exact(value, "signal") for value in signal)
     task = SIMTask.from_signal(list(exact))

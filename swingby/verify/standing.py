@@ -320,12 +320,6 @@ def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
     """A claim with what it takes from a refuted line replaced by what the repair says.
 
     Returns None if the repair speaks of letters that the claim does not know.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.ledger import by_id
-    >>> with_repaired(by_id("D.63"), by_id("D.61")).given[3].relation.rhs
-    -alpha*omega/(5*C)
     """
     repair = refuted.repair
     if repair is None or not repair.conditions:

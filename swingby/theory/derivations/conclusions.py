@@ -37,14 +37,7 @@ _SUM, _PRODUCT, _POWER = range(3)
 
 
 def show(expression: Any, latex: bool = False) -> str:
-    """A formula in the letters of :mod:`swingby.theory.derivations.matrices`.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.matrices import A, I, W
-    >>> show((W - I) * A), show(W**2 * A, latex=True)
-    ('(W - I) A', 'W^{2} A')
-    """
+    """A formula in the letters of :mod:`swingby.theory.derivations.matrices`."""
     return _show(expression, latex, _SUM)
 
 

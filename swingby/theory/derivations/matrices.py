@@ -125,13 +125,7 @@ delta = sympy.KroneckerDelta
 
 
 def transpose(expression: Any) -> Any:
-    """The transpose of a polynomial in matrices.
-
-    Examples
-    --------
-    >>> transpose(A * U)
-    U^T*A
-    """
+    """The transpose of a polynomial in matrices."""
     if expression.is_commutative or expression == I or expression.func == squared_norm:
         return expression
     if expression in LETTERS:
@@ -148,13 +142,7 @@ def transpose(expression: Any) -> Any:
 
 
 def substitute(expression: Any, where: tuple[tuple[Any, Any], ...]) -> Any:
-    """An expression with definitions put in, in their order; a transpose follows its matrix.
-
-    Examples
-    --------
-    >>> substitute(W * A, ((W, U * Ut),))
-    U*U^T*A
-    """
+    """An expression with definitions put in, in their order; a transpose follows its matrix."""
     for symbol, definition in where:
         swap = {symbol: definition}
         if symbol in LETTERS and definition != LETTERS[symbol].transposed:

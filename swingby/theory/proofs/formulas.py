@@ -304,13 +304,7 @@ class _Builder:
 
 
 def latin(name: str) -> str:
-    """A name with Greek letters written out: ``alpha`` for ``α``.
-
-    Examples
-    --------
-    >>> latin("ω")
-    'omega'
-    """
+    """A name with Greek letters written out: ``alpha`` for ``α``."""
     return str(name).translate(_LATIN)
 
 

@@ -176,17 +176,6 @@ class Proof(Mapping[str, Claim]):
     `folder`: where ``use`` looks first; the proofs of the package come after it.
     Raises InvalidInput if the text is no proof; the message names file, line and column and what
     was expected. Formulas are read when their line is asked for.
-
-    Examples
-    --------
-    >>> proof = Proof('''
-    ... letters positive: x, y
-    ... step 1: a mean is below the larger of the two
-    ...   given  x <= y  [case]
-    ...   then   (x + y)/2 <= y
-    ... ''')
-    >>> proof["1"].conclusion
-    x/2 + y/2 <= y
     """
 
     def __init__(self, text: str, file: str = "proof", folder: Path | None = None) -> None:

@@ -132,12 +132,6 @@ def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
     """Whether a principal submatrix is positive semidefinite, by exact LDL^T.
 
     `W`: symmetric. `concepts`: rows and columns of the submatrix.
-
-    Examples
-    --------
-    >>> one = flint.fmpq(1)
-    >>> exactly_semidefinite([[one, one], [one, one]], [0, 1])
-    True
     """
     return not any(pivot < 0 for pivot in exact_pivots(W, concepts))
 
@@ -197,12 +191,6 @@ def independent_concepts(signal: Sequence[Fraction], W: Rows, concepts: Sequence
 
     `signal`: a, length d. `concepts`: the concepts to choose from: a union of blocks. Returns in
     descending order of a, which is the order in which W's entries are largest.
-
-    Examples
-    --------
-    >>> one = flint.fmpq(1)
-    >>> independent_concepts([Fraction(1)] * 2, [[one, one], [one, one]], [0, 1])
-    [0]
     """
     kept = []
     for value in sorted({signal[k] for k in concepts}, reverse=True):
@@ -275,14 +263,6 @@ def follow(
     References
     ----------
     (D.1), (D.2).
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> with flint.ctx.workprec(64):
-    ...     *_, last = follow([Fraction(1)], [[Fraction(1, 2)]], Fraction(1, 10), "euler", 1)
-    >>> float(last.W[0][0])  # 1/2 + 2 (1/10) (1/2) (1 - 1/2)
-    0.55
     """
     d = len(signal)
     if dynamics not in ("euler", "gd"):

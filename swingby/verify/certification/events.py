@@ -65,11 +65,6 @@ def neighbourhood(signal: Sequence[Fraction], eta: Fraction, dynamics: str) -> N
     """Radius R and rate (1 + rho)/2 of the lemma.
 
     Returns None where some a_k is 0 or rho is at least 1.
-
-    Examples
-    --------
-    >>> neighbourhood([Fraction(4), Fraction(1)], Fraction(1, 100), "euler")
-    Neighbourhood(radius=Fraction(1, 8), rate=Fraction(99, 100))
     """
     if min(signal) <= 0:
         return None

@@ -143,11 +143,6 @@ def decimal_text(end: End, *, up: bool) -> str:
 
     `end`: infinite if it is a float. `up`: round up rather than down. Returns ``"inf"`` or
     ``"-inf"`` where infinite.
-
-    Examples
-    --------
-    >>> decimal_text(Fraction(1, 3), up=True)
-    '0.33333333333333334'
     """
     if isinstance(end, float):
         return str(end)
@@ -161,11 +156,6 @@ def interval(value: Any, argument: str, source: str = "") -> Interval:
 
     `argument`, `source`: used in errors. Raises InvalidInput for what is not a number, ends in the
     wrong order, or a ball that is not finite.
-
-    Examples
-    --------
-    >>> interval(("1e-3", "2e-3"), "omega")
-    (Fraction(1, 1000), Fraction(1, 500))
     """
     if isinstance(value, flint.arb):
         if not value.is_finite():

@@ -183,13 +183,7 @@ def still_refutes(search: Search, witness: Witness) -> bool:
 
 
 def read(text: str) -> Any:
-    """A rational as :func:`swingby.verify.prover.scalar.sampling.compact` writes it.
-
-    Examples
-    --------
-    >>> read("-3/7*10^2") == flint.fmpq(-300, 7), read("10^-2") == flint.fmpq(1, 100)
-    (True, True)
-    """
+    """A rational as :func:`swingby.verify.prover.scalar.sampling.compact` writes it."""
     match = re.fullmatch(r"(?:(-?\d+)(?:/(\d+))?\*)?10\^(-?\d+)", text)
     if match is None:
         over, _, under = text.partition("/")

@@ -25,11 +25,6 @@ def polynomials(write: Callable[[Number, Constant], list[Any]]) -> list[Any]:
     `write`: gets a function from names to letters (``"1/eta"`` is the inverse of ``"eta"``) and one
     from numerator and denominator to constants; returns ring elements.
     Returns with the relation of each letter and its inverse applied, all in one ring.
-
-    Examples
-    --------
-    >>> polynomials(lambda number, constant: [number("x") * number("1/x") - constant(1, 1)])
-    [0]
     """
     ordered = letter_names(write)
     # flint takes any names, but prints and parses only simple ones
@@ -63,15 +58,7 @@ def _cancelled(polynomial: Any, relations: list[Any]) -> Any:
 
 
 def written(polynomial: Any, names: list[str]) -> str:
-    """A polynomial as text, in the names that a witness shows.
-
-    Examples
-    --------
-    >>> context = flint.fmpq_mpoly_ctx.get(["v0", "v1"], "lex")
-    >>> x, y = context.gens()
-    >>> written(x**2 - 2 * x * y, ["1/eta", "exp(-a t)_2"])
-    '(1/eta)^2 - 2*(1/eta)*exp(-a_2*t)'
-    """
+    """A polynomial as text, in the names that a witness shows."""
     shown = {f"v{place}": _shown(name) for place, name in enumerate(names)}
     return re.sub(r"v\d+", lambda match: shown[match[0]], str(polynomial))
 
@@ -94,13 +81,6 @@ def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | No
 
     `polynomial`: not zero. `names`: of its letters; an inverse follows its letter, and ``exp(-a
     t)`` is 1, as at t = 0. Returns None where none of the small integers will do.
-
-    Examples
-    --------
-    >>> context = flint.fmpq_mpoly_ctx.get(["x", "y"], "lex")
-    >>> x, y = context.gens()
-    >>> {name: int(value) for name, value in nonzero_point(x * y - x, ["x", "y"]).items()}
-    {'x': 1, 'y': 0}
     """
     called = polynomial.context().names()
     values: dict[str, Fraction] = {}

@@ -76,12 +76,6 @@ def polynomial(expression: Any, where: tuple[tuple[Any, Any], ...] = ()) -> Poly
     `where`: definitions, put in one after the other; the rule for A^(1/2) is applied in between.
     Returns without words of coefficient zero.
     Raises Unsupported where the expression is no such polynomial.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.matrices import A, I, W
-    >>> polynomial((W - I) * A - W * A + A)
-    {}
     """
     return _expand(substitute(expression, where))
 
@@ -92,12 +86,6 @@ def normal_form(
     """The words of a polynomial up to the rules that hold of every matrix.
 
     Raises Unsupported where the expression is no polynomial in matrices.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.matrices import U, Ut, A
-    >>> normal_form(U * Ut * A, trace=True) == normal_form(Ut * A * U, trace=True)
-    True
     """
     # a definition of A has to see every A that the root gives, so the root goes first
     words = reduced(_expand(substitute(expression, tuple(r for r in where if r[0] != A))), trace)
@@ -405,13 +393,7 @@ def gaussian_mean(body: Any, pattern: Pattern) -> Any:
 
 
 def raw_moment(order: int, location: Any, variance: Any) -> Any:
-    """E x^order for a Gaussian x, by Isserlis' theorem.
-
-    Examples
-    --------
-    >>> raw_moment(4, 0, 1), raw_moment(2, 3, 1)
-    (3, 10)
-    """
+    """E x^order for a Gaussian x, by Isserlis' theorem."""
     total = 0
     for pairs in range(order // 2 + 1):
         ways = math.comb(order, 2 * pairs) * math.prod(range(1, 2 * pairs, 2))

@@ -51,12 +51,6 @@ def judge_flow(claim: Claim, *, instances: int = 200, seed: int = 0) -> Judged |
 
     `instances`: random instances for what only a person can read. Returns None where the conclusion
     is none of this module's.
-
-    Examples
-    --------
-    >>> from swingby.theory.derivations.ledger import by_id
-    >>> str(judge_flow(by_id("Theorem two [1.1]")).verdict)
-    'proved'
     """
     conclusion, rng = claim.conclusion, np.random.default_rng(seed)
     if isinstance(conclusion, FlowIdentity):

@@ -173,12 +173,6 @@ def test_theorem(
     Returns *tested* with the number of cases, or *refuted* with the first instance that breaks a
     promise. The theorems speak of the flow; under gd a refutation says that their bounds do not
     carry over as they stand.
-
-    Examples
-    --------
-    >>> judged = test_theorem("Theorem two", "flow", 20, np.random.default_rng(0))
-    >>> str(judged.verdict), judged.cases
-    ('tested', 20)
     """
     tally = measure(name, dynamics, instances, rng, progress, effective=effective)
     evidence = tuple(

@@ -225,13 +225,7 @@ def _decimal_exponent(value: Any) -> int:
 
 
 def compact(value: Any) -> str:
-    """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90".
-
-    Examples
-    --------
-    >>> compact(flint.fmpq(1, 10**90)), compact(flint.fmpq(1, 720)), compact(flint.fmpq(20))
-    ('10^-90', '1/720', '20')
-    """
+    """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90"."""
     over, under = value.p, value.q
     powers = []
     for number in (over, under):
