@@ -9,6 +9,9 @@ from swingby import cli
 from swingby.cli.commands import cli as group
 
 GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
+POINTS = "".join(f"{x},{y},{x * y}\n" for x in (-2, -1, 1, 2) for y in (-3, 1, 2))
+PROOF = "letters real: x\ndefault place Mine\n\nstep square: a square\n  then x^2 >= 0\n"
+INPUTS = {"grid.toml": GRID, "points.csv": POINTS, "mine.proof": PROOF}
 MATRIX = "--signal 4,1 --eta 0.01 --w0 '2e-2,1e-2;1e-2,2e-2'"
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
 CERTIFIED = "certify --signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"
@@ -47,6 +50,12 @@ TYPED = {
     "train": "train --mu 1,2 --sigma 0.1,0.1 --dim 3 --points-per-class 8 --steps 60 --json",
     "train, deep": "train --mu 1,2 --dim 3 --points-per-class 8 --steps 60 --json --depth 2",
     "vectors": "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 5",
+    "audit": "audit mine.proof",
+    "audit, item": "audit --item D.27",
+    "hunt": "hunt D.61 --seconds 1 --json",
+    "relu": "relu --data points.csv",
+    "diffusion judge": "diffusion judge recorded",
+    "diffusion plan": "diffusion plan --out new.toml",
 }
 #: What would take long, or needs what is not there: every other option is refused before it.
 REFUSED = {
@@ -58,6 +67,8 @@ REFUSED = {
 }
 #: (command, option) that may leave all as it was, and why.
 NOTHING = {
+    ("audit", "no_trajectories"): "a line about numbers has no search to leave out",
+    ("audit", "no_cache"): "the same verdicts, judged anew",
     ("evidence", "again"): "it runs the studies again, for hours",
     ("sweep", "chunk"): "how the work is cut",
     ("sweep", "dask"): "who does the work",
@@ -72,7 +83,7 @@ NOTHING = {
 def test_every_option_of_a_shared_command_is_given_below():
     missing = set()
     for name in TYPED:
-        for option in options(name.partition(",")[0].split()[0]):
+        for option in options(name.partition(",")[0]):
             value = VALUES.get(f"{option.name} of {name.split()[0]}", VALUES.get(option.name))
             if not option.is_flag and value is None and option.name not in FILES:
                 missing.add(option.name)
@@ -80,12 +91,25 @@ def test_every_option_of_a_shared_command_is_given_below():
 
 
 #: Options that name a file or folder to be written.
-FILES = {"store", "out", "export", "diagram", "checkpoint", "plot", "graph", "data"}
+FILES = {
+    "store",
+    "out",
+    "export",
+    "diagram",
+    "checkpoint",
+    "plot",
+    "graph",
+    "data",
+    "film",
+    "table",
+}
 
 
 def options(command):
-    found = group.commands[command].params
-    return [one for one in found if isinstance(one, click.Option) and one.name != "budget"]
+    found, words = group, iter(command.split())
+    while isinstance(found, click.Group):
+        found = found.commands[next(words)]
+    return [one for one in found.params if isinstance(one, click.Option) and one.name != "budget"]
 
 
 def typed(option, command):
@@ -93,7 +117,7 @@ def typed(option, command):
     if option.is_flag:
         return [flag]
     if option.name in FILES and f"{option.name} of {command}" not in VALUES:
-        return [flag, {"out": "x.md"}.get(option.name, "x.png")]
+        return [flag, {"out": "x.md", "table": "x.md"}.get(option.name, "x.png")]
     return [flag, VALUES.get(f"{option.name} of {command}", VALUES.get(option.name, "x"))]
 
 
@@ -101,7 +125,8 @@ def outcome(arguments, capsys, folder, monkeypatch):
     """The exit code, the files and what was printed."""
     folder.mkdir()
     monkeypatch.chdir(folder)
-    (folder / "grid.toml").write_text(GRID)
+    for name, text in INPUTS.items():
+        (folder / name).write_text(text)
     code = cli.run(arguments)
     out, err = capsys.readouterr()
     return code, out, err, sorted(str(one.name) for one in folder.iterdir())
@@ -109,7 +134,7 @@ def outcome(arguments, capsys, folder, monkeypatch):
 
 @pytest.mark.parametrize("name", TYPED)
 def test_an_option_changes_something_or_is_refused(name, capsys, tmp_path, monkeypatch):
-    command = name.split(",")[0].split()[0]
+    command = name.split(",")[0]
     base = shlex.split(TYPED[name])
     if command in ("train", "vectors"):
         pytest.importorskip("torch")

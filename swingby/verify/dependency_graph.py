@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
@@ -198,9 +198,11 @@ def _draw_legend(ledger: Ledger, ax: Axes) -> None:
     from matplotlib.lines import Line2D
 
     drawn = {record.id for record in ledger}
-    edge = {"linestyle": "", "markersize": 9, "markeredgecolor": "black", "markeredgewidth": 0.6}
+    edge: dict[str, Any] = {"markersize": 9, "markeredgecolor": "black", "markeredgewidth": 0.6}
     handles = [
-        Line2D([], [], color=color, marker=sign, label=f"{letter}: {name} ({number})", **edge)
+        Line2D(
+            [], [], ls="", color=color, marker=sign, label=f"{letter}: {name} ({number})", **edge
+        )
         for name, number in ledger.counts().items()
         if number
         for color, sign, letter in (SIGNS[name],)
@@ -215,7 +217,8 @@ def _draw_legend(ledger: Ledger, ax: Axes) -> None:
             label = f"{words} ({number})"
             handles.append(Line2D([], [], color=color, linewidth=width, label=label))
     if not legend_above(ax, 10.0, handles=handles, handletextpad=0.4):
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(handles)}
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+        place["ncols"] = len(handles)
         ax.legend(handles=handles, fontsize=9, handletextpad=0.4, **place)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,6 +77,8 @@ from swingby.verify.prover.scalar.translation import (
 SQUARES = 3.0
 #: Unknowns with which squares are tried before long certificates.
 FEW = 3
+
+Method = Callable[[PolynomialProblem], Certificate | None]
 
 
 @dataclass(frozen=True)
@@ -289,7 +292,8 @@ def _decided(
         if form not in ("polynomials", "products", "tangents"):
             continue
         turned = [problem, with_negated_goal(problem)] if form == "polynomials" else [problem]
-        ways = [*itertools.product(turned, (means, squares)), (problem, multiplied_squares)]
+        methods: tuple[Method, ...] = (means, squares)
+        ways = [*itertools.product(turned, methods), (problem, multiplied_squares)]
         for option, search in ways:
             try:
                 with budget(SQUARES):

@@ -533,8 +533,8 @@ def name_tangents(sequent: Sequent) -> Sequent:
     facts = []
     for found in sorted(frozenset().union(*(side.atoms(sympy.exp) for side in sides)), key=str):
         y = found.exp
-        below = [1 + y, sympy.E * y, *([(sympy.E * y / 2) ** 2] if y.is_nonnegative else [])]
-        facts += [Relation(one, found, "<=", "tangent") for one in below]
+        under = [1 + y, sympy.E * y, *([(sympy.E * y / 2) ** 2] if y.is_nonnegative else [])]
+        facts += [Relation(one, found, "<=", "tangent") for one in under]
     letters: dict[Any, Any] = {}
     for found in sorted(frozenset().union(*(side.atoms(sympy.log) for side in sides)), key=str):
         if found.free_symbols and not found.args[0].has(sympy.log, sympy.exp):
