@@ -905,13 +905,6 @@ MUTANTS = (
         (_COUNTEREXAMPLE + "a_spoiled_set_is_refused[C]",),
     ),
     Mutant(
-        "a ball contains every rational",
-        "verify/prover/scalar/exact_value.py",
-        "return bool(abs(number - ball.mid().fmpq()) <= ball.rad().fmpq())",
-        "return bool(abs(number - ball.mid().fmpq()) >= 0)",
-        (_COUNTEREXAMPLE + "a_ball_contains_a_rational_exactly_or_not",),
-    ),
-    Mutant(
         "the verdict on an existence claim is not turned",
         "verify/prover/scalar/dispatch.py",
         "{Finding.PROVED: Finding.REFUTED, Finding.REFUTED: Finding.PROVED}",

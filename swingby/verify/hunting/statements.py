@@ -43,7 +43,6 @@ from swingby.verify.prover.repaired.theorems import ROUNDING, slacks
 from swingby.verify.prover.repaired.trials import AFTER, DRAWS, Trials, initial_matrices
 from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, counterexample
 from swingby.verify.prover.scalar.dispatch import Unknown, judge_scalar, prepared
-from swingby.verify.prover.scalar.exact_value import condition, decide
 
 EDITIONS = ("printed", "corrected", "repaired")
 #: All repaired theorems at once.
@@ -173,13 +172,7 @@ def search_numbers(claim: Claim, seed: int, clock: Clock) -> tuple[Judged | None
 def still_refutes(search: Search, witness: Witness) -> bool:
     """Whether a printed witness breaks the line, read back and evaluated once more."""
     point = {name: read(value) for name, value in witness.values.items()}
-    goal = condition(search.sequent.goal)
-    if decide(goal.margin, goal.relation.kind, point, THIRD) is not False:
-        return False
-    return all(
-        decide(given.margin, given.relation.kind, point, THIRD) is True
-        for given in map(condition, search.given)
-    )
+    return search.space.refutes(point, THIRD)
 
 
 def read(text: str) -> Any:
