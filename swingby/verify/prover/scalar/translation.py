@@ -262,7 +262,7 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
                 label = f"logarithm of {relation}"
                 constraints.append(Constraint(difference, KINDS[relation.kind], label))
     if not logarithmic:
-        constraints += _exponential_facts(translator, constraints)
+        constraints += list(_exponential_facts(translator, constraints))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, found in postponed:
         cleared = _cleared(translator, found, constraints)
