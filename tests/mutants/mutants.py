@@ -1169,7 +1169,7 @@ MUTANTS = (
     ),
     Mutant(
         "every line of a proof file is expected to be proved",
-        "testing/ledger_items.py",
+        "testing/pytest_plugin.py",
         '"refuted" if version.flaw else "proved"',
         '"proved"',
         ("testing/test_plugin.py::test_the_lines_of_a_proof_file_are_tests",),

@@ -8,9 +8,9 @@ import sympy
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.testing import lemma_assertions
+from swingby.testing import assertions
 from swingby.testing.assertions import assert_claim, assert_stages
-from swingby.testing.lemma_assertions import assert_lemmas, assert_windows_match_statements
+from swingby.testing.assertions import assert_lemmas, assert_windows_match_statements
 from swingby.testing.setting import Setting
 from swingby.theory import lemmas
 from swingby.theory.claim import Claim
@@ -243,7 +243,7 @@ def test_windows_and_text_agree_and_say_nothing_outside_the_range_of_lemma_four(
     monkeypatch.setattr(lemmas, "reach_by", everywhere)
     text = message(assert_windows_match_statements, report)
     assert "of which the text says nothing" in text
-    assert lemma_assertions.lemmas is lemma_assertions.lemmas
+    assert assertions.lemmas is assertions.lemmas
 
 
 @pytest.mark.parametrize(

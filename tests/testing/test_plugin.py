@@ -169,10 +169,10 @@ def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
 
 def test_a_line_without_a_verdict_on_record_fails(run, pytester):
     pytester.makeconftest(
-        "from swingby.testing import assertions, ledger_items\n"
+        "from swingby.testing import assertions\n"
         "kept = assertions.ledger_verdicts()\n"
         "del kept['D.60']\n"
-        "ledger_items.ledger_verdicts = lambda: kept\n"
+        "assertions.ledger_verdicts = lambda: kept\n"
     )
     found = run("--ledger-item=D.60")
     found.assert_outcomes(failed=1)

@@ -9,8 +9,9 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.testing import draw_tasks, satisfying, violating
+from swingby.testing import satisfying, violating
 from swingby.testing.setting import with_failing_D4
+from swingby.testing.strategies import decade, power_of_ten, rounded
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE
@@ -154,7 +155,7 @@ def test_dimensions_in_which_it_cannot_fail_alone_are_refused(assumption, editio
 )
 def test_D3_never_fails_without_D4(signal, exponent, eta, beta, edition):
     """The refusal, over settings that were not made for it."""
-    omega = draw_tasks.power_of_ten(exponent)
+    omega = power_of_ten(exponent)
     report = check(SIMTask.from_signal(signal), omega, eta, beta, edition)
     assert "D.3" not in report.failing or "D.4" in report.failing
 
@@ -174,10 +175,10 @@ def test_omega_0_fails_with_the_signal_and_with_the_pivots(signal, setting):
 )
 def test_rounding_is_exact(number, digits):
     """Both sides within one unit of the last digit kept."""
-    low, high = draw_tasks.down(number, digits), draw_tasks.up(number, digits)
+    low, high = rounded(number, digits), rounded(number, digits, up=True)
     assert low <= number <= high
-    unit = draw_tasks.power_of_ten(draw_tasks.decade(number) - max(digits - 1, 0))
+    unit = power_of_ten(decade(number) - max(digits - 1, 0))
     assert high - low in ((0, unit) if digits else (0, 9 * unit))
     assert (low / unit).denominator == 1
-    assert draw_tasks.power_of_ten(draw_tasks.decade(number)) <= number
-    assert number < draw_tasks.power_of_ten(draw_tasks.decade(number) + 1)
+    assert power_of_ten(decade(number)) <= number
+    assert number < power_of_ten(decade(number) + 1)

@@ -52,13 +52,15 @@ For a given W(0) the same holds with :math:`\omega = \min|w_{ij}(0)|`,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-from swingby.theory import balls
+from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
+from swingby.theory.lemmas import Scale
 from swingby.theory.verdict import Verdict
 
 #: kappa > 1.1, K >= 20: the corner of the admissible constants that every optimum sits in.
@@ -147,6 +149,16 @@ class Constants:
         values = {name: balls.ball(getattr(self, name)) for name in names}
         values["P"] = flint.arb(10) ** balls.ball(self.log10_P)
         return values
+
+    def scale(self, omega: Fraction, eta: Fraction) -> Scale:
+        """What the lemma windows need of them."""
+        return Scale(
+            log_P=float(self.log10_P) * math.log(10),
+            log_beta=numbers.log_of(self.beta),
+            log_omega=numbers.log_of(omega),
+            eta=float(eta),
+            **{name: float(getattr(self, name)) for name in ("kappa", "K", "alpha", "gamma")},
+        )
 
 
 def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
