@@ -25,7 +25,7 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS, check
 from swingby.verify.checking import feasibility
-from swingby.verify.checking.feasibility import Problem
+from swingby.verify.checking.feasibility import Box, Problem
 from swingby.verify.checking.report import Report
 
 
@@ -191,7 +191,7 @@ def with_failing_D4(signal: Signal, beta: Fraction) -> Fraction:
     if len(signal) == 1:
         return _OFF / (5 * beta)
     problem = Problem(signal, Fraction(1), Fraction(1), beta)
-    rho, b = float(problem.rho), numbers.log_of(max(beta, 1 + _STEP))
+    rho, b = float(Box.at(problem).rho[0]), numbers.log_of(max(beta, 1 + _STEP))
     Q = 10 * rho * 1.1001**2
     u = b + (rho * b + (1 - rho + Q) * math.log(2.5)) / (1 - rho)
     return Fraction(10) ** math.floor(-u / math.log(10) - 0.01)

@@ -1,8 +1,8 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.theorem_two` on convergence, :mod:`swingby.theory.theorem_two` for two
-concepts and :mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
+W(0): :mod:`swingby.theory.theorem_two` on convergence and for two concepts,
+:mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
 anything goes wrong there.
@@ -68,17 +68,15 @@ STATEMENTS = (D1, D3, D4)
 
 @dataclass(frozen=True)
 class RepairedFindings:
-    """What the repaired edition says at given numbers.
+    """What the repaired edition says at given numbers; concepts in the user's order.
 
     `verdict`: on D.1' and D.4' together.
     `theorem`: the theorem that covers omega.
     `omega_0`: the largest omega covered, rounded down; None when D.1' fails.
     `margin`: log10 of omega_0/omega; minus infinity when D.1' fails.
-    `log_peaks`: upper bounds on log |w_ij(t)| for all t, natural; i < j count from 0 in the user's
-    order.
-    `reach_by`: eta times steps by which each w_ii has reached 0.8 for good, in the user's order.
-    `constants`: theta, E_ij, N_i, M_i, counted from 1 in the user's order, or r, x_star, K, k, E1,
-    extra of the theorem on two concepts.
+    `log_peaks`: upper bounds on log |w_ij(t)| for all t, natural; i < j count from 0.
+    `reach_by`: eta times steps by which each w_ii has reached 0.8 for good.
+    `constants`: theta, E_ij, N_i, M_i, counted from 1, or those of the theorem on two concepts.
     `reason`: one sentence with both sides of D.4'.
     """
 
@@ -104,7 +102,7 @@ def largest_omega(
     peak: Fraction | None = None,
     extra: Fraction | None = None,
 ) -> mpmath.mpf | None:
-    r"""Find the largest omega that a theorem of this edition covers, with a promise of some size.
+    r"""The largest omega that a theorem of this edition covers, with a promise of some size.
 
     At the largest omega of all the promise is nearly empty: for a = (4, 1), beta = 2, rho = 0.1 it
     is :math:`|w_{12}| \le 0.48`, 15 units of :math:`1/(2a_1)` late.
@@ -114,10 +112,8 @@ def largest_omega(
     `peak`: promised are :math:`|w_{ij}(t)| \le` peak for all t and i != j.
     `extra`: promised is that each w_ii stays above 0.8 from :math:`[\operatorname{logit} 0.8 -
     \operatorname{logit}\rho\omega + \text{extra}]/(2a_i)` on, in eta times steps.
-    Returns rounded down, so that it is covered itself, to 1e-4 of its logarithm where a promise is
-    asked for; None when D.1' fails, or no omega above exp(-10000) promises as much.
-    Raises InvalidInput if rho is not positive or exceeds beta, which no W(0) can meet;
-    :func:`findings` too. If peak or extra is not positive.
+    Returns rounded down, to 1e-4 of its logarithm where a promise is asked for; None when D.1'
+    fails, or no omega above exp(-10000) promises as much.
 
     Examples
     --------
@@ -197,11 +193,7 @@ def _keeps(
 def findings(
     signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction
 ) -> RepairedFindings:
-    """Decide D.4' and, where it holds, evaluate what the theorem promises.
-
-    `signal`: in any order, per unit of eta times steps. `omega`, `beta`, `rho`: positive, of any
-    size, rho <= beta.
-    """
+    """Decide D.4' and, where it holds, evaluate what the theorem promises."""
     if omega <= 0:
         raise InvalidInput("omega", omega, "must be positive", "D.4'")
     if not _admissible(signal, beta, rho):

@@ -9,8 +9,12 @@ import sympy
 import swingby
 from swingby.errors import InvalidInput
 from swingby.testing import assertions
-from swingby.testing.assertions import assert_claim, assert_stages
-from swingby.testing.assertions import assert_lemmas, assert_windows_match_statements
+from swingby.testing.assertions import (
+    assert_claim,
+    assert_lemmas,
+    assert_stages,
+    assert_windows_match_statements,
+)
 from swingby.testing.setting import Setting
 from swingby.theory import lemmas
 from swingby.theory.claim import Claim

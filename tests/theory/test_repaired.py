@@ -164,9 +164,7 @@ def test_theorem_G_on_large_initial_matrices(seed):
     assert np.diff(logs).min() > -1e-7
 
 
-def test_the_time_of_theorem_G():
-    late = theorem_two.reach_by(1.0, math.log(0.2), -1.0)
-    assert late == pytest.approx((math.log(16) + 5) / 2)
+def test_theorem_G_refuses_what_it_does_not_speak_of():
     with pytest.raises(InvalidInput, match="log_start"):
         theorem_two.reach_by(1.0, -0.1, 0.0)
     with pytest.raises(InvalidInput, match="log_det"):
@@ -183,15 +181,6 @@ def test_statements_print_and_have_no_assumption_on_eta():
         assert line in text
     assert "nothing is proved for gd" in text
     assert all(statement.to_latex() for statement in repaired.STATEMENTS)
-
-
-@pytest.mark.parametrize(
-    ("signal", "expected"),
-    [((1, 4), 0.08256), ((1, 2), 4.44e-3), ((4, 16, 1), 3.41e-5), ((5,), 0.5)],
-)
-def test_largest_omega(signal, expected):
-    found = repaired.largest_omega(fractions(*signal), TWO, TENTH)
-    assert float(found) == pytest.approx(expected, rel=3e-3)
 
 
 @pytest.mark.parametrize("signal", [(4,), (4, 1), (1, 16, 4)])
@@ -264,13 +253,13 @@ def test_omega_below_the_float_range(signal):
     assert found.log_peaks[0, 1] == pytest.approx(-400 * math.log(10) * 3 / 8, abs=2)
 
 
-def test_two_concepts_take_the_larger_bound():
-    for large in (Fraction(11, 10), 2, 4, 30):
-        signal = fractions(large, 1)
-        two = theorem_two.log_omega_0(*signal, TWO, TENTH)
-        many = theorem_r.log_omega_0(signal, TWO, TENTH)
-        found = repaired.largest_omega(signal, TWO, TENTH)
-        assert float(mpmath.log(found)) == pytest.approx(float(max(two, many)), rel=1e-12)
+@pytest.mark.parametrize("large", [Fraction(11, 10), 2, 4, 30])
+def test_two_concepts_take_the_larger_bound(large):
+    signal = fractions(large, 1)
+    two = theorem_two.log_omega_0(*signal, TWO, TENTH)
+    many = theorem_r.log_omega_0(signal, TWO, TENTH)
+    found = repaired.largest_omega(signal, TWO, TENTH)
+    assert float(mpmath.log(found)) == pytest.approx(float(max(two, many)), rel=1e-12)
 
 
 def test_order_of_the_signal_is_the_users():

@@ -1,4 +1,7 @@
-"""The theorem on two concepts: every step that a machine can check, and its constants."""
+"""The theorem on two concepts: every step that a machine can check, and omega_0.
+
+The constants are written a second time in docs/examples/test_theory.py.
+"""
 
 import math
 from fractions import Fraction
@@ -117,14 +120,6 @@ def test_step_1_13_simpler_constants_follow_for_every_ratio():
         assert K * slack < balls.ball(Fraction(4, 5)) * (R * four.log() + R / 2).exp()
 
 
-@pytest.mark.parametrize(
-    ("signal", "expected"), [((4, 1), 0.0825627), ((2, 1), 0.00443990)], ids=str
-)
-def test_omega_0(signal, expected):
-    found = theorem_two.log_omega_0(*map(Fraction, signal), TWO, TENTH)
-    assert math.exp(found) == pytest.approx(expected, rel=1e-5)
-
-
 positive = st.fractions(Fraction(1, 1000), Fraction(1000))
 
 
@@ -141,27 +136,6 @@ def test_omega_0_is_certified_and_cannot_be_raised(a, ratio, beta, share):
         assert theorem_two.certify(*given_, found)
         assert not theorem_two.certify(*given_, found + Fraction(1, 10**15))
         assert theorem_two.certify(*given_, found - 3)
-
-
-def test_constants_against_the_formulas_in_floats():
-    a, b, beta, rho, theta, L = 3.0, 1.2, 1.7, 0.2, 0.7, -6.0
-    R, omega = b / a, math.exp(L)
-    k = (beta - rho) * rho**-R * omega ** (1 - R) * (1 - beta * omega) ** (-(1 - R) / 2)
-    E1 = (1 + R) / 2 * k * theta**R / (1 - theta) ** ((1 + R) / 2)
-    bracket = min(1 / R, math.log(theta / (rho * omega)))
-    bracket += ((1 - theta) ** (-(3 + R) / 2) - 1) / (1 + R)
-    X = (1 + R) / 2 * k * theta**R * bracket / (1 - E1)
-    exact = [Fraction(value) for value in (a, b, beta, rho, L)]
-    found = theorem_two.constants(*exact, Fraction(theta))
-    assert math.exp(found.log_k) == pytest.approx(k, rel=1e-12)
-    assert float(found.E1) == pytest.approx(E1, rel=1e-12)
-    assert float(found.extra) == pytest.approx(
-        min(X, math.log(beta / rho) / (1 - theta)), rel=1e-12
-    )
-    base = math.log(theta / (1 - theta)) + math.log((1 - rho * omega) / (rho * omega))
-    first, second = theorem_two.time_bounds(*exact, Fraction(theta))
-    assert first == pytest.approx((base + float(found.extra)) / (2 * a), rel=1e-12)
-    assert second == pytest.approx(base / (2 * b), rel=1e-12)
 
 
 def test_above_one_the_first_concept_waits_at_most_the_logarithm_of_beta_over_rho():
@@ -233,18 +207,8 @@ def test_hypotheses_that_do_not_hold_are_refused(function, signal, beta, rho, na
         function(*numbers, *rest)
 
 
-def test_rho_may_equal_beta():
-    found = theorem_two.log_omega_0(Fraction(4), Fraction(1), TWO, TWO)
-    # A diagonal W(0): only beta omega <= 1/2 is left.
-    assert math.exp(found) == pytest.approx(0.25)
-
-
 def test_what_is_refused():
     good = (Fraction(4), Fraction(1), TWO, TENTH)
-    with pytest.raises(InvalidInput, match="signal"):
-        theorem_two.log_omega_0(Fraction(1), Fraction(1), TWO, TENTH)
-    with pytest.raises(InvalidInput, match="rho"):
-        theorem_two.log_omega_0(Fraction(4), Fraction(1), TENTH, TWO)
     with pytest.raises(InvalidInput, match="beta omega < 1"):
         theorem_two.log_peak(*good, Fraction(0))
     with pytest.raises(InvalidInput, match="beta omega < theta"):
