@@ -6,7 +6,8 @@ Right side of (D.2), with A = diag(a) and B(W) = A - (AW + WA)/2:
 
 ``euler`` adds eta times this to W. ``gd`` takes :math:`U \mapsto U + \eta B U`, which is
 :math:`W \mapsto (I + \eta B) W (I + \eta B)` and differs by :math:`\eta^2 B W B`. ``flow`` solves
-the differential equation. Numerical versions are checked against the expressions here. Indices count from 0.
+the differential equation. Numerical versions are checked against the expressions here.
+Indices count from 0.
 """
 
 from __future__ import annotations

@@ -130,13 +130,13 @@ def largest_omega(
         return None
     if len(signal) == 1:
         return _below(_enclosed(lambda: 1 / balls.ball(beta)))
-    limits = _limits(Setting.of(signal, beta, rho))
+    limits = _Limits.of(signal, beta, rho)
     if peak is None and extra is None:
         return _below(limits.omega_0)
 
     def promised(log_omega: Fraction) -> bool:
         omega = _rational_below(log_omega)
-        found = _covered(signal, omega, beta, rho, limits)
+        found = limits.covered(signal, omega)
         return found is not None and _keeps(found, signal, omega, rho, peak, extra)
 
     high, step = limits.largest, Fraction(1)
@@ -201,30 +201,24 @@ def findings(
         return RepairedFindings(Verdict.FAILS, None, None, -math.inf, None, None, None, reason)
     if len(signal) == 1:
         return _one_concept(signal[0], omega, beta, rho)
-    setting = Setting.of(signal, beta, rho)
-    limits = _limits(setting)
-    found = _covered(signal, omega, beta, rho, limits)
+    limits = _Limits.of(signal, beta, rho)
+    found = limits.covered(signal, omega)
     return found or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
-
-
-def _covered(
-    signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction, limits: _Limits
-) -> RepairedFindings | None:
-    """The promise of the theorem that covers omega, if one does."""
-    setting = Setting.of(signal, beta, rho)
-    if limits.two is not None and _side(omega, limits.two) == Verdict.HOLDS:
-        return _two_concepts(setting, _ranks(signal), omega, limits)
-    if _side(omega, limits.r.log_omega_0) == Verdict.HOLDS:
-        return _many_concepts(setting, _ranks(signal), omega, limits)
-    return None
 
 
 @dataclass(frozen=True)
 class _Limits:
     """Certified logarithms of omega_0, by theorem."""
 
+    setting: Setting
     two: Fraction | None
     r: Certified
+
+    @classmethod
+    def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> _Limits:
+        setting = Setting.of(signal, beta, rho)
+        two = theorem_two.log_omega_0(*setting.signal, beta, rho) if len(signal) == 2 else None
+        return cls(setting, two, theorem_r.search(setting))
 
     @property
     def largest(self) -> Fraction:
@@ -234,11 +228,14 @@ class _Limits:
     def omega_0(self) -> flint.arb:
         return _enclosed(lambda: balls.ball(self.largest).exp())
 
-
-def _limits(setting: Setting) -> _Limits:
-    a = setting.signal
-    two = theorem_two.log_omega_0(*a, setting.beta, setting.rho) if len(a) == 2 else None
-    return _Limits(two, theorem_r.search(setting))
+    def covered(self, signal: tuple[Fraction, ...], omega: Fraction) -> RepairedFindings | None:
+        """The promise of the theorem that covers omega, if one does."""
+        ranks = [self.setting.signal.index(value) for value in signal]
+        if self.two is not None and _side(omega, self.two) == Verdict.HOLDS:
+            return _two_concepts(self, ranks, omega)
+        if _side(omega, self.r.log_omega_0) == Verdict.HOLDS:
+            return _many_concepts(self, ranks, omega)
+        return None
 
 
 def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
@@ -246,11 +243,6 @@ def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> 
     if not 0 < rho <= beta:
         raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")
     return min(signal) > 0 and len(set(signal)) == len(signal)
-
-
-def _ranks(signal: tuple[Fraction, ...]) -> list[int]:
-    """Place of each concept in descending order."""
-    return [sorted(signal, reverse=True).index(value) for value in signal]
 
 
 def _side(omega: Fraction, log_limit: Fraction) -> Verdict:
@@ -299,9 +291,8 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
     return replace(judged, log_peaks={}, reach_by=(reach,), constants={})
 
 
-def _two_concepts(
-    setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
-) -> RepairedFindings:
+def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
+    setting = limits.setting
     with precision(256):
         given = (*setting.signal, setting.beta, setting.rho, balls.ball(omega).log())
         peak, times = theorem_two.log_peak(*given), theorem_two.time_bounds(*given)
@@ -317,10 +308,9 @@ def _two_concepts(
     )
 
 
-def _many_concepts(
-    setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
-) -> RepairedFindings:
+def _many_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
     """Theorem R, with a witness made for this omega where the search finds one."""
+    setting = limits.setting
     with precision(256):
         L = balls.ball(omega).log()
         above = min(Fraction(theorem_two.float_above(L)), limits.r.log_omega_0)

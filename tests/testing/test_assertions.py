@@ -63,7 +63,10 @@ def test_a_claim_of_ones_own_and_a_line_of_the_ledger():
     ("claim", "verdict", "said"),
     [
         ("D.99", "proved", "must be the id of a line"),
-        ("D.61", "true", "verdict must be one of"),
+        *(
+            ("D.61", word, "verdict must be one of proved")
+            for word in ("true", "", None, 1, "Proved")
+        ),
         (61, "proved", "claim must be a Claim"),
     ],
 )

@@ -193,25 +193,18 @@ def test_a_low_precision_is_undecided_and_never_wrong():
 
 
 @pytest.mark.parametrize("edition", ["printed", "corrected", "repaired"])
-def test_a_matrix_gives_its_own_omega_and_beta(edition):
-    start = Scaled([[2, 1], [1, 3]], "1e-90")
-    found = certify_assumptions(FOUR_ONE, eta="1e-4", W0=start, edition=edition)
+@pytest.mark.parametrize("matrix", [[[2, 1], [1, 3]], [[1, 0], [0, 1]]], ids=str)
+@pytest.mark.parametrize("eta", ["1e-4", ("9e-5", "1e-4")], ids=str)
+def test_a_matrix_gives_its_own_omega_and_beta(edition, matrix, eta):
+    """A zero entry fails D.1, at a point and over a box."""
+    start = Scaled(matrix, "1e-90")
+    found = certify_assumptions(FOUR_ONE, eta=eta, W0=start, edition=edition)
     report = check(FOUR_ONE, W0=start, eta="1e-4", edition=edition)
     assert found.box.omega == (report.omega,) * 2
     assert found.box.beta == (report.beta,) * 2
     for row in found:
         assert row.verdict == report[row.id].verdict
         assert row.margin[0] <= report[row.id].margin <= row.margin[1]
-
-
-def test_a_zero_entry_fails_D1_at_a_point_and_over_a_box():
-    start = Scaled([[1, 0], [0, 1]], "1e-90")
-    for eta in ("1e-4", ("1e-5", "1e-4")):
-        found = certify_assumptions(FOUR_ONE, eta=eta, W0=start)
-        report = check(FOUR_ONE, eta="1e-4", W0=start)
-        for row in found:
-            assert row.verdict == report[row.id].verdict
-            assert row.margin[0] <= report[row.id].margin <= row.margin[1] or row.id == "D.2"
 
 
 @pytest.mark.parametrize("signal", [(3,), (4, 1), (9, 8), (16, 4, 1)])
@@ -342,36 +335,22 @@ def shown(low, high, verdict=Verdict.HOLDS):
     ("low", "high", "text"),
     # By hand: 3, 6 or 9 decimals, the fewest of which 2 units fit between the ends, outwards.
     [
-        ("0.5004", "2.2501", "[+0.500, +2.251]"),
-        ("-3.2501", "-0.0001", "[-3.251, +0.000]"),
-        ("0.1003", "0.10231", "[+0.100, +0.103]"),
-        ("0.1003", "0.10229", "[+0.100300, +0.102290]"),
-        ("-0.1000005", "-0.0999984", "[-0.100001, -0.099998]"),
-        ("-0.1000005", "-0.0999986", "[-0.100000500, -0.099998600]"),
+        ("0.50041", "2.25011", "[+0.500, +2.251]"),
+        ("-3.25011", "-0.00011", "[-3.251, +0.000]"),
+        ("0.10031", "0.102311", "[+0.100, +0.103]"),
+        ("0.1003001", "0.1022901", "[+0.100300, +0.102291]"),
+        ("-0.1000005001", "-0.0999986001", "[-0.100000501, -0.099998600]"),
         ("0.1000000003", "0.1000000004", "[+0.100000000, +0.100000001]"),
-        ("100.25000000011", "100.25000000012", "[+100.250000000, +100.250000001]"),
-        ("0", "0", "[+0.000000000, +0.000000000]"),
-        ("0", "1/3", "[+0.000, +0.334]"),
-        ("-1/3", "0", "[-0.334, +0.000]"),
-        (-INF, "0.25", "[-inf, +0.250]"),
-        ("-2/3", INF, "[-0.667, inf]"),
+        ("-1/3", "1/3", "[-0.334, +0.334]"),
+        (-INF, "0.2501", "[-inf, +0.251]"),
         (INF, INF, "any"),
         (-INF, -INF, "none"),
         (-INF, INF, "unknown"),
     ],
 )
 def test_a_margin_is_shown_outwards_with_digits_that_tell_its_ends_apart(low, high, text):
-    def end(value):
-        return value if isinstance(value, float) else Fraction(value)
-
-    found = shown(end(low), end(high))
-    if found != text:
-        # The widening for floats may cost one unit of the last place where an end is a decimal.
-        pairs = [[Fraction(part) for part in each[1:-1].split(", ")] for each in (found, text)]
-        unit = Fraction(1, 10 ** len(text[1:-1].split(".")[-1]))
-        assert len(found) == len(text)
-        assert pairs[1][0] - unit <= pairs[0][0] <= pairs[1][0]
-        assert pairs[1][1] <= pairs[0][1] <= pairs[1][1] + unit
+    ends_given = (end if isinstance(end, float) else Fraction(end) for end in (low, high))
+    assert shown(*ends_given) == text
 
 
 def test_the_ends_of_a_row_contain_a_float_of_the_margin():

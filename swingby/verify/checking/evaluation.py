@@ -272,29 +272,68 @@ _SIDES = {
 }
 
 
+def _report(
+    task: SIMTask,
+    edition: str,
+    problem: Problem,
+    initial: Initial | None,
+    dynamics: str,
+    results: tuple[Result, ...],
+    tried: Witness,
+    limit: mpmath.mpf | None,
+    largest_eta: Fraction | None,
+    binding: str,
+    notes: list[str],
+) -> Report:
+    """The report of any edition; `limit` is the supremum of omega, no `largest_eta` bounds none."""
+    verdict = all_hold(result.verdict for result in results)
+    infinite = mpmath.mpf("inf")
+    with precision(MARGIN_BITS):
+        omega, eta = (balls.midpoint(balls.ball(x)) for x in (problem.omega, problem.eta))
+        most = infinite if largest_eta is None else balls.midpoint(balls.ball(largest_eta))
+    fits = largest_eta is None or problem.eta <= largest_eta
+    nearest = None
+    if limit is not None:
+        nearest = (min(limit, omega), infinite if largest_eta is None else min(most, eta))
+    return Report(
+        task=task,
+        edition=edition,
+        omega=problem.omega,
+        eta=problem.eta,
+        beta=problem.beta,
+        dynamics=dynamics,
+        initial=initial,
+        results=results,
+        verdict=verdict,
+        constants=tried if verdict == Verdict.HOLDS else None,
+        tried=tried,
+        # No omega satisfies D.2 when eta is too large.
+        largest_omega=limit if fits else None,
+        largest_eta=most,
+        omega_limit=limit,
+        nearest=nearest,
+        binding=binding,
+        notes=tuple(notes),
+    )
+
+
+def _result(one: Judged, reason: str) -> Result:
+    text = one.statement
+    return Result(text.id, text.title, one.verdict, one.middle, reason, text)
+
+
 def report_existential(
     task: SIMTask, problem: Problem, initial: Initial | None, edition: str, dynamics: str
 ) -> Report:
     """Judge the printed or the corrected edition."""
-    largest_eta = feasibility.largest_eta(problem)
     constants, found, _ = judge_point(edition, problem)
-    results = tuple(
-        Result(
-            one.statement.id,
-            one.statement.title,
-            one.verdict,
-            one.middle,
-            _explain_D1(problem, constants)
-            if one.statement.id == "D.1"
-            else _explain(one.worst, constants),
-            one.statement,
-        )
-        for one in found
-    )
-    verdict = all_hold(result.verdict for result in results)
-    confirmed = verdict == Verdict.HOLDS
+    reasons = [_explain_D1(problem, constants)]
+    reasons += [_explain(one.worst, constants) for one in found[1:]]
+    results = tuple(map(_result, found, reasons))
     statements = assumptions.statements(edition)
-    if confirmed and not confirms(statements, problem, constants, initial):
+    if all(result.verdict == Verdict.HOLDS for result in results) and not confirms(
+        statements, problem, constants, initial
+    ):
         raise ArithmeticError("plain evaluation contradicts the witness")  # pragma: no cover
     notes = []
     if problem.has_zero:
@@ -306,34 +345,14 @@ def report_existential(
     if min(problem.signal) == 0:
         notes.append("A free direction has a_k = 0, which Assumption D.1 excludes (it asks d = s).")
     with precision(MARGIN_BITS):
-        order = ("alpha", "gamma", "beta", "P", "K", "kappa", "C")
         values = constants.as_balls()
+        order = ("alpha", "gamma", "beta", "P", "K", "kappa", "C")
         tried = Witness({name: balls.midpoint(values[name]) for name in order}, constants)
         ball = None if problem.has_zero else feasibility.largest_omega(problem)
-        supremum = None if ball is None else balls.midpoint(ball)
-        largest, omega, eta = (
-            balls.midpoint(balls.ball(x)) for x in (largest_eta, problem.omega, problem.eta)
-        )
-    return Report(
-        task=task,
-        edition=edition,
-        omega=problem.omega,
-        eta=problem.eta,
-        beta=problem.beta,
-        dynamics=dynamics,
-        initial=initial,
-        results=results,
-        verdict=verdict,
-        constants=tried if confirmed else None,
-        tried=tried,
-        # No omega satisfies D.2 when eta is too large.
-        largest_omega=supremum if problem.eta <= largest_eta else None,
-        largest_eta=largest,
-        omega_limit=supremum,
-        nearest=None if supremum is None else (min(supremum, omega), min(largest, eta)),
-        binding=_binding(results, problem),
-        notes=tuple(notes),
-    )
+        limit = None if ball is None else balls.midpoint(ball)
+    largest_eta, binding = feasibility.largest_eta(problem), _binding(results, problem)
+    given = (task, edition, problem, initial, dynamics, results, tried)
+    return _report(*given, limit, largest_eta, binding, notes)
 
 
 def _explain_D1(problem: Problem, constants: Constants) -> str:
@@ -496,50 +515,25 @@ def report_repaired(
     `problem`: with omega and beta as promised; replaced by what W(0) has, when it is given.
     """
     box, judged, smallest, found = judge_repaired(Box.at(problem), initial, rho)
-    omega, beta = box.omega[0], box.beta[0]
+    problem = box.corner(0)
+    omega, beta = problem.omega, problem.beta
     reasons = (
         _explain_signal(box),
-        _explain_pivots(omega, beta, smallest, "W(0) has" if initial is not None else "promised:"),
+        _explain_pivots(omega, beta, smallest, "promised:" if initial is None else "W(0) has"),
         "omega_0 exists only for distinct positive signals and positive pivots"
         if found is None
         else found.reason,
     )
-    results = tuple(
-        Result(
-            one.statement.id, one.statement.title, one.verdict, one.middle, reason, one.statement
-        )
-        for one, reason in zip(judged, reasons, strict=True)
-    )
+    results = tuple(map(_result, judged, reasons))
     if found is not None:
         results = (*results[:2], replace(results[2], margin=found.margin))
-    verdict = all_hold(result.verdict for result in results)
-    holds = verdict == Verdict.HOLDS
-    constants = Witness(dict(found.constants or {}) if found is not None else {})
-    limit = None if found is None else found.omega_0
-    infinite = mpmath.mpf("inf")
-    nearest = None
-    if limit is not None:
-        nearest = (min(limit, balls.midpoint(balls.ball(omega))), infinite)
     failing = [result.id for result in results if result.verdict == Verdict.FAILS]
-    return Report(
-        task=task,
-        edition="repaired",
-        omega=omega,
-        eta=problem.eta,
-        beta=beta,
-        dynamics=dynamics,
-        initial=initial,
-        results=results,
-        verdict=verdict,
-        constants=constants if holds else None,
-        tried=constants,
-        largest_omega=limit,
-        largest_eta=infinite,
-        omega_limit=limit,
-        nearest=nearest,
-        binding=failing[0] if failing else "D.4'",
-        notes=(NOTE, *_promises(problem.eta, found if holds else None)),
-    )
+    tried = Witness(dict(found.constants or {}) if found is not None else {})
+    limit = None if found is None else found.omega_0
+    notes = [NOTE] if failing or found is None else [NOTE, *_promises(problem.eta, found)]
+    binding = failing[0] if failing else "D.4'"
+    given = (task, "repaired", problem, initial, dynamics, results, tried)
+    return _report(*given, limit, None, binding, notes)
 
 
 def _explain_signal(box: Box) -> str:
@@ -560,10 +554,8 @@ def _explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source:
     return f"{source} w_kk(0) <= {numbers.scientific(beta * omega)} and pivots >= {shown}"
 
 
-def _promises(eta: Fraction, found: repaired.RepairedFindings | None) -> list[str]:
+def _promises(eta: Fraction, found: repaired.RepairedFindings) -> list[str]:
     """What the theorem promises, in the user's concept numbers."""
-    if found is None:
-        return []
     lines = []
     if found.reach_by is not None:
         steps = ", ".join(

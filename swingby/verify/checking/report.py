@@ -127,16 +127,10 @@ class Report(Verdicts[Result]):
 
     Parameters
     ----------
-    task : SIMTask
-    edition : str
     omega, eta, beta : Fraction
-        The numbers judged; omega and beta come from W(0) when one was given.
-    dynamics : str
-    initial : Initial or None
+        The numbers judged; omega and beta come from W(0), `initial`, when one was given.
     results : tuple of Result
-        In the order of the paper.
-    verdict : Verdict
-        On all assumptions together.
+        In the order of the paper; `verdict` is on all of them together.
     constants : Witness or None
         Values that make every inequality true, confirmed by plain evaluation; None otherwise.
     tried : Witness
@@ -236,16 +230,7 @@ class Report(Verdicts[Result]):
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """The margin of each assumption, in decades of slack.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: a new figure.
-        size : {"column", "text"} or (width, height) in inches, optional
-            Of the new figure, which is then for a paper: it has no title.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
+        `size`: {"column", "text"} or (width, height) in inches of a new figure for a paper.
         """
         from swingby.verify.plots import plot_report
 
