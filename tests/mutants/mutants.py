@@ -413,8 +413,8 @@ MUTANTS = (
     Mutant(
         "D forgets the dimension",
         "verify/checking/feasibility.py",
-        "balls.ball(K * gamma * problem.d)",
-        "balls.ball(K * gamma)",
+        "balls.ball(K * self.d) * gamma",
+        "balls.ball(K) * gamma",
         (_CHECK + "the_largest_omega_in_closed_form",),
     ),
     Mutant(
@@ -427,8 +427,8 @@ MUTANTS = (
     Mutant(
         "rho halves the wrong thing",
         "verify/checking/feasibility.py",
-        "return (1 + self.ratio) / 2",
-        "return 1 + self.ratio / 2",
+        "return (1 + low) / 2, (1 + high) / 2",
+        "return 1 + low / 2, 1 + high / 2",
         (_FEASIBILITY + "supremum_of_omega",),
     ),
     Mutant(
@@ -1169,7 +1169,7 @@ MUTANTS = (
     ),
     Mutant(
         "every line of a proof file is expected to be proved",
-        "testing/ledger_items.py",
+        "testing/pytest_plugin.py",
         '"refuted" if version.flaw else "proved"',
         '"proved"',
         ("testing/test_plugin.py::test_the_lines_of_a_proof_file_are_tests",),
@@ -1329,7 +1329,7 @@ MUTANTS = (
     ),
     Mutant(
         "margins are not widened for floats",
-        "verify/checking/certified.py",
+        "verify/checking/report.py",
         "    return exact + direction * (1 + abs(exact)) * _FLOAT_ROUNDING",
         "    return exact",
         (
