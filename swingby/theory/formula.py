@@ -333,7 +333,10 @@ def _ordered_product(expression: Any, latex: bool) -> str:
     if not bottom:
         return sign + " ".join(rest)
     below = " ".join(show(factor, latex, _POWER) for factor in bottom)
-    over = rf"\frac{{1}}{{{below}}}" if latex else f"1/{_wrap(below, len(bottom) > 1, latex)}"
+    if latex:
+        over = rf"\frac{{1}}{{{below}}}"
+    else:
+        over = f"1/({below})" if len(bottom) > 1 else f"1/{below}"
     return " ".join([sign + over, *rest])
 
 

@@ -1085,7 +1085,7 @@ MUTANTS = (
     Mutant(
         "the key of a verdict covers the outer modules only",
         "verify/audit_cache.py",
-        "        waiting += [root / relative for relative in _imported(seen[name])]\n",
+        "        waiting += [_ROOT / relative for relative in _imported(seen[name])]\n",
         "",
         (_SEEDED + "the_key_of_a_verdict_covers_every_module_of_the_provers",),
     ),
@@ -1149,8 +1149,8 @@ MUTANTS = (
     Mutant(
         "a line of a proof may rest on the lines below it",
         "theory/proofs/reader.py",
-        "self._entries[id].block.head.line < line",
-        "self._entries[id].block.head.line > 0",
+        "self._entries[name].block.head.line < line",
+        "self._entries[name].block.head.line > 0",
         (_PROOFS + "a_mistake_is_named_with_its_place",),
     ),
     Mutant(

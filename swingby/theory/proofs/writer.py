@@ -251,7 +251,7 @@ def names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     by_traits: dict[str, list[str]] = {}
     algebraic = any(not isinstance(one, sympy.Symbol) or not one.is_commutative for one in used)
     if algebraic:
-        names |= {one: name for name, one in reader._matrices().items()}
+        names |= {one: name for name, one in reader.matrix_letters().items()}
     for one in used:
         if one in names or not isinstance(one, sympy.Symbol):
             continue
