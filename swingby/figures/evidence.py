@@ -127,14 +127,14 @@ def autograd_rows(tell: Tell) -> list[Row]:
     for place, (name, low, high) in enumerate(ranges):
         for d in (2, 3, 4, 5):
             tell((4 * place + d - 2) / 12, f"omega {name}, d = {d}")
-            starts = draw_starts(RUNS // 4, d, rng, omega=(low, high), loss="both")
+            starts = draw_starts(RUNS // 4, d, rng, omega=(low, high))
             errors = law_errors(starts, gradient="written")
             setting = f"omega {name}, d = {d}"
             near = np.asarray(np.abs(errors.off) <= 1)
             found.append(
                 row_of_share("autograd", setting, "half-times to the step", share_of(near))
             )
-            right, wrong, _ = errors.descents
+            right, wrong, _ = errors.descents.sum(axis=0).tolist()
             descents = Share(right, right + wrong)
             found.append(row_of_share("autograd", setting, "number of descents", descents))
     return found

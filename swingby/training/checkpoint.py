@@ -43,10 +43,7 @@ def write(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any)
 def read(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
     """The step and the tensors that :func:`write` put there under this name; None without a file.
 
-    Raises
-    ------
-    InvalidInput
-        If a bit of the file has changed, or it holds something else.
+    InvalidInput if a bit of the file has changed, or it holds something else.
     """
     if not path.exists():
         return None

@@ -96,28 +96,25 @@ class Differentiated(Autograd):
     ) -> None:
         first, like = settings[0], weights[0]
         self._probe, self._place, self._network = probe, place, first.network
-        chosen, network = first.optimizer, first.network
+        chosen, s = first.optimizer, first.task.s
         parameters = [one.clone().requires_grad_() for one in weights]
+        rates = like.new_tensor([loss_factor(one) for one in settings])
         if chosen.kind == "adamw":
             decay = chosen.weight_decay
             optimizer = torch.optim.AdamW(parameters, chosen.lr, weight_decay=decay, foreach=True)
         else:
             # Learning rates differ from run to run, so they are in the loss.
+            rates = like.new_tensor([loss_factor(one) * one.optimizer.lr for one in settings])
             optimizer = torch.optim.SGD(parameters, lr=1.0)
-        rates = like.new_tensor(
-            [loss_factor(one) * (1.0 if chosen.kind == "adamw" else one.optimizer.lr)
-             for one in settings]
-        )  # fmt: skip
         self._target = like.new_tensor(place.target)
         self._feed: Moments | Points
-        if network.linear:
+        if first.network.linear:
             self._feed = Moments(torch, settings, place, like)
             loss: Any = self._loss_of_moments
         else:
             self._feed = Points(torch, settings, place, like.device, bias=False)
             loss = self._loss_at
         self._inputs = like.new_tensor(probe.inputs(place))
-        s = first.task.s
         self._along = like.new_tensor(place.frames[:, : place.inputs, :s]).mT
         self._targets = self._inputs @ self._target.mT
         self._slopes = self._along @ self._target.mT

@@ -52,9 +52,8 @@ class Written:
             own = [own[0] - target]
         self._target = target
         self._weights = [one.clone(memory_format=torch.contiguous_format) for one in own]
-        self._moments = Moments(torch, settings, place, like)
         rates = like.new_tensor([one.optimizer.lr * loss_factor(one) for one in settings])
-        self._moments.scale(rates[:, None, None])
+        self._moments = Moments(torch, settings, place, like, rates[:, None, None])
         s, bias = settings[0].task.s, self._network.bias
         columns = [*range(s), *([place.inputs] if bias else [])]
         self._columns = torch.tensor(columns, device=like.device)

@@ -11,7 +11,7 @@ from swingby.theory.task import SIMTask
 pytest.importorskip("torch")
 
 from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.laws import draw_starts, forecast, output_errors
+from swingby.training.laws import forecast, output_errors
 from swingby.training.survival import FIG8, standard_cells
 
 pytestmark = pytest.mark.torch
@@ -24,7 +24,7 @@ def symmetric(task, width, steps=3000, lr=0.01):
 
 
 def test_the_law_goes_on_from_the_cut_and_beats_what_is_simpler():
-    cell = standard_cells("linear", runs=40)[0]
+    cell = standard_cells(runs=40)[0]
     run = train(cell.settings, record=2)
     found = forecast(run)
     assert set(found.reason) == {""}
@@ -39,7 +39,7 @@ def test_the_law_goes_on_from_the_cut_and_beats_what_is_simpler():
 
 
 def test_nothing_after_the_cut_is_looked_at():
-    cell = standard_cells("linear", runs=6)[1]
+    cell = standard_cells(runs=6)[1]
     run = train(cell.settings, record=2)
     found = forecast(run)
     blind = run.jacobian.copy()
@@ -104,11 +104,6 @@ def test_arguments_are_checked():
     for call in (
         lambda: forecast(run).errors("luck"),
         lambda: forecast("run"),
-        lambda: draw_starts(0, 2),
-        lambda: draw_starts(2, 0),
-        lambda: draw_starts(2, 2, omega=(1e-3, 1e-5)),
-        lambda: draw_starts(2, 2, omega=(0, 1)),
-        lambda: draw_starts(2, 2, loss="mean"),
         lambda: output_errors([Setting(FIG8, network=Network(2, bias=False))]),
         lambda: output_errors([Setting(FIG8)]),
     ):
