@@ -1,7 +1,4 @@
-"""Figure 7: the order in which test points are learned, as a partial order.
-
-The picture of Figure 7: the test points as a graph whose colours are their losses.
-"""
+"""Figure 7: the order in which test points are learned, as a partial order, and its picture."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.figures.criteria import THRESHOLD, verdict_of
-from swingby.figures.figure import Criterion, Data, Edition, Measured, Tell
+from swingby.figures.figure import Data, Edition, Measured, Tell, criterion
 from swingby.figures.trained import cell, code_edition, edition_of, setting_of
 from swingby.report.pictures import PAGE, titled
 from swingby.training import train
@@ -41,12 +38,8 @@ def order_editions() -> tuple[Edition, ...]:
 
 
 def comparable_pairs(index: Any) -> NDArray[np.int64]:
-    """Pairs u < v of test points in the componentwise order.
+    """Places of pairs u < v of test points in the componentwise order: (3^s - 2^s, 2).
 
-    Returns (k, 2): places of u and v; k = 3^s - 2^s.
-
-    Examples
-    --------
     >>> comparable_pairs([(0, 0), (0, 1), (1, 0), (1, 1)]).tolist()
     [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
     """
@@ -85,71 +78,58 @@ def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     }
 
 
-def follows_the_order() -> Criterion:
-    """The criterion (B.2): no test point has a larger loss than one above it."""
-
-    def judge(data: Data) -> Measured:
-        violated = data["violated"][:, SHOWN]
-        share = share_of((violated == 0).all(axis=1))
-        mean = ", ".join(
-            f"{one:.1f} after {epoch} epochs"
-            for one, epoch in zip(violated.mean(axis=0), SHOWN, strict=True)
-        )
-        end = data["violated"][:, -1].mean()
-        loss, origin = data["loss"], [sum(one) == 0 for one in data["index"]].index(True)
-        late = (loss[:, SHOWN, origin, None] > np.delete(loss[:, SHOWN], origin, axis=2)).sum(
-            axis=2
-        )
-        return Measured(
-            f"{violated.mean():.1f} of {data['pairs']}",
-            verdict_of(share),
-            f"Of {data['pairs']} ordered pairs are violated, in the mean over the runs, {mean}, "
-            f"and {end:.1f} at the end; none at the three epochs in a share {share} of the runs. "
-            "The origin, to which only the biases answer, is in "
-            f"{late.sum() / max(violated.sum(), 1):.0%} of the pairs violated there.",
-            {"violated": violated.mean(axis=0).tolist(), "end": float(end)},
-        )
-
-    return Criterion(
-        "strict",
-        "Losses follow the componentwise order of the test points strictly (B.2).",
-        "strictly",
-        f"no pair is violated at the three epochs; {THRESHOLD}",
-        judge,
+@criterion(
+    "strict",
+    "Losses follow the componentwise order of the test points strictly (B.2).",
+    "strictly",
+    f"no pair is violated at the three epochs; {THRESHOLD}",
+)
+def follows_the_order(data: Data) -> Measured:
+    """No test point has a larger loss than one above it, (B.2)."""
+    violated, loss = data["violated"][:, SHOWN], data["loss"][:, SHOWN]
+    share = share_of((violated == 0).all(axis=1))
+    means = zip(violated.mean(axis=0), SHOWN, strict=True)
+    mean = ", ".join(f"{one:.1f} after {epoch} epochs" for one, epoch in means)
+    end = data["violated"][:, -1].mean()
+    origin = [sum(one) == 0 for one in data["index"]].index(True)
+    late = (loss[:, :, origin, None] > np.delete(loss, origin, axis=2)).sum()
+    return Measured(
+        f"{violated.mean():.1f} of {data['pairs']}",
+        verdict_of(share),
+        f"Of {data['pairs']} ordered pairs are violated, in the mean over the runs, {mean}, "
+        f"and {end:.1f} at the end; none at the three epochs in a share {share} of the runs. "
+        "The origin, to which only the biases answer, is in "
+        f"{late / max(violated.sum(), 1):.0%} of the pairs violated there.",
+        {"violated": violated.mean(axis=0).tolist(), "end": float(end)},
     )
 
 
-def learned_in_order() -> Criterion:
-    """The criterion that a test point is learned after all of its predecessors."""
-    most = 0.05
+#: Share of the pairs that may be learned the other way round.
+_EARLY = 0.05
 
-    def judge(data: Data) -> Measured:
-        pairs = comparable_pairs([tuple(one) for one in data["index"]])
-        times = np.where(np.isnan(data["learned"]), np.inf, data["learned"])
-        early = (times[:, pairs[:, 1]] < times[:, pairs[:, 0]]).mean(axis=1)
-        share = share_of(early <= most)
-        return Measured(
-            f"{early.mean():.1%} too early",
-            verdict_of(share),
-            f"Of all pairs u <= v, v is learned before u in {early.mean():.1%} on average and "
-            f"{early.max():.0%} at most (loss below {LEARNED:g} for good, by epochs).",
-            {"early": float(early.mean())},
-        )
 
-    return Criterion(
-        "learned",
-        "A test point is learned only after all of its predecessors.",
-        "clear trend",
-        f"at most {most:.0%} of the pairs the other way round; {THRESHOLD}",
-        judge,
+@criterion(
+    "learned",
+    "A test point is learned only after all of its predecessors.",
+    "clear trend",
+    f"at most {_EARLY:.0%} of the pairs the other way round; {THRESHOLD}",
+)
+def learned_in_order(data: Data) -> Measured:
+    """A test point is learned after all of its predecessors."""
+    pairs = comparable_pairs([tuple(one) for one in data["index"]])
+    times = np.where(np.isnan(data["learned"]), np.inf, data["learned"])
+    early = (times[:, pairs[:, 1]] < times[:, pairs[:, 0]]).mean(axis=1)
+    return Measured(
+        f"{early.mean():.1%} too early",
+        verdict_of(share_of(early <= _EARLY)),
+        f"Of all pairs u <= v, v is learned before u in {early.mean():.1%} on average and "
+        f"{early.max():.0%} at most (loss below {LEARNED:g} for good, by epochs).",
+        {"early": float(early.mean())},
     )
 
 
 def graph_picture(data: Data, title: str) -> Picture:
-    """Graphs of the test points after some epochs, and violated pairs against epochs.
-
-    `data`: from :func:`swingby.figures.topology.train_points`.
-    """
+    """Graphs of the test points after some epochs, and violated pairs against epochs."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 

@@ -273,7 +273,8 @@ def output_errors(settings: Sequence[Setting]) -> OutputErrors:
             raise InvalidInput("settings", one, required, "Theorem 4.1")
     run = train(settings)
     found = zip(*(_output_error(run, place) for place in range(len(run))), strict=True)
-    return OutputErrors(*map(np.array, found), run.half_times)
+    population, own, half_times, own_half_times = map(np.array, found)
+    return OutputErrors(population, own, half_times, own_half_times, run.half_times)
 
 
 def _output_error(run: TrainingRun, place: int) -> tuple[float, float, Floats, Floats]:

@@ -55,9 +55,8 @@ def _geometric(total: int, ratio: float) -> Integers:
     if total <= dense:
         return np.arange(total + 1)
     count = math.ceil(math.log(total / dense) / math.log(ratio)) + 1
-    return np.unique(np.append(np.arange(dense), np.geomspace(dense, total, count).round())).astype(
-        np.int64
-    )
+    rest = np.geomspace(dense, total, count).round()
+    return np.unique(np.append(np.arange(dense), rest)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -78,12 +77,9 @@ class Probe:
 
     def inputs(self, place: Coordinates) -> Floats:
         """The test points as the networks see them."""
-        runs, count, s = self.points.shape
-        if place.rotated:
-            found = np.zeros((runs, count, place.inputs))
-            found[:, :, :s] = self.points
-            return found
-        return self.points @ place.frames[:, :, :s].swapaxes(1, 2)
+        if not place.rotated:
+            return self.points @ place.frames[:, :, : self.points.shape[2]].swapaxes(1, 2)
+        return np.pad(self.points, ((0, 0), (0, 0), (0, place.inputs - self.points.shape[2])))
 
 
 class Seen(NamedTuple):

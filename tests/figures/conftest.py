@@ -27,11 +27,9 @@ def data_of():
 @pytest.fixture(scope="session")
 def judged():
     """From number, data and criterion to what is measured."""
-
-    def judge(number, data, criterion):
-        return {one.id: measured for one, measured in figure(number).judge(data)}[criterion]
-
-    return judge
+    return lambda number, data, criterion: {
+        one.id: measured for one, measured in figure(number).judge(data)
+    }[criterion]
 
 
 class Toy:

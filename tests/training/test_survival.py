@@ -41,15 +41,12 @@ def test_wilson_and_newcombe_are_those_of_the_literature():
     # Wilson for 81 of 263: 0.2553 to 0.3662 (Newcombe 1998, Stat. Med. 17, 857, Table I).
     assert Share(81, 263).interval == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Share(0, 20).interval == pytest.approx((0.0, 0.1611), abs=5e-5)
+    for threshold, word in ((0.2552, "holds"), (0.2554, "undecided"), (0.3663, "fails")):
+        assert reaches(Share(81, 263), threshold) == word
     # 56 of 70 less 48 of 80: 0.0524 to 0.3339 (Newcombe 1998, Stat. Med. 17, 873, Table II).
-    pair = Share(56, 70), Share(48, 80)
-    assert agrees(*pair, 0.0523) is Verdict.FAILS
-    assert agrees(*pair, 0.0525) is Verdict.UNDECIDED
-    assert agrees(*pair, 0.3338) is Verdict.UNDECIDED
-    assert agrees(*pair, 0.3340) is Verdict.HOLDS
-    assert reaches(Share(81, 263), 0.2552) is Verdict.HOLDS
-    assert reaches(Share(81, 263), 0.2554) is Verdict.UNDECIDED
-    assert reaches(Share(81, 263), 0.3663) is Verdict.FAILS
+    limits = {0.0523: "fails", 0.0525: "undecided", 0.3338: "undecided", 0.3340: "holds"}
+    for tolerance, word in limits.items():
+        assert agrees(Share(56, 70), Share(48, 80), tolerance) == word
 
 
 def test_two_layers_run_on_the_law_of_their_growing_mode():
@@ -89,34 +86,23 @@ def test_a_tail_is_an_eigenvector():
 
 def test_relu_takes_the_entries_that_can_grow():
     plain = layers(FIG8, 10, 0.01, width=40)
-    relu = replace(plain.network, activation="relu")
-    setting = replace(plain, network=relu, data=Data(5))
+    setting = replace(plain, network=replace(plain.network, activation="relu"), data=Data(5))
     first, second = initial_weights(setting)
-    W0 = growing_mode(setting)
-    V = first.T
+    V, U = first.T, (first.T + second) / 2
     expected = np.zeros((3, 3))
-    for i in range(3):
-        for j in range(3):
-            for n in range(40):
-                u = (V[:, n] + second[:, n]) / 2
-                if min(u[i], u[j], V[i, n], V[j, n]) > 0:
-                    expected[i, j] += u[i] * u[j]
-    np.testing.assert_allclose(W0, expected, rtol=1e-12, atol=1e-30)
-
-
-def test_relu_half_times_are_near_those_of_the_rectified_mode():
+    for i, j, n in np.ndindex(3, 3, 40):
+        if min(U[i, n], U[j, n], V[i, n], V[j, n]) > 0:
+            expected[i, j] += U[i, n] * U[j, n]
+    np.testing.assert_allclose(growing_mode(setting), expected, rtol=1e-12, atol=1e-30)
     network = Network(2, 32, "relu", bias=False, initialization="gaussian", scale=0.01)
-    cell = make_cell("", network, steps=600, lr=0.05, n_per_class=10, runs=40)
-    found = survival([cell])
+    found = survival([make_cell("", network, steps=600, lr=0.05, n_per_class=10, runs=40)])
     assert found["", "times"].share.value > 0.8
     assert found["", "order"].verdict is Verdict.HOLDS
     assert found["", "times"].note.startswith("scale 1.0")
 
 
 def test_everything_survives_at_home_and_not_in_two_layers():
-    cells = standard_cells(runs=60)[:2]
-    assert [cell.name for cell in cells] == ["U U^T, small", "W2 W1, small"]
-    found = survival(cells)
+    found = survival(standard_cells(runs=60)[:2])
     home = [one for one in found.outcomes if one.cell == "U U^T, small"]
     assert [str(one.verdict) for one in home] == ["holds"] * 5
     assert found["U U^T, small", "times"].risky
@@ -127,8 +113,6 @@ def test_everything_survives_at_home_and_not_in_two_layers():
     assert found["W2 W1, small", "times"].verdict is Verdict.HOLDS
     assert len(found.to_frame()) == len(found.outcomes) == 10
     assert found.to_dict()["outcomes"][0]["count"] == 60
-    assert "holds" in str(found)
-    assert "U U\\textasciicircum" in found.to_latex()
     assert found.to_markdown().count("\n| ") >= 11
     with pytest.raises(InvalidInput):
         found["U U^T, small", "colour"]
@@ -137,7 +121,6 @@ def test_everything_survives_at_home_and_not_in_two_layers():
 def test_wrong_predictions_are_told_from_right_ones():
     cell = standard_cells(runs=40)[0]
     expected = expect(cell.settings)
-    run = train(cell.settings, record=10)
     wrong = replace(
         expected,
         order=expected.order[:, ::-1],
@@ -145,8 +128,9 @@ def test_wrong_predictions_are_told_from_right_ones():
         transient=expected.transient * 1.2,
         half_times=np.roll(expected.half_times, 1, axis=0),
     )
-    fates = {one.prediction: one.verdict for one in judge("", wrong, run)}
-    assert fates["order"] is fates["descents"] is fates["size"] is fates["times"] is Verdict.FAILS
+    outcomes = judge("", wrong, train(cell.settings, record=10))
+    failed = {one.prediction for one in outcomes if one.verdict is Verdict.FAILS}
+    assert failed >= {"order", "descents", "size", "times"}
 
 
 def test_depth_three_is_asked_for_what_is_typical():
@@ -158,7 +142,7 @@ def test_depth_three_is_asked_for_what_is_typical():
     assert (expected.half_times == expected.half_times[0]).all()
 
 
-def test_the_theory_says_nothing_of_one_layer():
+def test_what_the_theory_says_nothing_of_is_refused():
     for call in (
         lambda: expect([Setting(FIG8, network=Network(1))]),
         lambda: tail(1.0, 2.0),

@@ -18,6 +18,6 @@ FIGURE = Figure(
     source="App. B",
     editions=order_editions(),
     compute=train_points,
-    criteria=(follows_the_order(), learned_in_order()),
+    criteria=(follows_the_order, learned_in_order),
     draw=graph_picture,
 )
