@@ -89,8 +89,6 @@ class Figure:
     criteria: tuple[Criterion, ...]
     #: From the data and a title to a picture.
     draw: Callable[[Data, str], Picture]
-    #: Raised when `compute` changes, so that kept data is not taken for new.
-    version: int = 1
 
     def key(self, edition: Edition, *, quick: bool = False) -> str:
         """A hash of everything that the data of an edition depends on, 64 hexadecimal digits."""
@@ -99,7 +97,6 @@ class Figure:
         parts = {
             "swingby": swingby.__version__,
             "figure": self.number,
-            "version": self.version,
             "code": hash_of(Path(inspect.getfile(self.compute)), words=False),
             "edition": edition.name,
             "parameters": edition.given(quick=quick),

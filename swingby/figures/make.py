@@ -130,7 +130,7 @@ def make_figures(
     editions : {"caption", "code"}, or several, optional
         Default: both.
     resume : bool
-        Take data that is there and has the same parameters and version, instead of computing it.
+        Take data that is there, of the same parameters and code, instead of computing it.
     progress : bool
         Say on stderr how far it is.
 
@@ -238,7 +238,6 @@ def _keep(
         "python": platform.python_version(),
         "numpy": np.__version__,
         "figure": figure.number,
-        "version": figure.version,
         "edition": edition.name,
         "note": edition.note,
         "quick": quick and bool(edition.quick),

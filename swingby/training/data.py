@@ -243,16 +243,29 @@ class Coordinates:
     frames: Floats
     #: Shape (d, m): the output that an input should have.
     target: Floats
+    #: The p test points (B.1), the last of which is all ones: v of each, and where they lie along
+    #: the concepts, (r, p, s).
+    index: tuple[tuple[int, ...], ...]
+    points: Floats
+
+    def looks(self) -> Floats:
+        """The test points as the networks see them."""
+        s = self.points.shape[2]
+        if not self.rotated:
+            return self.points @ self.frames[:, :, :s].swapaxes(1, 2)
+        return np.pad(self.points, ((0, 0), (0, 0), (0, self.inputs - s)))
 
 
 def coordinates(settings: Sequence[Setting]) -> Coordinates:
     """The coordinates of settings of one dimension and one optimizer."""
     first = settings[0]
-    d = first.task.dim
+    d, s = first.task.dim, first.task.s
     rotated = first.optimizer.kind != "adamw"
     inputs = d if first.network.symmetric or not rotated else max(map(_busy_inputs, settings))
     frames = np.stack([np.eye(d) if rotated else directions(one) for one in settings])
-    return Coordinates(inputs, rotated, frames, np.eye(d, inputs))
+    tests = [one.task.test_points() for one in settings]
+    points = np.stack([np.stack([point[:s] for point in one.values()]) for one in tests])
+    return Coordinates(inputs, rotated, frames, np.eye(d, inputs), tuple(tests[0]), points)
 
 
 def _busy_inputs(setting: Setting) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,29 +58,6 @@ def _geometric(total: int, ratio: float) -> Integers:
     return np.unique(np.append(np.arange(dense), rest)).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class Probe:
-    """Where networks are looked at: at the p test points (B.1), the last of which is all ones."""
-
-    index: tuple[tuple[int, ...], ...]
-    #: Shape (r, p, s), in the coordinates of the concepts.
-    points: Floats
-
-    @classmethod
-    def of(cls, settings: Sequence[Setting]) -> Probe:
-        """The test points of settings with equally many concepts."""
-        s = settings[0].task.s
-        found = [one.task.test_points() for one in settings]
-        points = np.stack([np.stack([point[:s] for point in one.values()]) for one in found])
-        return cls(tuple(found[0]), points)
-
-    def inputs(self, place: Coordinates) -> Floats:
-        """The test points as the networks see them."""
-        if not place.rotated:
-            return self.points @ place.frames[:, :, : self.points.shape[2]].swapaxes(1, 2)
-        return np.pad(self.points, ((0, 0), (0, 0), (0, place.inputs - self.points.shape[2])))
-
-
 class Seen(NamedTuple):
     """What n steps showed."""
 
@@ -90,37 +66,37 @@ class Seen(NamedTuple):
     jacobian: Floats
 
 
-def read_maps(maps: Any, probe: Probe, place: Coordinates) -> Seen:
+def read_maps(maps: Any, place: Coordinates) -> Seen:
     """What affine networks showed, by output less target along each concept, (r, s, n, d).
 
     With a bias, that is the last of s + 1.
     """
     runs, columns, count, d = maps.shape
-    s = probe.points.shape[2]
-    points = np.ones((runs, probe.points.shape[1], columns))
-    points[:, :, :s] = probe.points
+    s = place.points.shape[2]
+    points = np.ones((runs, place.points.shape[1], columns))
+    points[:, :, :s] = place.points
     away = maps.new_tensor(points).bmm(maps.reshape(runs, columns, -1))
     away = away.reshape(runs, -1, count, d).permute(0, 2, 3, 1)
-    return _read(away, maps[:, :s].permute(0, 2, 3, 1), probe.points, place)
+    return _read(away, maps[:, :s].permute(0, 2, 3, 1), place)
 
 
-def read_points(away: Any, slope: Any, probe: Probe, place: Coordinates) -> Seen:
+def read_points(away: Any, slope: Any, place: Coordinates) -> Seen:
     """What other networks showed, by output less target at each test point, (r, n, p, d).
 
     `slope`, (r, n, s, d), is its derivative at the last of them, along each concept.
     """
-    return _read(away.mT, slope.mT, probe.points, place)
+    return _read(away.mT, slope.mT, place)
 
 
-def _read(away: Any, slope: Any, points: Floats, place: Coordinates) -> Seen:
+def _read(away: Any, slope: Any, place: Coordinates) -> Seen:
     """From errors, which are used up, and their derivatives; outputs in the rows."""
-    s = points.shape[2]
+    s = place.points.shape[2]
     if place.rotated:
         shown, slope = away[:, :, :s].mT.cpu().numpy().copy(), slope[:, :, :s]
     else:
         frames = away.new_tensor(place.frames[:, :, :s]).mT[:, None]
         shown, slope = (frames @ away).mT.cpu().numpy(), frames @ slope
-    shown += points[:, None].astype(shown.dtype)
+    shown += place.points[:, None].astype(shown.dtype)
     jacobian = slope.cpu().numpy()
     loss = 0.5 * away.square_().sum(2).cpu().numpy()
     return Seen(shown, loss, jacobian + np.eye(s, dtype=jacobian.dtype))
@@ -164,10 +140,10 @@ def thinned(turns: Sequence[Turn], least: float) -> list[Turn]:
 class Recorder:
     """What some runs showed so far, in the precision in which they are trained."""
 
-    def __init__(self, steps: Integers, losses: int, probe: Probe, precision: str) -> None:
-        runs, count, s = probe.points.shape
+    def __init__(self, steps: Integers, losses: int, points: Floats, precision: str) -> None:
+        runs, count, s = points.shape
         n = len(steps)
-        self._steps, self._points = steps, probe.points
+        self._steps, self._points = steps, points
         #: Fields of a TrainingRun.
         self.kept: dict[str, Any] = {
             "output": np.empty((runs, n, count, s), dtype=precision),

@@ -21,7 +21,7 @@ from swingby.training import checkpoint as files
 from swingby.training.data import Coordinates, coordinates, directions, has_targets, read_samples
 from swingby.training.loop import Checkpoint, descend
 from swingby.training.model import Differentiated, given_weights, initial_weights, rotated
-from swingby.training.recorder import MOST_WHOLE, Probe, Recorder, loss_steps, recorded_steps
+from swingby.training.recorder import MOST_WHOLE, Recorder, loss_steps, recorded_steps
 from swingby.training.result import TrainingRun, diverged, join
 from swingby.training.setting import Data, Samples, Setting, at_least_zero, shapes
 from swingby.training.written import Written
@@ -269,11 +269,11 @@ def _train_together(
         initial_weights(one) if begin is None else given_weights(one, begin)
         for one, begin in zip(settings, starts, strict=True)
     ]
-    place, probe, losses = coordinates(settings), Probe.of(settings), loss_steps(first)
+    place, losses = coordinates(settings), loss_steps(first)
     stacked, idle = _stacked(call, settings, weights, place)
     kind = Written if simple and call.gradient != "autograd" else Differentiated
-    networks = kind(torch, settings, stacked, place, probe)
-    found = Recorder(call.steps, len(losses), probe, first.precision)
+    networks = kind(torch, settings, stacked, place)
+    found = Recorder(call.steps, len(losses), place.points, first.precision)
 
     def look(step: int) -> None:
         found.kept["train_loss"][:, np.searchsorted(losses, step)] = networks.train_loss()
@@ -305,8 +305,8 @@ def _train_together(
         last = np.concatenate([last, idle], axis=2)
     return TrainingRun(
         settings=tuple(settings),
-        index=probe.index,
-        points=probe.points,
+        index=place.index,
+        points=place.points,
         steps=call.steps,
         turns=found.turns(),
         train_loss_steps=losses,

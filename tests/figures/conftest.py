@@ -39,7 +39,7 @@ class Toy:
         self.computed, self.drawn = [], []
         self.stop_at = self.fail_at = None
 
-    def figure(self, number, *, version=1, level=1.0):
+    def figure(self, number, *, level=1.0):
         def compute(parameters, tell):
             if number == self.stop_at:
                 raise KeyboardInterrupt
@@ -65,9 +65,8 @@ class Toy:
             for name in ("caption", "code")
         )
         criterion = Criterion("one", "One is one.", "1", "exactly", judge)
-        return Figure(
-            number, "a dot", "A claim.", "Sec. 0", editions, compute, (criterion,), draw, version
-        )
+        about = (number, "a dot", "A claim.", "Sec. 0")
+        return Figure(*about, editions, compute, (criterion,), draw)
 
 
 @pytest.fixture
