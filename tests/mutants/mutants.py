@@ -864,9 +864,9 @@ MUTANTS = (
     Mutant(
         "z3 alone counts as a proof",
         "verify/prover/scalar/dispatch.py",
-        "answer, point = opinion(problem)\n",
-        "answer, point = opinion(problem)\n            if answer == 'unsat':\n"
-        "                return Attempt(True, 'z3')\n",
+        "answer, point = opinion(form.problem)\n",
+        "answer, point = opinion(form.problem)\n        if answer == 'unsat':\n"
+        "            return Attempt(True, 'z3')\n",
         (_SEEDED + "z3_alone_proves_nothing",),
     ),
     Mutant(
@@ -892,9 +892,9 @@ MUTANTS = (
     ),
     Mutant(
         "a witness need not satisfy the hypotheses",
-        "verify/prover/scalar/counterexample.py",
-        "is True for c in given)",
-        "is not None for c in given)",
+        "verify/prover/scalar/sampling.py",
+        "is True for c in self.given)",
+        "is not None for c in self.given)",
         (_SEEDED + "a_point_outside_the_hypotheses_is_no_witness",),
     ),
     Mutant(
@@ -907,8 +907,8 @@ MUTANTS = (
     Mutant(
         "a ball contains every rational",
         "verify/prover/scalar/exact_value.py",
-        "return bool(abs(number - _dyadic(ball.mid())) <= _dyadic(ball.rad()))",
-        "return bool(abs(number - _dyadic(ball.mid())) >= 0)",
+        "return bool(abs(number - ball.mid().fmpq()) <= ball.rad().fmpq())",
+        "return bool(abs(number - ball.mid().fmpq()) >= 0)",
         (_COUNTEREXAMPLE + "a_ball_contains_a_rational_exactly_or_not",),
     ),
     Mutant(
