@@ -23,7 +23,7 @@ _NAMES = {
     "vectors.prediction": "predict_vectors",
     "vectors.setting": "VectorSetting",
     "vectors.train": "train_vectors",
-    "verdicts": "Judgement judge",
+    "verdicts": "Judgement figure_rows judge",
 }
 _HOME = {
     name: f"swingby.diffusion.{module}"
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from swingby.diffusion.vectors.setting import VectorSetting as VectorSetting
     from swingby.diffusion.vectors.train import train_vectors as train_vectors
     from swingby.diffusion.verdicts import Judgement as Judgement
+    from swingby.diffusion.verdicts import figure_rows as figure_rows
     from swingby.diffusion.verdicts import judge as judge
 
 __getattr__, __dir__ = lazily(__name__, _HOME)

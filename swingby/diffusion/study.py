@@ -362,8 +362,7 @@ def _begin(seen: Any, parent: int) -> None:
 
     def told(k: int, step: int, w: Any) -> None:
         seen[3 * k] = step
-        if w is not None:
-            seen[3 * k + 1 : 3 * k + 3] = list(map(float, w))
+        seen[3 * k + 1 : 3 * k + 3] = w.tolist()
         if seen[-1] or orphaned():
             # Nobody waits for the result; a new study might already write to the same folder.
             if threading.current_thread() is not threading.main_thread():

@@ -90,7 +90,7 @@ def train_course(
 
     def progress(step: int) -> None:
         if told is not None:
-            told(step, saves.w[-1][0] if saves.w else None)
+            told(step, saves.columns["w"][-1][0])
 
     descend(
         model.learner(batches),
@@ -103,8 +103,8 @@ def train_course(
         until=until,
         progress=progress,
     )
-    columns = zip(saves.steps, saves.w, saves.kinds, saves.loss, strict=True)
-    return Course(cell, seed, *map(np.array, zip(*columns, strict=True)))
+    steps, w, kinds, loss, _ = map(np.array, saves.columns.values())
+    return Course(cell, seed, steps, w, kinds, loss)
 
 
 def identity_of(preset: Preset, cell: Cell, seed: int, owner: str = "") -> str:
@@ -280,17 +280,16 @@ class Saves:
     """The saves of a course so far, and the sum of the losses since the last of them."""
 
     def __init__(self, device: torch.device) -> None:
-        self.steps: list[int] = []
-        self.w: list[Any] = []
-        self.kinds: list[Any] = []
-        self.loss: list[float] = []
-        self.images: list[Any] = []
+        #: Steps, responses, shares of kinds, losses and images, one of each a save.
+        self.columns: dict[str, list[Any]] = {
+            name: [] for name in ("steps", "w", "kinds", "loss", "images")
+        }
         self._sum = torch.zeros((), dtype=torch.float64, device=device)
         self._summed = 0
 
     def has(self, step: int) -> bool:
         """Whether the save of a step was made, by this call or an earlier one."""
-        return self.steps[-1:] == [step]
+        return self.columns["steps"][-1:] == [step]
 
     def count(self, parts: torch.Tensor) -> None:
         """Add the losses of one step."""
@@ -302,23 +301,19 @@ class Saves:
         loss = float(self._sum) / self._summed
         if not math.isfinite(loss):
             raise _diverged(step)
-        columns = (self.steps, self.w, self.kinds, self.loss, self.images)
-        for column, one in zip(columns, (step, w, kinds, loss, images), strict=True):
+        save = (step, w, kinds, loss, images)
+        for column, one in zip(self.columns.values(), save, strict=True):
             column.append(one)
         self._sum.zero_()
         self._summed = 0
 
     def state(self) -> dict[str, Any]:
         """All of it, as arrays."""
-        names = ("steps", "w", "kinds", "loss", "images")
-        kept = {name: np.array(getattr(self, name)) for name in names}
+        kept = {name: np.array(column) for name, column in self.columns.items()}
         return {**kept, "sum": self._sum, "summed": torch.tensor(self._summed)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from it."""
-        self.steps, self.loss = state["steps"].tolist(), state["loss"].tolist()
-        self.w, self.kinds, self.images = (
-            list(state[name].numpy()) for name in ("w", "kinds", "images")
-        )
+        self.columns = {name: list(state[name].numpy()) for name in self.columns}
         self._sum.copy_(state["sum"])
         self._summed = int(state["summed"])
