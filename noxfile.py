@@ -1,6 +1,6 @@
 """The suite on every Python from 3.11 to 3.13 that is installed: ``nox``, or ``nox -s suite-3.13``.
 
-Arguments after ``--`` go to pytest. Versions other than 3.11 run without torch, and skip what needs it.
+Arguments after ``--`` go to pytest. Versions other than 3.11 run without torch.
 """
 
 import nox
