@@ -16,7 +16,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -371,7 +371,7 @@ def _dask_client(executor: Any, workers: int) -> Iterator[Any]:
 
 def measured(
     crew: Executor, slots: int, chunks: Iterator[list[Placed]], folder: str
-) -> Iterator[tuple[list[Kept], float]]:
+) -> Generator[tuple[list[Kept], float], None, None]:
     """Rows of all chunks with the seconds that they took, in the order in which they come back.
 
     Only `slots` chunks are taken at a time. A point that loses its process :data:`MOST_DEATHS`
