@@ -739,14 +739,14 @@ MUTANTS = (
     ),
     Mutant(
         "the median margin of an even pixel is the lower one",
-        "sweeping/cells.py",
+        "sweeping/phases.py",
         'done["margin"].median(), ',
         'done["margin"].quantile(0.5, interpolation="lower"), ',
         (_SWEEPING + "phase_cells.py::test_numbers_of_a_pixel_by_hand",),
     ),
     Mutant(
         "an unfinished run counts its descents",
-        "sweeping/cells.py",
+        "sweeping/frame.py",
         'ended=ended & frame["descents"].notna(),',
         'ended=done & frame["descents"].notna(),',
         (_SWEEPING + "phase_cells.py::test_an_unfinished_run_counts_no_descents",),
@@ -760,7 +760,7 @@ MUTANTS = (
     ),
     Mutant(
         "undecided points among the disagreements",
-        "sweeping/cells.py",
+        "sweeping/frame.py",
         'decided = ended & (frame["predicted"] != Label.UNDECIDED)',
         "decided = ended",
         (_SWEEPING + "phase_disagreements.py::test_the_surest_comes_first",),
