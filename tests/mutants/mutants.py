@@ -712,22 +712,22 @@ MUTANTS = (
     Mutant(
         "a fall within a jump is told a step late",
         "simulate/jump.py",
-        "state.suppressed[i, j] = t + steps",
-        "state.suppressed[i, j] = t + steps + 1",
+        "state.suppressed[i, j] = state.step + steps",
+        "state.suppressed[i, j] = state.step + steps + 1",
         (_SKIPPING + "a_fall_inside_a_jump_is_found_at_its_step",),
     ),
     Mutant(
         "a loss of semidefiniteness in a jump is told at its end",
         "simulate/jump.py",
-        "t + bad, order",
-        "t + n, order",
+        "state.step + bad, int(order",
+        "state.step + n, int(order",
         (_SKIPPING + "a_loss_of_psd_inside_a_jump_is_found_at_its_step",),
     ),
     Mutant(
         "a maximum of the test loss is kept as a minimum",
         "simulate/observe.py",
-        "turning[1 - up], 1 - up)",
-        "turning[1 - up], up)",
+        'state.high, "max")',
+        'state.high, "min")',
         (_KERNELS + "events_are_those_of_the_recorded_trajectory",),
     ),
     Mutant(
