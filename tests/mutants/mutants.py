@@ -907,8 +907,8 @@ MUTANTS = (
     Mutant(
         "the verdict on an existence claim is not turned",
         "verify/prover/scalar/dispatch.py",
-        "{Finding.PROVED: Finding.REFUTED, Finding.REFUTED: Finding.PROVED}",
-        "{Finding.PROVED: Finding.PROVED}",
+        "replace(found, verdict=Finding.REFUTED, evidence=lines, proof=())",
+        "replace(found, evidence=lines, proof=())",
         (_SCALAR_PROVER + "an_existence_claim_is_refuted_by_its_negation",),
     ),
     Mutant(
