@@ -250,11 +250,12 @@ def chain_columns(problem: PolynomialProblem) -> list[Column]:
     steps = _steps(problem)
     high, low = _ends(workshop, {step.place for step in steps})
     products = _products(steps)
-    count = 0
+    most = len(workshop.columns) + MOST_STEPS
     for top, bottom in itertools.product(sorted(high), sorted(low)):
         left()
         for step in products.get(top - bottom, ()):
-            count += count < MOST_STEPS and workshop.add((step.place,), top - step.above)
+            if len(workshop.columns) < most:
+                workshop.add((step.place,), top - step.above)
             top += step.below - step.above
     for made in columns_of(problem, products=False):
         workshop.add(made.factors, code_of(made.monomial))

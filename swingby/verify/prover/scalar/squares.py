@@ -46,8 +46,6 @@ MOST_MULTIPLIERS = 24
 #: Unknowns of a goal that is multiplied.
 MOST_MULTIPLIED = 3
 
-Pieces = list[tuple[Fraction, Column]]
-
 
 @dataclass(frozen=True)
 class Block:
@@ -78,7 +76,7 @@ class Block:
         return found if one == two else add(found, found)
 
 
-def sum_of_squares(problem: PolynomialProblem, unknown: int = MOST_UNKNOWNS) -> Certificate | None:
+def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
     """A verified certificate with squares, or None, which says nothing about the problem."""
     goal = problem.goal
     target = goal.polynomial or {(): Fraction(-1)}
@@ -95,7 +93,7 @@ def sum_of_squares(problem: PolynomialProblem, unknown: int = MOST_UNKNOWNS) -> 
         shapes = [problem.constraints[place].polynomial for place in near]
         unknowns = set[int]().union(*map(letters_of, shapes))
         degree = max(map(_degree, shapes), default=0)
-    if not 1 <= len(unknowns) <= unknown or degree > MOST_DEGREE:
+    if not 1 <= len(unknowns) <= MOST_UNKNOWNS or degree > MOST_DEGREE:
         return None
     even = degree + degree % 2
     attempts = [(even, False)] if goal.kind == ">=" else []
@@ -147,7 +145,7 @@ def _certified(
     others: list[Column | None],
 ) -> Certificate | None:
     """The goal, cleared, as a sum over some blocks, and other columns once each."""
-    made: Pieces = [(Fraction(1), other) for other in others if other is not None]
+    made = [(Fraction(1), other) for other in others if other is not None]
     solved = _solve(target, blocks)
     if solved is None or len(made) < len(others):
         return None
