@@ -116,13 +116,15 @@ def _power(values: list[Value]) -> Value:
 
 
 def _exponential(values: list[Value]) -> Value:
-    return flint.fmpq(1) if not _is_ball(values[0]) and values[0] == 0 else flint.arb(*values).exp()
+    (value,) = values
+    return flint.fmpq(1) if not _is_ball(value) and value == 0 else flint.arb(value).exp()
 
 
 def _logarithm(values: list[Value]) -> Value:
-    if sign_of(values[0]) != 1:
+    (value,) = values
+    if sign_of(value) != 1:
         raise Undefined("log")
-    return flint.fmpq(0) if not _is_ball(values[0]) and values[0] == 1 else flint.arb(*values).log()
+    return flint.fmpq(0) if not _is_ball(value) and value == 1 else flint.arb(value).log()
 
 
 def _larger(first: Value, second: Value) -> Value:
