@@ -41,11 +41,8 @@ if TYPE_CHECKING:
 class Windows:
     """Lemma windows, or the reason why there are none.
 
-    `scale`: the constants in use.
-    `log_start`: smallest and largest log w_kk(0) per concept.
-    `signal` (d,).
-    `edition` in {"printed", "corrected"}.
-    `reason`: which constants, or which assumption fails.
+    `log_start`: smallest and largest log w_kk(0) per concept; `reason`: which constants are in use,
+    or which assumption fails.
     """
 
     scale: lemmas.Scale | None
