@@ -122,10 +122,6 @@ class Record(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON.
-
-        Returns
-        -------
-        dict
         """
         known = {name: plain(part) for name, part in vars(self).items() if name not in _NOT_PLAIN}
         return known | {
@@ -232,10 +228,6 @@ class Ledger(Drawn, Sequence[Record]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON.
-
-        Returns
-        -------
-        dict
         """
         return {
             "text": self.audited,
@@ -250,10 +242,6 @@ class Ledger(Drawn, Sequence[Record]):
         ----------
         path : path, optional
             Where to write; without it the text is returned.
-
-        Returns
-        -------
-        str or None
 
         Raises
         ------
@@ -345,10 +333,6 @@ class Ledger(Drawn, Sequence[Record]):
             Default: a new figure of 14 by 9 inches.
         size : str or (float, float), optional
             ``"column"`` or ``"text"`` of a paper, or width and height in inches.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
 
         Raises
         ------
