@@ -121,8 +121,7 @@ class Record(Drawn):
         return record_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON.
-        """
+        """Plain values, ready for JSON."""
         known = {name: plain(part) for name, part in vars(self).items() if name not in _NOT_PLAIN}
         return known | {
             "conclusion": statement_line(self.statement),
@@ -227,8 +226,7 @@ class Ledger(Drawn, Sequence[Record]):
         return pandas.DataFrame(rows, columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON.
-        """
+        """Plain values, ready for JSON."""
         return {
             "text": self.audited,
             "counts": self.counts(),

@@ -139,14 +139,6 @@ def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
     assert "not confirmed" in str(found)
 
 
-def test_an_interrupt_comes_through():
-    def interrupt(line):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        hunt("Lemma D.3", seconds=30, dim=2, progress=interrupt)
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -211,8 +203,6 @@ def test_no_promise_is_broken_that_is_not_made():
     assert find_breach(generous, 192) is None
     breach = find_breach(replace(made, times=(Fraction(0),) * 2), 192)
     assert (breach.i, breach.step) == (0, 0)
-    low = replace(made, log_peaks={(0, 1): Fraction(-1000)})
-    assert find_breach(low, 192) is not None or made.W0[0][1] == 0
 
 
 def test_drawn_settings_lie_inside_the_assumptions_and_vary():
@@ -232,11 +222,8 @@ def test_drawn_settings_lie_inside_the_assumptions_and_vary():
 
 
 def test_hypotheses_of_a_repair_are_met():
-    claim = by_id("Lemma D.3").repair
-    asked = asked_by(claim)
-    assert asked == Asked(full_rank=True, few_steps=True)
-    rng = np.random.default_rng(3)
-    drafts = [draw(rng, 3, asked) for _ in range(30)]
+    claim, rng = by_id("Lemma D.3").repair, np.random.default_rng(3)
+    drafts = [draw(rng, 3, asked_by(claim)) for _ in range(30)]
     made = [one for draft in drafts if draft is not None and (one := draft.instance())]
     assert sum(meets(claim, one) for one in made) > len(made) / 2 > 3
 

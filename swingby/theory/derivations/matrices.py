@@ -32,13 +32,11 @@ cluster = sympy.Symbol("eta", integer=True, positive=True)
 
 @dataclass(frozen=True)
 class Letter:
-    """A matrix that a word may contain.
+    """A matrix that a word may contain: its symbol does not commute.
 
-    `symbol`: noncommutative.
-    `transposed`: the same symbol where the matrix is symmetric.
-    `rows`, `columns` in {"d", "d'", "1"}.
-    `entries`: name of its entries; a matrix with ``diagonal`` has one index.
-    `sample`: it differs from sample to sample.
+    `transposed`: the same symbol where the matrix is symmetric. `rows`, `columns` in {"d", "d'",
+    "1"}. `entries`: their name; a diagonal matrix has one index. `sample`: it differs from sample
+    to sample.
     """
 
     symbol: Any

@@ -25,34 +25,6 @@ from swingby.theory.derivations import conclusions
 from swingby.theory.dynamics import symbols
 from swingby.theory.formula import GREEK
 
-_GRAMMAR = r"""
-relations: _relation ("," _relation)*
-_relation: chain | set
-chain: sum (SIGN sum)+
-set: sum
-sums: sum ("," sum)*
-gives: sum _ARROW sum ("," sum)*
-sum: PLUS? product (PLUS product)*
-product: power | product power | product "*" power | product "/" power -> quotient
-power: atom | atom RAISED | atom "^" atom | atom "^" PLUS atom
-atom: NUMBER | NAME | call | index | bars | "(" sum ")" | "√" atom -> root
-call: CALL sum ("," sum)* (")" | "}")
-index: NAME _INDEX sum ("," sum)* "]"
-bars: _OPEN sum _CLOSE
-
-SIGN: "<=" | ">=" | "=" | "<" | ">" | "≤" | "≥"
-_ARROW: "->"
-PLUS: "+" | "-" | "−"
-NUMBER: /\d+(\.\d+)?/
-RAISED: /[⁰¹²³⁴⁵⁶⁷⁸⁹]+/
-NAME.2: /(?!(exp|log|sqrt|abs)\()[A-Za-zα-ω][A-Za-zα-ω0-9_]*'*(\((0|t|t\+1|t_0)\))?(\^T\b)?/
-CALL.3: /(?!\w+\((0|t|t\+1|t_0)\))[A-Za-z]\w*[({]/ | /(exp|log|sqrt|abs)\(/
-_INDEX.3: /(?<=[\w)'])\[/
-_OPEN: /(?<![\w)|}\]'⁰¹²³⁴⁵⁶⁷⁸⁹])\|/
-_CLOSE: /(?<=[\w)|}\]'⁰¹²³⁴⁵⁶⁷⁸⁹])\|/
-%ignore /\s+/
-"""
-
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
     "exp": sympy.exp,
@@ -140,7 +112,8 @@ class Side:
 
 @functools.cache
 def _parser() -> Lark:
-    return Lark(_GRAMMAR, parser="lalr", start=["relations", "sums", "gives"])
+    starts = ["relations", "sums", "gives"]
+    return Lark.open("formulas.lark", rel_to=__file__, parser="lalr", start=starts)
 
 
 def _tree(piece: Piece, start: str) -> Any:
