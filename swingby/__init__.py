@@ -51,7 +51,7 @@ _HOME = {
     "sweep": "swingby.sweeping.sweep",
     "SweepGrid": "swingby.sweeping.grid",
     "SweepResult": "swingby.sweeping.result",
-    "PhaseDiagram": "swingby.sweeping.phases",
+    "PhaseDiagram": "swingby.sweeping.picture",
     "Disagreements": "swingby.sweeping.disagreements",
     "Hunt": "swingby.verify.hunt",
 }
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from swingby.simulate.run import simulate
     from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.grid import SweepGrid
-    from swingby.sweeping.phases import PhaseDiagram
+    from swingby.sweeping.picture import PhaseDiagram
     from swingby.sweeping.result import SweepResult
     from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled
