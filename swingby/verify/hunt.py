@@ -20,7 +20,7 @@ from swingby.theory import numbers
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.claim_text import source_text, to_text
 from swingby.theory.derivations import ledger
-from swingby.theory.formula import greek
+from swingby.theory.formula import as_read
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_cache import plain
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search
@@ -186,7 +186,7 @@ def _outcome(hunt: Hunt, width: int) -> list[str]:
         what = "" if hunt.edition == "repaired" else ", the logarithm of one side over the other"
         lines += wrapped(f"Closest call: {near}{what}.", width)
         for line in (hunt.closest.where, hunt.closest.instance):
-            lines += wrapped(greek(line.replace("**", "^").replace("*", " ")), width, "  ")
+            lines += wrapped(as_read(line), width, "  ")
     return lines
 
 

@@ -25,7 +25,7 @@ from swingby.theory.assumptions import Condition
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text, statement_line, to_latex, to_text
 from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.formula import greek, symbol_text
+from swingby.theory.formula import as_read, symbol_text
 from swingby.theory.verdict import Finding
 from swingby.verify.ledger import AUDITED, Ledger, Record
 from swingby.verify.prover.evidence import TAUTOLOGY
@@ -223,7 +223,7 @@ def witness_lines(witness: Witness, width: int) -> list[str]:
             lines[-1] += f",  {text}"
         else:
             lines += wrapped(text, width, "  ")
-    relation = greek(witness.relation.replace("**", "^").replace("*", " "))
+    relation = as_read(witness.relation)
     rest = [f"there: {relation.replace('<=', '≤').replace('>=', '≥')}"]
     rest += [f"left  = {witness.left}", f"right = {witness.right}"]
     if witness.checked:
