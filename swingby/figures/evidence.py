@@ -205,7 +205,7 @@ def vector_rows(tell: Tell) -> list[Row]:
 
 def image_rows(tell: Tell) -> list[Row]:
     """Diffusion models of images, as the recorded study judges them."""
-    from swingby.diffusion import judge, recorded_study
+    from swingby.diffusion import figure_rows, judge, recorded_study
 
     study = recorded_study()
     tell(0.0, study.plan.name)
@@ -217,7 +217,7 @@ def image_rows(tell: Tell) -> list[Row]:
         observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
         interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
         found.append(Row(*about, observed, interval, row.verdict, row.runs, row.needed))
-    return found
+    return found + [Row(**one) for one in figure_rows(study)]
 
 
 def relu_rows(tell: Tell) -> list[Row]:
