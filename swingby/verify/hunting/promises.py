@@ -21,7 +21,8 @@ from swingby.verify.certification.ball_run import BallState, follow
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import judge
 from swingby.verify.prover.repaired.trials import Trials
-from swingby.verify.prover.trajectories.instances import TrajectoryInstance, eliminate
+from swingby.verify.prover.trajectories.instances import TrajectoryInstance
+from swingby.verify.prover.trajectories.instances import pivots as pivots_of
 from swingby.verify.prover.trajectories.judge import confirm, states_at, steps_needed
 from swingby.verify.prover.trajectories.violation import Violation, parts
 
@@ -80,7 +81,7 @@ def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
         start = (1 - INWARDS) * start + INWARDS * middle * np.eye(d)
     W0 = tuple(tuple(map(Fraction, row)) for row in ((start + start.T) / 2).tolist())
     signal, eta = tuple(map(Fraction, trials.signal.tolist())), Fraction(trials.eta)
-    pivots = [row[k] for k, row in enumerate(eliminate(W0))]
+    pivots = pivots_of(W0)
     if min(pivots) <= 0 or (trials.keeps and not _inside(trials, W0, pivots)):
         return None
     peaks = {
