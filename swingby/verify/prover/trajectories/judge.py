@@ -28,7 +28,7 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Finding
 from swingby.verify.certification.ball_run import BallState
-from swingby.verify.prover.evidence import NOT_RUN, Judged, Witness
+from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
 from swingby.verify.prover.trajectories.violation import (
@@ -345,7 +345,6 @@ DYNAMICS = ("euler", "gd")
 def judge_trajectories(
     claims: Iterable[Claim],
     *,
-    search: bool = True,
     progress: Callable[[str], None] | None = None,
     runs: Runs | None = None,
 ) -> dict[str, Judged]:
@@ -361,8 +360,6 @@ def judge_trajectories(
     for claim in asked:
         if not isinstance(claim.conclusion, AlongTrajectory):
             raise InvalidInput("claims", claim.id, "must be a claim about trajectories")
-    if not search:
-        return dict.fromkeys((claim.id for claim in asked), NOT_RUN)
     runs = Runs() if runs is None else runs
     if progress is not None:
         runs.progress = progress
