@@ -270,8 +270,10 @@ class Step:
             raise ValueError("the keys are not those of a certificate")
         self.content, self.made, self.formula, self.holds = content, made, formula, holds
         given = made.given
-        self.letters = {name: (letter(name), ()) for name in made.signs if " " not in name}
-        self.values = dict(self.letters)
+        self.letters: dict[str, Quotient] = {
+            name: (letter(name), ()) for name in made.signs if " " not in name
+        }
+        self.values: dict[str, Quotient] = dict(self.letters)
         self.replaced: list[tuple[str, str]] = []
         for name, text in content["replaced"]:
             self._replace(name, text, given)
