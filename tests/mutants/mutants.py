@@ -38,7 +38,6 @@ _STEPS = "simulate/test_steps.py::test_"
 _JUMPS = "simulate/test_jumps.py::test_"
 _SKIPPING = "simulate/test_skipping.py::test_"
 _SWEEPING = "sweeping/test_"
-_WATCHED = "simulate/test_watched_lanes.py::test_"
 _LAW = "theory/test_stage_law.py::test_"
 _DOUBTS = "theory/test_doubts.py::test_"
 _STAGES = "theory/test_stages.py::test_"
@@ -663,7 +662,7 @@ MUTANTS = (
         "simulate/lanes.py",
         "+= 1.0 if fell else 0.0",
         "+= 1.0 if rose else 0.0",
-        (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+        (_LANES + "descents_and_transients_are_those_of_single_runs[2-gd]",),
         slow=True,
     ),
     Mutant(
@@ -671,7 +670,7 @@ MUTANTS = (
         "simulate/lanes.py",
         "t = u if u > t else t",
         "t = u if u < t else t",
-        (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+        (_LANES + "descents_and_transients_are_those_of_single_runs[2-gd]",),
         slow=True,
     ),
     Mutant(
@@ -679,7 +678,7 @@ MUTANTS = (
         "simulate/batch.py",
         "parts[..., 1].astype(np.int64)",
         "0 * parts[..., 1].astype(np.int64)",
-        (_WATCHED + "a_scale_is_what_it_multiplies_w_by",),
+        (_LANES + "a_scale_is_what_it_multiplies_w_by",),
     ),
     Mutant(
         "a jump neglects a part in a million",
