@@ -36,7 +36,6 @@ _DYNAMICS = "theory/test_dynamics.py::test_"
 _LANES = "simulate/test_lanes.py::test_"
 _STEPS = "simulate/test_steps.py::test_"
 _JUMPS = "simulate/test_jumps.py::test_"
-_SKIPPING = "simulate/test_skipping.py::test_"
 _SWEEPING = "sweeping/test_"
 _LAW = "theory/test_stage_law.py::test_"
 _DOUBTS = "theory/test_doubts.py::test_"
@@ -692,7 +691,7 @@ MUTANTS = (
         "theory/growth.py",
         "np.stack([-rate * apart",
         "np.stack([rate * apart",
-        (_SKIPPING + "growth_logarithms_are_right_to_the_last_digit_of_a_long_double",),
+        (_JUMPS + "growth_logarithms_are_right_to_the_last_digit_of_a_long_double",),
     ),
     Mutant(
         "a jump takes the factor of the mirror entry",
@@ -713,14 +712,14 @@ MUTANTS = (
         "simulate/jump.py",
         "state.suppressed[i, j] = state.step + steps",
         "state.suppressed[i, j] = state.step + steps + 1",
-        (_SKIPPING + "a_fall_inside_a_jump_is_found_at_its_step",),
+        (_JUMPS + "a_fall_inside_a_jump_is_found_at_its_step",),
     ),
     Mutant(
         "a loss of semidefiniteness in a jump is told at its end",
         "simulate/jump.py",
         "state.step + bad, int(order",
         "state.step + n, int(order",
-        (_SKIPPING + "a_loss_of_psd_inside_a_jump_is_found_at_its_step",),
+        (_JUMPS + "a_loss_of_psd_inside_a_jump_is_found_at_its_step",),
     ),
     Mutant(
         "a maximum of the test loss is kept as a minimum",

@@ -62,24 +62,6 @@ def test_events_are_those_of_the_recorded_trajectory(dynamics: str) -> None:
     assert not near[run.end - 1]
 
 
-def test_diagonal_flow_is_logistic() -> None:
-    a, w = np.array([3.0, 1.0, 0.2]), np.array([1e-3, 1e-2, 0.2])
-    run = simulate(SIMTask.from_signal(a), np.diag(w), 0.01, 2000, "flow", record=1)
-    time = 0.01 * run.steps[:, None]
-    expected = 1 / (1 + (1 / w - 1) * np.exp(-2 * a * time))
-    found = np.diagonal(run.W, axis1=1, axis2=2)
-    assert np.abs(found / expected - 1).max() < 1e-12
-
-
-def test_equal_signals_have_a_closed_form_under_the_flow() -> None:
-    W0 = start(4, 1e-2)
-    run = simulate(SIMTask.from_signal([1.5] * 4), W0, 0.01, 1000, "flow", record=100)
-    for step, W in zip(run.steps, run.W, strict=True):
-        grown = np.exp(2 * 1.5 * 0.01 * step)
-        expected = grown * W0 @ np.linalg.inv(np.eye(4) + (grown - 1) * W0)
-        assert np.abs(W - expected).max() < 1e-12
-
-
 @pytest.mark.parametrize(("scale", "steps"), [(1.0, 2000), (200.0, 10)])
 def test_the_flow_agrees_with_scipy(scale: float, steps: int) -> None:
     from scipy.integrate import solve_ivp
