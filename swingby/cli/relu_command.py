@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -23,9 +20,17 @@ from swingby.cli.given import (
     text,
 )
 from swingby.errors import InvalidInput
+from swingby.report.progress import EVERY, Progress
 
-#: Seconds between two lines where there is no terminal.
-_EVERY = 5.0
+
+class _Told(Progress):
+    """A bar on a terminal, and a line every few seconds elsewhere."""
+
+    def tell(self, share: float, words: str) -> None:
+        """Say how far the study is."""
+        due = self._is_due(EVERY) or share in (0, 1)
+        if not self._on_bar(completed=share, what=words) and due:
+            self._write(f"{share:4.0%} {words}")
 
 
 @click.command()
@@ -63,13 +68,9 @@ def relu(
         return _look(data, seed, as_json=as_json, out=out)
     from swingby.relu.verdicts import rows, study, tables
 
-    found = study(
-        quick=quick,
-        seed=seed,
-        store=store,
-        workers=workers or min(2, os.cpu_count() or 1),
-        tell=_teller(),
-    )
+    count = workers or min(2, os.cpu_count() or 1)
+    with _Told("relu", 1, "share remaining what", shown=True) as told:
+        found = study(quick=quick, seed=seed, store=store, workers=count, tell=told.tell)
     deliver(tables(found), found.to_dict(), as_json=as_json, out=out)
     return exit_code(row["verdict"] for row in rows(found))
 
@@ -94,19 +95,3 @@ def _look(path: str, seed: int, *, as_json: bool, out: str | None) -> int:
     content = report.to_dict() | {"extremal_vectors": found.to_dict()}
     deliver([report.to_grid(), found.to_grid()], content, as_json=as_json, out=out)
     return exit_code(one.verdict for one in report.statements)
-
-
-def _teller() -> Callable[[float, str], None]:
-    """A line that is written over on a terminal, and one every few seconds elsewhere."""
-    said = -_EVERY
-
-    def tell(share: float, words: str) -> None:
-        nonlocal said
-        if sys.stderr.isatty():
-            end = "\n" if share >= 1 else ""
-            click.echo(f"\r\033[Kswingby: {share:4.0%} {words}{end}", err=True, nl=False)
-        elif time.monotonic() - said >= _EVERY or share >= 1:
-            said = time.monotonic()
-            click.echo(f"swingby: {share:4.0%} {words}", err=True)
-
-    return tell

@@ -89,16 +89,7 @@ class Windows:
         if failing:
             return cls(None, starts, task.signal, edition, f"no lemma windows: {failing}")
         constants = witness(problem)
-        scale = lemmas.Scale(
-            log_P=float(constants.log10_P) * math.log(10),
-            log_beta=numbers.log_of(constants.beta),
-            log_omega=numbers.log_of(problem.omega),
-            kappa=float(constants.kappa),
-            K=float(constants.K),
-            alpha=float(constants.alpha),
-            gamma=float(constants.gamma),
-            eta=float(problem.eta),
-        )
+        scale = constants.scale(problem.omega, problem.eta)
         shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
         reason = f"lemma windows of the {edition} edition with {shown}"
         return cls(scale, starts, task.signal, edition, reason)
