@@ -36,9 +36,7 @@ _DYNAMICS = "theory/test_dynamics.py::test_"
 _LANES = "simulate/test_lanes.py::test_"
 _STEPS = "simulate/test_steps.py::test_"
 _JUMPS = "simulate/test_jumps.py::test_"
-_SKIPPING = "simulate/test_skipping.py::test_"
 _SWEEPING = "sweeping/test_"
-_WATCHED = "simulate/test_watched_lanes.py::test_"
 _LAW = "theory/test_stage_law.py::test_"
 _DOUBTS = "theory/test_doubts.py::test_"
 _STAGES = "theory/test_stages.py::test_"
@@ -663,7 +661,7 @@ MUTANTS = (
         "simulate/lanes.py",
         "+= 1.0 if fell else 0.0",
         "+= 1.0 if rose else 0.0",
-        (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+        (_LANES + "descents_and_transients_are_those_of_single_runs[2-gd]",),
         slow=True,
     ),
     Mutant(
@@ -671,7 +669,7 @@ MUTANTS = (
         "simulate/lanes.py",
         "t = u if u > t else t",
         "t = u if u < t else t",
-        (_WATCHED + "descents_and_transients_are_those_of_single_runs[2-gd]",),
+        (_LANES + "descents_and_transients_are_those_of_single_runs[2-gd]",),
         slow=True,
     ),
     Mutant(
@@ -679,7 +677,7 @@ MUTANTS = (
         "simulate/batch.py",
         "parts[..., 1].astype(np.int64)",
         "0 * parts[..., 1].astype(np.int64)",
-        (_WATCHED + "a_scale_is_what_it_multiplies_w_by",),
+        (_LANES + "a_scale_is_what_it_multiplies_w_by",),
     ),
     Mutant(
         "a jump neglects a part in a million",
@@ -693,7 +691,7 @@ MUTANTS = (
         "theory/growth.py",
         "np.stack([-rate * apart",
         "np.stack([rate * apart",
-        (_SKIPPING + "growth_logarithms_are_right_to_the_last_digit_of_a_long_double",),
+        (_JUMPS + "growth_logarithms_are_right_to_the_last_digit_of_a_long_double",),
     ),
     Mutant(
         "a jump takes the factor of the mirror entry",
@@ -714,14 +712,14 @@ MUTANTS = (
         "simulate/jump.py",
         "state.suppressed[i, j] = state.step + steps",
         "state.suppressed[i, j] = state.step + steps + 1",
-        (_SKIPPING + "a_fall_inside_a_jump_is_found_at_its_step",),
+        (_JUMPS + "a_fall_inside_a_jump_is_found_at_its_step",),
     ),
     Mutant(
         "a loss of semidefiniteness in a jump is told at its end",
         "simulate/jump.py",
         "state.step + bad, int(order",
         "state.step + n, int(order",
-        (_SKIPPING + "a_loss_of_psd_inside_a_jump_is_found_at_its_step",),
+        (_JUMPS + "a_loss_of_psd_inside_a_jump_is_found_at_its_step",),
     ),
     Mutant(
         "a maximum of the test loss is kept as a minimum",
