@@ -69,7 +69,7 @@ def read_frame(
     functions of the frame add.
     """
     with reading(path) as store:
-        rows = [values for batch in store.batches() for values in batch]
+        rows = list(store.values())
         if grid is None:
             rows.sort(key=lambda values: (values[1], values[0]))  # by place and key
         else:
