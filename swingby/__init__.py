@@ -53,7 +53,7 @@ _HOME = {
     "SweepResult": "swingby.sweeping.result",
     "PhaseDiagram": "swingby.sweeping.picture",
     "Disagreements": "swingby.sweeping.disagreements",
-    "Hunt": "swingby.verify.hunting.result",
+    "Hunt": "swingby.verify.hunt",
 }
 
 #: Folders that are loaded like names; `simulate` can be called, see its docstring.
@@ -91,8 +91,7 @@ if TYPE_CHECKING:
     from swingby.verify.checking.report import Report
     from swingby.verify.compare import Comparison, compare, paper_tables
     from swingby.verify.gradients import crossing_function
-    from swingby.verify.hunt import hunt
-    from swingby.verify.hunting.result import Hunt
+    from swingby.verify.hunt import Hunt, hunt
     from swingby.verify.ledger import Ledger, Record
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.predict_batch import BatchSchedule, predict_batch

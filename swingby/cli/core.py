@@ -251,7 +251,6 @@ def certify(given: Given) -> int:
         raise InvalidInput("omega", given.omega, "must not be given together with w0")
     refuse("beside w0", "beta")
     from swingby.theory.reading import read_matrix
-    from swingby.verify.certification.certificate_report import certificate_grids
     from swingby.verify.certify import certify as make
 
     def report(line: str) -> None:
@@ -269,7 +268,7 @@ def certify(given: Given) -> int:
     if given.out is not None and given.out.endswith(".json"):
         certificate.save(given.out)
     else:
-        given.deliver(certificate_grids(certificate), certificate.to_dict())
+        given.deliver(certificate.to_grids(), certificate.to_dict())
     return 3 if certificate.undecided else 0
 
 

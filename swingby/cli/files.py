@@ -70,23 +70,21 @@ def _judged(file: Path) -> tuple[str, list[str]]:
         return "checkpoint", _refused(lambda: _read_checkpoint(file))
     if begin.startswith(b"PK"):
         return _sealed_arrays(file)
-    if file.suffix not in (".json", ".jsonl"):
-        asked = "must be a .sqlite, .json, .jsonl, .npz or .safetensors of swingby's; tables and "
+    if file.suffix != ".json":
+        asked = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
         raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
     text = text_of(file, "file", "file")
-    rows = text.splitlines()[1:] if file.suffix == ".jsonl" else [text]
     try:
-        found = [json.loads(row) for row in rows]
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
-    if isinstance(found[0], dict) and "signal" in found[0] and "digest" in found[0]:
+    if isinstance(found, dict) and "signal" in found and "digest" in found:
         from swingby.verify.certification.replay import read, replay
 
         return "certificate", replay(read(text))
-    if not all(isinstance(one, dict) and "sha256" in one for one in found):
+    if not isinstance(found, dict) or "sha256" not in found:
         raise InvalidInput("file", file, UNSEALED)
-    kind = "saves of a study" if len(found) > 1 else str(found[0].get("format", "result"))
-    return kind, _refused(lambda: list(map(unsealed, found)))
+    return str(found.get("format", "result")), _refused(lambda: unsealed(found))
 
 
 def _sealed_arrays(file: Path) -> tuple[str, list[str]]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +12,21 @@ from swingby.cli import options
 from swingby.cli.options import Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.pictures import ENDINGS as PICTURES
+from swingby.report.progress import EVERY, Progress
 
 if TYPE_CHECKING:
     from swingby.diffusion.vectors import VectorSetting
     from swingby.training import Setting
 
-#: Seconds between two lines where there is no terminal.
-_EVERY = 5.0
+
+class _Told(Progress):
+    """A bar on a terminal, and a line every few seconds elsewhere."""
+
+    def tell(self, share: float, words: str) -> None:
+        """Say how far the study is."""
+        due = self._is_due(EVERY) or share in (0, 1)
+        if not self._on_bar(completed=share, what=words) and due:
+            self._write(f"{share:4.0%} {words}")
 
 
 @command(
@@ -239,13 +244,15 @@ def relu(given: Given) -> int:
         return _look(given)
     from swingby.relu.verdicts import rows, study, tables
 
-    found = study(
-        quick=given.quick,
-        seed=given.seed,
-        store=given.store,
-        workers=given.workers or min(2, os.cpu_count() or 1),
-        tell=_teller(),
-    )
+    workers = given.workers or min(2, os.cpu_count() or 1)
+    with _Told("relu", 1, "share remaining what", shown=True) as told:
+        found = study(
+            quick=given.quick,
+            seed=given.seed,
+            store=given.store,
+            workers=workers,
+            tell=told.tell,
+        )
     given.deliver(tables(found), found.to_dict())
     return exit_code(row["verdict"] for row in rows(found))
 
@@ -271,22 +278,6 @@ def _look(given: Given) -> int:
     content = report.to_dict() | {"extremal_vectors": found.to_dict()}
     given.deliver([report.to_grid(), found.to_grid()], content)
     return exit_code(one.verdict for one in report.statements)
-
-
-def _teller() -> Callable[[float, str], None]:
-    """A line that is written over on a terminal, and one every few seconds elsewhere."""
-    said = -_EVERY
-
-    def tell(share: float, words: str) -> None:
-        nonlocal said
-        if sys.stderr.isatty():
-            end = "\n" if share >= 1 else ""
-            click.echo(f"\r\033[Kswingby: {share:4.0%} {words}{end}", err=True, nl=False)
-        elif time.monotonic() - said >= _EVERY or share >= 1:
-            said = time.monotonic()
-            click.echo(f"swingby: {share:4.0%} {words}", err=True)
-
-    return tell
 
 
 @command(

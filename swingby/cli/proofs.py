@@ -20,7 +20,6 @@ from swingby.report.text import USUAL, has_color, line_width, refilled
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.verify.hunting.result import Hunt
     from swingby.verify.ledger import Ledger
 
 _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
@@ -152,7 +151,7 @@ def _standing_makers(ledger: Ledger) -> Makers:
 
 
 def _correction_makers(ledger: Ledger) -> Makers:
-    from swingby.verify import corrections
+    from swingby.verify import ledger_report as corrections
 
     def content() -> dict[str, Any]:
         listed = [asdict(one) for one in corrections.corrections(ledger)]
@@ -200,16 +199,11 @@ def hunt(given: Given) -> int:
         progress=(lambda line: click.echo(line, err=True)) if sys.stderr.isatty() else None,
         dim=given.dim,
     )
-    _write(given, _hunt_makers(found))
-    return int(found.found)
-
-
-def _hunt_makers(found: Hunt) -> Makers:
-    from swingby.verify.hunting.report import hunt_html, hunt_text
-
-    return {
-        "": lambda: hunt_text(found, width=line_width() or USUAL, color=has_color()),
-        ".txt": lambda: hunt_text(found),
+    makers: Makers = {
+        "": lambda: found.to_text(width=line_width() or USUAL, color=has_color()),
+        ".txt": found.to_text,
         ".json": lambda: json_text(found.to_dict()),
-        ".html": lambda: hunt_html(found),
+        ".html": found.to_html,
     }
+    _write(given, makers)
+    return int(found.found)

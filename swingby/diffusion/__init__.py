@@ -9,41 +9,26 @@ from typing import TYPE_CHECKING
 
 from swingby.loading import lazily
 
-_HOME: dict[str, str] = {
-    "Cell": "swingby.diffusion.course",
-    "Circles": "swingby.diffusion.circles",
-    "Course": "swingby.diffusion.course",
-    "Images": "swingby.diffusion.circles",
-    "Judgement": "swingby.diffusion.verdicts",
-    "Layout": "swingby.diffusion.preset",
-    "LinearSchedule": "swingby.diffusion.vdm",
-    "PRESETS": "swingby.diffusion.preset",
-    "Plan": "swingby.diffusion.plan",
-    "Prediction": "swingby.diffusion.plan",
-    "Preset": "swingby.diffusion.preset",
-    "Reading": "swingby.diffusion.circles",
-    "Signals": "swingby.diffusion.theory",
-    "Study": "swingby.diffusion.study",
-    "UNet": "swingby.diffusion.unet",
-    "VectorSetting": "swingby.diffusion.vectors.setting",
-    "compare_vectors": "swingby.diffusion.vectors.compare",
-    "default_plan": "swingby.diffusion.plan",
-    "directions": "swingby.diffusion.course",
-    "judge": "swingby.diffusion.verdicts",
-    "learning_times": "swingby.diffusion.course",
-    "linear_response": "swingby.diffusion.course",
-    "loss": "swingby.diffusion.vdm",
-    "measure": "swingby.diffusion.theory",
-    "predict_vectors": "swingby.diffusion.vectors.prediction",
-    "preset_of": "swingby.diffusion.preset",
-    "read_circles": "swingby.diffusion.circles",
-    "recorded_plan": "swingby.diffusion.plan",
-    "recorded_study": "swingby.diffusion.study",
-    "responses": "swingby.diffusion.course",
-    "run_study": "swingby.diffusion.study",
-    "sample": "swingby.diffusion.vdm",
-    "train_course": "swingby.diffusion.train",
-    "train_vectors": "swingby.diffusion.vectors.train",
+_NAMES = {
+    "circles": "Circles Images Reading read_circles",
+    "course": "Cell Course directions learning_times linear_response responses",
+    "plan": "Plan Prediction default_plan recorded_plan",
+    "preset": "Layout PRESETS Preset preset_of",
+    "study": "Study recorded_study run_study",
+    "theory": "Signals measure",
+    "train": "train_course",
+    "unet": "UNet",
+    "vdm": "LinearSchedule loss sample",
+    "vectors.compare": "compare_vectors",
+    "vectors.prediction": "predict_vectors",
+    "vectors.setting": "VectorSetting",
+    "vectors.train": "train_vectors",
+    "verdicts": "Judgement figure_rows judge",
+}
+_HOME = {
+    name: f"swingby.diffusion.{module}"
+    for module, names in _NAMES.items()
+    for name in names.split()
 }
 
 if TYPE_CHECKING:
@@ -80,6 +65,7 @@ if TYPE_CHECKING:
     from swingby.diffusion.vectors.setting import VectorSetting as VectorSetting
     from swingby.diffusion.vectors.train import train_vectors as train_vectors
     from swingby.diffusion.verdicts import Judgement as Judgement
+    from swingby.diffusion.verdicts import figure_rows as figure_rows
     from swingby.diffusion.verdicts import judge as judge
 
 __getattr__, __dir__ = lazily(__name__, _HOME)

@@ -14,11 +14,9 @@ from swingby.theory import numbers
 from swingby.training.setting import put
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     from numpy.typing import ArrayLike, NDArray
 
+    Floats = NDArray[np.float64]
 
 #: The classes by colour and size; the last is held out of training.
 CLASSES = ("00", "01", "10", "11")
@@ -43,20 +41,13 @@ MOST_IMAGES = 2_000_000
 
 @dataclass(frozen=True)
 class Images:
-    """Images with what they show.
+    """Images with what they show."""
 
-    Parameters
-    ----------
-    pixels : ndarray of shape (n, 3, height, width)
-        float32, from 0 to 1.
-    conditions : ndarray of shape (n, 4)
-        float32: radius (half the width of the image is 1), then red, green and blue.
-    labels : ndarray of shape (n, 2)
-        0 or 1 for colour (blue is 1) and size (small is 1).
-    """
-
+    #: Of shape (n, 3, height, width), from 0 to 1.
     pixels: NDArray[np.float32]
+    #: Radius (half the width of the image is 1), then red, green and blue; shape (n, 4).
     conditions: NDArray[np.float32]
+    #: 0 or 1 for colour (blue is 1) and size (small is 1), shape (n, 2).
     labels: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -84,10 +75,6 @@ class Circles:
         Standard deviation of the noise of a pixel.
     separation : float
         r, from 0 (excluded) to 0.5, in half widths of the image; 0.4 in the paper.
-
-    Raises
-    ------
-    InvalidInput
 
     References
     ----------
@@ -145,19 +132,7 @@ class Circles:
     def draw(
         self, n_per_class: int, *, rng: Any = None, classes: tuple[int, ...] = TRAINING_CLASSES
     ) -> Images:
-        """Random images, one class after the other.
-
-        Parameters
-        ----------
-        n_per_class : int
-        rng : None, int, SeedSequence or Generator
-        classes : tuple of int
-            Places in ``CLASSES``; the three of the training set if not given.
-
-        Returns
-        -------
-        Images
-        """
+        """Random images, one class after the other; `classes` are places in ``CLASSES``."""
         n = numbers.whole(n_per_class, "n_per_class", 1)
         if not isinstance(classes, (tuple, list)) or not classes:
             raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
@@ -171,32 +146,16 @@ class Circles:
         conditions += self.reach * generator.uniform(-1, 1, conditions.shape)
         centres = generator.uniform(-0.5, 0.5, (len(kinds), 2))
         grounds = generator.uniform(0.8, 1.0, (len(kinds), 3))
-        return Images(
-            self.paint(conditions, centres, grounds, rng=generator),
-            conditions.astype(np.float32),
-            labels,
-        )
+        pixels = self.paint(conditions, centres, grounds, rng=generator)
+        return Images(pixels, conditions.astype(np.float32), labels)
 
     def paint(
         self, conditions: Floats, centres: Floats, grounds: Floats, *, rng: Any = None
     ) -> NDArray[np.float32]:
-        """Images of given circles.
+        """Images of given circles, (n, 3, pixels, pixels) from 0 to 1.
 
-        Parameters
-        ----------
-        conditions : ndarray of shape (n, 4)
-            Radius, red, green, blue.
-        centres : ndarray of shape (n, 2)
-            Row and column, the image going from -1 to 1.
-        grounds : ndarray of shape (n, 3)
-            Colour of the ground.
-        rng : None, int, SeedSequence or Generator
-            Of the noise.
-
-        Returns
-        -------
-        ndarray of shape (n, 3, pixels, pixels)
-            float32, from 0 to 1.
+        They have `conditions` (n, 4): radius, red, green, blue; `centres` (n, 2): row and column,
+        the image going from -1 to 1; and the colours `grounds` (n, 3) around. `rng`: of the noise.
         """
         from scipy.ndimage import gaussian_filter
 
@@ -243,28 +202,19 @@ _SMALLEST, _LARGEST = 0.02, 1.2
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Measured circles.
+    """Measured circles, each number with its standard error. Half the width of the image is 1."""
 
-    Parameters
-    ----------
-    kind : ndarray of shape (n,)
-        Place in ``KINDS``.
-    radius, radius_error : ndarray of shape (n,)
-        Half the width of the image is 1; one standard error.
-    colour, colour_error : ndarray of shape (n, 3)
-    centre, centre_error : ndarray of shape (n, 2)
-        Row and column, from -1 to 1.
-    residual : ndarray of shape (n,)
-        Root mean square of what the circle leaves.
-    """
-
+    #: Place in ``KINDS``, shape (n,).
     kind: NDArray[np.int64]
     radius: Floats
     radius_error: Floats
+    #: Of shape (n, 3).
     colour: Floats
     colour_error: Floats
+    #: Row and column, from -1 to 1; shape (n, 2).
     centre: Floats
     centre_error: Floats
+    #: Root mean square of what the circle leaves, shape (n,).
     residual: Floats
 
     def __len__(self) -> int:
@@ -292,10 +242,6 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     Returns
     -------
     Reading
-
-    Raises
-    ------
-    InvalidInput
 
     Examples
     --------
@@ -374,7 +320,7 @@ class _Disc:
         prior[6:] = (0.02 / PRIOR) ** 2
         cost, rest, slope = self._cost(images, state, prior)
         for _ in range(_STEPS):
-            normal, pull = self._normal(state, rest, slope, prior)
+            normal, pull = _normal(state, rest, slope, prior)
             ridge = damping[:, None, None] * np.eye(9) * normal.diagonal(0, 1, 2)[:, None, :]
             step = np.linalg.solve(normal + ridge + 1e-12 * np.eye(9), pull[..., None])[..., 0]
             tried = state + step
@@ -388,7 +334,7 @@ class _Disc:
             rest = np.where(better[:, None, None, None], new_rest, rest)
             slope = np.where(better[:, None, None], new_slope, slope)
             damping = np.clip(np.where(better, damping / 5, damping * 5), 1e-9, 1e6)
-        normal, _ = self._normal(state, rest, slope, prior)
+        normal, _ = _normal(state, rest, slope, prior)
         spread = (rest**2).sum((1, 2, 3)) / (rest[0].size - 9)
         inverse = np.linalg.inv(normal + 1e-12 * np.eye(9))
         squares = inverse.diagonal(0, 1, 2) * spread[:, None]
@@ -400,22 +346,19 @@ class _Disc:
         squares[:, 1:3] += grid**2
         return state, rest, np.sqrt(squares)
 
-    def _masks(self, state: Floats, slopes: bool = True) -> tuple[Floats, Floats]:
-        """The disc (n, P), and its derivatives by radius, row, column (n, P, 3)."""
-        rows = (self.grid - state[:, 1:2])[:, :, None] + np.zeros((1, 1, self.pixels))
-        columns = (self.grid - state[:, 2:3])[:, None, :] + np.zeros((1, self.pixels, 1))
-        away = np.sqrt(rows**2 + columns**2).reshape(len(state), -1)
+    def _masks(self, state: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """The disc, the distance from its centre, row, column, and its radius; (n, P) each."""
+        shape = (len(state), self.pixels, self.pixels)
+        rows = np.broadcast_to((self.grid - state[:, 1:2])[:, :, None], shape)
+        columns = np.broadcast_to((self.grid - state[:, 2:3])[:, None, :], shape)
+        rows, columns = (one.reshape(len(state), -1) for one in (rows, columns))
+        away = np.sqrt(rows**2 + columns**2)
         radius = np.broadcast_to(state[:, :1], away.shape)
-        mask = self.profile.ev(away, radius)
-        if not slopes:
-            return mask, mask
-        outward = self.profile.ev(away, radius, dx=1) / np.maximum(away, 1e-9)
-        moved = [-outward * one.reshape(len(state), -1) for one in (rows, columns)]
-        return mask, np.stack([self.profile.ev(away, radius, dy=1), *moved], -1)
+        return self.profile.ev(away, radius), away, rows, columns, radius
 
     def _levels(self, images: Floats, state: Floats) -> Floats:
         """Ground and colour by least squares where the disc is given, shape (n, 6)."""
-        mask, _ = self._masks(state, slopes=False)
+        mask, *_ = self._masks(state)
         basis = np.stack([1 - mask, mask], -1)
         normal = basis.swapaxes(1, 2) @ basis + 1e-6 * np.eye(2)
         values = images.reshape(len(images), 3, -1)
@@ -423,29 +366,31 @@ class _Disc:
         return np.concatenate([found[..., 0], found[..., 1].clip(0, 1)], 1)
 
     def _cost(self, images: Floats, state: Floats, prior: Floats) -> tuple[Floats, Floats, Floats]:
-        mask, slopes = self._masks(state)
+        """Sum of squares; what is left; the disc, its slopes by radius, row, column (n, P, 4)."""
+        mask, away, rows, columns, radius = self._masks(state)
+        outward = self.profile.ev(away, radius, dx=1) / np.maximum(away, 1e-9)
+        wider = self.profile.ev(away, radius, dy=1)
         ground, colour = state[:, 3:6, None], state[:, 6:, None]
         made = ground * (1 - mask[:, None]) + colour * mask[:, None]
         rest = images - made.reshape(images.shape)
         cost = (rest**2).sum((1, 2, 3)) + (prior * (state - 0.5) ** 2).sum(1)
-        return cost, rest, np.concatenate([mask[..., None], slopes], -1).reshape(len(state), -1, 4)
+        return cost, rest, np.stack([mask, wider, -outward * rows, -outward * columns], -1)
 
-    def _normal(
-        self, state: Floats, rest: Floats, slope: Floats, prior: Floats
-    ) -> tuple[Floats, Floats]:
-        """The normal matrix of the nine numbers and the pull on them."""
-        n, points = len(state), self.pixels**2
-        mask, moved = slope[..., :1], slope[..., 1:]
-        jacobian = np.zeros((n, 3, points, 9))
-        height = state[:, 6:] - state[:, 3:6]
-        jacobian[..., :3] = height[:, :, None, None] * moved[:, None]
-        for channel in range(3):
-            jacobian[:, channel, :, 3 + channel] = 1 - mask[..., 0]
-            jacobian[:, channel, :, 6 + channel] = mask[..., 0]
-        flat = jacobian.reshape(n, 3 * points, 9)
-        normal = flat.swapaxes(1, 2) @ flat + np.diag(prior)
-        pull = (flat.swapaxes(1, 2) @ rest.reshape(n, -1, 1))[..., 0] - prior * (state - 0.5)
-        return normal, pull
+
+def _normal(state: Floats, rest: Floats, slope: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """The normal matrix of the nine numbers and the pull on them."""
+    n, points = slope.shape[:2]
+    mask, moved = slope[..., 0], slope[..., 1:]
+    jacobian = np.zeros((n, 3, points, 9))
+    height = state[:, 6:] - state[:, 3:6]
+    jacobian[..., :3] = height[:, :, None, None] * moved[:, None]
+    for channel in range(3):
+        jacobian[:, channel, :, 3 + channel] = 1 - mask
+        jacobian[:, channel, :, 6 + channel] = mask
+    flat = jacobian.reshape(n, 3 * points, 9)
+    normal = flat.swapaxes(1, 2) @ flat + np.diag(prior)
+    pull = (flat.swapaxes(1, 2) @ rest.reshape(n, -1, 1))[..., 0] - prior * (state - 0.5)
+    return normal, pull
 
 
 @functools.lru_cache(maxsize=4)

@@ -13,24 +13,17 @@ it is the diagonal entry of W whose half-time the theory predicts.
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import math
-import os
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circles
-from swingby.diffusion.preset import OPTIMIZERS, Preset
+from swingby.diffusion.preset import OPTIMIZERS
 from swingby.errors import InvalidInput
-from swingby.report.files import sealed, unsealed, write_arrays, write_text
 from swingby.theory import numbers
-from swingby.theory.reading import read_sealed
 from swingby.training.setting import one_of, positive, put
 
 if TYPE_CHECKING:
@@ -67,7 +60,7 @@ def directions(circles: Circles) -> Floats:
 
 
 def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
-    """The responses of samples made from the same noise.
+    """The responses of samples made from the same noise: of a linear denoiser, w_pp of (D.2).
 
     Parameters
     ----------
@@ -80,14 +73,6 @@ def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
     -------
     ndarray of shape (2, 2)
         Corner (trained, held out), concept (colour, size).
-
-    Raises
-    ------
-    InvalidInput
-
-    References
-    ----------
-    Sec. 4.2, (D.2): the response is the diagonal entry of W of a linear denoiser.
 
     Examples
     --------
@@ -137,7 +122,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What one model was seen to make while it was trained.
+    """What one model was seen to make while it was trained, in some cell and with some seed.
 
     Parameters
     ----------
@@ -175,21 +160,22 @@ class Course:
             raise InvalidInput("steps", self.steps, "must be whole numbers")
         if steps[0] < 0 or (np.diff(steps) <= 0).any():
             raise InvalidInput("steps", self.steps, "must rise from 0 or more")
-        put(self, "steps", steps.astype(np.int64))
         n = len(steps)
-        for name, shape in (
-            ("w", (n, 2, len(CONCEPTS))), ("kinds", (n, len(CLASSES), len(KINDS))), ("loss", (n,)),
-        ):  # fmt: skip
-            values = numbers.real_array(getattr(self, name), name)
-            if values.shape != shape:
-                raise InvalidInput(name, f"shape {values.shape}", f"must have shape {shape}")
-            put(self, name, values)
-        if np.abs(self.w).max() > LARGEST:
+        shapes = {"w": (n, 2, len(CONCEPTS)), "kinds": (n, len(CLASSES), len(KINDS)), "loss": (n,)}
+        arrays: dict[str, NDArray[Any]] = {"steps": steps.astype(np.int64)}
+        for name, shape in shapes.items():
+            arrays[name] = numbers.real_array(getattr(self, name), name)
+            if arrays[name].shape != shape:
+                shown = f"shape {arrays[name].shape}"
+                raise InvalidInput(name, shown, f"must have shape {shape}")
+        if np.abs(arrays["w"]).max() > LARGEST:
             raise InvalidInput("w", "an array", f"must lie within {LARGEST:g}")
-        if self.kinds.min() < 0 or (np.abs(self.kinds.sum(2) - 1) > len(KINDS) * ROUNDING).any():
+        off = np.abs(arrays["kinds"].sum(2) - 1)
+        if arrays["kinds"].min() < 0 or (off > len(KINDS) * ROUNDING).any():
             raise InvalidInput("kinds", "an array", "must be shares of all images")
-        for name in ("steps", "w", "kinds", "loss"):
-            getattr(self, name).setflags(write=False)
+        for name, values in arrays.items():
+            values.setflags(write=False)
+            put(self, name, values)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -233,18 +219,10 @@ class Course:
 
 
 def responses(course: Course, corner: str = "trained") -> Floats:
-    """The responses of a course to colour and size, shape (n, 2).
+    """The responses of a course to colour and size, shape (n, 2), at one corner.
 
-    Parameters
-    ----------
-    course : Course
-    corner : {"trained", "held out"}
-        For colour, (blue, big) less (red, big), and for size, (red, small) less (red, big); at the
-        held-out corner both differences end there instead.
-
-    Raises
-    ------
-    InvalidInput
+    "trained": for colour, (blue, big) less (red, big), and for size, (red, small) less (red, big);
+    "held out": both differences end at (blue, small) instead. Another word is refused.
     """
     one_of(corner, "corner", tuple(PAIRS))
     return course.w[:, tuple(PAIRS).index(corner)]
@@ -253,19 +231,8 @@ def responses(course: Course, corner: str = "trained") -> Floats:
 def learning_times(course: Course, corner: str = "trained") -> tuple[float, float]:
     """Steps from which on the responses to colour and to size stay above a half.
 
-    Parameters
-    ----------
-    course : Course
-    corner : {"trained", "held out"}
-
-    Returns
-    -------
-    tuple of float
-        Interpolated between saves; inf where the last save does not.
-
-    Raises
-    ------
-    InvalidInput
+    They are interpolated between saves; inf where the last save lies below. The corner is that of
+    :func:`responses`.
 
     Examples
     --------
@@ -275,19 +242,19 @@ def learning_times(course: Course, corner: str = "trained") -> tuple[float, floa
     >>> learning_times(Course(cell, 0, [0, 10, 30], w, kinds, [3.0, 2.0, 1.0]))
     (5.0, 20.0)
     """
-    colour, size = (_time(course.steps, values) for values in responses(course, corner).T)
+
+    def time(values: Floats) -> float:
+        below = np.flatnonzero(values < HALF)
+        if below.size == 0:
+            return 0.0
+        last = int(below[-1])
+        if last + 1 == len(values):
+            return math.inf
+        part = (HALF - values[last]) / (values[last + 1] - values[last])
+        return float(course.steps[last] + part * (course.steps[last + 1] - course.steps[last]))
+
+    colour, size = map(time, responses(course, corner).T)
     return colour, size
-
-
-def _time(steps: Integers, values: Floats) -> float:
-    below = np.flatnonzero(values < HALF)
-    if below.size == 0:
-        return 0.0
-    last = int(below[-1])
-    if last + 1 == len(values):
-        return math.inf
-    part = (HALF - values[last]) / (values[last + 1] - values[last])
-    return float(steps[last] + part * (steps[last + 1] - steps[last]))
 
 
 def bend(path: ArrayLike) -> float:
@@ -313,145 +280,3 @@ def bend(path: ArrayLike) -> float:
         return math.nan
     cross = away[:-1, 0] * away[1:, 1] - away[:-1, 1] * away[1:, 0]
     return float(cross.sum() / (away[-1, 0] * away[-1, 1]))
-
-
-#: Raised whenever what a course computes changes.
-COURSE_VERSION = 2
-
-#: Names of the numbers of a save.
-LOSSES = ("loss", "diffusion", "latent", "reconstruction")
-_NUMBERS = (*LOSSES, "gamma_min", "gamma_max", "seconds")
-_FIELDS = {"step", *_NUMBERS, "w", "kinds"}
-_LARGEST = sys.float_info.max
-
-
-#: Of the images of a save.
-IMAGES = "swingby images 1"
-
-
-def course_folder(root: Path, cell: Cell, seed: int) -> Path:
-    """Where one course of a study lies."""
-    # All digits: two cells of a plan must not share a folder.
-    numbers = f"separation_{cell.separation!r}_contrast_{cell.contrast!r}_gain_{cell.gain!r}"
-    return root / f"{numbers}_{cell.optimizer}_seed_{seed}"
-
-
-class Record:
-    """The folder of a course, made if it is not there; `owner` is who else it depends on."""
-
-    def __init__(
-        self, folder: Path, preset: Preset, cell: Cell, seed: int, owner: str = ""
-    ) -> None:
-        self.folder, self.cell, self.seed = folder, cell, seed
-        plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
-        text = json.dumps([plain, asdict(cell), seed, owner, COURSE_VERSION], sort_keys=True)
-        self.identity = hashlib.sha256(text.encode()).hexdigest()[:16]
-        self._path = folder / "metrics.jsonl"
-        self._saves = preset.save_steps
-        try:
-            (folder / "images").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unusable(folder, str(error.strerror)) from None
-
-    def add(self, line: dict[str, Any], images: np.ndarray[Any, Any]) -> None:
-        """Write the numbers and the images (uint8) of one save."""
-        try:
-            write_arrays(self._images(line["step"]), {"format": IMAGES}, {"images": images})
-            fresh = not self._path.exists()
-            with self._path.open("a", encoding="utf-8") as file:
-                if fresh:
-                    file.write(json.dumps({"identity": self.identity}) + "\n")
-                file.write(json.dumps(sealed(line)) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise _unusable(self.folder, str(error.strerror)) from None
-
-    def lines_up_to(self, step: int) -> list[dict[str, Any]]:
-        """The numbers of the saves that a checkpoint at this step has behind it.
-
-        Later ones, written before a kill, are dropped from the file: they are made again.
-        """
-        lines = [line for line in self.lines() if line["step"] <= step]
-        expected = [one for one in self._saves if one <= step]
-        found = [line["step"] for line in lines]
-        # The save at the step of the checkpoint itself may be still to come.
-        if found not in (expected, expected[:-1] if expected[-1:] == [step] else expected):
-            raise InvalidInput(
-                "folder", self._path, f"must hold the saves up to step {step} ({found} are there)"
-            )
-        header = json.dumps({"identity": self.identity})
-        text = "\n".join([header, *(json.dumps(sealed(line)) for line in lines)])
-        write_text(self._path, text, "folder")
-        return lines
-
-    def lines(self) -> list[dict[str, Any]]:
-        """All saves in the file; none where there is no file."""
-        if not self._path.exists():
-            return []
-        try:
-            text = self._path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput("folder", self._path, f"must be readable ({error})") from None
-        # What follows the last end of line was cut off by a kill.
-        rows = text.split("\n")[:-1]
-        if not rows:
-            # Killed before the first line was written.
-            return []
-        try:
-            header, *lines = [json.loads(row) for row in rows]
-        except (ValueError, RecursionError):
-            raise InvalidInput("folder", self._path, "must hold metrics as JSON lines") from None
-        if header != {"identity": self.identity}:
-            raise InvalidInput("folder", self._path, "must belong to this preset, cell and seed")
-        return [_checked(line, self._path) for line in lines]
-
-    def images(self, step: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        """The images of one save: uint8, shape (k, 3, height, width)."""
-        path = self._images(step)
-        _, arrays = read_sealed(path, "folder", "images as a study made them")
-        images = np.asarray(arrays.get("images"))
-        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
-            raise InvalidInput("folder", path, "must hold images")
-        return images
-
-    def course(self, lines: list[dict[str, Any]]) -> Course:
-        """What the saves say together."""
-        return Course(
-            self.cell,
-            self.seed,
-            *(np.array([line[name] for line in lines]) for name in ("step", "w", "kinds", "loss")),
-        )
-
-    def _images(self, step: int) -> Path:
-        return self.folder / "images" / f"{step:07d}.npz"
-
-
-def _checked(row: object, path: Path) -> dict[str, Any]:
-    try:
-        line = unsealed(row)
-    except ValueError as error:
-        raise InvalidInput("folder", path, f"must hold saves as they were made ({error})") from None
-    if set(line) != _FIELDS:
-        raise InvalidInput("folder", path, "must hold a save in every line")
-    if type(line["step"]) is not int or line["step"] < 0:
-        raise InvalidInput("folder", path, "must hold a whole number as step in every line")
-    for name in _NUMBERS:
-        # json makes these two of numbers, and larger whole ones than a float can hold.
-        if type(line[name]) not in (int, float) or not abs(line[name]) <= _LARGEST:
-            raise InvalidInput("folder", path, f"must hold a number as {name} in every line")
-    for name, shape, low, high in (
-        ("w", (2, 2), -LARGEST, LARGEST), ("kinds", (4, 7), 0.0, 1 + ROUNDING),
-    ):  # fmt: skip
-        try:
-            found = np.array(line[name])
-        except ValueError:
-            found = np.empty(0)
-        known = found.dtype.kind in "if" and found.shape == shape
-        if not known or not ((found >= low) & (found <= high)).all():
-            raise InvalidInput("folder", path, f"must hold {name} in every line")
-    return line
-
-
-def _unusable(folder: Path, reason: str) -> InvalidInput:
-    return InvalidInput("folder", folder, f"must be a folder to write to ({reason})")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
-from swingby.diffusion.course import HALF, Cell, Record, course_folder, responses
-from swingby.diffusion.study import Study
+from swingby.diffusion.course import HALF, Cell, responses
+from swingby.diffusion.study import Study, course_file
 from swingby.errors import InvalidInput
 from swingby.report.pictures import shown_figure, styled
 
@@ -75,12 +75,13 @@ def circles_figure(
 
 def course_film(study: Study, folder: Path, cell: Cell, seed: int, frames: int = 13) -> Figure:
     """A film strip of one course of a study, from the folder in which it was trained."""
-    preset = study.plan.preset_of(cell)
-    steps = preset.save_steps
+    from swingby.diffusion.train import identity_of, saved_images
+
+    name = identity_of(study.plan.preset_of(cell), cell, seed, study.plan.digest)
+    images = saved_images(course_file(Path(folder), cell, seed), name)
+    steps = sorted(images)
     places = np.unique(np.linspace(0, len(steps) - 1, min(frames, len(steps))).round().astype(int))
-    where = course_folder(Path(folder), cell, seed)
-    record = Record(where, preset, cell, seed, study.plan.digest)
-    return film_strip({steps[k]: record.images(steps[k]) for k in places}, f"{cell}, seed {seed}")
+    return film_strip({steps[k]: images[steps[k]] for k in places}, f"{cell}, seed {seed}")
 
 
 def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figure:

@@ -17,7 +17,7 @@ from typing import Any
 
 from swingby.diffusion.circles import CONCEPTS
 from swingby.diffusion.course import Cell
-from swingby.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of
+from swingby.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of, with_fields
 from swingby.diffusion.theory import RATES
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
@@ -75,41 +75,24 @@ class Optimizer:
 
 @dataclass(frozen=True)
 class Plan:
-    """A factorial study: every level of each factor with every level of the others.
-
-    Parameters
-    ----------
-    name : str
-    preset : Preset
-        Sizes; gains are multiplied by those of a cell, the optimizer is replaced.
-    separation, contrast, gain : tuple of float
-        Levels, rising: the difference of the radii, that of the colours, and the factor of the
-        gains with which the network reads its condition.
-    optimizers : tuple of Optimizer
-    seeds : int
-        Runs of each cell. Every run of the study has a seed of its own, so runs are independent.
-    first_seed : int
-    share : float
-        What is predicted for runs has to come true in such a share of them
-        (:func:`swingby.training.shares.reaches`).
-    within : float
-        A predicted time, ratio of times, or signal is exact up to this factor.
-    predictions : tuple of Prediction
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """A factorial study: every level of each factor with every level of the others."""
 
     name: str
+    #: Sizes; gains are multiplied by those of a cell, the optimizer is replaced.
     preset: Preset
+    #: Levels, rising: the difference of the radii, that of the colours, and the factor of the
+    #: gains with which the network reads its condition.
     separation: tuple[float, ...]
     contrast: tuple[float, ...]
     gain: tuple[float, ...]
     optimizers: tuple[Optimizer, ...]
+    #: Runs of each cell. Every run of the study has a seed of its own, so runs are independent.
     seeds: int
     first_seed: int
+    #: What is predicted for runs has to come true in such a share of them
+    #: (:func:`swingby.training.shares.reaches`).
     share: float
+    #: A predicted time, ratio of times, or signal is exact up to this factor.
     within: float
     predictions: tuple[Prediction, ...]
 
@@ -202,18 +185,15 @@ class Plan:
             raise InvalidInput("swingby_plan", plain["swingby_plan"], f"must be {PLAN_VERSION}")
         given = {name: value for name, value in plain.items() if name != "swingby_plan"}
         given["preset"] = Preset.from_dict(given["preset"])
-        for name, kind in (("optimizers", Optimizer), ("predictions", Prediction)):
-            rows = given[name]
-            names = {one.name for one in fields(kind)}
-            needed = {"says", "kind"} if kind is Prediction else {"name", "learning_rate"}
-            if not isinstance(rows, list):
-                raise InvalidInput(name, rows, "must be tables")
-            for one in rows:
-                if not isinstance(one, dict) or not needed <= set(one) <= names:
-                    raise InvalidInput(
-                        name, one, f"must have the fields {', '.join(sorted(names))}"
-                    )
-            given[name] = tuple(kind(**one) for one in rows)
+        for name, kind, needed in (
+            ("optimizers", Optimizer, ("name", "learning_rate")),
+            ("predictions", Prediction, ("says", "kind")),
+        ):
+            if not isinstance(given[name], list):
+                raise InvalidInput(name, given[name], "must be tables")
+            given[name] = tuple(
+                kind(**with_fields(kind, name, one, frozenset(needed))) for one in given[name]
+            )
         return cls(**given)
 
     def to_toml(self) -> str:
@@ -256,22 +236,9 @@ def _toml(plain: dict[str, Any]) -> list[str]:
 def default_plan(size: str = "small") -> Plan:
     """The factorial study of the documentation, or one of another size.
 
-    Parameters
-    ----------
-    size : {"small", "tiny", "paper"}
-        Name of a preset. "small" takes an hour on two cores; "tiny" shows in a minute that
-        everything works.
+    "small" takes an hour on two cores, "tiny" shows in a minute that everything works, and "paper"
+    has the network of the paper.
 
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    InvalidInput
-
-    Examples
-    --------
     >>> plan = default_plan()
     >>> len(plan.cells), len(plan.jobs), len(plan.predictions)
     (16, 80, 25)
@@ -309,33 +276,22 @@ SGD_RATE = 0.01
 def _predictions() -> tuple[Prediction, ...]:
     """Each concept by itself against its own signal, then both against each other."""
     own = {"colour": "contrast", "size": "separation"}
-    found = [
-        Prediction(f"{concept} is learned sooner at the larger {factor}", "sooner", concept, factor)
-        for concept, factor in own.items()
-    ]
     told = {
         "registered": "the signal of the images",
         "condition": "the second moment of the condition",
         "covariance": "the covariance of condition and image",
     }
+    rows: list[tuple[str, ...]] = [
+        (f"{concept} is learned sooner at the larger {factor}", "sooner", concept, factor)
+        for concept, factor in own.items()
+    ]
     for concept, factor in itertools.product(CONCEPTS, FACTORS):
         for signal, words in told.items():
             says = f"times of {concept} go with the inverse of {words} as the {factor} changes"
-            found.append(Prediction(says, "times", concept, factor, signal))
-    found += [
-        Prediction(
-            f"the concept with the larger signal is learned first: {signal}", "order", signal=signal
-        )
-        for signal in told
-    ]
-    found.append(
-        Prediction(
-            "the held-out path bends to the concept with the larger signal",
-            "bend",
-            signal="registered",
-        )
-    )
-    found.append(
-        Prediction("most images of the held-out class are circles of it in the end", "composed")
-    )
-    return tuple(found)
+            rows.append((says, "times", concept, factor, signal))
+    first = "the concept with the larger signal is learned first"
+    rows += [(f"{first}: {signal}", "order", "", "", signal) for signal in told]
+    bend = "the held-out path bends to the concept with the larger signal"
+    rows.append((bend, "bend", "", "", "registered"))
+    rows.append(("most images of the held-out class are circles of it in the end", "composed"))
+    return tuple(Prediction(*row) for row in rows)

@@ -18,55 +18,44 @@ _WHOLE = {
     "generated_images": 1, "saves": 2,
 }  # fmt: skip
 #: A typing error, or a file from elsewhere, should not take for ever.
-_MOST = {"saves": 10_000}
-_MOST_ELSE = 10**9
+_MOST, _MOST_SAVES = 10**9, 10_000
+
+
+def _float(value: object, name: str) -> float:
+    return numbers.within_float(numbers.exact(value, name), name)
+
+
+def with_fields(
+    kind: Any, name: str, given: object, needed: frozenset[str] | None = None
+) -> dict[str, Any]:
+    """Values by the fields of a dataclass; InvalidInput for others, and where one is missing."""
+    known = {one.name for one in fields(kind)}
+    if not isinstance(given, dict) or not (needed or known) <= set(given) <= known:
+        raise InvalidInput(name, given, f"must have the fields {', '.join(sorted(known))}")
+    return given
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a U-Net is built.
+    """How a U-Net is built (App. G.2)."""
 
-    Parameters
-    ----------
-    channels : tuple of int
-        Of each level; between levels the image is halved.
-    blocks : int
-        Residual blocks of each level.
-    heads : int
-        Of the self-attention in the bottleneck; 0 for none.
-    norm : {"group", "layer"}
-        "group" normalizes groups of channels (the public code of the paper), "layer" all of them
-        (App. G.2).
-    groups : int
-        For "group".
-    embedding : int
-        Sines and cosines of the time.
-    patch : int
-        Squares of so many pixels by so many are one pixel with more channels inside the network.
-    centre, gain : tuple of float
-        Of the numbers of a condition, (condition - centre) gain, before the network reads it; one
-        of each per number.
-    reads_condition : bool
-        False cuts the condition off: a network that cannot follow it, to compare with.
-
-    Raises
-    ------
-    InvalidInput
-
-    References
-    ----------
-    App. G.2.
-    """
-
+    #: Of each level; between levels the image is halved.
     channels: tuple[int, ...] = (64, 128, 256)
+    #: Residual blocks of each level.
     blocks: int = 2
+    #: Of the self-attention in the bottleneck; 0 for none.
     heads: int = 4
+    #: "group" normalizes groups of channels (the public code of the paper), "layer" all of them.
     norm: str = "group"
     groups: int = 8
+    #: Sines and cosines of the time.
     embedding: int = 64
+    #: Squares of so many pixels by so many are one pixel with more channels inside the network.
     patch: int = 1
+    #: The numbers of a condition are read as (condition - centre) gain; one of each per number.
     centre: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
     gain: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
+    #: False cuts the condition off: a network that cannot follow it, to compare with.
     reads_condition: bool = True
 
     def __post_init__(self) -> None:
@@ -81,8 +70,7 @@ class Layout:
             values = getattr(self, name)
             if not isinstance(values, (tuple, list)) or not values:
                 raise InvalidInput(name, values, "must be numbers, one per number of a condition")
-            floats = [numbers.within_float(numbers.exact(one, name), name) for one in values]
-            put(self, name, tuple(floats))
+            put(self, name, tuple(_float(one, name) for one in values))
         if len(self.gain) != len(self.centre):
             raise InvalidInput(
                 "gain", self.gain, f"must be {len(self.centre)} numbers, as centre is"
@@ -102,68 +90,38 @@ class Layout:
 
 @dataclass(frozen=True)
 class Preset:
-    r"""Which network, how it is trained and looked at.
-
-    Parameters
-    ----------
-    name : str
-    pixels : int
-        Height and width of an image.
-    layout : Layout
-    images_per_class : int
-        Of the training set.
-    batch, steps : int
-    optimizer : {"adamw", "sgd"}
-    learning_rate, weight_decay : float
-        Of the optimizer; the ends of the noise schedule do not decay.
-    momentum : float
-        Of "sgd", from 0 up to 1 (excluded); with m its time runs 1 / (1 - m) times as fast.
-    averaging : float
-        Images are made with a running mean of the weights that keeps this share of itself at a
-        step, so it lags by 1 / (1 - averaging) steps; 0 for the weights as they are.
-    gamma_min, gamma_max : float
-        Ends of the noise schedule to begin with.
-    learned_schedule : bool
-        Whether the ends are learned, as in the paper.
-    data_noise : float
-        Of the reconstruction, as the images are given to the network, from -1 to 1.
-    sampling_steps : int
-        T of the ancestral sampler.
-    generated_images : int
-        Of each class at every save.
-    saves : int
-        Number of saves, the first before training; their distances grow, steps being
-        proportional to the square of the number of the save.
-    precision : {"float32", "tf32", "bfloat16"}
-        Of the network on a GPU; on the CPU it is float32.
-
-    Raises
-    ------
-    InvalidInput
-
-    References
-    ----------
-    App. G; the numbers of saves and images of the public code.
-    """
+    """Which network, how it is trained and looked at (App. G; saves as in the public code)."""
 
     name: str
+    #: Height and width of an image.
     pixels: int = 32
     layout: Layout = field(default_factory=Layout)
+    #: Of the training set.
     images_per_class: int = 2048
     batch: int = 128
     steps: int = 20_000
+    #: "adamw" or "sgd". The ends of the noise schedule do not decay.
     optimizer: str = "adamw"
     learning_rate: float = 1e-3
     weight_decay: float = 0.01
+    #: Of "sgd", from 0 up to 1 (excluded); with m its time runs 1 / (1 - m) times as fast.
     momentum: float = 0.0
+    #: Images are made with a running mean of the weights that keeps this share of itself at a
+    #: step, so it lags by 1 / (1 - averaging) steps; 0 for the weights as they are.
     averaging: float = 0.0
+    #: Ends of the noise schedule to begin with, and whether they are learned, as in the paper.
     gamma_min: float = -5.0
     gamma_max: float = 10.0
     learned_schedule: bool = True
+    #: Of the reconstruction, as the images are given to the network, from -1 to 1.
     data_noise: float = 1e-3
+    #: T of the ancestral sampler.
     sampling_steps: int = 100
+    #: Of each class at every save.
     generated_images: int = 32
+    #: The first before training; save k comes at a step proportional to k squared.
     saves: int = 61
+    #: "float32", "tf32" or "bfloat16", of the network on a GPU; on the CPU it is float32.
     precision: str = "float32"
 
     def __post_init__(self) -> None:
@@ -172,7 +130,7 @@ class Preset:
         if not isinstance(self.layout, Layout):
             raise InvalidInput("layout", self.layout, "must be a Layout")
         for name, least in _WHOLE.items():
-            most = _MOST.get(name, _MOST_ELSE)
+            most = _MOST_SAVES if name == "saves" else _MOST
             put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
         one_of(self.optimizer, "optimizer", OPTIMIZERS)
         one_of(self.precision, "precision", PRECISIONS)
@@ -188,8 +146,7 @@ class Preset:
         if self.momentum and self.optimizer != "sgd":
             raise InvalidInput("momentum", self.momentum, "belongs to sgd")
         for name in ("gamma_min", "gamma_max"):
-            end = numbers.exact(getattr(self, name), name)
-            put(self, name, numbers.within_float(end, name))
+            put(self, name, _float(getattr(self, name), name))
         if not self.gamma_min < self.gamma_max:
             raise InvalidInput("gamma_max", self.gamma_max, "must be larger than gamma_min")
         Circles(1.0, self.pixels)
@@ -214,14 +171,9 @@ class Preset:
     @classmethod
     def from_dict(cls, plain: object) -> Preset:
         """The preset that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        layout = plain.get("layout") if isinstance(plain, dict) else None
-        for name, kind, given in (("preset", cls, plain), ("layout", Layout, layout)):
-            known = {one.name for one in fields(kind)}
-            if not isinstance(given, dict) or set(given) != known:
-                raise InvalidInput(name, given, f"must have the fields {', '.join(sorted(known))}")
-        assert isinstance(plain, dict)
-        assert isinstance(layout, dict)
-        return cls(**{**plain, "layout": Layout(**layout)})
+        given = with_fields(cls, "preset", plain)
+        layout = Layout(**with_fields(Layout, "layout", given["layout"]))
+        return cls(**{**given, "layout": layout})
 
 
 #: What a network is told, centred and of about the size of one. The numbers do not depend on the
@@ -265,22 +217,8 @@ PRESETS = {one.name: one for one in (TINY, SMALL, PAPER)}
 
 
 def preset_of(name: object) -> Preset:
-    """One of the presets.
+    """The preset of that name: "tiny", "small" or "paper"; InvalidInput for another.
 
-    Parameters
-    ----------
-    name : {"tiny", "small", "paper"}
-
-    Returns
-    -------
-    Preset
-
-    Raises
-    ------
-    InvalidInput
-
-    Examples
-    --------
     >>> preset_of("small").pixels, preset_of("paper").layout.channels
     (16, (64, 128, 256))
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import platform
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import swingby
-from swingby.diffusion.course import Cell, Course, Record, course_folder
+from swingby.diffusion.course import Cell, Course
 from swingby.diffusion.plan import Plan, recorded_plan
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.report.files import sealed, unsealed, write_text
@@ -45,6 +46,7 @@ _ON_GPU = 4
 #: Seconds between two lines of progress where there is no terminal.
 _EVERY = 30.0
 _FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses", "sha256"}
+_ROUNDED = ("w", "kinds", "loss")
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,13 @@ class Study:
                 "plan": self.plan.to_dict(),
                 "digest": self.plan.digest,
                 "made_with": self.made_with,
-                "courses": [_rounded(one.to_dict()) for one in self.courses],
+                "courses": [
+                    {
+                        name: np.round(value, DIGITS).tolist() if name in _ROUNDED else value
+                        for name, value in one.to_dict().items()
+                    }
+                    for one in self.courses
+                ],
             }
         )
 
@@ -111,14 +119,15 @@ class Study:
         if not isinstance(path, (str, Path)):
             raise InvalidInput("path", path, "must be the path of a file")
         try:
-            large = Path(path).stat().st_size > MOST_BYTES
-            plain = None if large else json.loads(Path(path).read_text(encoding="utf-8"))
+            if Path(path).stat().st_size > MOST_BYTES:
+                raise InvalidInput("path", path, "must be a study (it is far too large)")
+            plain = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput("path", path, f"must be readable ({error})") from None
+        except InvalidInput:
+            raise
         except (ValueError, RecursionError):
             raise InvalidInput("path", path, "must be a study in JSON") from None
-        if large:
-            raise InvalidInput("path", path, "must be a study (it is far too large)")
         try:
             return cls.from_dict(plain)
         except InvalidInput as error:
@@ -151,14 +160,7 @@ class Study:
 def recorded_study() -> Study:
     """The study that the documentation shows, of the plan in the package.
 
-    Returns
-    -------
-    Study
-
-    Raises
-    ------
-    InvalidInput
-        If the plan in the package was edited after the study was run.
+    Raises InvalidInput if that plan was edited after the study was run.
     """
     plan, source = recorded_plan(), resources.files("swingby") / "data" / RECORDED_FILE
     study = Study.from_dict(json.loads(source.read_text(encoding="utf-8")))
@@ -184,7 +186,7 @@ def run_study(
     ----------
     plan : Plan
     folder : path
-        Where the plan, checkpoints, metrics and images go. What is there of the same plan is gone
+        Where the plan and a checkpoint of every course go. What is there of the same plan is gone
         on with.
     workers : int, optional
         Courses at a time; default: the number of cores, or 4 on a GPU.
@@ -195,6 +197,7 @@ def run_study(
     Returns
     -------
     Study
+        It is written to ``study.json`` in the folder, too.
 
     Raises
     ------
@@ -244,35 +247,36 @@ class StudyProgress(Progress):
         self._before = [0] * len(self._jobs)
         super().__init__("study", self._steps, "share remaining what", shown=shown)
 
-    def reach(self, done: list[int], point: Callable[[int], Any]) -> None:
-        """Say how far the courses are, steps of each, and the last responses of one under way."""
+    def reach(self, seen: list[tuple[int, float, float]]) -> None:
+        """Say how far the courses are: steps, and the last responses to colour and to size."""
+        done = [step for step, _, _ in seen]
         moving = [k for k, step in enumerate(done) if step != self._before[k]]
         if not moving or (self._bar is None and not self._is_due(_EVERY)):
             return
         self._before = done
-        # One course beside the bar: more would take its place.
-        if self._on_bar(completed=sum(done), what=self._told(moving[0], "", point(moving[0]))):
-            return
-        share = 100 * sum(done) / self._steps
+        told = {}
         for k in moving:
-            self._write(f"{share:.0f} %, {self._told(k, f' step {done[k]}', point(k))}")
+            (cell, seed), (step, colour, size) = self._jobs[k], seen[k]
+            where = "" if math.isnan(colour) else f", colour {colour:.2f} size {size:.2f}"
+            shown = "" if self._bar else f" step {step}"
+            told[k] = f"{cell}, seed {seed}{shown}{where}"
+        # One course beside the bar: more would take its place.
+        if self._on_bar(completed=sum(done), what=told[moving[0]]):
+            return
+        for words in told.values():
+            self._write(f"{100 * sum(done) / self._steps:.0f} %, {words}")
 
-    def _told(self, k: int, step: str, point: Any) -> str:
-        cell, seed = self._jobs[k]
-        where = "" if point is None else f", colour {point[0]:.2f} size {point[1]:.2f}"
-        return f"{cell}, seed {seed}{step}{where}"
+
+def course_file(root: Path, cell: Cell, seed: int) -> Path:
+    """Where one course of a study lies."""
+    # All digits: two cells of a plan must not share a file.
+    numbers_ = f"separation_{cell.separation!r}_contrast_{cell.contrast!r}_gain_{cell.gain!r}"
+    return root / f"{numbers_}_{cell.optimizer}_seed_{seed}.safetensors"
 
 
 def _edited(mine: str, found: object) -> InvalidInput:
     requirement = f"must be the plan the data were made for, {found}: it was edited since"
     return InvalidInput("plan", mine, f"{requirement}. Undo the edit, or use another folder")
-
-
-def _rounded(plain: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: np.round(value, DIGITS).tolist() if name in ("w", "kinds", "loss") else value
-        for name, value in plain.items()
-    }
 
 
 def _cores() -> int:
@@ -301,8 +305,8 @@ def _alone(root: Path) -> Iterator[None]:
 def _claim(root: Path, plan: Plan) -> None:
     """Write down what the folder is for, or see that it is for this."""
     path = root / "plan.toml"
-    data = (root / "study.json").exists() or any(root.glob("*/metrics.jsonl"))
-    if data:
+    # Earlier versions had a folder for every course.
+    if (root / "study.json").exists() or any(root.rglob("*.safetensors")):
         if not path.exists():
             raise InvalidInput("folder", root, "must hold the plan of its data")
         found = Plan.load(path).digest
@@ -315,10 +319,10 @@ def _claim(root: Path, plan: Plan) -> None:
 def _all(plan: Plan, root: Path, workers: int, place: str, report: StudyProgress) -> list[Course]:
     jobs = plan.jobs
     context = multiprocessing.get_context("spawn")
-    # The last is not 0 once nobody waits for the courses any more.
-    done = context.Array("q", len(jobs) + 1, lock=False)
+    # Of each course the step and two responses; the last is not 0 once nobody waits any more.
+    seen = context.Array("d", [0.0, math.nan, math.nan] * len(jobs) + [0.0], lock=False)
     pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_begin, initargs=(done, os.getpid())
+        workers, mp_context=context, initializer=_begin, initargs=(seen, os.getpid())
     )
     try:
         futures = [pool.submit(_work, k, plan, *job, root, place) for k, job in enumerate(jobs)]
@@ -328,31 +332,24 @@ def _all(plan: Plan, root: Path, workers: int, place: str, report: StudyProgress
             for one in finished:
                 # An error of one course ends the study at once.
                 one.result()
-            report.reach(done[:-1], lambda k: _point(plan, root, jobs[k]))
+            rows = [seen[3 * k : 3 * k + 3] for k in range(len(jobs))]
+            report.reach([(int(step), colour, size) for step, colour, size in rows])
         return [one.result() for one in futures]
     except BrokenProcessPool:
         raise SwingbyError(
             "a worker died, killed or out of memory; the same call goes on where it stopped"
         ) from None
     finally:
-        done[-1] = 1
+        seen[-1] = 1
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _point(plan: Plan, root: Path, job: tuple[Cell, int]) -> Any:
-    """The responses of a course at its last save."""
-    cell, seed = job
-    record = Record(course_folder(root, cell, seed), plan.preset_of(cell), cell, seed, plan.digest)
-    lines = record.lines()
-    return lines[-1]["w"][0] if lines else None
+#: Set in a worker when it begins: what it tells of a course, its step and its responses. Memory
+#: that processes share can only be handed over then.
+_told: Callable[[int, int, Any], None]
 
 
-#: Set in a worker when it begins: what it tells of a course and its step. Memory that processes
-#: share can only be handed over then.
-_told: Callable[[int, int], None]
-
-
-def _begin(done: Any, parent: int) -> None:
+def _begin(seen: Any, parent: int) -> None:
     """Set up a worker."""
     global _told
     import torch
@@ -363,9 +360,10 @@ def _begin(done: Any, parent: int) -> None:
         # A pool of threads works in the process of the study itself.
         return parent not in (os.getpid(), os.getppid())
 
-    def told(k: int, step: int) -> None:
-        done[k] = step
-        if done[-1] or orphaned():
+    def told(k: int, step: int, w: Any) -> None:
+        seen[3 * k] = step
+        seen[3 * k + 1 : 3 * k + 3] = w.tolist()
+        if seen[-1] or orphaned():
             # Nobody waits for the result; a new study might already write to the same folder.
             if threading.current_thread() is not threading.main_thread():
                 raise KeyboardInterrupt
@@ -389,19 +387,15 @@ def _work(k: int, plan: Plan, cell: Cell, seed: int, root: Path, device: str) ->
 
     from swingby.diffusion.train import train_course
 
-    _told(k, 0)
     place, preset = torch.device(device), plan.preset_of(cell)
     if place.type == "cuda" and preset.precision != "float32":
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
-    course = train_course(
+    return train_course(
         preset,
         cell,
         seed,
-        course_folder(root, cell, seed),
+        course_file(root, cell, seed),
         owner=plan.digest,
         device=place,
-        told=lambda step: _told(k, step),
+        told=lambda step, w: _told(k, step, w),
     )
-    # Also where there was nothing left to train.
-    _told(k, preset.steps)
-    return course

@@ -183,31 +183,18 @@ JITTERS = 32
 
 @dataclass(frozen=True)
 class Signals:
-    r"""Signals of both concepts at one contrast; colour first, then size.
-
-    Parameters
-    ----------
-    circles : Circles
-    representation : {"registered", "pixels", "condition", "covariance"}
-    mu : tuple of float
-        Distance of the classes.
-    sigma : tuple of float
-        Standard deviation within a class along that distance.
-    overlap : float
-        Cosine between the directions of colour and size; SIM assumes 0.
-    error : float
-        Standard error of :attr:`log_ratio` by the jackknife over batches; 0 if exact.
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """Signals of both concepts at one contrast; colour first, then size."""
 
     circles: Circles
+    #: "registered", "pixels", "condition" or "covariance".
     representation: str
+    #: Distance of the classes.
     mu: tuple[float, float]
+    #: Standard deviation within a class along that distance.
     sigma: tuple[float, float]
+    #: Cosine between the directions of colour and size; SIM assumes 0.
     overlap: float = 0.0
+    #: Standard error of :attr:`log_ratio` by the jackknife over batches; 0 if exact.
     error: float = 0.0
 
     def __post_init__(self) -> None:
@@ -227,7 +214,7 @@ class Signals:
             raise InvalidInput("error", self.error, "must not be negative")
         put(self, "overlap", float(overlap))
         put(self, "error", float(error))
-        SIMTask(self.mu, self.sigma)
+        _ = self.a  # mu and sigma of a SIM task
 
     @property
     def task(self) -> SIMTask:
@@ -261,6 +248,8 @@ def measure(
     ----------
     circles : Circles
     representation : {"registered", "pixels", "condition", "covariance"}
+        Of images at one place and on one ground, of images at all places, of what the network is
+        told, or of images and what it is told together.
     gain : sequence of float
         By which the network multiplies radius, red, green and blue as it reads them, see
         :class:`swingby.diffusion.Layout`; for ``"condition"`` and ``"covariance"``.

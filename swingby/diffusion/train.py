@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,15 @@ import torch
 
 from swingby.diffusion import vdm
 from swingby.diffusion.circles import CLASSES, HELD_OUT, Circles, read_circles
-from swingby.diffusion.course import LOSSES, Cell, Course, Record, directions, linear_response
+from swingby.diffusion.course import Cell, Course, directions, linear_response
 from swingby.diffusion.preset import Preset
 from swingby.diffusion.unet import UNet
 from swingby.errors import InvalidInput, SwingbyError
+from swingby.training import checkpoint
 from swingby.training.loop import Autograd, Checkpoint, descend
 
+#: Raised whenever what a course computes, or how it lies on disk, changes.
+COURSE_VERSION = 3
 #: Seconds between two checkpoints.
 EVERY = 30.0
 #: Images of the held-out class that are kept of a save; of each other class, one.
@@ -34,47 +37,24 @@ def train_course(
     preset: Preset,
     cell: Cell,
     seed: int,
-    folder: Path,
+    file: Path,
     *,
     owner: str = "",
     device: torch.device | str = "cpu",
     every: float = EVERY,
     until: int | None = None,
-    told: Callable[[int], Any] | None = None,
+    told: Callable[[int, Any], Any] | None = None,
 ) -> Course:
     """Train one network and look at it at every save; go on where an earlier call stopped.
 
-    Parameters
-    ----------
-    preset : Preset
-        With the gains and the optimizer of the cell, see :meth:`swingby.diffusion.Plan.preset_of`.
-    cell : Cell
-        Of whose circles it is trained.
-    seed : int
-    folder : Path
-        Of this course: a checkpoint, metrics as JSON lines, images of every save.
-    owner : str
-        Digest of the plan that asks for the course.
-    device : torch.device
-    every : float
-        Seconds between two checkpoints.
-    until : int, optional
-        Stop early, before this step; the course is then unfinished.
-    told : callable, optional
-        Is given the number of every step that is done.
+    `preset` has the gains and the optimizer of the cell, see
+    :meth:`swingby.diffusion.Plan.preset_of`, and `owner` is the digest of the plan that asks for
+    the course. All of the course lies in a checkpoint, `file` (.safetensors), written `every` so
+    many seconds. `until`: stop early, before this step. `told` gets every step that is done, and
+    the responses (colour, size) at the last save.
 
-    Returns
-    -------
-    Course
-
-    Raises
-    ------
-    InvalidInput
-        If what lies in the folder belongs to something else, or is damaged.
-    SwingbyError
-        If training diverges.
-    KeyboardInterrupt
-        On Ctrl-C, after the checkpoint was written.
+    Raises InvalidInput if the file belongs to something else or is damaged, SwingbyError if
+    training diverges, and KeyboardInterrupt on Ctrl-C, after the checkpoint was written.
 
     References
     ----------
@@ -84,16 +64,14 @@ def train_course(
         raise InvalidInput("preset, cell", (preset, cell), "must be a Preset and a Cell")
     device = torch.device(device)
     circles = cell.circles(preset.pixels)
-    record = Record(folder, preset, cell, seed, owner)
     model, generator = Model(preset, seed, device), torch.Generator(device)
     images = circles.draw(preset.images_per_class, rng=stream(seed, "images"))
     pixels = torch.from_numpy(2 * images.pixels - 1).to(device)
     conditions = torch.from_numpy(images.conditions).to(device)
+    saves = Saves(device)
 
     def batches(step: int) -> Batch:
         return next_batch(preset, seed, step, pixels, conditions, generator)
-
-    saves = Saves(record, device)
 
     def save(step: int) -> None:
         if saves.has(step):
@@ -104,18 +82,15 @@ def train_course(
                 saves.count(model.losses(batches(0)))
         seeded(generator, stream(seed, "sampling"))
         called = _called(model.mean, preset, device)
-        saves.add(
-            step, model.schedule, *look(preset, circles, called, model.schedule, generator, step)
-        )
+        saves.add(step, *look(preset, circles, called, model.schedule, generator, step))
 
     def take(step: int, shown: Any) -> None:
         model.average(step)
         saves.count(shown[0][0])
 
     def progress(step: int) -> None:
-        saves.begin(step)
         if told is not None:
-            told(step)
+            told(step, saves.columns["w"][-1][0])
 
     descend(
         model.learner(batches),
@@ -124,11 +99,27 @@ def train_course(
         look=save,
         at=preset.save_steps,
         beside=[saves],
-        checkpoint=Checkpoint(folder / "checkpoint.safetensors", record.identity, every, torch),
+        checkpoint=Checkpoint(file, identity_of(preset, cell, seed, owner), every, torch),
         until=until,
         progress=progress,
     )
-    return record.course(saves.lines)
+    steps, w, kinds, loss, _ = map(np.array, saves.columns.values())
+    return Course(cell, seed, steps, w, kinds, loss)
+
+
+def identity_of(preset: Preset, cell: Cell, seed: int, owner: str = "") -> str:
+    """The name of a course, which its checkpoint has to bear."""
+    plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
+    return checkpoint.identity([plain, asdict(cell), seed, owner, COURSE_VERSION])
+
+
+def saved_images(file: Path, identity: str) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
+    """The images of every save of a course by its step: uint8, of shape (7, 3, height, width)."""
+    found = checkpoint.read(file, identity)
+    if found is None:
+        raise InvalidInput("folder", file, "must hold the course")
+    steps, images = found[1]["1 steps"].tolist(), found[1]["1 images"].numpy()
+    return dict(zip(steps, images, strict=True))
 
 
 def look(
@@ -138,12 +129,12 @@ def look(
     schedule: vdm.LinearSchedule,
     generator: torch.Generator,
     step: int = 0,
-) -> tuple[dict[str, Any], np.ndarray[Any, np.dtype[np.uint8]]]:
+) -> tuple[Any, Any, Any]:
     """Generate images of all four classes, at the middle of each, from the same noise.
 
     What differs between the classes of a save is then due to the condition alone, and what
-    differs between saves, due to training. Numbers of the save, and seven images: one of each
-    training class, then four of the held-out one.
+    differs between saves, due to training. Responses, shares of kinds, and seven images: one of
+    each training class, then four of the held-out one.
     """
     n = preset.generated_images
     told = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])
@@ -161,10 +152,9 @@ def look(
         raise _diverged(step)
     w = linear_response(images, directions(circles))
     bright = (1 + images.clip(-2, 2)) / 2
-    kinds = [read_circles(one, circles).shares().tolist() for one in bright[:, :MEASURED]]
+    kinds = np.stack([read_circles(one, circles).shares() for one in bright[:, :MEASURED]])
     some = bright[[0, 1, 2, *[HELD_OUT] * min(KEPT, n)], [0, 0, 0, *range(min(KEPT, n))]]
-    shown = np.round(255 * some.clip(0, 1)).astype(np.uint8)
-    return {"w": w.tolist(), "kinds": kinds}, shown
+    return w, kinds, np.round(255 * some.clip(0, 1)).astype(np.uint8)
 
 
 #: Images, conditions, times, noise, and noise of the reconstruction.
@@ -287,57 +277,43 @@ class Model:
 
 
 class Saves:
-    """The saves of a course so far, and the losses since the last of them."""
+    """The saves of a course so far, and the sum of the losses since the last of them."""
 
-    def __init__(self, record: Record, device: torch.device) -> None:
-        self.lines: list[dict[str, Any]] = []
-        self._record, self._begun = record, False
-        self._sums = torch.zeros(len(LOSSES), dtype=torch.float64, device=device)
+    def __init__(self, device: torch.device) -> None:
+        #: Steps, responses, shares of kinds, losses and images, one of each a save.
+        self.columns: dict[str, list[Any]] = {
+            name: [] for name in ("steps", "w", "kinds", "loss", "images")
+        }
+        self._sum = torch.zeros((), dtype=torch.float64, device=device)
         self._summed = 0
-
-    def begin(self, step: int) -> None:
-        """Read what was saved up to the step at which training begins, or goes on."""
-        if not self._begun:
-            self.lines, self._begun = self._record.lines_up_to(step), True
-            before = self.lines[-1]["seconds"] if self.lines else 0.0
-            self._began = time.monotonic() - before
 
     def has(self, step: int) -> bool:
         """Whether the save of a step was made, by this call or an earlier one."""
-        self.begin(step)
-        return bool(self.lines) and bool(self.lines[-1]["step"] == step)
+        return self.columns["steps"][-1:] == [step]
 
     def count(self, parts: torch.Tensor) -> None:
         """Add the losses of one step."""
-        losses = torch.stack([parts[0] + parts[1] + parts[2], *parts])
-        self._sums += losses.double()
+        self._sum += (parts[0] + parts[1] + parts[2]).double()
         self._summed += 1
 
-    def add(
-        self, step: int, schedule: vdm.LinearSchedule, seen: dict[str, Any], images: Any
-    ) -> None:
-        """Write down a save, with the mean of the losses since the one before."""
-        ends = schedule(torch.tensor([0.0, 1.0], device=self._sums.device))
-        if not bool(torch.isfinite(self._sums).all()):
+    def add(self, step: int, w: Any, kinds: Any, images: Any) -> None:
+        """Keep a save, with the mean of the losses since the one before."""
+        loss = float(self._sum) / self._summed
+        if not math.isfinite(loss):
             raise _diverged(step)
-        line = {
-            "step": step,
-            **dict(zip(LOSSES, (self._sums / self._summed).tolist(), strict=True)),
-            "gamma_min": float(ends[0].detach()),
-            "gamma_max": float(ends[1].detach()),
-            **seen,
-            "seconds": round(time.monotonic() - self._began, 3),
-        }
-        self.lines.append(line)
-        self._record.add(line, images)
-        self._sums.zero_()
+        save = (step, w, kinds, loss, images)
+        for column, one in zip(self.columns.values(), save, strict=True):
+            column.append(one)
+        self._sum.zero_()
         self._summed = 0
 
     def state(self) -> dict[str, Any]:
-        """The losses."""
-        return {"sums": self._sums, "summed": torch.tensor(self._summed)}
+        """All of it, as arrays."""
+        kept = {name: np.array(column) for name, column in self.columns.items()}
+        return {**kept, "sum": self._sum, "summed": torch.tensor(self._summed)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from them."""
-        self._sums.copy_(state["sums"])
+        """Go on from it."""
+        self.columns = {name: list(state[name].numpy()) for name in self.columns}
+        self._sum.copy_(state["sum"])
         self._summed = int(state["summed"])

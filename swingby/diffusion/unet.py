@@ -69,16 +69,8 @@ class UNet(nn.Module):
     """The network of App. G.2: noisy image, gamma and condition to the noise in the image.
 
     The output begins as the image itself: it is added at the end, and what is added to it begins
-    as zero.
+    as zero. The embedding of the time takes `gamma_min` and `gamma_max` for 0 and 1.
 
-    Parameters
-    ----------
-    layout : Layout
-    gamma_min, gamma_max : float
-        What the embedding of the time takes for 0 and 1.
-
-    Examples
-    --------
     >>> net = UNet(Layout((8, 16), blocks=1, heads=2))
     >>> z = torch.randn(2, 3, 16, 16)
     >>> bool((net(z, torch.zeros(2), torch.zeros(2, 4)) == z).all())

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,17 +26,8 @@ Denoiser = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class LinearSchedule(nn.Module):
-    r"""A line, :math:`\gamma(t) = \gamma_{min} + |w| t`, with both ends learned.
+    r"""A line, :math:`\gamma(t) = \gamma_{min} + |w| t`; gradients reach both ends if `learned`.
 
-    Parameters
-    ----------
-    gamma_min, gamma_max : float
-        To begin with.
-    learned : bool
-        Whether gradients reach the ends.
-
-    Examples
-    --------
     >>> schedule = LinearSchedule(-5.0, 10.0)
     >>> schedule(torch.tensor([0.0, 0.5, 1.0])).tolist()
     [-5.0, 2.5, 10.0]
@@ -79,12 +69,7 @@ def spread_times(n: int, generator: torch.Generator) -> Tensor:
 
 @dataclass(frozen=True)
 class Loss:
-    """The three parts of the bound on the negative log likelihood, in nats per datum.
-
-    Parameters
-    ----------
-    diffusion, latent, reconstruction : Tensor of shape (n,)
-    """
+    """The three parts of the bound on the negative log likelihood, in nats, of shape (n,) each."""
 
     diffusion: Tensor
     latent: Tensor
@@ -94,19 +79,6 @@ class Loss:
     def total(self) -> Tensor:
         """Their sum."""
         return self.diffusion + self.latent + self.reconstruction
-
-    def bits_per_dimension(self, dimensions: int) -> Tensor:
-        """Mean of the bound in bits, divided by the numbers in a datum."""
-        return self.total.mean() / (dimensions * math.log(2))
-
-
-def _like(values: Tensor, x: Tensor) -> Tensor:
-    """One number per datum, to be multiplied with the data."""
-    return values.reshape(-1, *[1] * (x.dim() - 1))
-
-
-def _summed(x: Tensor) -> Tensor:
-    return x.flatten(1).sum(1)
 
 
 def loss(
@@ -142,25 +114,23 @@ def loss(
     Returns
     -------
     Loss
-
-    References
-    ----------
-    Kingma et al. (2021), eqs. 11 to 18; App. G.2.
+        As in Kingma et al. (2021), eqs. 11 to 18; App. G.2.
     """
     gamma = schedule(t)
-    z = _like(alpha(gamma), x) * x + _like(sigma(gamma), x) * noise
+    each = (-1, *[1] * (x.dim() - 1))
+    z = alpha(gamma).reshape(each) * x + sigma(gamma).reshape(each) * noise
     estimate = denoiser(z, gamma, condition)
-    diffusion = 0.5 * schedule.slope * _summed((noise - estimate) ** 2)
+    diffusion = 0.5 * schedule.slope * ((noise - estimate) ** 2).flatten(1).sum(1)
     ends = schedule(torch.tensor([0.0, 1.0], device=x.device, dtype=x.dtype))
     last = ends[1]
     variance = torch.sigmoid(last)
     # log sigma^2 = -softplus(-gamma)
     spread = variance + nn.functional.softplus(-last) - 1.0
-    latent = 0.5 * _summed(torch.sigmoid(-last) * x**2 + spread)
+    latent = 0.5 * (torch.sigmoid(-last) * x**2 + spread).flatten(1).sum(1)
     # z_0 / alpha_0 = x + (sigma_0 / alpha_0) epsilon, and the ratio is exp(gamma_0 / 2)
     off = torch.exp(0.5 * ends[0]) * first_noise / data_noise
     constant = math.log(data_noise) + 0.5 * math.log(2 * math.pi)
-    reconstruction = _summed(0.5 * off**2 + constant)
+    reconstruction = (0.5 * off**2 + constant).flatten(1).sum(1)
     return Loss(diffusion, latent, reconstruction)
 
 
@@ -174,7 +144,6 @@ def sample(
     steps: int,
     generator: torch.Generator,
     noises: int | None = None,
-    watch: Callable[[int, Tensor], Any] | None = None,
 ) -> Tensor:
     r"""Ancestral sampling: from pure noise to data in equal steps of time.
 
@@ -195,22 +164,11 @@ def sample(
     noises : int, optional
         Different noises, a divisor of n: data k and k + noises have the same in every step, and
         differ by their condition alone. All differ if not given.
-    watch : callable, optional
-        Is given the number of the step and z after each.
 
     Returns
     -------
     Tensor of shape (n, *shape)
-        The mean of the data given :math:`z_0`.
-
-    Raises
-    ------
-    InvalidInput
-        If `noises` is no divisor of n.
-
-    References
-    ----------
-    Kingma et al. (2021), eqs. 32 to 34.
+        The mean of the data given :math:`z_0` (Kingma et al., 2021, eqs. 32 to 34).
     """
     n, device = len(condition), condition.device
     different = n if noises is None else noises
@@ -232,6 +190,4 @@ def sample(
         estimate = denoiser(z, now.expand(n), condition)
         z = alpha(later) / alpha(now) * (z - sigma(now) * kappa * estimate)
         z = z + sigma(later) * kappa.sqrt() * gaussian()
-        if watch is not None:
-            watch(k + 1, z)
     return z / alpha(gammas[-1])

@@ -28,16 +28,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.diffusion.circles import CONCEPTS, KINDS
+from swingby.diffusion.circles import CONCEPTS, KINDS, Circles
 from swingby.diffusion.course import Cell, Course, bend, learning_times, responses
 from swingby.diffusion.plan import Plan, Prediction
 from swingby.diffusion.study import Study
 from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
+from swingby.simulate.outcome import descents, turning_points
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.result import storable
-from swingby.training.shares import Share, needed, reaches
+from swingby.training.shares import Share, judged, needed, reaches, share_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,17 +147,15 @@ def judge(study: Study) -> Judgement:
 def _pairs(study: Study, optimizer: str, factor: str) -> Iterator[tuple[Course, Course]]:
     """Independent runs at the lowest and at the highest level of a factor."""
     levels = getattr(study.plan, factor)
-    if len(levels) < 2:
-        return
-    for cell in study.plan.cells:
+    made = {(one.cell, one.seed): one for one in study.courses}
+    for cell in study.plan.cells if len(levels) > 1 else ():
         if cell.optimizer == optimizer and getattr(cell, factor) == levels[0]:
             other = replace(cell, **{factor: levels[-1]})
             # By place in the plan: of an unfinished study, pairs lack a run rather than change.
-            seeds = [{one.seed: one for one in study.at(each)} for each in (cell, other)]
-            jobs = [[s for c, s in study.plan.jobs if c == each] for each in (cell, other)]
+            jobs = [[job for job in study.plan.jobs if job[0] == each] for each in (cell, other)]
             for low, high in zip(*jobs, strict=True):
-                if low in seeds[0] and high in seeds[1]:
-                    yield seeds[0][low], seeds[1][high]
+                if low in made and high in made:
+                    yield made[low], made[high]
 
 
 def _of_share(said: Prediction, optimizer: str, share: Share, threshold: float, note: str) -> Row:
@@ -174,7 +173,7 @@ def _sooner(study: Study, optimizer: str, said: Prediction) -> Row:
         for low, high in _pairs(study, optimizer, said.factor)
     ]
     decided = [(low, high) for low, high in times if min(low, high) < math.inf]
-    share = Share(sum(high < low for low, high in decided), len(decided))
+    share = share_of([high < low for low, high in decided])
     never = len(times) - len(decided)
     note = f"never learned in {never} pairs" if never else ""
     return _of_share(said, optimizer, share, study.plan.share, note)
@@ -229,40 +228,84 @@ def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, 
 
 
 def _order(study: Study, optimizer: str, said: Prediction) -> Row:
-    seen: list[bool | None] = []
-    for course, first in _clear(study, optimizer, said.signal):
-        times = learning_times(course)
-        if times[0] != times[1]:
-            seen.append((times[0] < times[1]) == (first == 0))
-        else:
-            seen.append(None)
-    share = Share(sum(one is True for one in seen), sum(one is not None for one in seen))
-    open_ = len(seen) - share.total
-    note = f"no order in {open_} runs" if open_ else ""
-    return _of_share(said, optimizer, share, study.plan.share, note)
+    times = [(learning_times(one), first) for one, first in _clear(study, optimizer, said.signal)]
+    seen = [(a < b) == (first == 0) for (a, b), first in times if a != b]
+    note = f"no order in {len(times) - len(seen)} runs" if len(seen) < len(times) else ""
+    return _of_share(said, optimizer, share_of(seen), study.plan.share, note)
 
 
 def _bend(study: Study, optimizer: str, said: Prediction) -> Row:
-    bends = [
-        (bend(responses(course, "held out")), first)
-        for course, first in _clear(study, optimizer, said.signal)
-    ]
-    decided = [(value, first) for value, first in bends if math.isfinite(value)]
-    share = Share(sum((value > 0) == (first == 0) for value, first in decided), len(decided))
-    open_ = len(bends) - len(decided)
-    note = f"a concept not learned at the corner in {open_} runs" if open_ else ""
-    return _of_share(said, optimizer, share, study.plan.share, note)
+    clear = _clear(study, optimizer, said.signal)
+    bends = [(bend(responses(one, "held out")), first) for one, first in clear]
+    seen = [(value > 0) == (first == 0) for value, first in bends if math.isfinite(value)]
+    missing = len(bends) - len(seen)
+    note = f"a concept not learned at the corner in {missing} runs" if missing else ""
+    return _of_share(said, optimizer, share_of(seen), study.plan.share, note)
 
 
 def _composed(study: Study, optimizer: str, said: Prediction) -> Row:
-    ends = [one.held_out for one in study.courses if one.cell.optimizer == optimizer]
-    share = Share(sum(one > 0.5 for one in ends), len(ends))
-    return _of_share(said, optimizer, share, study.plan.share, "")
+    ends = [one.held_out > 0.5 for one in study.courses if one.cell.optimizer == optimizer]
+    return _of_share(said, optimizer, share_of(ends), study.plan.share, "")
 
 
 def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
     preset = plan.preset_of(cell)
     return rates(cell.circles(preset.pixels), preset, signal)
+
+
+#: A turn of the squared distance counts if it is so large a part of its start; a speed falls if
+#: its rank correlation with the step, from its maximum on, lies below the second.
+TURN, FALLS = 0.05, -0.5
+
+
+def figure_rows(study: Study) -> list[dict[str, Any]]:
+    """Figs. 6 and 19 of the paper by a study, with the fields of a row of the evidence table.
+
+    The concept space is that of the responses at the held-out corner, of which the paper reads
+    its curves with a classifier; separations are the largest, as in the paper.
+    """
+    from scipy.stats import spearmanr
+
+    rows, plan = [], study.plan
+    levels = {plan.contrast[-1]: ("colour", 0), plan.contrast[0]: ("size", 1)}
+
+    def row(figure: str, statement: str, **found: Any) -> None:
+        about = {"source": "images", "setting": f"Fig. {figure}", "edition": "", "needed": None}
+        rows.append({**about, "statement": statement, **found})
+
+    for one in plan.optimizers:
+        courses = [each for each in study.courses if each.cell.optimizer == one.name]
+        for contrast, (concept, place) in levels.items():
+            cells = [c for c in courses if c.cell.separation == plan.separation[-1]]
+            times = [learning_times(c, "held out") for c in cells if c.cell.contrast == contrast]
+            first = [(a > b) == place for a, b in times if a != b]
+            words = f"{concept} is learned first at contrast {contrast:g}"
+            row(f"6 (a), {one.name}", words, **judged(share_of(first), plan.share))
+        turns, slower = [], []
+        for course in courses:
+            path = responses(course, "held out")
+            loss = ((path - 1) ** 2).sum(1)
+            turns.append(descents(turning_points(loss, TURN * loss[0]), TURN * loss[0]) > 1)
+            speed = np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(course.steps)
+            start = int(speed.argmax())
+            if len(speed) - start > FEWEST:
+                slower.append(spearmanr(course.steps[start:-1], speed[start:])[0] < FALLS)
+        words = f"the concept-space error falls again after a rise of {TURN:.0%}"
+        row(f"6 (b), {one.name}", words, **judged(share_of(turns), plan.share))
+        words = "concept learning slows down"
+        row(f"6 (c), {one.name}", words, **judged(share_of(slower), plan.share))
+    for contrast, (concept, place) in levels.items():
+        circles = Circles(contrast, plan.preset.pixels, separation=plan.separation[-1])
+        found = measure(circles)
+        log, reach = found.log_ratio, 1.96 * found.error
+        low, high = math.exp(log - reach), math.exp(log + reach)
+        holds, fails = (high < 1, low > 1) if place else (low > 1, high < 1)
+        verdict = Verdict.HOLDS if holds else Verdict.FAILS if fails else Verdict.UNDECIDED
+        words = f"the signal of {concept} is the stronger one at contrast {contrast:g}"
+        said = {"predicted": f"a colour / a size {'<' if place else '>'} 1", "seeds": 0}
+        seen = {"observed": f"{math.exp(log):.3g}", "interval": f"[{low:.3g}, {high:.3g}]"}
+        row("19", words, **said, **seen, verdict=verdict)
+    return rows
 
 
 def _courses_grid(study: Study) -> Grid:

@@ -10,20 +10,14 @@ from typing import TYPE_CHECKING
 
 from swingby.loading import lazily
 
-_HOME = {
-    "Alignment": "swingby.relu.results",
-    "DataReport": "swingby.relu.data",
-    "Extremal": "swingby.relu.geometry",
-    "ExtremalVectors": "swingby.relu.results",
-    "Study": "swingby.relu.verdicts",
-    "align": "swingby.relu.results",
-    "check": "swingby.relu.results",
-    "extremal_vectors": "swingby.relu.results",
-    "rectified_half_times": "swingby.relu.concepts",
-    "recorded_study": "swingby.relu.verdicts",
-    "rows": "swingby.relu.verdicts",
-    "study": "swingby.relu.verdicts",
+_NAMES = {
+    "concepts": "rectified_half_times",
+    "data": "DataReport",
+    "geometry": "Extremal",
+    "results": "Alignment ExtremalVectors align check extremal_vectors",
+    "verdicts": "Study recorded_study rows study",
 }
+_HOME = {name: f"swingby.relu.{home}" for home, names in _NAMES.items() for name in names.split()}
 
 if TYPE_CHECKING:
     from swingby.relu.concepts import rectified_half_times as rectified_half_times

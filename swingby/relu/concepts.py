@@ -22,8 +22,8 @@ their gates.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -55,11 +55,6 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
         Times of the flow (learning rate times steps) at which :math:`W_{qq}` is 1/2; infinite
         where no neuron learns the concept, nan where the start is no small one.
 
-    Raises
-    ------
-    InvalidInput
-        For shapes that do not fit, and signals that are not positive and distinct.
-
     Notes
     -----
     Exact in the limit of a small start if each neuron grows on one concept; see docs/relu.md for
@@ -72,10 +67,18 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
     >>> times.round(3).tolist()
     [1.151, 4.605]
     """
-    W1, W2, a = weights(first, second, signal)
-    d = len(a)
-    modes = np.where((W1 > 0) & (W1 + W2.T > 0), (W1 + W2.T) / 2, 0.0).T
-    times = np.full(d, math.inf)
+    W1, W2 = numbers.real_array(first, "first"), numbers.real_array(second, "second")
+    a = numbers.real_array(signal, "signal")
+    if a.ndim != 1 or not (a > 0).all() or len(set(a.tolist())) < len(a):
+        raise InvalidInput("signal", signal, "must be positive and distinct numbers")
+    for name, W, shape, words in (
+        ("first", W1, (len(W1), len(a)), f"(m, {len(a)})"),
+        ("second", W2, W1.T.shape, f"{W1.T.shape}"),
+    ):
+        if W.shape != shape:
+            raise InvalidInput(name, f"an array of shape {W.shape}", f"must have shape {words}")
+    modes = growing_modes(W1, W2)
+    times = np.full(len(a), math.inf)
     learned: list[Floats] = []
     for q in np.argsort(-a):
         z = modes[q]
@@ -89,26 +92,14 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
     return times
 
 
+def growing_modes(first: Floats, second: Floats) -> Floats:
+    """What grows of each concept on each neuron, (d, m); 0 outside its mask."""
+    return np.where((first > 0) & (first + second.T > 0), (first + second.T) / 2, 0.0).T
+
+
 def is_aligned(first: Floats, second: Floats) -> bool:
     """Whether each neuron grows on one concept at most."""
-    growing = (first > 0) & (first + second.T > 0)
-    return bool((growing.sum(axis=1) <= 1).all())
-
-
-def weights(first: object, second: object, signal: object) -> tuple[Floats, Floats, Floats]:
-    """Weights and signal as arrays; wrong ones are refused."""
-    W1, W2 = numbers.real_array(first, "first"), numbers.real_array(second, "second")
-    a = numbers.real_array(signal, "signal")
-    if a.ndim != 1 or not (a > 0).all() or len(set(a.tolist())) < len(a):
-        raise InvalidInput("signal", signal, "must be positive and distinct numbers")
-    if W1.ndim != 2 or W1.shape[1] != len(a):
-        raise InvalidInput(
-            "first", f"an array of shape {W1.shape}", f"must have shape (m, {len(a)})"
-        )
-    if W2.shape != W1.T.shape:
-        shown = f"an array of shape {W2.shape}"
-        raise InvalidInput("second", shown, f"must have shape {W1.T.shape}")
-    return W1, W2, a
+    return bool(((growing_modes(first, second) > 0).sum(axis=0) <= 1).all())
 
 
 def observed_half_times(first: Floats, second: Floats, signal: Floats, most: float) -> Floats:
@@ -124,15 +115,12 @@ def observed_half_times(first: Floats, second: Floats, signal: Floats, most: flo
         rest = (np.eye(d) - v @ passed) * signal
         return np.concatenate([((v.T @ rest) * on).ravel(), (rest @ passed.T).ravel()])
 
-    def event(p: int) -> Callable[[float, Floats], float]:
-        def half(_: float, state: Floats) -> float:
-            w, v = state[: m * d].reshape(m, d), state[m * d :].reshape(d, m)
-            return float(v[p] @ np.maximum(w[:, p], 0)) - 0.5
-
-        return half
+    def half(_: float, state: Floats, p: int) -> float:
+        w, v = state[: m * d].reshape(m, d), state[m * d :].reshape(d, m)
+        return float(v[p] @ np.maximum(w[:, p], 0)) - 0.5
 
     start = np.concatenate([first.ravel(), second.ravel()])
-    events = [event(p) for p in range(d)]
+    events = [functools.partial(half, p=p) for p in range(d)]
     done = solve_ivp(field, (0, most), start, events=events, rtol=1e-7, atol=1e-12)
     return np.array([float(at[0]) if len(at) else math.nan for at in done.t_events or ()])
 

@@ -65,17 +65,10 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class DataReport(Drawn):
-    """What data say about the paper's assumptions. Made by :func:`check`.
-
-    Parameters
-    ----------
-    statements : tuple of Statement
-        Each with id, what it says, source, what was observed, margin (positive inside) and verdict.
-    points : tuple of Extremal
-        The extremal vectors of the data.
-    """
+    """What data say about the paper's assumptions. Made by :func:`check`."""
 
     statements: tuple[Statement, ...]
+    #: The extremal vectors of the data.
     points: tuple[Extremal, ...]
 
     def __getitem__(self, id: str) -> Statement:
@@ -91,10 +84,11 @@ class DataReport(Drawn):
 
     def to_grid(self) -> Grid:
         """A line a statement."""
-        rows = [
-            [one.id, one.says, one.source, one.observed, _shown(one.margin), str(one.verdict)]
-            for one in self.statements
-        ]
+        rows = []
+        for one in self.statements:
+            margin = "any" if one.margin == math.inf else f"{one.margin:.2f}"
+            margin = "-" if math.isnan(one.margin) else margin
+            rows.append([one.id, one.says, one.source, one.observed, margin, str(one.verdict)])
         columns = ("", "says", "source", "observed", ">margin", "verdict")
         below = ["A sample can refute a distribution, at level 1 %; it cannot prove one."]
         return Grid("What is asked of the data", columns, rows, below=below)
@@ -114,10 +108,6 @@ class DataReport(Drawn):
         return {"verdict": str(self.verdict), "statements": rows}
 
 
-def _shown(margin: float) -> str:
-    return "any" if margin == math.inf else "-" if math.isnan(margin) else f"{margin:.2f}"
-
-
 def check_data(
     X: object, y: object, points: tuple[Extremal, ...], complete: bool, seed: int = 0
 ) -> DataReport:
@@ -127,32 +117,49 @@ def check_data(
     n, d = x.shape
     rng = np.random.default_rng(seed)
     beta = np.asarray(np.linalg.lstsq(x, values, rcond=None)[0], np.float64)
-    residual = values - x @ beta
-    rows = [_symmetric(x, rng), _independent(x, residual, rng)]
-    rows += [_moments(x), _enough(n, d), _gap(x, beta)]
-    count = len(points)
-    verdict = from_sign(-1 if count != 2 else 0 if complete else None)
-    kinds = ", ".join(one.kind for one in points)
-    known = "" if complete else " found; there may be more"
-    rows.append(
-        Statement(
-            "two",
-            "exactly two extremal vectors",
-            "G_n",
-            f"{count}{known}: {kinds}",
-            math.nan,
-            verdict,
-        )
+    symmetric = _of_p(_symmetric(x, rng))
+    independent = _of_p(_independent(x, values - x @ beta, rng))
+
+    # A second moment that is not singular, so that least squares is one function.
+    eigenvalues = np.linalg.eigvalsh(x.T @ x / n)
+    moment = math.log10(max(float(eigenvalues[0] / eigenvalues[-1]), 1e-300) / 1e-12)
+    # More points than the two halves have numbers.
+    enough = math.log10(n / (2 * d))
+    # The angle about beta's hyperplane without data, against that of least squares.
+    cosine = np.abs(x @ beta) / np.linalg.norm(x, axis=1) / max(float(np.linalg.norm(beta)), 1e-300)
+    least, usual = float(cosine.min()), math.sqrt(d / n)
+    gap = math.log10(max(least, 1e-300) / usual)
+
+    found = "" if complete else " found; there may be more"
+    count = f"{len(points)}{found}: {', '.join(one.kind for one in points)}"
+    two = from_sign(-1 if len(points) != 2 else 0 if complete else None)
+    spread = f"eigenvalues {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
+    angles = f"least |cos(x, beta)| {least:.3g}, sqrt(d/n) {usual:.3g}"
+    near = "no data within sqrt(d/n) of the hyperplane of beta"
+    singular = "E x x^T exists and is not singular"
+    size = f"n = {n}, 2 d = {2 * d}"
+    rows = (
+        Statement("symmetric", "x has a symmetric distribution", "Assumption 1", *symmetric),
+        Statement("noise", "the noise is independent of x", "Assumption 1", *independent),
+        Statement("moments", singular, "least squares", spread, moment, _sign(moment >= 0)),
+        Statement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, _sign(enough > 0)),
+        Statement("gap", near, "ours; see docs/relu.md", angles, gap, _sign(gap >= 0)),
+        Statement("two", "exactly two extremal vectors", "G_n", count, math.nan, two),
     )
-    return DataReport(tuple(rows), points)
+    return DataReport(rows, points)
 
 
-def _refuted(id: str, says: str, source: str, p: float) -> Statement:
+def _sign(holds: bool) -> Verdict:
+    return Verdict.HOLDS if holds else Verdict.FAILS
+
+
+def _of_p(p: float) -> tuple[str, float, Verdict]:
+    """What a test with this p value says: it may refute, never prove."""
     verdict = Verdict.FAILS if p < LEVEL else Verdict.UNDECIDED
-    return Statement(id, says, source, f"p = {p:.3g}", math.log10(p / LEVEL), verdict)
+    return f"p = {p:.3g}", math.log10(p / LEVEL), verdict
 
 
-def _symmetric(x: Floats, rng: np.random.Generator) -> Statement:
+def _symmetric(x: Floats, rng: np.random.Generator) -> float:
     """E|x + x'| >= E|x - x'|, equal only for symmetric x; signs flipped at random are the null."""
     x = x[rng.permutation(len(x))[:400]]
     sums = np.linalg.norm(x[:, None] + x[None], axis=2)
@@ -160,11 +167,10 @@ def _symmetric(x: Floats, rng: np.random.Generator) -> Statement:
     np.fill_diagonal(excess, 0.0)
     flips = rng.choice((-1.0, 1.0), (_FLIPS, len(x)))
     null = np.einsum("fi,ij,fj->f", flips, excess, flips, optimize=True)
-    p = float((1 + (null >= excess.sum()).sum()) / (1 + _FLIPS))
-    return _refuted("symmetric", "x has a symmetric distribution", "Assumption 1", p)
+    return float((1 + (null >= excess.sum()).sum()) / (1 + _FLIPS))
 
 
-def _independent(x: Floats, residual: Floats, rng: np.random.Generator) -> Statement:
+def _independent(x: Floats, residual: Floats, rng: np.random.Generator) -> float:
     """Squares and values of residuals against |x|, x and products: the largest correlation."""
     d = x.shape[1]
     upper = np.triu_indices(d)
@@ -183,47 +189,7 @@ def _independent(x: Floats, residual: Floats, rng: np.random.Generator) -> State
         return best
 
     if np.linalg.norm(residual) <= 1e-12 * max(1.0, float(np.linalg.norm(x))):
-        return _refuted("noise", "the noise is independent of x", "Assumption 1", 1.0)
+        return 1.0
     seen = largest(residual)
     null = [largest(residual[rng.permutation(len(x))]) for _ in range(_FLIPS)]
-    p = (1 + sum(one >= seen for one in null)) / (1 + _FLIPS)
-    return _refuted("noise", "the noise is independent of x", "Assumption 1", p)
-
-
-def _moments(x: Floats) -> Statement:
-    """A second moment that is not singular, so that least squares is one function."""
-    eigenvalues = np.linalg.eigvalsh(x.T @ x / len(x))
-    ratio = float(eigenvalues[0] / eigenvalues[-1])
-    margin = math.log10(max(ratio, 1e-300) / 1e-12)
-    return Statement(
-        "moments",
-        "E x x^T exists and is not singular",
-        "least squares",
-        f"eigenvalues {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}",
-        margin,
-        Verdict.FAILS if margin < 0 else Verdict.HOLDS,
-    )
-
-
-def _enough(n: int, d: int) -> Statement:
-    """More points than the two halves have numbers."""
-    margin = math.log10(n / (2 * d))
-    verdict = Verdict.HOLDS if margin > 0 else Verdict.FAILS
-    return Statement(
-        "n", "n > 2 d", "loss (1 - 2d/n) sigma^2", f"n = {n}, 2 d = {2 * d}", margin, verdict
-    )
-
-
-def _gap(x: Floats, beta: Floats) -> Statement:
-    """The angle about beta's hyperplane without data, against that of least squares."""
-    cosine = np.abs(x @ beta) / np.linalg.norm(x, axis=1) / max(float(np.linalg.norm(beta)), 1e-300)
-    least, usual = float(cosine.min()), math.sqrt(x.shape[1] / len(x))
-    margin = math.log10(max(least, 1e-300) / usual)
-    return Statement(
-        "gap",
-        "no data within sqrt(d/n) of the hyperplane of beta",
-        "ours; see docs/relu.md",
-        f"least |cos(x, beta)| {least:.3g}, sqrt(d/n) {usual:.3g}",
-        margin,
-        from_sign(1 if margin >= 0 else -1),
-    )
+    return (1 + sum(one >= seen for one in null)) / (1 + _FLIPS)

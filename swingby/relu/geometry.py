@@ -33,7 +33,6 @@ from swingby.theory import numbers
 from swingby.theory.balls import precision
 
 Floats = NDArray[np.float64]
-Signs = NDArray[np.int8]
 
 #: What floats leave open, relative to the sizes compared: it is decided in rational numbers.
 DOUBT = 1e-9
@@ -55,17 +54,16 @@ class Arrangement:
     def normals(self) -> Floats:
         """The normals of length 1, (h, d)."""
         raw = np.array([[float(entry) for entry in one] for one in self.lines])
-        return raw / self.lengths[:, None] if len(raw) else np.zeros((0, self.dim))
-
-    @cached_property
-    def lengths(self) -> Floats:
-        """|u_h|, (h,)."""
-        return np.array([math.hypot(*map(float, one)) for one in self.lines])
+        return raw / self._lengths[:, None] if len(raw) else np.zeros((0, self.dim))
 
     @cached_property
     def kinks(self) -> Floats:
         """kappa_h |u_h|: the jumps where normals have length 1, (h,)."""
-        return np.array([float(one) for one in self.jumps]) * self.lengths
+        return np.array([float(one) for one in self.jumps]) * self._lengths
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        return np.array([math.hypot(*map(float, one)) for one in self.lines])
 
     @cached_property
     def slope(self) -> Floats:
@@ -79,15 +77,8 @@ class Arrangement:
 
     def gradient(self, active: Any) -> Floats:
         """D of shape (..., d) where these lines (..., h) are active."""
-        found: Floats = self.slope + np.asarray(active, float) @ (
-            self.kinks[:, None] * self.normals
-        )
-        return found
-
-    def value(self, w: Floats) -> Floats:
-        """G_n at (..., d)."""
-        found: Floats = w @ self.slope + np.maximum(w @ self.normals.T, 0) @ self.kinks
-        return found
+        rows = self.kinks[:, None] * self.normals
+        return np.asarray(self.slope + np.asarray(active, float) @ rows)
 
     def faces(self) -> int:
         """How often a face is looked at in an enumeration."""
@@ -99,15 +90,15 @@ def data(X: object, y: object) -> tuple[Floats, Floats]:
     """Points (n, d) and values (n,), as arrays; wrong ones are refused."""
     points, values = numbers.real_array(X, "X"), numbers.real_array(y, "y")
     if points.ndim != 2 or points.shape[1] < 2:
-        raise InvalidInput(
-            "X", f"an array of shape {points.shape}", "must have shape (n, d), d >= 2"
-        )
+        shown = f"an array of shape {points.shape}"
+        raise InvalidInput("X", shown, "must have shape (n, d), d >= 2")
     if values.shape != points.shape[:1]:
         shown = f"an array of shape {values.shape}"
         raise InvalidInput("y", shown, f"must have one value for each of the {len(points)} points")
-    if not points.any(axis=1).all():
-        place = int(np.flatnonzero(~points.any(axis=1))[0])
-        raise InvalidInput("X", f"zeros in row {place}", "must have no point at 0: no w tells it")
+    empty = np.flatnonzero(~points.any(axis=1))
+    if len(empty):
+        requirement = "must have no point at 0: no w tells it"
+        raise InvalidInput("X", f"zeros in row {int(empty[0])}", requirement)
     return points, values
 
 
@@ -136,34 +127,23 @@ def arrange(X: object, y: object) -> Arrangement:
 
 @dataclass(frozen=True, eq=False)
 class Extremal:
-    """A critical direction of G_n on the sphere.
+    """A critical direction w of G_n on the unit sphere."""
 
-    Parameters
-    ----------
-    direction : ndarray of shape (d,)
-        w, of length 1.
-    vector : ndarray of shape (d,)
-        The extremal vector g = G_n(w) w, one of the gradients at w.
-    value : float
-        G_n(w).
-    kind : {"max", "min", "saddle", "flat", "degenerate"}
-        "max" attracts neurons with a_j > 0, "min" those with a_j < 0; "flat" is a cone of
-        directions with g = 0, all of which are critical; "degenerate" has a factor that is
-        exactly 0 or 1, as special data may.
-    index : int
-        Dimensions of the sphere along which G_n falls.
-    tied : tuple of int
-        Lines of data orthogonal to w.
-    balls : tuple of str
-        Entries of w as balls that contain them; empty where nothing was certified.
-    """
-
+    #: w, of length 1.
     direction: Floats
+    #: The extremal vector g = G_n(w) w, one of the gradients at w.
     vector: Floats
+    #: G_n(w).
     value: float
+    #: "max" attracts neurons with a_j > 0, "min" those with a_j < 0, "saddle" none; "flat" is a
+    #: cone of directions with g = 0, all of which are critical; "degenerate" has a factor that is
+    #: exactly 0 or 1, as special data may.
     kind: str
+    #: Dimensions of the sphere along which G_n falls.
     index: int
+    #: Lines of data orthogonal to w.
     tied: tuple[int, ...]
+    #: Entries of w as balls that contain them; empty where nothing was certified.
     balls: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -182,7 +162,11 @@ def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
     faces. Floats dismiss a face by a margin of :data:`DOUBT`; what is left is decided exactly.
     """
     if not len(arrangement.lines):
-        return tuple(_of_linear(arrangement))
+        # G_n is linear, and if it is 0 every direction is critical.
+        d = arrangement.dim
+        if any(arrangement.linear):
+            return tuple(certify_face(arrangement, Face((), ())))
+        return (Extremal(np.eye(d)[0], np.zeros(d), 0.0, "flat", 0, ()),)
     rank = int(np.linalg.matrix_rank(arrangement.normals))
     if rank < arrangement.dim:
         shown = f"lines of rank {rank}"
@@ -191,26 +175,14 @@ def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
         requirement = f"must have at most {MOST_FACES:.0e} faces; method='starts' has no limit"
         raise InvalidInput("X", f"an arrangement of {arrangement.faces():.1e}", requirement)
     found: dict[Face, list[Extremal]] = {}
-    flat: Extremal | None = None
     for ties, others in _rays(arrangement):
         for face in _suspects(arrangement, ties, others):
-            if face in found:
-                continue
-            found[face] = certify_face(arrangement, face)
-            if flat is None:
-                flat = next((one for one in found[face] if one.kind == "flat"), None)
-    points = [one for some in found.values() for one in some if one.kind != "flat"]
-    points += [flat] if flat is not None else []
-    return tuple(sorted(points, key=lambda one: -one.value))
-
-
-def _of_linear(arrangement: Arrangement) -> Iterator[Extremal]:
-    """The two critical directions of a linear G_n, or the whole sphere for G_n = 0."""
-    d = arrangement.dim
-    if not any(arrangement.linear):
-        yield Extremal(np.eye(d)[0], np.zeros(d), 0.0, "flat", 0, ())
-        return
-    yield from certify_face(arrangement, Face((), ()))
+            if face not in found:
+                found[face] = certify_face(arrangement, face)
+    every = [one for some in found.values() for one in some]
+    flat = [one for one in every if one.kind == "flat"][:1]
+    points = [one for one in every if one.kind != "flat"]
+    return tuple(sorted([*points, *flat], key=lambda one: -one.value))
 
 
 def _rays(arrangement: Arrangement) -> Iterator[tuple[NDArray[np.int64], Floats]]:
@@ -221,8 +193,8 @@ def _rays(arrangement: Arrangement) -> Iterator[tuple[NDArray[np.int64], Floats]
         ties = np.array(chunk, dtype=np.int64)
         rows = normals[ties]
         # The generalized cross product: signed minors.
-        columns = [np.delete(np.arange(d), k) for k in range(d)]
-        v = np.stack([(-1) ** k * np.linalg.det(rows[:, :, c]) for k, c in enumerate(columns)], 1)
+        minors = [np.linalg.det(np.delete(rows, k, axis=2)) for k in range(d)]
+        v = np.stack([(-1) ** k * one for k, one in enumerate(minors)], 1)
         length = np.linalg.norm(v, axis=1)
         if (length < 1e-12).any():
             raise _special(ties[int(np.argmin(length))])

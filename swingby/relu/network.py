@@ -16,7 +16,6 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.relu.geometry import Floats, data
-from swingby.theory import numbers
 
 #: Rows of the evidence: what the theory is about, and what it is not about.
 VARIANTS = ("relu", "gelu", "adam", "bias")
@@ -57,11 +56,8 @@ def train(
     points, values = data(X, y)
     if variant not in VARIANTS:
         raise InvalidInput("variant", variant, f"must be among {', '.join(VARIANTS)}")
-    numbers.positive(step, "step")
     if variant == "bias":
         points = np.column_stack([points, np.ones(len(points))])
-    if w.shape != (len(a), points.shape[1]):
-        raise InvalidInput("w", w.shape, f"must have shape ({len(a)}, {points.shape[1]})")
     n = len(points)
     w, a = w.copy(), a.copy()
     adam = _Adam(w, a) if variant == "adam" else None
@@ -75,10 +71,9 @@ def train(
         if loss < floor:
             break
         if clock - checked >= _SPAN:
-            if previous - loss <= _STILL * max(loss, 1e-12) and loss < 0.999 * float(
-                values @ values / n
-            ):
-                settled = True
+            begun = loss < 0.999 * float(values @ values / n)
+            settled = begun and previous - loss <= _STILL * max(loss, 1e-12)
+            if settled:
                 break
             previous, checked = loss, clock
         weighted = residual[:, None] * slope

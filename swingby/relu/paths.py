@@ -53,36 +53,30 @@ class Paths:
         # The inverse of :func:`duration`.
         reached = across * np.sinh(np.minimum(speed * rest + np.arcsinh(along / across), 600.0))
         w = w + ((reached - along) / speed)[:, None] * v
-        found: Floats = w / np.linalg.norm(w, axis=1)[:, None]
-        return found
+        return np.asarray(w / np.linalg.norm(w, axis=1)[:, None])
 
     def aligned_after(self, angle: float) -> Floats:
         """Time after which a neuron stays within an angle (radians) of its limit, (m,)."""
         found = np.full(len(self.limit), math.nan)
         for j, limit in enumerate(self.limit):
-            if not self.ended[j] or not limit.any():
-                continue
-            w = self.w[:, j]
-            cosine = w @ limit / np.maximum(np.linalg.norm(w, axis=1), 1e-300)
-            outside = np.flatnonzero(cosine < math.cos(angle))
-            if not len(outside):
-                found[j] = 0.0
-                continue
-            place = int(outside[-1])
-            found[j] = self.t[place, j] + self._within(place, j, limit, angle)
+            if self.ended[j] and limit.any():
+                w = self.w[:, j]
+                cosine = w @ limit / np.maximum(np.linalg.norm(w, axis=1), 1e-300)
+                outside = np.flatnonzero(cosine < math.cos(angle))
+                place = int(outside[-1]) if len(outside) else 0
+                within = self._within(place, j, limit, angle) if len(outside) else 0.0
+                found[j] = self.t[place, j] + within
         return found
 
     def _within(self, place: int, j: int, limit: Floats, angle: float) -> float:
         """Time from a corner to the angle, on the piece that follows."""
         w, v, c = self.w[place, j], self.v[place, j], float(self.excess[j])
-        last = place + 1 == len(self.w)
         speed = float(np.linalg.norm(v))
-        low, high = 0.0, 1.0
-        if last:
+        if place + 1 == len(self.w):
             across = w - (w @ v) / speed**2 * v
             high = max(0.0, (np.linalg.norm(across) / math.tan(angle) - w @ v / speed) / speed)
             return float(duration(w, v, high, c))
-        end = self.w[place + 1, j]
+        low, high, end = 0.0, 1.0, self.w[place + 1, j]
         for _ in range(60):
             middle = (low + high) / 2
             at = w + middle * (end - w)
@@ -149,15 +143,8 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         w / np.maximum(np.linalg.norm(w, axis=1), 1e-300)[:, None],
         np.where((speed > 0)[:, None], v / np.maximum(speed, 1e-300)[:, None], 0.0),
     )
-    faces = tuple(
-        Face(
-            tied[j], tuple(bool(on) and not one for on, one in zip(active[j], held[j], strict=True))
-        )
-        for j in range(m)
-    )
-    return Paths(
-        np.stack(corners), np.stack(times), np.stack(speeds), excess, limit, faces, done.copy()
-    )
+    faces = tuple(Face(tied[j], tuple((active[j] & ~held[j]).tolist())) for j in range(m))
+    return Paths(np.stack(corners), np.stack(times), np.stack(speeds), excess, limit, faces, done)
 
 
 def _meet(
@@ -208,15 +195,9 @@ def attractors(
     w = rng.standard_normal((2 * starts, arrangement.dim))
     w /= np.linalg.norm(w, axis=1)[:, None]
     paths = follow(arrangement, w, np.repeat([1.0, -1.0], starts))
-    found: dict[Face, list[Extremal]] = {}
-    lost = 0
-    for j, face in enumerate(paths.faces):
-        if not paths.ended[j]:
-            lost += 1
-            continue
-        if face not in found:
-            found[face] = certify_face(arrangement, face)
-        lost += not found[face]
+    ended = [face for face, one in zip(paths.faces, paths.ended, strict=True) if one]
+    found = {face: certify_face(arrangement, face) for face in dict.fromkeys(ended)}
+    lost = len(w) - len(ended) + sum(not found[face] for face in ended)
     flat = [one for some in found.values() for one in some if one.kind == "flat"][:1]
     rest = [one for some in found.values() for one in some if one.kind in ("max", "min")]
     return tuple(sorted([*rest, *flat], key=lambda one: -one.value)), lost

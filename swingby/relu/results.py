@@ -32,18 +32,11 @@ _SOME_FACES = 3 * 10**6
 
 @dataclass(frozen=True, eq=False)
 class ExtremalVectors(Drawn):
-    """Critical directions of G_n. Made by :func:`extremal_vectors`.
+    """Critical directions of G_n. Made by :func:`extremal_vectors`."""
 
-    Parameters
-    ----------
-    points : tuple of Extremal
-        By falling value.
-    complete : bool
-        Whether these are all there are; otherwise those that attract, as far as found.
-    dim : int
-    """
-
+    #: By falling value.
     points: tuple[Extremal, ...]
+    #: Whether these are all there are; otherwise those that attract, as far as found.
     complete: bool
     dim: int
 
@@ -64,19 +57,15 @@ class ExtremalVectors(Drawn):
 
     def to_grid(self) -> Grid:
         """A line a direction."""
-        rows = [
-            [
-                one.kind,
-                f"{one.value:.4g}",
-                ", ".join(f"{entry:.4f}" for entry in one.direction),
-                str(len(one.tied)),
-                str(one.index),
-            ]
-            for one in self.points
-        ]
-        below = ["All of them, each decided in rational numbers."]
-        if not self.complete:
-            below = ["Those that attract, as far as found from random starts."]
+        rows = []
+        for one in self.points:
+            direction = ", ".join(f"{entry:.4f}" for entry in one.direction)
+            rows.append(
+                [one.kind, f"{one.value:.4g}", direction, str(len(one.tied)), str(one.index)]
+            )
+        below = ["Those that attract, as far as found from random starts."]
+        if self.complete:
+            below = ["All of them, each decided in rational numbers."]
         columns = ("kind", ">G", "direction", ">ties", ">index")
         return Grid(f"{len(self)} extremal vectors", columns, rows, below=below)
 
@@ -88,17 +77,9 @@ class ExtremalVectors(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """The directions as JSON can hold them."""
+        names = ("kind", "value", "direction", "vector", "index", "tied", "balls")
         points = [
-            {
-                "kind": one.kind,
-                "value": one.value,
-                "direction": one.direction.tolist(),
-                "vector": one.vector.tolist(),
-                "index": one.index,
-                "tied": list(one.tied),
-                "balls": list(one.balls),
-            }
-            for one in self.points
+            {name: np.asarray(getattr(one, name)).tolist() for name in names} for one in self.points
         ]
         return {"complete": self.complete, "points": points}
 
@@ -175,21 +156,7 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     there are exactly two extremal vectors. A sample can refute a distribution but not prove one,
     so the first two fail or are undecided. Their margin is the decimal logarithm of p over 0.01.
 
-    Parameters
-    ----------
-    X : array_like of shape (n, d)
-    y : array_like of shape (n,)
-    seed : int
-        Of the random signs and permutations.
-
-    Returns
-    -------
-    DataReport
-
-    Raises
-    ------
-    InvalidInput
-        As :func:`extremal_vectors`.
+    Data are those of :func:`extremal_vectors`, `seed` that of random signs and permutations.
 
     Notes
     -----
@@ -209,23 +176,15 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
 
 @dataclass(frozen=True, eq=False)
 class Alignment(Drawn):
-    """Where neurons turn, and when. Made by :func:`align`.
+    """Where neurons turn, and when. Made by :func:`align`."""
 
-    Parameters
-    ----------
-    limit : ndarray of shape (m, d)
-        Directions that neurons turn to; 0 for neurons that no data activates.
-    time : ndarray of shape (m,)
-        After which a neuron stays within the angle; nan for those that never turn.
-    ended : ndarray of bool, shape (m,)
-        Whether a path was followed to its end.
-    attractor : ndarray of int, shape (m,)
-        Neurons with the same number turn to the same direction; -1 for those that never turn.
-    """
-
+    #: Directions that neurons turn to, (m, d); 0 for neurons that no data activates.
     limit: Floats
+    #: After which a neuron stays within the angle, (m,); nan for those that never turn.
     time: Floats
+    #: Whether a path was followed to its end, (m,).
     ended: NDArray[np.bool_]
+    #: Neurons with the same number turn to the same direction, (m,); -1 for those that never turn.
     attractor: NDArray[np.int64]
 
     def to_grid(self) -> Grid:
@@ -258,18 +217,13 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
     a : array_like of shape (m,)
         Output weights, :math:`|a_j| \ge |w_j|`.
     angle : float
-        Radians from its limit within which a neuron counts as aligned.
+        Radians from its limit within which a neuron counts as aligned, below pi/2.
 
     Returns
     -------
     Alignment
         Times are those of the flow :math:`\dot\theta = -\tfrac12 \nabla L` of the mean square
         error L.
-
-    Raises
-    ------
-    InvalidInput
-        For shapes that do not fit, weights that are not dominated, and an angle outside (0, pi/2).
 
     Examples
     --------
@@ -297,11 +251,10 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
     paths = follow(arrangement, inner, outer)
     places: dict[Any, int] = {}
     numbered = [
-        places.setdefault((face, one > 0), len(places)) if ended and limit.any() else -1
-        for face, limit, ended, one in zip(
-            paths.faces, paths.limit, paths.ended, outer, strict=True
-        )
+        places.setdefault((paths.faces[j], outer[j] > 0), len(places))
+        if paths.ended[j] and paths.limit[j].any()
+        else -1
+        for j in range(len(outer))
     ]
-    return Alignment(
-        paths.limit, paths.aligned_after(angle), paths.ended, np.array(numbered, np.int64)
-    )
+    time = paths.aligned_after(angle)
+    return Alignment(paths.limit, time, paths.ended, np.array(numbered, np.int64))

@@ -10,6 +10,7 @@ import numpy as np
 
 from swingby.relu.concepts import (
     draw_start,
+    growing_modes,
     is_aligned,
     observed_half_times,
     rectified_half_times,
@@ -72,10 +73,10 @@ def cells(quick: bool) -> list[Cell]:
 
 def measure(cell: Cell, seed: int) -> list[dict[str, Any]]:
     """The runs of a cell."""
-    makers = {"two": _two, "complete": _complete, "link": _link, "align": _align, "end": _end}
-    found = []
     if cell.kind == "concepts":
         return [_concepts(cell, np.random.default_rng([seed, run])) for run in range(cell.runs)]
+    makers = {"two": _two, "complete": _complete, "link": _link, "align": _align, "end": _end}
+    found = []
     for run in range(cell.runs):
         rng = np.random.default_rng([seed, run, cell.d, cell.n, FAMILIES.index(cell.family)])
         X, y = draw(cell.n, cell.d, SIGMA, cell.family, rng)
@@ -92,21 +93,21 @@ def extremal_count(X: Floats, y: Floats, rng: np.random.Generator) -> int:
     return len(attractors(arrangement, _THEN, rng)[0]) if len(found) == 2 else len(found)
 
 
-def _two(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _two(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """How many extremal vectors there are."""
-    del cell
     return {"count": extremal_count(X, y, rng)}
 
 
-def _complete(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _complete(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """What starts find of what there is."""
-    del cell
     arrangement = arrange(X, y)
     every = enumerate_critical(arrangement)
-    attract = {(one.kind, one.tied, tuple(one.direction.round(9))) for one in every}
-    attract = {one for one in attract if one[0] in ("max", "min")}
     some, lost = attractors(arrangement, _THEN, rng)
-    seen = {(one.kind, one.tied, tuple(one.direction.round(9))) for one in some}
+    attract, seen = (
+        {(one.kind, one.tied, tuple(one.direction.round(9))) for one in points}
+        for points in (every, some)
+    )
+    attract = {one for one in attract if one[0] in ("max", "min")}
     return {
         "all": len(every),
         "attract": len(attract),
@@ -125,14 +126,8 @@ def _link(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[st
     # Which attractors these neurons go to, by their exact paths.
     reached = {face for face in follow(arrange(X, y), w, a).faces if any(face.active)}
     done = train(X, y, w, a, floor=(1 - CLOSE) * halves)
-    return {
-        "count": count,
-        "reached": len(reached),
-        "split": split,
-        "halves": halves,
-        "loss": done.loss,
-        "settled": done.settled,
-    }
+    ended = {"halves": halves, "loss": done.loss, "settled": done.settled}
+    return {"count": count, "reached": len(reached), "split": split, **ended}
 
 
 def _align(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
@@ -188,15 +183,15 @@ def _concepts(cell: Cell, rng: np.random.Generator) -> dict[str, Any]:
     W1, W2, signal = draw_start(cell.n, cell.d, START, aligned, rng)
     said = rectified_half_times(W1, W2, signal)
     seen = observed_half_times(W1, W2, signal, 3 * float(said.max()))
-    modes = np.where((W1 > 0) & (W1 + W2.T > 0), (W1 + W2.T) / 2, 0.0).T
+    modes = growing_modes(W1, W2)
     # The pivots of the Gram matrix of the modes, in the order of the signal.
     pivots = np.diagonal(np.linalg.cholesky(modes @ modes.T)) ** 2
     linear = np.log((1 - pivots) / pivots) / (2 * signal)
-    return {
-        "aligned": is_aligned(W1, W2),
-        "off": [None if math.isnan(one) else one for one in (said / seen - 1).tolist()],
-        "linear": [None if math.isnan(one) else one for one in (linear / seen - 1).tolist()],
+    off = {
+        name: [None if math.isnan(one) else one for one in (times / seen - 1).tolist()]
+        for name, times in (("off", said), ("linear", linear))
     }
+    return {"aligned": is_aligned(W1, W2), **off}
 
 
 def close(run: dict[str, Any]) -> bool | None:

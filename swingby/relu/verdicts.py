@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import resources
 from itertools import pairwise
@@ -114,21 +115,15 @@ def study(
     results = _read(path, head) if path is not None and path.exists() else {}
     every = cells(quick)
     waiting = [cell for cell in every if cell.name not in results]
-
-    def keep(cell: Cell, found: list[dict[str, Any]]) -> None:
-        results[cell.name] = found
-        if path is not None:
-            write_json(path, head | {"results": results})
-        if tell is not None:
-            tell(len(results) / len(every), cell.name)
-
     if tell is not None:
         tell(len(results) / len(every), "start")
-    if workers == 1:
-        for cell in waiting:
-            keep(cell, measure(cell, seed))
-    else:
-        _measure_together(waiting, seed, workers, keep)
+    with closing(_measured(waiting, seed, workers)) as measured:
+        for cell, found in measured:
+            results[cell.name] = found
+            if path is not None:
+                write_json(path, head | {"results": results})
+            if tell is not None:
+                tell(len(results) / len(every), cell.name)
     return Study(seed, quick, results)
 
 
@@ -139,24 +134,22 @@ def recorded_study() -> Study:
     return Study(plain["seed"], plain["quick"], plain["results"])
 
 
-def _measure_together(
-    waiting: Sequence[Cell],
-    seed: int,
-    workers: int,
-    keep: Callable[[Cell, list[dict[str, Any]]], None],
-) -> None:
-    """The geometry first, then the longest cells, so that no process is alone at the end."""
+def _measured(
+    waiting: Sequence[Cell], seed: int, workers: int
+) -> Generator[tuple[Cell, list[dict[str, Any]]]]:
+    """Cells with their runs, as they are done."""
+    if workers == 1:
+        yield from ((cell, measure(cell, seed)) for cell in waiting)
+        return
     import multiprocessing
 
+    # The geometry first, then the longest cells, so that no process is alone at the end.
     order = sorted(waiting, key=lambda cell: (cell.kind != "two", -cell.d, -cell.n))
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
-        running: dict[Future[list[dict[str, Any]]], Cell] = {
-            pool.submit(measure, cell, seed): cell for cell in order
-        }
-        while running:
-            for done in wait(running, return_when=FIRST_COMPLETED)[0]:
-                keep(running.pop(done), done.result())
+        running = {pool.submit(measure, cell, seed): cell for cell in order}
+        for done in as_completed(running):
+            yield running[done], done.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -165,11 +158,8 @@ def _code() -> str:
     """A hash of the code that measures."""
     from swingby.verify.audit_cache import hash_of
 
-    here = Path(__file__).parent
-    return hash_of(*(here / f"{name}.py" for name in _MEASURED), words=False)
-
-
-_MEASURED = ("geometry", "paths", "network", "data", "concepts", "runs")
+    names = ("geometry", "paths", "network", "data", "concepts", "runs")
+    return hash_of(*(Path(__file__).with_name(f"{name}.py") for name in names), words=False)
 
 
 def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -250,43 +240,42 @@ def _fit(d: Floats, n: Floats, hits: Any, total: Floats, dims: Floats) -> Floats
     return logs if done.success and (logs < 11.9).all() and (logs > 0.1).all() else None
 
 
-def _judged(
-    setting: str, statement: str, seen: Sequence[bool | None], **more: Any
-) -> dict[str, Any]:
+def _judged(setting: str, statement: str, seen: Sequence[bool | None]) -> dict[str, Any]:
     """A row about a share of runs that has to reach the threshold of nine in ten."""
     decided = [bool(one) for one in seen if one is not None]
     row = {"source": "relu", "setting": setting, "edition": "", "statement": statement}
-    return row | judged(share_of(decided), MOST) | more
+    return row | judged(share_of(decided), MOST)
 
 
 def rows(found: Study) -> list[dict[str, Any]]:
     """The verdicts, with the fields of a row of the evidence table."""
     rows: list[dict[str, Any]] = []
     for family in FAMILIES:
-        by_n = [(c, r) for c, r in found.of("two") if c.family == family]
-        for d in sorted({cell.d for cell, _ in by_n}):
-            cell, runs = max((one for one in by_n if one[0].d == d), key=lambda one: one[0].n)
-            seen = [run["count"] == 2 for run in runs]
+        # The most points of each dimension.
+        largest = {c.d: (c, runs) for c, runs in found.of("two") if c.family == family}
+        for d, (cell, runs) in sorted(largest.items()):
             setting = f"{family}, d = {d}, n = {cell.n}"
+            seen = [run["count"] == 2 for run in runs]
             rows.append(_judged(setting, "two extremal vectors for many points", seen))
     same = [run["same"] for _, runs in found.of("complete") for run in runs]
     rows.append(_judged("gaussian, d = 3, 4", "starts say two where all say two", same))
     for family in FAMILIES:
-        linked = [(c, r) for c, r in found.of("link") if c.family == family]
-        for d in sorted({cell.d for cell, _ in linked}):
-            runs = [run for cell, some in linked if cell.d == d for run in some]
-            both = [
-                None if close(run) is None else (run["count"] == 2) == close(run) for run in runs
-            ]
-            two = [close(run) for run in runs if run["count"] == 2]
-            end = [run["count"] == 2 for run in runs if close(run)]
-            kept = [close(run) for run in runs if run["count"] == 2 and run["split"]]
+        linked: dict[int, list[dict[str, Any]]] = {}
+        for cell, runs in found.of("link"):
+            if cell.family == family:
+                linked.setdefault(cell.d, []).extend(runs)
+        for d, runs in sorted(linked.items()):
+            seen = [(run["count"] == 2, close(run), run["split"]) for run in runs]
+            both = [None if end is None else two == end for two, end, _ in seen]
             setting = f"{family}, d = {d}"
-            rows.append(_judged(setting, "loss of two halves iff two extremal vectors", both))
-            rows.append(_judged(setting, "two extremal vectors: loss of two halves", two))
-            rows.append(_judged(setting, "loss of two halves: two extremal vectors", end))
-            words = "two extremal vectors, halves that split as they are: their loss"
-            rows.append(_judged(setting, words, kept))
+            kept = "two extremal vectors, halves that split as they are: their loss"
+            for words, some in (
+                ("loss of two halves iff two extremal vectors", both),
+                ("two extremal vectors: loss of two halves", [end for two, end, _ in seen if two]),
+                ("loss of two halves: two extremal vectors", [two for two, end, _ in seen if end]),
+                (kept, [end for two, end, split in seen if two and split]),
+            ):
+                rows.append(_judged(setting, words, some))
     rows += [_mean_row(found, family) for family in FAMILIES]
     for setting, runs in _pooled(found, "align", "family"):
         near = [run["near"] >= 0.99 * run["neurons"] for run in runs]
@@ -301,11 +290,9 @@ def rows(found: Study) -> list[dict[str, Any]]:
     for cell, runs in found.of("concepts"):
         setting = f"{cell.family} start, {cell.d} concepts, {cell.n} neurons"
         near = [all(off is not None and abs(off) <= NEAR for off in run["off"]) for run in runs]
-        off = [run["off"] for run in runs]
-        linear = [run["linear"] for run in runs]
-        more = {"observed": f"{sum(near) / len(near):.1%}; {_sizes(off)}; linear: {_sizes(linear)}"}
-        words = f"half-times of the rectified law to {NEAR:.1%}"
-        rows.append(_judged(setting, words, near, **more))
+        off, linear = (_sizes([run[name] for run in runs]) for name in ("off", "linear"))
+        row = _judged(setting, f"half-times of the rectified law to {NEAR:.1%}", near)
+        rows.append(row | {"observed": f"{sum(near) / len(near):.1%}; {off}; linear: {linear}"})
     return rows
 
 
@@ -344,16 +331,13 @@ def _mean_row(found: Study, family: str) -> dict[str, Any]:
     mean = float(w @ np.array(ratios))
     half = 1.96 * math.sqrt(float((w**2) @ (np.array(ratios) - mean) ** 2))
     low, high = mean - half, mean + half
+    row |= {"observed": f"{mean:.3f}", "interval": f"[{low:.3f}, {high:.3f}]"}
+    verdict = Verdict.UNDECIDED
     if low >= 1 - CLOSE and high <= 1 + CLOSE:
         verdict = Verdict.HOLDS
-    else:
-        out = high < 1 - CLOSE or low > 1 + CLOSE
-        verdict = Verdict.FAILS if out else Verdict.UNDECIDED
-    return row | {
-        "observed": f"{mean:.3f}",
-        "interval": f"[{low:.3f}, {high:.3f}]",
-        "verdict": verdict,
-    }
+    elif high < 1 - CLOSE or low > 1 + CLOSE:
+        verdict = Verdict.FAILS
+    return row | {"verdict": verdict}
 
 
 def tables(found: Study) -> list[Grid]:
@@ -363,42 +347,43 @@ def tables(found: Study) -> list[Grid]:
     fields = ("setting", "statement", "predicted", "observed", "interval", "seeds", "verdict")
     below = [counted(row["verdict"] for row in judged)]
     made = [Grid("ReLU", columns, [[str(row[one]) for one in fields] for row in judged], (), below)]
+
+    def add(
+        title: str, columns: str, lines: Iterable[Sequence[Any]], below: Sequence[str] = ()
+    ) -> None:
+        head = tuple(one.strip() for one in columns.split("|"))
+        made.append(Grid(title, head, [[*map(str, line)] for line in lines], below=below))
+
     shares = [
-        [c.family, str(c.d), str(c.n), str(Share(sum(r["count"] == 2 for r in runs), len(runs)))]
+        (c.family, c.d, c.n, Share(sum(run["count"] == 2 for run in runs), len(runs)))
         for c, runs in found.of("two")
     ]
-    head: tuple[str, ...] = ("family", ">d", ">n", ">share")
-    made.append(Grid("Two extremal vectors", head, shares, below=_threshold_text(found)))
+    add("Two extremal vectors", "family | >d | >n | >share", shares, _threshold_text(found))
     ends = []
     for c, runs in found.of("link"):
         seen = [(run["count"] == 2, close(run)) for run in runs]
         counts = [seen.count((two, end)) for two in (True, False) for end in (True, False)]
         split = [close(run) for run in runs if run["count"] == 2 and run["split"]]
         still = sum(end is None for _, end in seen)
-        kept = f"{split.count(True)} of {len(split)}"
-        ends.append([c.family, str(c.d), str(c.n), *map(str, counts), str(still), kept])
-    head = (
-        *("family", ">d", ">n", ">two, halves", ">two, not", ">more, halves", ">more, not"),
-        *(">not ended", ">same split: halves"),
-    )
-    made.append(Grid("Where training ends", head, ends))
+        ends.append((c.family, c.d, c.n, *counts, still, f"{split.count(True)} of {len(split)}"))
+    names = "family | >d | >n | >two, halves | >two, not | >more, halves | >more, not"
+    add("Where training ends", f"{names} | >not ended | >same split: halves", ends)
     wrong = [
-        [c["family"], *(str(c[one]) for one in ("d", "n", "run", "count")), f"{c['ratio']:.3f}"]
-        for c in counterexamples(found)
+        (*(one[name] for name in ("family", "d", "n", "run", "count")), f"{one['ratio']:.3f}")
+        for one in counterexamples(found)
     ]
-    head = ("family", ">d", ">n", ">run", ">extremal vectors", ">loss / that of halves")
+    names = "family | >d | >n | >run | >extremal vectors | >loss / that of halves"
     below = ["A loss below 0.98 of that of the halves ends a run."]
-    made.append(Grid("Counterexamples to the link", head, wrong, below=below))
+    add("Counterexamples to the link", names, wrong, below)
     turned = []
     for c, runs in found.of("align"):
         bins = np.sum([run["histogram"] for run in runs], axis=0)
-        times = [run["time"] for run in runs]
+        time = np.median([run["time"] for run in runs])
         shown = [f"{value / bins.sum():.1%}" for value in bins]
-        turned.append([c.family, str(c.d), str(c.n), f"{np.median(times):.1f}", *shown])
-    angles = [f">{a} to {b}" for a, b in pairwise(BINS)]
-    head = ("family", ">d", ">n", ">time", *angles)
+        turned.append((c.family, c.d, c.n, f"{time:.1f}", *shown))
+    names = " | ".join(["family | >d | >n | >time", *(f">{a} to {b}" for a, b in pairwise(BINS))])
     below = ["Degrees between neurons and their limits, when nine in ten should be within 5."]
-    made.append(Grid("Alignment", head, turned, below=below))
+    add("Alignment", names, turned, below)
     return made
 
 
@@ -420,17 +405,15 @@ def _threshold_text(found: Study) -> list[str]:
 
 def counterexamples(found: Study, most: int = 12) -> list[dict[str, Any]]:
     """Runs in which the link fails: data are `draw` at the seed, and can be drawn again."""
-    wrong = []
+    wrong: list[dict[str, Any]] = []
     for cell, runs in found.of("link"):
         for run in runs:
             seen = close(run)
             if seen is not None and (run["count"] == 2) != seen:
                 ratio = run["loss"] / run["halves"]
-                size = abs(math.log(max(ratio, 1e-9)))
-                wrong.append(
-                    {"family": cell.family, "d": cell.d, "n": cell.n, "ratio": ratio} | run
-                )
-                wrong[-1]["size"] = size if run["count"] == 2 else run["count"]
+                size = abs(math.log(max(ratio, 1e-9))) if run["count"] == 2 else run["count"]
+                about = {"family": cell.family, "d": cell.d, "n": cell.n, "ratio": ratio}
+                wrong.append({**about, "size": size, **run})
     wrong.sort(key=lambda one: -one["size"])
     kinds = [[one for one in wrong if (one["count"] == 2) == kind] for kind in (True, False)]
     return [one for some in kinds for one in some[: most // 2]]

@@ -132,66 +132,57 @@ def half_times_of(
     layers: Sequence[Floats], signal: Any, lr: float, steps: int
 ) -> tuple[Floats, int]:
     """First steps of gradient descent with w_kk of at least 1/2 (nan: none), and the last step."""
-    widths = np.array([layers[0].shape[1], *(layer.shape[0] for layer in layers)])
-    size = int(widths.max())
+    size = max(max(layer.shape) for layer in layers)
+    # Zeros around a layer stay zeros, and add nothing to a sum.
     padded = np.zeros((len(layers), size, size))
     for layer, room in zip(layers, padded, strict=True):
         room[: layer.shape[0], : layer.shape[1]] = layer
-    found = np.full(int(widths[0]), np.nan)
-    last = _compiled()(padded, widths, np.asarray(signal, dtype=np.float64), lr, steps, found)
+    found = np.full(layers[0].shape[1], np.nan)
+    last = _compiled()(padded, np.asarray(signal, dtype=np.float64), lr, steps, found)
     return found, int(last)
 
 
 @functools.cache
 def _compiled() -> Any:
+    """Gradient descent, compiled: loops over small matrices are faster than calls there."""
     from numba import njit
 
-    return njit(_descend)
+    def added(out: Any, factor: float, left: Any, right: Any) -> None:
+        size = len(out)
+        for p in range(size):
+            for q in range(size):
+                total = 0.0
+                for r in range(size):
+                    total += left[p, r] * right[r, q]
+                out[p, q] += factor * total
 
+    add_product = njit(added)
 
-def _descend(layers: Any, widths: Any, signal: Any, lr: float, steps: int, found: Any) -> int:
-    """Gradient descent; compiled. Loops over small matrices are faster than calls there."""
-    L, d = len(layers), len(signal)
-    before, back = np.zeros_like(layers), np.zeros_like(layers)
-    for step in range(steps + 1):
-        for i in range(L):
-            for p in range(widths[i + 1]):
-                for q in range(d):
-                    total = 0.0
-                    if i == 0:
-                        total = layers[0, p, q]
+    def descend(layers: Any, signal: Any, lr: float, steps: int, found: Any) -> int:
+        L, d = len(layers), len(signal)
+        # before[i] is W_<i, back[i] is W_>i^T (I - W) A: the gradient is their product.
+        before, back = np.zeros((L + 1, *layers.shape[1:])), np.zeros_like(layers)
+        before[0] = np.eye(layers.shape[1])
+        for step in range(steps + 1):
+            before[1:], back[:] = 0.0, 0.0
+            for i in range(L):
+                add_product(before[i + 1], 1.0, layers[i], before[i])
+            missing = 0
+            for k in range(d):
+                if np.isnan(found[k]):
+                    if before[L, k, k] >= 0.5:
+                        found[k] = step
                     else:
-                        for r in range(widths[i]):
-                            total += layers[i, p, r] * before[i - 1, r, q]
-                    before[i, p, q] = total
-        missing = 0
-        for k in range(d):
-            if np.isnan(found[k]):
-                if before[L - 1, k, k] >= 0.5:
-                    found[k] = step
-                else:
-                    missing += 1
-        if missing == 0 or step == steps:
-            return step
-        # back[i] is W_>i^T (I - W) A; the gradient of layer i is back[i] W_<i^T.
-        for p in range(d):
-            for q in range(d):
-                back[L - 1, p, q] = ((1.0 if p == q else 0.0) - before[L - 1, p, q]) * signal[q]
-        for i in range(L - 1, 0, -1):
-            for r in range(widths[i]):
+                        missing += 1
+            if missing == 0 or step == steps:
+                return step
+            for p in range(d):
                 for q in range(d):
-                    total = 0.0
-                    for p in range(widths[i + 1]):
-                        total += layers[i, p, r] * back[i, p, q]
-                    back[i - 1, r, q] = total
-        for i in range(L):
-            for p in range(widths[i + 1]):
-                for r in range(widths[i]):
-                    if i == 0:
-                        layers[0, p, r] += lr * back[0, p, r]
-                    else:
-                        total = 0.0
-                        for q in range(d):
-                            total += back[i, p, q] * before[i - 1, r, q]
-                        layers[i, p, r] += lr * total
-    return steps
+                    back[L - 1, p, q] = ((1.0 if p == q else 0.0) - before[L, p, q]) * signal[q]
+            for i in range(L - 1, 0, -1):
+                add_product(back[i - 1], 1.0, layers[i].T, back[i])
+            for i in range(L):
+                add_product(layers[i], lr, back[i], before[i].T)
+        return steps
+
+    return njit(descend)

@@ -45,39 +45,24 @@ FAINT = 1e-8
 
 @dataclass(frozen=True)
 class NetworkSchedule(Drawn, numbers.ReadOnly):
-    """Predicted half-times of a linear network. Made by :func:`predict_network`.
-
-    Parameters
-    ----------
-    task : SIMTask
-    lr : Fraction
-        Learning rate, for the loss (4.1).
-    widths : tuple of int
-        Of the input, of the hidden layers, and of the output: depth + 1 numbers.
-    accuracy : {"full", "leading"}
-    half_times : ndarray of shape (d,)
-        First step at which w_kk is at least 1/2; inf where a_k = 0, nan where undecided.
-    crossing : ndarray of shape (d,)
-        Real step at which w_kk crosses 1/2.
-    error : ndarray of shape (d,)
-        Half-width of the bar of `crossing` in steps; inf out of range.
-    order : tuple of int
-        Concepts as they are learned, counted from 0; those that are not are left out.
-    verdict : Verdict
-        *holds* where every half-time has a bar and no two bars of neighbours overlap; else
-        *undecided*.
-    reasons : tuple of str
-        Why it is undecided.
-    """
+    """Predicted half-times of a linear network. Made by :func:`predict_network`."""
 
     task: SIMTask
+    #: Learning rate, for the loss (4.1).
     lr: Fraction
+    #: Of the input, of the hidden layers, and of the output: depth + 1 numbers.
     widths: tuple[int, ...]
+    #: "full" or "leading".
     accuracy: str
+    #: First step at which w_kk is at least 1/2; inf where a_k = 0, nan where undecided; (d,).
     half_times: Floats
+    #: Real step at which w_kk crosses 1/2, and the half-width of its bar; inf out of range.
     crossing: Floats
     error: Floats
+    #: Concepts as they are learned, counted from 0; those that are not are left out.
     order: tuple[int, ...]
+    #: *holds* where every half-time has a bar and no two bars of neighbours overlap; else
+    #: *undecided*, and why.
     verdict: Verdict
     reasons: tuple[str, ...]
 
@@ -94,19 +79,18 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
     def to_grid(self) -> Grid:
         """A row for each concept, in the order of learning."""
         signal = ", ".join(numbers.scientific(value) for value in self.task.exact_signal)
-        given = [f"a = ({signal})", f"lr = {numbers.scientific(self.lr)}"]
         widths = " x ".join(map(str, self.widths))
-        given += [f"depth {self.depth}, widths {widths}", f"{self.accuracy} accuracy"]
-        rest = [k for k in range(self.task.dim) if k not in self.order]
+        given = f"a = ({signal}), lr = {numbers.scientific(self.lr)}, depth {self.depth}, "
+        given += f"widths {widths}, {self.accuracy} accuracy"
         rows = []
-        for k in (*self.order, *rest):
+        for k in (*self.order, *(k for k in range(self.task.dim) if k not in self.order)):
             time, error = self.half_times[k], self.error[k]
             bar = "out of range" if math.isinf(error) else steps_text(error, 2)
             shown = "undecided" if math.isnan(time) else steps_text(time, 0)
             rows.append([f"w_{k + 1}{k + 1}", shown, bar if math.isfinite(time) else "-"])
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
         columns = ("entry", ">half at step", ">+-")
-        return Grid("Predicted half-times", columns, rows, above=[", ".join(given)], below=below)
+        return Grid("Predicted half-times", columns, rows, above=[given], below=below)
 
     def to_frame(self) -> Any:
         """One row per concept: signal, half_time, crossing, error."""
@@ -122,9 +106,10 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
             "lr": numbers.scientific(self.lr, 15),
             "widths": list(self.widths),
             "accuracy": self.accuracy,
-            "half_times": [*map(plain, self.half_times)],
-            "crossing": [*map(plain, self.crossing)],
-            "error": [*map(plain, self.error)],
+            **{
+                name: [*map(plain, getattr(self, name))]
+                for name in ("half_times", "crossing", "error")
+            },
             "order": list(self.order),
             "verdict": str(self.verdict),
             "reasons": list(self.reasons),
@@ -218,20 +203,20 @@ def _layers(weights: Any, dim: int) -> list[Floats]:
     if hasattr(weights, "parameters"):
         listed = "must be a list of matrices: [layer.weight for layer in model]"
         raise InvalidInput("weights", type(weights).__name__, listed)
+    listed = "must be a sequence of matrices, one a layer"
     if isinstance(weights, (str, bytes, dict)) or not hasattr(weights, "__len__"):
-        raise InvalidInput("weights", weights, "must be a sequence of matrices, one a layer")
+        raise InvalidInput("weights", weights, listed)
     if not len(weights):
-        raise InvalidInput("weights", "no layer", "must be a sequence of matrices, one a layer")
+        raise InvalidInput("weights", "no layer", listed)
     layers, wide = [], dim
     for place, given in enumerate(weights):
         name = f"weights[{place}]"
         layer = numbers.real_array(given, name)
         if layer.ndim != 2 or layer.shape[1] != wide:
-            shape = f"shape {layer.shape}"
-            raise InvalidInput(name, shape, f"must be a matrix of {wide} columns")
+            requirement = f"must be a matrix of {wide} columns"
+            raise InvalidInput(name, f"shape {layer.shape}", requirement)
         wide = layer.shape[0]
-        last = place == len(weights) - 1
-        if last and wide != dim:
+        if place == len(weights) - 1 and wide != dim:
             raise InvalidInput(name, f"{wide} rows", f"must have {dim} rows, as the last layer")
         if wide < dim:
             need = f"must have at least {dim} rows: a narrower network cannot learn all concepts"
@@ -263,47 +248,49 @@ def _deep(
     """Crossings and bars in steps, and what is undecided."""
     from swingby.theory.law import deep
 
-    reasons = []
+    tight, loose = TOLERANCES
     x, end = h * deep.sharpness(layers, signal), LONGEST * h
     if accuracy == "leading":
-        times, reason = deep.leading(layers, signal, h, TOLERANCES[0], end)
+        times, reason = deep.leading(layers, signal, h, tight, end)
         times = times / h
-        others = [
-            deep.leading(layers, signal, h, TOLERANCES[0], end, level)[0] / h for level in LEVELS
-        ]
+        others = [deep.leading(layers, signal, h, tight, end, one)[0] / h for one in LEVELS]
         part = np.abs(np.array(others) / times - 1).sum(axis=0)
         # What one stage gets wrong, the later ones inherit.
         by_time = np.argsort(times)
         error = np.empty(len(times))
         error[by_time] = SPREAD * np.cumsum(part[by_time]) * times[by_time] + 1
-        error += 20 * TOLERANCES[0] * times
+        error += 20 * tight * times
     else:
-        times, reason = deep.followed(layers, signal, h, 2, TOLERANCES[0], end)
-        rough, _ = deep.followed(layers, signal, h, 1, TOLERANCES[1], end)
+        times, reason = deep.followed(layers, signal, h, 2, tight, end)
+        rough, _ = deep.followed(layers, signal, h, 1, loose, end)
         times, rough = times / h, rough / h
         # What the second order leaves out is of third: x^3/4 of the rate, for the time 1/rate.
-        error = np.abs(times - rough) + 20 * TOLERANCES[0] * times + x**2 / 4
+        error = np.abs(times - rough) + 20 * tight * times + x**2 / 4
     learned = signal > 0
     times = np.where(learned | (times == 0), times, np.inf)
-    unknown = np.isnan(times)
+    unknown, reasons = np.isnan(times), []
     if unknown.any():
-        shown = ", ".join(str(k + 1) for k in np.flatnonzero(unknown))
-        reasons.append(f"half-time of concept {shown}: {reason}")
-    if x > LARGEST_STEP:
-        error = np.full(len(signal), np.inf)
-        reasons.append(f"out of range: lr times the fastest rate is {x:.3g}, above {LARGEST_STEP}")
+        reasons.append(f"half-time of concept {_shown(unknown)}: {reason}")
     faint = min(float(np.linalg.norm(layer, 2)) for layer in layers)
-    if 0 < faint < FAINT:
-        error = np.full(len(signal), np.inf)
-        reasons.append(f"out of range: a layer has the norm {faint:.3g}, below {FAINT}")
     size = float(np.linalg.norm(deep.product(layers), 2))
+    outside = []
+    if x > LARGEST_STEP:
+        outside.append(f"lr times the fastest rate is {x:.3g}, above {LARGEST_STEP}")
+    if 0 < faint < FAINT:
+        outside.append(f"a layer has the norm {faint:.3g}, below {FAINT}")
     if accuracy == "leading" and size > SMALL:
+        outside.append(f"the norm of W(0) is {size:.3g}, above {SMALL}")
+    reasons += [f"out of range: {one}" for one in outside]
+    if outside:
         error = np.full(len(signal), np.inf)
-        reasons.append(f"out of range: the norm of W(0) is {size:.3g}, above {SMALL}")
     open_ = np.isnan(error) & learned
     if open_.any() and not unknown.any():
-        shown = ", ".join(str(k + 1) for k in np.flatnonzero(open_))
-        reasons.append(f"no bar for concept {shown}: the coarser integration was given up")
+        words = "the coarser integration was given up"
+        reasons.append(f"no bar for concept {_shown(open_)}: {words}")
     error = np.where(np.isnan(error), np.inf, error)
     # What starts above 1/2, and what has no signal, is no matter of the law.
     return times, np.where(np.isinf(times) | (times == 0), 0.0, error), reasons
+
+
+def _shown(which: Any) -> str:
+    return ", ".join(str(k + 1) for k in np.flatnonzero(which))

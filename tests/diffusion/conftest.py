@@ -1,9 +1,7 @@
 """What tests of image diffusion share: one thread, a preset of a second, and an undisturbed run."""
 
 import importlib.util
-import json
 
-import numpy as np
 import pytest
 
 from swingby.diffusion.course import Cell
@@ -63,42 +61,34 @@ def two_cells(quick):
     )
 
 
-@pytest.fixture
-def on_disk():
-    """``on_disk(folder)``: all that a course wrote, but for the seconds it took."""
+def on_disk(path):
+    """All that a course wrote: header and tensors."""
     from safetensors import safe_open
 
-    def call(folder):
-        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        for line in lines[1:]:
-            del line["seconds"], line["sha256"]
-        images = {}
-        for path in sorted((folder / "images").glob("*.npz")):
-            with np.load(path) as file:
-                images[path.name] = file["images"].tobytes()
-        with safe_open(folder / "checkpoint.safetensors", framework="np") as file:
-            header = file.metadata()
-            names = sorted(file.keys())
-            tensors = {name: file.get_tensor(name).tobytes() for name in names}
-        return lines, images, header, tensors
-
-    return call
+    with safe_open(path, framework="np") as file:
+        header, names = file.metadata(), sorted(file.keys())
+        return header, {name: file.get_tensor(name).tobytes() for name in names}
 
 
 _undisturbed = {}
 
 
 @pytest.fixture
-def undisturbed(tmp_path_factory):
-    """``undisturbed(preset, cell, seed)``: a course in one go, and its folder; made once."""
+def as_undisturbed(tmp_path_factory):
+    """``as_undisturbed(found, path, preset, ...)``: a course and its file are bit for bit what
+    one in one go makes, which is trained once and returned."""
     from swingby.diffusion.train import train_course
 
-    def call(preset, cell=CELL, seed=3, owner=""):
+    def check(found, path, preset, cell=CELL, seed=3, owner=""):
         key = (preset, cell, seed, owner)
         if key not in _undisturbed:
-            folder = tmp_path_factory.mktemp("undisturbed")
-            found = train_course(preset, cell, seed, folder, owner=owner, every=1e9)
-            _undisturbed[key] = found, folder
-        return _undisturbed[key]
+            file = tmp_path_factory.mktemp("undisturbed") / "course.safetensors"
+            made = train_course(preset, cell, seed, file, owner=owner, every=1e9)
+            _undisturbed[key] = made, on_disk(file)
+        expected, content = _undisturbed[key]
+        if found is not None:
+            assert found == expected
+            assert on_disk(path) == content
+        return expected
 
-    return call
+    return check

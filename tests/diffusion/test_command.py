@@ -77,13 +77,9 @@ def test_a_study_from_the_command_line(two_cells, tmp_path, monkeypatch, capsys)
     assert two_cells.digest in out
     assert "1 undecided" in out
     assert all((tmp_path / one).stat().st_size > 5000 for one in ("fig.png", "film.png"))
-    course = next((tmp_path / "here").glob("*contrast_0.8*"))
-    lines = (course / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(one)["step"] for one in lines[1:]] == [0, 1, 5, 12]
-    before = {one: one.stat().st_mtime_ns for one in course.glob("images/*")}
+    assert len(list((tmp_path / "here").glob("*.safetensors"))) == 2
     assert cli.run([*words, "--table", "judged.json"]) == 3
     assert json.loads((tmp_path / "judged.json").read_text())["digest"] == two_cells.digest
-    assert before == {one: one.stat().st_mtime_ns for one in course.glob("images/*")}
     assert cli.run(["diffusion", "judge", "here/study.json"]) == 3
     assert capsys.readouterr().out == out
     text = (tmp_path / "plan.toml").read_text()

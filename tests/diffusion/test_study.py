@@ -1,12 +1,12 @@
 """Studies: the same with any number of workers, gone on with after any end, written and read."""
 
 import json
+import math
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 import swingby
-from swingby.diffusion.course import course_folder
 from swingby.diffusion.plan import Plan
-from swingby.diffusion.study import Study, StudyProgress
+from swingby.diffusion.study import Study, StudyProgress, course_file
 from swingby.errors import InvalidInput, SwingbyError
 
 # --- progress, without torch
@@ -26,7 +25,8 @@ from swingby.errors import InvalidInput, SwingbyError
 def reached(plan, steps, shown, capsys):
     with StudyProgress(plan, shown=shown) as report:
         for done in steps:
-            report.reach(done, lambda k: (0.25, 0.125) if k else None)
+            nothing = (math.nan, math.nan)
+            report.reach([(done[0], *nothing), (done[1], 0.25, 0.125)])
     captured = capsys.readouterr()
     assert captured.out == ""
     return captured.err.splitlines()
@@ -56,24 +56,30 @@ def longer(two_cells):
     return replace(two_cells, preset=replace(two_cells.preset, steps=30, saves=7))
 
 
-def saves_of(folder):
-    path = folder / "metrics.jsonl"
-    return path.read_text().count("\n") - 1 if path.exists() else 0
+def step_of(path):
+    """Of a checkpoint, which is replaced as a whole; -1 without one."""
+    from safetensors import safe_open
+
+    if not path.exists():
+        return -1
+    with safe_open(path, framework="np") as file:
+        return int(file.metadata()["step"])
 
 
 @pytest.mark.torch
-def test_a_killed_worker_and_an_edited_plan(
-    longer, undisturbed, on_disk, tmp_path, monkeypatch, capsys
-):
+def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, monkeypatch, capsys):
     # One worker, then two; the reference is one course after the other in this process.
     from swingby.diffusion import study as module
+    from swingby.diffusion.train import train_course
 
-    folders = [module.course_folder(tmp_path, *job) for job in longer.jobs]
+    files = [course_file(tmp_path, *job) for job in longer.jobs]
+    cell, seed = longer.jobs[0]
+    (tmp_path / "plan.toml").write_text(longer.to_toml())
+    train_course(longer.preset_of(cell), cell, seed, files[0], owner=longer.digest, until=7)
     monkeypatch.setattr(module, "_GLANCE", 0.01)
-    reach = StudyProgress.reach
 
-    def killing(self, done, point):
-        if saves_of(folders[0]) >= 3:
+    def killing(self, seen):
+        if seen[0][0] >= 8:
             for one in multiprocessing.active_children():
                 os.kill(one.pid, signal.SIGKILL)
 
@@ -81,7 +87,7 @@ def test_a_killed_worker_and_an_edited_plan(
         patch.setattr(StudyProgress, "reach", killing)
         with pytest.raises(SwingbyError, match=r"a worker died, .* goes on where it stopped"):
             module.run_study(longer, tmp_path, workers=1)
-    assert [3 <= saves_of(folders[0]) < 7, saves_of(folders[1])] == [True, 0]
+    assert [step_of(one) for one in files] == [7, -1]
     assert not (tmp_path / "study.json").exists()
 
     # There are data now: a plan that was edited is refused in one line, and nothing is touched.
@@ -96,13 +102,10 @@ def test_a_killed_worker_and_an_edited_plan(
 
     monkeypatch.setattr(module, "_EVERY", 0.0)
     study = module.run_study(longer, tmp_path, workers=2, progress=True)
-    assert StudyProgress.reach is reach
     assert [(one.cell, one.seed) for one in study.courses] == list(longer.jobs)
-    for course in study.courses:
+    for course, path in zip(study.courses, files, strict=True):
         preset = longer.preset_of(course.cell)
-        expected, where = undisturbed(preset, course.cell, course.seed, longer.digest)
-        assert course == expected
-        assert on_disk(module.course_folder(tmp_path, course.cell, course.seed)) == on_disk(where)
+        as_undisturbed(course, path, preset, course.cell, course.seed, longer.digest)
     assert study.made_with["device"] == "cpu"
     assert study.made_with["swingby"] == swingby.__version__
     loaded = Study.load(tmp_path / "study.json")
@@ -119,16 +122,16 @@ def test_a_killed_worker_and_an_edited_plan(
     assert any(" %, separation 0.4, contrast 0.8, gain 1, adamw, seed 4 step " in x for x in lines)
 
 
-def test_before_there_are_data_a_plan_may_change(two_cells, tmp_path):
+@pytest.mark.parametrize("data", ["study.json", "course.safetensors", "old/checkpoint.safetensors"])
+def test_before_there_are_data_a_plan_may_change(two_cells, tmp_path, data):
     from swingby.diffusion.study import _claim
 
     _claim(tmp_path, two_cells)
     other = replace(two_cells, share=0.8)
     _claim(tmp_path, other)
     assert Plan.load(tmp_path / "plan.toml") == other
-    folder = tmp_path / "course"
-    folder.mkdir()
-    (folder / "metrics.jsonl").write_text("")
+    (tmp_path / data).parent.mkdir(exist_ok=True)
+    (tmp_path / data).write_text("")
     _claim(tmp_path, other)
     with pytest.raises(InvalidInput, match="edited since"):
         _claim(tmp_path, two_cells)
@@ -136,34 +139,31 @@ def test_before_there_are_data_a_plan_may_change(two_cells, tmp_path):
 
 SCRIPT = """
 import json, sys
+from swingby.diffusion import study
 from swingby.diffusion.plan import Plan
-from swingby.diffusion.study import run_study
+study._GLANCE, study._EVERY = 0.01, 0.0
 if __name__ == "__main__":
-    run_study(Plan.from_dict(json.loads(sys.argv[1])), sys.argv[2], workers=1)
+    plan = Plan.from_dict(json.loads(sys.argv[1]))
+    study.run_study(plan, sys.argv[2], workers=1, progress=True)
 """
 
 
 @pytest.mark.torch
-def test_ctrl_c_for_all_processes(longer, undisturbed, on_disk, tmp_path):
-    # One worker: the first course is whole by then, the second is not.
-
+def test_ctrl_c_for_all_processes(longer, as_undisturbed, tmp_path):
+    # One worker: the first course is whole by the time the second says its first step.
     from swingby.diffusion.train import train_course
 
-    root = tmp_path / "study"
-    root.mkdir()
-    script = tmp_path / "script.py"
+    plan = replace(longer, preset=replace(longer.preset, steps=300))
+    root, script = tmp_path / "study", tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "PYTHONPATH": str(Path(swingby.__file__).parents[1])}
-    command = [sys.executable, str(script), json.dumps(longer.to_dict()), str(root)]
-    folders = [course_folder(root, *job) for job in longer.jobs]
     process = subprocess.Popen(
-        command, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, str(script), json.dumps(plan.to_dict()), str(root)],
+        env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     try:
-        end = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < end:
-            time.sleep(0.01)
-            if saves_of(folders[1]) >= 3:
+        for line in process.stderr:
+            if "seed 4 step" in line:
                 break
         os.killpg(process.pid, signal.SIGINT)
         _, told = process.communicate(timeout=100)
@@ -174,21 +174,19 @@ def test_ctrl_c_for_all_processes(longer, undisturbed, on_disk, tmp_path):
     assert process.returncode == -signal.SIGINT, told
     assert told.rstrip().endswith("KeyboardInterrupt")
     assert not (root / "study.json").exists()
-    assert saves_of(folders[0]) == 7
-    assert 3 <= saves_of(folders[1]) < 7
-    for (cell, seed), folder in zip(longer.jobs, folders, strict=True):
-        assert not [one for one in folder.iterdir() if one.name.split(".")[-1].isdigit()]
-        preset = longer.preset_of(cell)
-        expected, where = undisturbed(preset, cell, seed, longer.digest)
-        assert train_course(preset, cell, seed, folder, owner=longer.digest) == expected
-        assert on_disk(folder) == on_disk(where)
+    files = [course_file(root, *job) for job in plan.jobs]
+    assert step_of(files[0]) == 300
+    assert 0 < step_of(files[1]) < 300
+    assert sorted(root.iterdir()) == sorted([*files, root / "lock", root / "plan.toml"])
+    for (cell, seed), path in zip(plan.jobs, files, strict=True):
+        preset = plan.preset_of(cell)
+        found = train_course(preset, cell, seed, path, owner=plan.digest)
+        as_undisturbed(found, path, preset, cell, seed, plan.digest)
 
 
 @pytest.mark.torch
 def test_an_error_of_one_course_ends_the_study_at_once(longer, tmp_path, monkeypatch):
     # Threads in place of processes, which would each load torch.
-    from safetensors import safe_open
-
     from swingby.diffusion import study as module
 
     def threads(workers, mp_context, initializer, initargs):
@@ -198,18 +196,14 @@ def test_an_error_of_one_course_ends_the_study_at_once(longer, tmp_path, monkeyp
     monkeypatch.setattr(os, "getppid", os.getpid)
     # Seconds, if nobody stopped it.
     plan = replace(longer, preset=replace(longer.preset, steps=600, saves=11))
-    other, broken = (module.course_folder(tmp_path, *job) for job in plan.jobs)
-    broken.mkdir()
-    (broken / "metrics.jsonl").write_text("[]\n")
+    other, broken = (course_file(tmp_path, *job) for job in plan.jobs)
+    broken.write_text("[]")
     (tmp_path / "plan.toml").write_text(plan.to_toml())
-    with pytest.raises(InvalidInput, match=r"^folder must belong to") as caught:
+    with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint") as caught:
         module.run_study(plan, tmp_path, workers=2)
-    assert caught.value.value == broken / "metrics.jsonl"
+    assert caught.value.value == broken
     # The other was written down where it was.
-    path = other / "checkpoint.safetensors"
-    if path.exists():
-        with safe_open(path, framework="np") as file:
-            assert int(file.metadata()["step"]) < 600
+    assert step_of(other) < 600
     assert not (tmp_path / "study.json").exists()
 
 

@@ -75,8 +75,6 @@ def test_the_three_parts_by_hand():
         )
         together = torch.stack([found.diffusion, found.latent, found.reconstruction], dim=1)
         assert torch.allclose(found.total, together.sum(1), rtol=1e-15)
-        bits = found.total.mean().item() / (2 * math.log(2))
-        assert found.bits_per_dimension(2).item() == pytest.approx(bits, rel=1e-15)
         return together.detach().numpy()
 
     assert parts([0]) == pytest.approx(np.array(expected[:1]), rel=1e-12)
@@ -218,7 +216,6 @@ def test_every_step_of_the_sampler_with_the_same_noise():
         return 0.3 * z + 0.05 * gamma[:, None] + condition
 
     told = torch.arange(n, dtype=torch.float64)[:, None] / 10
-    seen = []
     made = vdm.sample(
         denoiser,
         schedule_of(low, high),
@@ -226,7 +223,6 @@ def test_every_step_of_the_sampler_with_the_same_noise():
         (3,),
         steps=steps,
         generator=torch.Generator().manual_seed(9),
-        watch=lambda k, z: seen.append((k, z.clone())),
     )
     generator = torch.Generator().manual_seed(9)
     z = torch.randn((n, 3), generator=generator, dtype=torch.float64).tolist()
@@ -240,6 +236,4 @@ def test_every_step_of_the_sampler_with_the_same_noise():
                 mean = z[i][j] - math.sqrt(logistic(now)) * kappa * guess
                 mean *= math.sqrt(logistic(-later) / logistic(-now))
                 z[i][j] = mean + math.sqrt(logistic(later) * kappa) * fresh[i][j]
-        assert seen[k][0] == k + 1
-        assert seen[k][1].numpy() == pytest.approx(np.array(z), rel=1e-10, abs=1e-12)
     assert made.numpy() == pytest.approx(np.array(z) / math.sqrt(logistic(-low)), rel=1e-10)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from swingby.diffusion import default_plan, judge, recorded_plan, recorded_study
+from swingby.diffusion import default_plan, figure_rows, judge, recorded_plan, recorded_study
 from swingby.diffusion.course import Course
 from swingby.diffusion.plan import FACTORS, Optimizer, Plan, Prediction
 from swingby.diffusion.study import Study
@@ -146,6 +146,41 @@ def test_an_unfinished_study_is_open():
         some = judge(replace(whole, courses=whole.courses[: 2 * runs]))
         row = some.of("times", "sgd", concept="size", factor="gain", signal="covariance")
         assert (row.runs, row.verdict) == (runs, verdict)
+
+
+def test_rows_of_the_papers_figures():
+    """Each can hold and fail: curves made by a signal, and the same with a dip, or at random."""
+    found = study("registered")
+
+    def rows(change=lambda course: course.w):
+        courses = [replace(one, w=change(one)) for one in found.courses]
+        table = figure_rows(replace(found, courses=tuple(courses)))
+        return {(row["setting"], row["statement"]): row for row in table}
+
+    def dipped(course):
+        dip = 0.5 * np.exp(-(np.log(STEPS / 2500.0) ** 2) / 0.02)
+        return course.w - dip[:, None, None]
+
+    def swapped(course):
+        return course.w[:, :, ::-1]
+
+    def restless(course):
+        return (
+            course.w + 0.2 * STEPS[:, None, None] * (-1.0) ** np.arange(len(STEPS))[:, None, None]
+        )
+
+    first = ("Fig. 6 (a), sgd", "colour is learned first at contrast 0.75")
+    again = ("Fig. 6 (b), sgd", "the concept-space error falls again after a rise of 5%")
+    slower = ("Fig. 6 (c), adamw", "concept learning slows down")
+    assert (rows()[first]["observed"], rows(swapped)[first]["verdict"]) == ("100.0%", "fails")
+    assert (rows()[again]["verdict"], rows(dipped)[again]["verdict"]) == ("fails", "holds")
+    assert (rows()[slower]["verdict"], rows(restless)[slower]["verdict"]) == ("holds", "fails")
+    assert [row["verdict"] for (name, _), row in rows().items() if name == "Fig. 19"] == [
+        "holds"
+    ] * 2
+    same = replace(PLAN, separation=(0.2,), contrast=(0.9, 0.95))
+    verdicts = [row["verdict"] for row in figure_rows(Study(same, (), {}))]
+    assert verdicts == ["undecided"] * 8 + ["holds", "fails"]
 
 
 def test_outputs(by_covariance):

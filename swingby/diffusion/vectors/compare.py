@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
-from swingby.diffusion.vectors.result import VectorRun
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
-from swingby.diffusion.vectors.train import train_vectors
+from swingby.diffusion.vectors.train import VectorRun, train_vectors
 from swingby.report import Drawn, Grid
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, counted
@@ -46,15 +45,12 @@ class VectorComparison(Drawn):
     ----------
     predictions : tuple of VectorPrediction
     runs : tuple of VectorRun
-        Of one setting each, or of several of a kind; `places` says where a setting is.
-    places : tuple of (int, int)
-        Number of the run and place in it, for each prediction.
+        One for all settings of a kind.
     rows : tuple of Row
     """
 
     predictions: tuple[VectorPrediction, ...]
     runs: tuple[VectorRun, ...]
-    places: tuple[tuple[int, int], ...]
     rows: tuple[Row, ...]
 
     def __len__(self) -> int:
@@ -76,24 +72,15 @@ class VectorComparison(Drawn):
 
     def to_grid(self) -> Grid:
         """A row per prediction."""
-        rows = [
-            [
-                str(row.run),
-                row.quantity,
-                row.predicted,
-                f"{row.error:.3g}" if row.error == row.error else "-",
-                row.observed,
-                row.verdict,
-            ]
-            for row in self.rows
-        ]
+        rows = []
+        for row in self.rows:
+            error = "-" if math.isnan(row.error) else f"{row.error:.3g}"
+            told = (row.quantity, row.predicted, error, row.observed, row.verdict)
+            rows.append([str(row.run), *told])
         ranges = sorted({one.range for one in self.predictions})
-        return Grid(
-            title="Predicted against observed",
-            columns=[">setting", "quantity", ">predicted", ">error", ">observed", "verdict"],
-            rows=rows,
-            below=[f"{self._summary()}.", *(f"Range: {one}." for one in ranges)],
-        )
+        below = [f"{self._summary()}.", *(f"Range: {one}." for one in ranges)]
+        columns = (">setting", "quantity", ">predicted", ">error", ">observed", "verdict")
+        return Grid("Predicted against observed", columns, rows, below=below)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per prediction."""
@@ -104,9 +91,6 @@ class VectorComparison(Drawn):
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON can hold them."""
         return {"rows": [storable(asdict(row)) for row in self.rows]}
-
-
-NAN = math.nan
 
 
 def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorComparison:
@@ -148,49 +132,39 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     kinds: dict[tuple[object, ...], list[int]] = {}
     for place, one in enumerate(given):
         kinds.setdefault(one.kind, []).append(place)
-    runs = tuple(train_vectors([given[k] for k in members]) for members in kinds.values())
-    places: list[tuple[int, int]] = [(0, 0)] * len(given)
-    for number, members in enumerate(kinds.values()):
+    runs: list[VectorRun] = []
+    rows: list[Row] = []
+    for members in kinds.values():
+        runs.append(train_vectors([given[k] for k in members]))
         for place, k in enumerate(members):
-            places[k] = (number, place)
-    rows = [
-        row
-        for k, said in enumerate(predictions)
-        for row in _rows(k, said, runs[places[k][0]], places[k][1])
-    ]
-    return VectorComparison(tuple(predictions), runs, tuple(places), tuple(rows))
+            rows += _rows(k, predictions[k], runs[-1], place)
+    rows.sort(key=lambda row: row.run)
+    return VectorComparison(tuple(predictions), tuple(runs), tuple(rows))
 
 
 def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterator[Row]:
     seen = run.half_times[place]
-    for p in range(len(seen)):
-        off = float(seen[p] - said.half_times[p])
-        error = float(said.error[p])
-        yield Row(
-            k,
-            f"half-time {p + 1}",
-            _number(said.half_times[p]),
-            _number(seen[p], "never"),
-            error,
-            off,
-            _of_time(float(said.half_times[p]), error, float(seen[p]), run.settings[0].steps),
-        )
+    for p, (time, error, half) in enumerate(zip(said.half_times, said.error, seen, strict=True), 1):
+        verdict = _of_time(float(time), float(error), float(half), run.settings[0].steps)
+        told = "-" if math.isnan(time) else f"{time:.0f}"
+        found = "never" if math.isnan(half) else f"{half:.0f}"
+        off = float(half - time)
+        yield Row(k, f"half-time {p}", told, found, float(error), off, verdict)
     order = tuple(run.order()[place].tolist())
     verdict = Verdict.UNDECIDED
     if said.order_decided and -1 not in order:
         verdict = Verdict.HOLDS if order == said.order else Verdict.FAILS
-    yield Row(k, "order", _places(said.order), _places(order), NAN, NAN, verdict)
+    yield Row(k, "order", _places(said.order), _places(order), math.nan, math.nan, verdict)
     if said.setting.reads == "both" and len(seen) > 1:
         yield _plain_ratio(k, said, seen)
     # A run that is too short may have its last descent before it.
     falls = int(run.descents(said.turn)[place])
-    settled = not np.isnan(seen).any() and falls >= 0
     verdict = Verdict.UNDECIDED
-    if said.descents >= 0 and settled:
+    if said.descents >= 0 and falls >= 0 and not np.isnan(seen).any():
         verdict = Verdict.HOLDS if falls == said.descents else Verdict.FAILS
-    open_ = "open" if said.descents < 0 else str(said.descents)
-    seen_falls = str(falls) if falls >= 0 else "diverged"
-    yield Row(k, "descents", open_, seen_falls, NAN, NAN, verdict)
+    told = "open" if said.descents < 0 else str(said.descents)
+    found = str(falls) if falls >= 0 else "diverged"
+    yield Row(k, "descents", told, found, math.nan, math.nan, verdict)
 
 
 def _of_time(said: float, error: float, seen: float, steps: int) -> Verdict:
@@ -207,8 +181,8 @@ def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
     signal = said.setting.task.signal
     slow, fast = int(signal.argmin()), int(signal.argmax())
     plain = float(said.plain[slow] / said.plain[fast])
-    known = seen[slow] / seen[fast] if seen[fast] > 0 else NAN
-    verdict, error = Verdict.UNDECIDED, NAN
+    known = seen[slow] / seen[fast] if seen[fast] > 0 else math.nan
+    verdict, error = Verdict.UNDECIDED, math.nan
     if math.isfinite(known) and math.isfinite(plain) and said.order:
         # The scatter of the observed ratio is that which M predicts.
         _, error = said.ratio(slow, fast)
@@ -217,10 +191,6 @@ def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
     off = float(known - plain)
     predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))
     return Row(k, name, predicted, observed, error, off, verdict)
-
-
-def _number(value: float, missing: str = "-") -> str:
-    return missing if math.isnan(value) else f"{value:.0f}"
 
 
 def _places(order: tuple[int, ...]) -> str:
@@ -263,18 +233,14 @@ def draw(cell: Cell, count: int, rng: np.random.Generator) -> list[VectorSetting
         else:
             largest = float(np.linalg.eigvalsh(SCHEDULE.form(np.array([top]))).max())
             pace = {"lr": float(rng.uniform(0.05, 0.15)) / largest}
-        one = VectorSetting(
-            task,
-            cell.denoiser,
-            cell.reads,
-            width=None if cell.denoiser == "linear" else 6,
-            omega=math.exp(rng.uniform(math.log(cell.low), math.log(cell.high))),
-            batch=24,
-            steps=cell.steps,
-            seed=int(rng.integers(2**31)),
-            **pace,
-        )
-        found.append(one)
+        width = None if cell.denoiser == "linear" else 6
+        omega = math.exp(rng.uniform(math.log(cell.low), math.log(cell.high)))
+        found.append(
+            VectorSetting(
+                task, cell.denoiser, cell.reads, width=width, omega=omega, batch=24,
+                steps=cell.steps, seed=int(rng.integers(2**31)), **pace,
+            )
+        )  # fmt: skip
     return found
 
 

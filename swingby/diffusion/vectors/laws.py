@@ -1,4 +1,10 @@
-"""Laws of half-times: of the SIM theory where the condition alone is read, by the form M else."""
+r"""Laws of half-times: of the SIM theory where the condition alone is read, by the form M else.
+
+**What batches add.** A point of cluster k has :math:`c_p = \mu_p [k = p] + \sigma_p \xi_p`. Points
+take turns through the clusters and times are one grid with a random offset u, so a mean over a
+batch of n = s m points varies in two ways: by the points, as :math:`1/m`, and by the offset, as
+:math:`1/m^2`. Noise comes in pairs of opposite sign throughout.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.diffusion.vectors.noise import (
-    beside_variances,
-    decay_scatter,
-    factorized,
-    form_covariances,
-    pivot_scatter,
-    signal_variances,
-)
-from swingby.diffusion.vectors.result import TURN, falls
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, initial_weights
+from swingby.simulate.outcome import descents, turning_points
 from swingby.training.laws import gram
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+#: Smallest turn of the test loss that counts, as a part of its start.
+TURN = 0.01
 #: Standard deviations of an error bar.
 DEVIATIONS = 4.0
 #: Larger starts, steps or scatter, and signals in a smaller ratio, lie outside the range.
@@ -38,6 +38,165 @@ SMALLEST_PIVOT = 1e-3
 NOISE_TURN, LARGEST_TURN = 8.0, 0.2
 #: Two layers take less of the law than U U^T: sizes of turns may be off by such a factor.
 LOOSE_TURN = 3.0
+
+
+def falls(loss: Floats, part: float = TURN) -> int:
+    """How often a curve fell by a part of its start."""
+    swing = part * float(loss[0])
+    return descents(turning_points(loss, swing), swing)
+
+
+#: Offsets of the times of a batch, and midpoints of integrals over time.
+OFFSETS, TIMES = 64, 4096
+
+
+def cluster_moments(setting: VectorSetting) -> tuple[Floats, Floats]:
+    """Mean and variance of the squared coordinates by cluster and concept, (s, s) each."""
+    mu = np.diag(setting.task.test_point) ** 2
+    spread = np.array([float(one) for one in setting.task.sigma]) ** 2
+    return mu + spread, 4 * mu * spread + 2 * spread**2
+
+
+def _grid_times(setting: VectorSetting) -> Floats:
+    """Times of each cluster for every offset, shape (offsets, s, m)."""
+    offset = (np.arange(OFFSETS) + 0.5) / (OFFSETS * setting.batch)
+    places = np.arange(setting.points) / setting.points
+    times = (offset[:, None] + places) % 1.0
+    return times.reshape(OFFSETS, setting.batch, setting.task.s).swapaxes(1, 2)
+
+
+def signal_variances(setting: VectorSetting) -> tuple[Floats, Floats]:
+    r"""How the weighted moment of a batch varies where only the condition is read.
+
+    With pairs of noise, a step multiplies :math:`I - W` with :math:`I - \mathrm{lr}\,S`,
+    :math:`S = \frac{15}{n} \sum_i \alpha_i^2 c_i c_i^\top`, of mean
+    :math:`\int \alpha^2 d\gamma\; A`. Covariance of the diagonal entries and variance of the
+    others (0 on the diagonal), (s, s) each.
+    """
+    s, m = setting.task.s, setting.batch
+    mean, variance = cluster_moments(setting)
+    squares = SCHEDULE.range * SCHEDULE.signal_squared
+    signal, _ = SCHEDULE.alpha_sigma(_grid_times(setting))
+    weight = SCHEDULE.range * (signal**2).mean(2)  # of each cluster, by offset
+    by_offset = weight @ mean / s
+    diagonal = np.diag(squares * variance.sum(0) / (s * s * m)) + _covariance(by_offset)
+    products = np.einsum("kp,kq->pq", mean, mean)  # E (c_p c_q)^2, summed over clusters
+    beside = squares * products / (s * s * m)
+    np.fill_diagonal(beside, 0.0)
+    return diagonal, beside
+
+
+def _covariance(values: Floats) -> Floats:
+    """Covariance of rows that are equally likely."""
+    rest = values - values.mean(0)
+    return np.asarray(rest.T @ rest / len(rest))
+
+
+def _entries(t: Floats) -> tuple[Floats, Floats]:
+    """What c^2 and epsilon^2 are multiplied with in M_WW, M_WP, M_PP; last axis 3."""
+    signal, noise = SCHEDULE.alpha_sigma(t)
+    of_c, of_z = signal / noise, (1 - noise) / noise
+    none = np.zeros_like(noise)
+    return (
+        SCHEDULE.range * np.stack([of_c**2, -of_c * of_z * signal, (of_z * signal) ** 2], -1),
+        SCHEDULE.range * np.stack([none, none, (of_z * noise) ** 2], -1),
+    )
+
+
+def form_covariances(setting: VectorSetting) -> Floats:
+    """Covariance of M_WW, M_WP and M_PP of a batch, for each concept."""
+    s, m = setting.task.s, setting.batch
+    mean, variance = cluster_moments(setting)
+    data, noise = _entries((np.arange(TIMES) + 0.5) / TIMES)
+    within = np.einsum("ta,tb->ab", data, data) / TIMES
+    added = 2 * np.einsum("ta,tb->ab", noise, noise) / TIMES  # epsilon^2 has variance 2
+    found = (variance.sum(0)[:, None, None] * within + s * added) / (s * s * m)
+    data, noise = (one.mean(2) for one in _entries(_grid_times(setting)))
+    for p in range(s):
+        by_offset = (data * mean[None, :, p, None] + noise).mean(1)
+        found[p] += _covariance(by_offset)
+    return np.asarray(found)
+
+
+def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
+    r"""Variance of the growth of one concept out of another where both are read.
+
+    At zero weights the gradient of row i is :math:`r_i x` with :math:`r = (1 - \sigma) \epsilon -
+    \alpha c`; along the growing direction of concept j, row j of `direction` (s, 2), it is
+    :math:`N_{ij}`, of mean 0. An upper bound of the variance of :math:`(N_{ij} + N_{ji})/2`,
+    shape (s, s).
+    """
+    s, m = setting.task.s, setting.batch
+    mean, _ = cluster_moments(setting)
+    signal, noise = SCHEDULE.alpha_sigma((np.arange(TIMES) + 0.5) / TIMES)
+    of_c, of_z = signal / noise, (1 - noise) / noise
+    of_data = direction[:, 1:] * (of_z * signal) - direction[:, :1] * of_c
+    of_noise = direction[:, 1:] * (of_z * noise)
+    data = SCHEDULE.range**2 * (signal**2 * of_data**2).mean(1)
+    rest = SCHEDULE.range**2 * ((1 - noise) ** 2 * of_noise**2).mean(1)
+    products = np.einsum("kp,kq->pq", mean, mean) / s
+    each = (products * data[None, :] + rest[None, :]) / (s * m)
+    found = (each + each.T) / 2
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(found)
+
+
+def factorized(W0: Floats) -> tuple[Floats, Floats]:
+    """L, unit lower triangular, and pivots of L D L^T; 0 from the first that is not positive."""
+    s = len(W0)
+    rest, L, pivots = W0.copy(), np.eye(s), np.zeros(s)
+    for k in range(s):
+        if not rest[k, k] > 1e-9 * W0[k, k]:
+            break
+        pivots[k] = rest[k, k]
+        L[k + 1 :, k] = rest[k + 1 :, k] / rest[k, k]
+        rest = rest - np.outer(rest[:, k], rest[k]) / rest[k, k]
+    return L, pivots
+
+
+def pivot_scatter(
+    L: Floats, growth: Floats, times: Floats, diagonal: Floats, beside: Floats
+) -> Floats:
+    r"""Variance of the logarithm of each pivot that has grown for some steps.
+
+    U grows as :math:`U \to (I + \bar S + \delta S) U`. A change :math:`\delta S` at step t changes
+    the logarithm of pivot k by :math:`2 (L^{-1} \delta S L)_{kk}`, with the L of that step:
+    :math:`L_{jk}` shrinks by the ratio of growth factors, as the weaker concept falls behind.
+    Concepts go by descending growth; `diagonal` and `beside` are those of :func:`signal_variances`.
+    """
+    s = len(L)
+    steps = max(1, int(np.ceil(times.max())))
+    t = np.arange(steps)
+    with np.errstate(under="ignore"):
+        decay = (growth[:, None] / growth[None, :]) ** t[:, None, None]
+    lower = np.where(np.tri(s, k=-1, dtype=bool), L * np.minimum(decay, 1.0), 0.0) + np.eye(s)
+    inverse = np.linalg.inv(lower)
+    found = np.empty(s)
+    for k in range(s):
+        until = max(1, int(np.ceil(times[k])))
+        gain = inverse[:until, k, :, None] * lower[:until, None, :, k]  # of dS_ij, step by step
+        own = np.diagonal(gain, axis1=1, axis2=2)
+        both = np.triu(gain + gain.swapaxes(1, 2), 1) ** 2
+        found[k] = np.einsum("ti,ij,tj->", own, diagonal, own) + (both * beside).sum()
+    return 4 * found
+
+
+def decay_scatter(
+    rest: Floats, decay: Floats, times: Floats, diagonal: Floats, beside: Floats
+) -> Floats:
+    r"""Variance of :math:`\log(1 - w_{pp})` after some steps of one layer.
+
+    A row e of :math:`I - W` goes to :math:`e (I - \bar S - \delta S)`: its own entry scatters by
+    :math:`\delta S_{pp}`, and takes :math:`e_q \delta S_{qp}` from the others.
+    """
+    s = len(decay)
+    found = np.empty(s)
+    for p in range(s):
+        t = np.arange(max(1, int(np.ceil(times[p]))))
+        share = (rest[p] / rest[p, p]) ** 2 * (decay / decay[p]) ** (2 * t[:, None])
+        share[:, p] = 0.0
+        found[p] = (len(t) * diagonal[p, p] + (share * beside[p]).sum()) / decay[p] ** 2
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +214,7 @@ class Law:
     doubt: str = ""
 
 
-def doubt_of(setting: VectorSetting, scatter: Floats) -> str:
+def _doubt_of(setting: VectorSetting, deviation: Floats, crossing: Floats) -> str:
     """Why no law may be trusted, or nothing."""
     signal = np.sort(setting.task.signal)
     if not setting.antithetic:
@@ -65,21 +224,25 @@ def doubt_of(setting: VectorSetting, scatter: Floats) -> str:
             return f"omega is above {LARGEST_OMEGA:g}"
         if len(signal) > 1 and (signal[1:] / signal[:-1]).min() < SMALLEST_RATIO:
             return f"two signals are in a ratio below {SMALLEST_RATIO:g}"
+    # What takes a few steps may be off by one.
+    scatter = DEVIATIONS * deviation / np.maximum(crossing, 4.0)
     if not (np.nan_to_num(scatter, nan=np.inf) <= LARGEST_SCATTER).all():
         return f"the scatter of a half-time is above {LARGEST_SCATTER:g} of it"
     return ""
 
 
+def _no_law(name: str, setting: VectorSetting, doubt: str = "") -> Law:
+    nothing = np.full(setting.task.s, np.nan)
+    return Law(name, nothing, nothing, nothing, nothing, doubt=doubt)
+
+
 def sim_law(setting: VectorSetting) -> Law:
     """Half-times as if the condition alone were read."""
     if setting.denoiser == "mlp":
-        nothing = np.full(setting.task.s, np.nan)
-        return Law("none", nothing, nothing, nothing, nothing)
+        return _no_law("none", setting)
     if setting.step * setting.task.signal.max() > LARGEST_STEP:
-        nothing = np.full(setting.task.s, np.nan)
         name = "Theorem 4.1" if setting.denoiser == "linear" else "stage law"
-        doubt = f"a step is above {LARGEST_STEP:g} in units of 1/a"
-        return Law(name, nothing, nothing, nothing, nothing, doubt=doubt)
+        return _no_law(name, setting, f"a step is above {LARGEST_STEP:g} in units of 1/a")
     return _one_layer(setting) if setting.denoiser == "linear" else _stages(setting)
 
 
@@ -99,7 +262,7 @@ def _one_layer(setting: VectorSetting) -> Law:
     deviation = np.sqrt(logs) / rates
     # The mean of the logarithm lies below the logarithm of the mean.
     second = crossing * unit * (np.diag(diagonal) / 2 + 3 * beside.sum(1)) / decay**2 / rates
-    doubt = doubt_of(setting, relative(deviation, crossing)) or doubt
+    doubt = _doubt_of(setting, deviation, crossing) or doubt
     error = DEVIATIONS * deviation + 1.0 + second
     point = setting.task.test_point
     times = np.arange(math.ceil(8 / rates.min()) + 1)
@@ -109,11 +272,6 @@ def _one_layer(setting: VectorSetting) -> Law:
     counts = {falls(loss, turn * factor) for factor in (0.5, 1.0, 2.0)}
     descents = counts.pop() if len(counts) == 1 else -1
     return Law("Theorem 4.1", crossing, error, deviation, rates, descents, turn, doubt)
-
-
-def relative(deviation: Floats, crossing: Floats) -> Floats:
-    """Four deviations in units of the half-time; what takes a few steps may be off by one."""
-    return np.asarray(DEVIATIONS * deviation / np.maximum(crossing, 4.0))
 
 
 def _stages(setting: VectorSetting) -> Law:
@@ -137,8 +295,7 @@ def _stages(setting: VectorSetting) -> Law:
     diagonal, beside = signal_variances(setting)
     unit = (eta / SCHEDULE.signal) ** 2
     lasting = np.where(np.isfinite(crossing), crossing, 0.0)
-    deviation = np.empty(s)
-    second = np.empty(s)
+    deviation, second = np.empty(s), np.empty(s)
     pick = np.ix_(order, order)
     growth = 1 + eta * signal[order]
     scatter = unit / growth.min() ** 2
@@ -157,7 +314,7 @@ def _stages(setting: VectorSetting) -> Law:
         leading = predict_batch(signal, W0, eta, "gd", accuracy="leading").crossing
         with np.errstate(invalid="ignore"):
             error = error + np.abs(crossing - leading)
-    doubt = doubt or doubt_of(setting, relative(deviation, crossing))
+    doubt = doubt or _doubt_of(setting, deviation, crossing)
     return Law("stage law", crossing, error, deviation, rates, descents, turn, doubt)
 
 
@@ -180,13 +337,9 @@ def _turn(setting: VectorSetting, beside: Floats) -> float:
 
 def _descents(setting: VectorSetting, W0: Floats, logs: Floats, turn: float) -> int:
     """Descents of the test loss; -1 where the noise of batches may change their number."""
+    task = setting.task
     found = predict_swing_batch(
-        setting.task.signal,
-        W0,
-        setting.step,
-        "gd",
-        test_point=setting.task.test_point,
-        swing=turn,
+        task.signal, W0, setting.step, "gd", test_point=task.test_point, swing=turn
     )
     if found.undecided or turn > LARGEST_TURN:
         return -1
@@ -196,14 +349,12 @@ def _descents(setting: VectorSetting, W0: Floats, logs: Floats, turn: float) -> 
     return int(found.descents) if float(found.swing_margin) >= needed else -1
 
 
-#: Steps after which a concept counts as never learned.
-MOST_STEPS = 30_000
-#: Steps between looks at whether all is learned.
-_PIECE = 256
+#: Steps after which a concept counts as never learned, and between looks at whether all is.
+MOST_STEPS, _PIECE = 30_000, 256
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class _Course:
     """The mean course of each concept (n, s); F is the sampled map, with its deviation."""
 
     W: Floats
@@ -226,7 +377,7 @@ class Course:
 
 def follow(
     form: Floats, covariance: Floats, rate: float, start: Floats, sample_steps: int
-) -> Course:
+) -> _Course:
     """Follow each concept until all F are beyond 1/2 with their error bars."""
     advance = _advance_one if start.shape[1] == 2 else _advance_two
     size = start.shape[1]
@@ -245,19 +396,13 @@ def follow(
         last_F, last_deviation = parts[-1][2][-1], parts[-1][3][-1]
         if not np.isfinite(state).all() or (last_F - DEVIATIONS * last_deviation > 0.5).all():
             break
-    return Course(*(np.concatenate([one[k] for one in parts]) for k in range(4)))
+    return _Course(*(np.concatenate([one[k] for one in parts]) for k in range(4)))
 
 
 def _noise(covariance: Floats, rest: Floats) -> Floats:
     """Covariance of dM e."""
-    zero = np.zeros(len(rest))
-    rows = np.stack(
-        [
-            np.stack([rest[:, 0], rest[:, 1], zero], -1),
-            np.stack([zero, rest[:, 0], rest[:, 1]], -1),
-        ],
-        1,
-    )
+    rows = np.zeros((len(rest), 2, 3))
+    rows[:, 0, :2] = rows[:, 1, 1:] = rest
     return np.asarray(rows @ covariance @ rows.swapaxes(1, 2))
 
 
@@ -301,13 +446,8 @@ def _seen(states: Floats, spreads: Floats, sample_steps: int) -> tuple[Floats, .
         return SCHEDULE.sampled_map(W[..., None, None], P[..., None, None], sample_steps)[..., 0, 0]
 
     width = 1e-5
-    slope = np.stack(
-        [
-            (F(W + width, P) - F(W - width, P)) / (2 * width),
-            (F(W, P + width) - F(W, P - width)) / (2 * width),
-        ],
-        -1,
-    )
+    by_W, by_P = F(W + width, P) - F(W - width, P), F(W, P + width) - F(W, P - width)
+    slope = np.stack([by_W, by_P], -1) / (2 * width)
     variance = np.einsum("npi,npij,npj->np", slope, spreads, slope)
     return W, P, F(W, P), np.sqrt(np.maximum(variance, 0.0))
 
@@ -326,9 +466,8 @@ def both_law(setting: VectorSetting) -> Law:
     name = "two exponentials" if setting.denoiser == "linear" else "growth under M"
     largest = rate * np.linalg.eigvalsh(form).max()
     if largest > 2 * LARGEST_STEP:
-        nothing = np.full(s, np.nan)
         doubt = f"a step is above {2 * LARGEST_STEP:g} in units of the largest eigenvalue"
-        return Law(name, nothing, nothing, nothing, nothing, doubt=doubt)
+        return _no_law(name, setting, doubt)
     cross, overlap, doubt = np.zeros(s), 0.0, ""
     if setting.denoiser == "linear":
         (V,) = initial_weights(setting)
@@ -343,23 +482,17 @@ def both_law(setting: VectorSetting) -> Law:
     ends = [course.crossing(sign * DEVIATIONS) for sign in (1.0, -1.0)]
     bar = np.fmax(crossing - ends[0], ends[1] - crossing)
     bar = np.where(np.isnan(ends[1]), np.inf, bar)
-    own = bar / DEVIATIONS
-    deviation = np.hypot(own, cross)
-    doubt = doubt or doubt_of(setting, relative(deviation, crossing))
-    error = DEVIATIONS * deviation + 1.0 + _second(setting, covariance, crossing)
+    deviation = np.hypot(bar / DEVIATIONS, cross)
+    doubt = doubt or _doubt_of(setting, deviation, crossing)
+    # What the noise of batches changes to second order: its size beside the mean.
+    spread = covariance[:, 0, 0] + 2 * covariance[:, 1, 1] + covariance[:, 2, 2]
+    second = crossing * (rate * spread / np.trace(form, axis1=1, axis2=2))
+    error = DEVIATIONS * deviation + 1.0 + second
     if setting.denoiser == "two_layer":
         error = error + (NEXT_ORDER * math.sqrt(setting.omega) + overlap) * crossing
         if setting.omega > LARGEST_OMEGA_OF_BOTH:
             doubt = doubt or f"omega is above {LARGEST_OMEGA_OF_BOTH:g}"
     return Law(name, crossing, error, deviation, rates, doubt=doubt)
-
-
-def _second(setting: VectorSetting, covariance: Floats, crossing: Floats) -> Floats:
-    """What the noise of batches changes to second order: its size beside the mean."""
-    form = SCHEDULE.form(setting.task.signal)
-    spread = covariance[:, 0, 0] + 2 * covariance[:, 1, 1] + covariance[:, 2, 2]
-    share = setting.rate * spread / np.trace(form, axis1=1, axis2=2)
-    return np.asarray(crossing * share)
 
 
 def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Floats, float, str]:
@@ -394,10 +527,8 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     # Entries (j, k) when the stronger k is there.
     fallen = np.tril(np.abs(L) * (factor[:, None] / factor) ** np.maximum(lasting[order], 0.0), -1)
     beside = rate**2 * beside_variances(setting, direction)
-    pick = np.ix_(order, order)
-    found = pivot_scatter(
-        L, factor, np.maximum(lasting[order], 0.0), np.zeros((s, s)), beside[pick]
-    )
+    waits = np.maximum(lasting[order], 0.0)
+    found = pivot_scatter(L, factor, waits, np.zeros((s, s)), beside[np.ix_(order, order)])
     cross = np.empty(s)
     cross[order] = np.sqrt(found) / rates[order]
     return start, np.asarray(rates), cross, float(fallen.max(initial=0.0)), doubt

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from swingby.diffusion.vectors.laws import Law, both_law, sim_law
+from swingby.diffusion.vectors.laws import both_law, sim_law
 from swingby.diffusion.vectors.setting import VectorSetting, require_settings
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
@@ -108,16 +108,10 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
     def to_grid(self) -> Grid:
         """What is predicted, with its range."""
         setting = self.setting
+        columns = (setting.task.signal, self.half_times, self.error, self.deviation, self.plain)
         rows = [
-            [
-                str(p + 1),
-                f"{float(setting.task.signal[p]):.4g}",
-                f"{self.half_times[p]:.0f}",
-                f"{self.error[p]:.1f}",
-                f"{self.deviation[p]:.1f}",
-                f"{self.plain[p]:.0f}",
-            ]
-            for p in range(setting.task.s)
+            [str(p), f"{a:.4g}", f"{half:.0f}", f"{error:.1f}", f"{deviation:.1f}", f"{plain:.0f}"]
+            for p, (a, half, error, deviation, plain) in enumerate(zip(*columns, strict=True), 1)
         ]
         swings = {None: "open", True: "swing-by", False: "no swing-by"}[self.swings]
         return Grid(
@@ -132,9 +126,10 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as plain values, None where it is nan."""
+        names = ("half_times", "error", "deviation", "rates", "plain")
         arrays = {
             name: [float(one) if np.isfinite(one) else None for one in getattr(self, name)]
-            for name in ("half_times", "error", "deviation", "rates", "plain")
+            for name in names
         }
         words = {"law": self.law, "range": self.range, "descents": self.descents, "turn": self.turn}
         return {**words, "order": list(self.order), **arrays}
@@ -158,7 +153,7 @@ def predict_vectors(
     the stage law, and :math:`W_2 W_1` that of :math:`U = (W_1^\top + W_2)/2`.
 
     Where both are read the noisy data tell the datum as well. The loss of a concept is then the
-    form M of :func:`swingby.diffusion.vectors.noise.quadratic_form` in
+    form M of :func:`swingby.diffusion.theory.Noise.form` in
     :math:`(1 - W_{pp}, 1 - P_{pp})`, and half-times are those of the sampled map.
 
     Parameters
@@ -191,16 +186,20 @@ def predict_vectors(
 
 
 def _predict(setting: VectorSetting) -> VectorPrediction:
-    s = setting.task.s
     plain = sim_law(setting)
-    law = plain if setting.reads == "condition" else both_law(setting)
-    reason = _outside(setting, law)
+    law, reason = plain, f"outside: {plain.doubt}" if plain.doubt else INSIDE
+    if setting.reads == "both":
+        law = both_law(setting)
+        reason = "outside: noisy data tell what the condition tells"
+        reason += f"; {law.doubt}" if law.doubt else ""
+    elif law.name == "none":
+        reason = "outside: the law is that of linear denoisers"
     told = law.name != "none" and not law.doubt
-    nothing = np.full(s, np.nan)
+    nothing = np.full(setting.task.s, np.nan)
     return VectorPrediction(
         setting=setting,
         law=law.name,
-        range=reason or INSIDE,
+        range=reason,
         half_times=np.ceil(law.crossing) if told else nothing,
         error=law.error if told else nothing,
         deviation=law.deviation if told else nothing,
@@ -209,13 +208,3 @@ def _predict(setting: VectorSetting) -> VectorPrediction:
         descents=law.descents if told else -1,
         turn=law.turn,
     )
-
-
-def _outside(setting: VectorSetting, law: Law) -> str:
-    if setting.reads == "both":
-        return "outside: noisy data tell what the condition tells" + (
-            f"; {law.doubt}" if law.doubt else ""
-        )
-    if law.name == "none":
-        return "outside: the law is that of linear denoisers"
-    return f"outside: {law.doubt}" if law.doubt else ""

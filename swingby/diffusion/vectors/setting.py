@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
 READS = ("condition", "both")
 ACTIVATIONS = ("relu", "gelu")
-PRECISIONS = ("float64", "float32")
 #: Gamma runs from -5 to 10, uniformly.
 SCHEDULE = Noise()
 #: A typing error should not fill the memory.
-MOST_CONCEPTS, MOST_WIDTH, MOST_BATCH, MOST_STEPS = 16, 1024, 100_000, 1_000_000
+MOST_CONCEPTS = 16
+_WHOLE = {
+    "width": (1, 1024), "batch": (1, 100_000), "steps": (1, 1_000_000),
+    "sample_steps": (1, 1_000_000), "seed": (0, 2**63),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,6 @@ class VectorSetting:
         Of "mlp".
     sample_steps : int
         Steps of the sampler, for the conditional map where both are read.
-    precision : {"float64", "float32"}
 
     Raises
     ------
@@ -96,36 +98,8 @@ class VectorSetting:
     antithetic: bool = True
     activation: str = "relu"
     sample_steps: int = 50
-    precision: str = "float64"
 
     def __post_init__(self) -> None:
-        self._check_task()
-        one_of(self.denoiser, "denoiser", DENOISERS)
-        one_of(self.reads, "reads", READS)
-        one_of(self.activation, "activation", ACTIVATIONS)
-        one_of(self.precision, "precision", PRECISIONS)
-        booleans(self, "antithetic")
-        if self.reads == "both" and self.denoiser in ("symmetric", "mlp"):
-            requirement = "must be linear or two_layer where both are read"
-            raise InvalidInput("denoiser", self.denoiser, requirement)
-        if self.width is not None:
-            put(self, "width", numbers.whole(self.width, "width", 1, most=MOST_WIDTH))
-            if self.denoiser == "linear":
-                raise InvalidInput("width", self.width, "must not be given: one matrix has none")
-        put(self, "omega", positive(self.omega, "omega"))
-        if (self.lr is None) == (self.eta is None):
-            given = "neither" if self.lr is None else "both"
-            raise InvalidInput("lr and eta", given, "must be given one without the other")
-        for name in ("lr", "eta"):
-            if getattr(self, name) is not None:
-                put(self, name, positive(getattr(self, name), name))
-        for name, most in (
-            ("batch", MOST_BATCH), ("steps", MOST_STEPS), ("sample_steps", MOST_STEPS),
-        ):  # fmt: skip
-            put(self, name, numbers.whole(getattr(self, name), name, 1, most=most))
-        put(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
-
-    def _check_task(self) -> None:
         task = self.task
         if not isinstance(task, SIMTask):
             raise InvalidInput("task", task, "must be a SIMTask")
@@ -135,6 +109,23 @@ class VectorSetting:
             raise InvalidInput("task", task, "must have the signal of its points")
         if task.s > MOST_CONCEPTS:
             raise InvalidInput("task", task, f"must have at most {MOST_CONCEPTS} concepts")
+        one_of(self.denoiser, "denoiser", DENOISERS)
+        one_of(self.reads, "reads", READS)
+        one_of(self.activation, "activation", ACTIVATIONS)
+        booleans(self, "antithetic")
+        if self.reads == "both" and self.denoiser in ("symmetric", "mlp"):
+            requirement = "must be linear or two_layer where both are read"
+            raise InvalidInput("denoiser", self.denoiser, requirement)
+        if self.width is not None and self.denoiser == "linear":
+            raise InvalidInput("width", self.width, "must not be given: one matrix has none")
+        if (self.lr is None) == (self.eta is None):
+            given = "neither" if self.lr is None else "both"
+            raise InvalidInput("lr and eta", given, "must be given one without the other")
+        for name in ("omega", *(one for one in ("lr", "eta") if getattr(self, one) is not None)):
+            put(self, name, positive(getattr(self, name), name))
+        for name, (least, most) in _WHOLE.items():
+            if name != "width" or self.width is not None:
+                put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
 
     @property
     def points(self) -> int:
@@ -150,11 +141,7 @@ class VectorSetting:
 
     @property
     def clock(self) -> float:
-        r"""Time of the theory per step and learning rate.
-
-        It is :math:`\int \alpha^2 d\gamma`, twice that for :math:`U U^\top`, on which the loss
-        depends through two factors.
-        """
+        """Time of the theory per step and learning rate; U U^T enters the loss by both factors."""
         return SCHEDULE.signal * (2.0 if self.denoiser == "symmetric" else 1.0)
 
     @property
@@ -172,7 +159,7 @@ class VectorSetting:
         """What settings must have in common to be trained as one stacked model."""
         return (
             self.task.s, self.denoiser, self.reads, self.hidden, self.batch, self.steps,
-            self.antithetic, self.activation, self.sample_steps, self.precision,
+            self.antithetic, self.activation, self.sample_steps,
         )  # fmt: skip
 
     def streams(self) -> tuple[np.random.SeedSequence, ...]:
@@ -181,14 +168,7 @@ class VectorSetting:
 
 
 def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
-    """The weights that a setting starts from.
-
-    Examples
-    --------
-    >>> first, second = initial_weights(VectorSetting(SIMTask([1, 2]), width=5, lr=0.1))
-    >>> first.shape, second.shape
-    ((5, 2), (2, 5))
-    """
+    """The weights that a setting starts from, the layer applied first first."""
     s, h = setting.task.s, setting.hidden
     inputs = s if setting.reads == "condition" else 2 * s
     generator = np.random.default_rng(setting.streams()[0])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,7 +15,7 @@ from torch import Tensor
 
 from swingby.diffusion import vdm
 from swingby.diffusion.vdm import Denoiser, alpha, sigma, spread_times
-from swingby.diffusion.vectors.result import VectorRun
+from swingby.diffusion.vectors.laws import TURN, falls
 from swingby.diffusion.vectors.setting import (
     SCHEDULE,
     VectorSetting,
@@ -20,52 +23,25 @@ from swingby.diffusion.vectors.setting import (
     require_settings,
 )
 from swingby.errors import InvalidInput
+from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.training.loop import Autograd, descend
+from swingby.training.result import storable
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-
 #: Weights that are kept of a run, over all steps.
 MOST_NUMBERS = 200_000_000
-
-
-def schedule_of(setting: VectorSetting) -> vdm.LinearSchedule:
-    """The fixed schedule in the precision of a setting."""
-    fixed = vdm.LinearSchedule(SCHEDULE.low, SCHEDULE.high, learned=False)
-    return fixed.to(getattr(torch, setting.precision))
-
-
-def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
-    """Initial weights of settings of one kind."""
-    dtype = getattr(torch, settings[0].precision)
-    starts = zip(*(initial_weights(one) for one in settings), strict=True)
-    return [torch.from_numpy(np.stack(layer)).to(dtype) for layer in starts]
-
-
-def losses(
-    setting: VectorSetting,
-    weights: Sequence[Tensor],
-    schedule: vdm.LinearSchedule,
-    x: Tensor,
-    noise: Tensor,
-    t: Tensor,
-) -> Tensor:
-    """Mean diffusion loss of each of some stacked settings."""
-    # The reconstruction does not depend on the denoiser, so its noise does not matter.
-    found = vdm.loss(
-        denoiser(setting, weights),
-        schedule,
-        x,
-        x,
-        t=t,
-        noise=noise,
-        first_noise=torch.zeros_like(x),
-    )
-    return found.diffusion.unflatten(0, (len(weights[0]), -1)).mean(1)
+#: Steps that are drawn at once.
+BLOCK = 64
+#: Rows of the table of a run before the rest is summed up.
+_MOST_ROWS = 24
+#: The fixed schedule; half-times are those of double precision.
+_GAMMA = vdm.LinearSchedule(SCHEDULE.low, SCHEDULE.high, learned=False).double()
 
 
 def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRun:
@@ -77,8 +53,8 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     Parameters
     ----------
     settings : VectorSetting or sequence of them
-        All with as many concepts, the same denoiser, width, batch, steps and precision, as they
-        are trained as one stacked model; task, omega, rate and seed may differ.
+        All with as many concepts, the same denoiser, width, batch and steps, as they are trained
+        as one stacked model; task, omega, rate and seed may differ.
 
     Returns
     -------
@@ -108,28 +84,24 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # a step is small, and threads would wait for each other
     try:
-        history, diffusion = _train(given)
+        history = _train(given)
     finally:
         torch.set_num_threads(before)
-    return VectorRun(given, tuple(history), diffusion)
+    return VectorRun(given, tuple(history))
 
 
-def _train(settings: tuple[VectorSetting, ...]) -> tuple[list[np.ndarray], np.ndarray]:
-    first = settings[0]
-    schedule = schedule_of(first)
+def _train(settings: tuple[VectorSetting, ...]) -> list[Floats]:
+    first, source = settings[0], batches(settings)
     weights = [one.requires_grad_() for one in stacked(settings)]
-    rates = torch.tensor([one.rate for one in settings], dtype=weights[0].dtype)[:, None, None]
-    source = batches(settings)
-    diffusion: list[Tensor] = []
+    rates = torch.tensor([one.rate for one in settings], dtype=torch.float64)[:, None, None]
     learner = Autograd(
         torch,
         weights,
         lambda step: next(source),
         # One sum for all: a setting's loss depends on its own weights alone.
-        lambda batch: losses(first, weights, schedule, *batch),
-        Descent(weights, rates),
+        lambda batch: losses(first, weights, *batch),
+        _Descent(weights, rates),
         look=lambda: [one.clone() for one in weights],
-        after=diffusion.append,
     )
     history = [np.empty((first.steps + 1, *one.shape)) for one in weights]
 
@@ -140,11 +112,10 @@ def _train(settings: tuple[VectorSetting, ...]) -> tuple[list[np.ndarray], np.nd
     descend(learner, first.steps, take=take, chunk=BLOCK)
     for kept, one in zip(history, weights, strict=True):
         kept[-1] = one.detach().numpy()
-    each = torch.stack(diffusion).double().numpy()
-    return [np.moveaxis(kept, 1, 0) for kept in history], each.T.copy()
+    return [np.moveaxis(kept, 1, 0) for kept in history]
 
 
-class Descent:
+class _Descent:
     """Gradient descent with a rate for each network; loading those of torch takes 3 seconds."""
 
     def __init__(self, weights: Sequence[Tensor], rates: Tensor) -> None:
@@ -152,35 +123,28 @@ class Descent:
         self.state: dict[Tensor, dict[str, Tensor]] = {}
 
     def zero_grad(self, **named: bool) -> None:
-        """Forget the gradients."""
         del named
         for one in self._weights:
             one.grad = None
 
     @torch.no_grad()
     def step(self) -> None:
-        """Go down."""
         for one in self._weights:
             one -= self._rates * one.grad
 
 
-#: Steps that are drawn at once.
-BLOCK = 64
+def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
+    """Initial weights of settings of one kind."""
+    starts = zip(*(initial_weights(one) for one in settings), strict=True)
+    return [torch.from_numpy(np.stack(layer)) for layer in starts]
 
 
-def clusters(setting: VectorSetting) -> tuple[Floats, Floats]:
-    """Centre of each point of a step, shape (n, s), and the deviations, shape (s,).
-
-    Clusters take turns, so that the times of each are evenly spread, too.
-    """
-    task = setting.task
-    centres = np.tile(np.diag(task.test_point), (setting.batch, 1))
-    return centres, np.array([float(one) for one in task.sigma])
-
-
-def _one(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
+def _drawn(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
     """Points, noise and times of every step."""
-    centres, spread = clusters(setting)
+    task = setting.task
+    # Clusters take turns, so that the times of each are evenly spread, too.
+    centres = np.tile(np.diag(task.test_point), (setting.batch, 1))
+    spread = np.array([float(one) for one in task.sigma])
     _, points, times = setting.streams()
     generator = np.random.default_rng(points)
     clock = torch.Generator().manual_seed(int(times.generate_state(1, np.uint64)[0] >> 1))
@@ -192,19 +156,28 @@ def _one(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
 
 
 def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Batches of some settings of one kind, one setting after the other."""
-    first = settings[0]
-    dtype = getattr(torch, first.precision)
-    sources = [_one(one) for one in settings]
+    """Points, noise and times of settings of one kind, one setting after the other."""
+    sources = [_drawn(one) for one in settings]
     while True:
         drawn = [next(source) for source in sources]
-        x = torch.from_numpy(np.stack([one[0] for one in drawn])).to(dtype)
-        noise = torch.from_numpy(np.stack([one[1] for one in drawn])).to(dtype)
-        t = torch.stack([one[2] for one in drawn]).to(dtype)
-        if first.antithetic:
+        x, noise = (torch.from_numpy(np.stack([one[k] for one in drawn])) for k in (0, 1))
+        t = torch.stack([one[2] for one in drawn]).double()
+        if settings[0].antithetic:
             x, t = torch.cat([x, x], 1), torch.cat([t, t], 1)
             noise = torch.cat([noise, -noise], 1)
         yield x.flatten(0, 1), noise.flatten(0, 1), t.flatten()
+
+
+def losses(
+    setting: VectorSetting, weights: Sequence[Tensor], x: Tensor, noise: Tensor, t: Tensor
+) -> Tensor:
+    """Mean diffusion loss of each of some stacked settings."""
+    # The reconstruction does not depend on the denoiser, so its noise does not matter.
+    nothing = torch.zeros_like(x)
+    found = vdm.loss(
+        denoiser(setting, weights), _GAMMA, x, x, t=t, noise=noise, first_noise=nothing
+    )
+    return found.diffusion.unflatten(0, (len(weights[0]), -1)).mean(1)
 
 
 def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Tensor:
@@ -215,13 +188,9 @@ def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Ten
         return (x @ weights[0]) @ weights[0].mT
     hidden = x @ weights[0].mT
     if setting.denoiser == "mlp":
-        hidden = bent(setting.activation, hidden)
+        relu = setting.activation == "relu"
+        hidden = torch.relu(hidden) if relu else torch.nn.functional.gelu(hidden)
     return hidden @ weights[1].mT
-
-
-def bent(activation: str, x: Tensor) -> Tensor:
-    """The activation of "mlp"."""
-    return torch.relu(x) if activation == "relu" else torch.nn.functional.gelu(x)
 
 
 def denoiser(setting: VectorSetting, weights: Sequence[Tensor]) -> Denoiser:
@@ -241,7 +210,7 @@ def denoiser(setting: VectorSetting, weights: Sequence[Tensor]) -> Denoiser:
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Samples given every test point as condition."""
+    """Samples of r runs given every test point as condition, shape (r, 2^s, n, s)."""
 
     samples: Floats
 
@@ -257,22 +226,186 @@ class Sampled:
         return np.einsum("rpni,rpnj->rpij", rest, rest) / (rest.shape[2] - 1)
 
 
-def sampled(run: VectorRun, step: int, n: int, seed: int, steps: int | None) -> Sampled:
-    """Draw samples; see :meth:`VectorRun.sampled`."""
-    first = run.settings[0]
-    place = numbers.whole(step, "step", 0, most=first.steps)
-    count = numbers.whole(n, "n", 2, most=1_000_000)
-    length = first.sample_steps if steps is None else numbers.whole(steps, "steps", 1, most=100_000)
-    dtype = getattr(torch, first.precision)
-    weights = [torch.from_numpy(one[:, place].copy()).to(dtype) for one in run.weights]
-    conditions = torch.from_numpy(run.points).to(dtype).repeat_interleave(count, 1)
-    generator = torch.Generator().manual_seed(numbers.whole(seed, "seed", 0, most=2**63 - 1))
-    found = vdm.sample(
-        denoiser(first, weights),
-        schedule_of(first),
-        conditions.flatten(0, 1),
-        (first.task.s,),
-        steps=length,
-        generator=generator,
-    )
-    return Sampled(found.numpy().reshape(*run.points.shape[:2], count, -1).astype(np.float64))
+@dataclass(frozen=True, eq=False, repr=False)
+class VectorRun(Drawn, numbers.ReadOnly):
+    """Runs of settings of one kind. Made by :func:`swingby.diffusion.vectors.train_vectors`.
+
+    Parameters
+    ----------
+    settings : tuple of r VectorSetting
+    weights : tuple of ndarray of shape (r, steps + 1, ...)
+        Every layer before the first step and after each.
+    """
+
+    settings: tuple[VectorSetting, ...]
+    weights: tuple[Floats, ...]
+
+    def __len__(self) -> int:
+        return len(self.settings)
+
+    def __repr__(self) -> str:
+        return f"<VectorRun of {len(self)}, {self.settings[0].steps} steps>"
+
+    @property
+    def index(self) -> tuple[tuple[int, ...], ...]:
+        """The 2^s test points as places in {0, 1}^s; the last is the test point of Sec. 2.1."""
+        return tuple(itertools.product((0, 1), repeat=self.settings[0].task.s))
+
+    @property
+    def points(self) -> Floats:
+        """The test points, shape (r, 2^s, s)."""
+        corners = np.array(self.index, dtype=np.float64)
+        return np.stack([corners * one.task.test_point for one in self.settings])
+
+    @functools.cached_property
+    def product(self) -> Floats:
+        """The matrix of a linear denoiser, shape (r, steps + 1, s, inputs)."""
+        kind = self.settings[0].denoiser
+        if kind == "mlp":
+            raise InvalidInput("product", "an MLP", "must be of a linear denoiser")
+        if kind == "linear":
+            return self.weights[0]
+        if kind == "symmetric":
+            return self.weights[0] @ self.weights[0].swapaxes(-1, -2)
+        return self.weights[1] @ self.weights[0]
+
+    @functools.cached_property
+    def jacobian(self) -> Floats:
+        """Derivative of the conditional map at the test point, shape (r, steps + 1, s, s).
+
+        W where the condition alone is read; where both are, the mean of samples of
+        ``sample_steps`` steps as a matrix on the condition.
+        """
+        first = self.settings[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if first.denoiser == "mlp":
+                _, slope = self._hidden("rnhs,rs->rnh", self.points[:, -1])
+                return np.asarray(self.weights[1] @ (slope[..., None] * self.weights[0]))
+            if first.reads == "condition":
+                return self.product
+            s = first.task.s
+            W, P = self.product[..., :s], self.product[..., s:]
+            return SCHEDULE.sampled_map(W, P, first.sample_steps)
+
+    def _hidden(self, how: str, points: Floats) -> tuple[Floats, Floats]:
+        """What the hidden neurons of an MLP say at points, and the slope of the activation."""
+        from scipy.special import ndtr
+
+        inside = np.einsum(how, self.weights[0], points)
+        if self.settings[0].activation == "relu":
+            return np.maximum(inside, 0), (inside > 0).astype(np.float64)
+        density = np.exp(-(inside**2) / 2) / np.sqrt(2 * np.pi)
+        return inside * ndtr(inside), ndtr(inside) + inside * density
+
+    @functools.cached_property
+    def output(self) -> Floats:
+        """The conditional map at every test point, shape (r, steps + 1, 2^s, s)."""
+        if self.settings[0].denoiser != "mlp":
+            with np.errstate(over="ignore", invalid="ignore"):
+                return np.einsum("rnij,rpj->rnpi", self.jacobian, self.points)
+        hidden, _ = self._hidden("rnhs,rps->rnph", self.points)
+        return np.einsum("rnsh,rnph->rnps", self.weights[1], hidden)
+
+    @functools.cached_property
+    def test_loss(self) -> Floats:
+        """Half the squared distance of output and test point at the last, (r, steps + 1)."""
+        rest = self.output[:, :, -1] - self.points[:, None, -1]
+        return np.asarray(0.5 * (rest**2).sum(-1))
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]:
+        """Whether the weights of each run away, shape (r,)."""
+        large = [np.abs(one).max(axis=(1, 2, 3)) for one in self.weights]
+        return np.array([not (one < 1e6).all() for one in np.stack(large, 1)])
+
+    @functools.cached_property
+    def half_times(self) -> Floats:
+        """First step at which the diagonal of the Jacobian is at least 1/2, nan for never."""
+        with np.errstate(invalid="ignore"):
+            reached = np.diagonal(self.jacobian, axis1=2, axis2=3) >= 0.5
+        return np.where(reached.any(axis=1), reached.argmax(axis=1).astype(np.float64), np.nan)
+
+    def order(self) -> NDArray[np.int64]:
+        """Concepts as they are learned, from 0, shape (r, s); -1 where never."""
+        found = np.argsort(self.half_times, axis=1, kind="stable")
+        times = np.take_along_axis(self.half_times, found, axis=1)
+        return np.where(np.isnan(times), -1, found)
+
+    def descents(self, least: float = TURN) -> NDArray[np.int64]:
+        """How often the test loss of each fell by a part of its start; -1 where it ran away."""
+        part = numbers.within_float(numbers.positive(least, "least"), "least")
+        runs = zip(self.test_loss, self.diverged, strict=True)
+        return np.array([-1 if ran else falls(loss, part) for loss, ran in runs], dtype=np.int64)
+
+    def sampled(
+        self, step: int, n: int = 1000, *, seed: int = 0, steps: int | None = None
+    ) -> Sampled:
+        """Samples of every run after some step of training, at every test point as condition."""
+        first = self.settings[0]
+        place = numbers.whole(step, "step", 0, most=first.steps)
+        count = numbers.whole(n, "n", 2, most=1_000_000)
+        length = (
+            first.sample_steps if steps is None else numbers.whole(steps, "steps", 1, most=100_000)
+        )
+        weights = [torch.from_numpy(one[:, place].copy()) for one in self.weights]
+        conditions = torch.from_numpy(self.points).repeat_interleave(count, 1)
+        found = vdm.sample(
+            denoiser(first, weights),
+            _GAMMA,
+            conditions.flatten(0, 1),
+            (first.task.s,),
+            steps=length,
+            generator=torch.Generator().manual_seed(numbers.whole(seed, "seed", 0, most=2**63 - 1)),
+        )
+        return Sampled(found.numpy().reshape(*self.points.shape[:2], count, -1))
+
+    def to_grid(self) -> Grid:
+        """A table of half-times, descents and losses."""
+        first, order, descents = self.settings[0], self.order(), self.descents()
+        rows = []
+        for k in range(min(len(self), _MOST_ROWS)):
+            times = ["never" if math.isnan(one) else f"{one:.0f}" for one in self.half_times[k]]
+            rows.append(
+                [
+                    str(k),
+                    str(self.settings[k].seed),
+                    " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
+                    " ".join(times),
+                    "ran away" if descents[k] < 0 else str(descents[k]),
+                    f"{self.test_loss[k, -1]:.3g}",
+                ]
+            )
+        below = [f"{first.steps} steps of {first.points} points."]
+        if len(self) > _MOST_ROWS:
+            below.insert(0, f"... and {len(self) - _MOST_ROWS} more.")
+        names = ("run", "seed", "order", "half-times (steps)", "descents", "test loss")
+        runs = "1 denoiser" if len(self) == 1 else f"{len(self)} denoisers"
+        title = f"{runs}: {first.denoiser}, reads {first.reads}, s = {first.task.s}"
+        return Grid(title, [f">{name}" for name in names], rows, below=below)
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        descents = self.descents()
+        for place, setting in enumerate(self.settings):
+            for concept in range(setting.task.s):
+                yield {
+                    "run": place,
+                    "seed": setting.seed,
+                    "denoiser": setting.denoiser,
+                    "reads": setting.reads,
+                    "concept": concept + 1,
+                    "mu": float(setting.task.mu[concept]),
+                    "sigma": float(setting.task.sigma[concept]),
+                    "half_time": float(self.half_times[place, concept]),
+                    "descents": int(descents[place]),
+                    "test_loss": float(self.test_loss[place, -1]),
+                }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per run and concept."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self._rows()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows of :meth:`to_frame` as JSON can hold them."""
+        return {"rows": [storable(row) for row in self._rows()]}

@@ -24,6 +24,7 @@ Times are those of the flow: lr times steps.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -98,9 +99,7 @@ class Flow:
         """The field of the flow, layer by layer."""
         self._y[:] = y
         layers = self._here
-        before = [layers[0]]
-        for layer in layers[1:]:
-            before.append(layer.dot(before[-1]))
+        before = [*itertools.accumulate(layers, lambda done, layer: layer.dot(done))]
         back = self.rest(before[-1])
         for i in range(len(layers) - 1, 0, -1):
             np.dot(back, before[i - 1].T, out=out[i])
@@ -125,14 +124,10 @@ class Flow:
 
     def jacobian(self, t: float, y: Floats) -> Floats:
         """Of the plain field: near enough for Newton's method on the modified one."""
-        layers = self.layers(y)
-        L, d = len(layers), len(self.a)
-        before: Layers = [np.eye(d)]
-        after: Layers = [np.eye(d)]
-        for i in range(L - 1):
-            before.append(layers[i] @ before[-1])
-            after.append(after[-1] @ layers[L - 1 - i])
-        after.reverse()
+        layers, one = self.layers(y), np.eye(len(self.a))
+        L = len(layers)
+        before = [*itertools.accumulate(layers[:-1], lambda done, W: W @ done, initial=one)]
+        after = [*itertools.accumulate(layers[:0:-1], np.matmul, initial=one)][::-1]
         rest = self.rest(layers[-1] @ before[-1])
         found = np.empty((self.size, self.size))
         for j in range(L):
@@ -155,13 +150,10 @@ class Flow:
 
 def chains(layers: Sequence[Floats], k: int) -> tuple[Layers, Layers]:
     """Between all layers: the image of the unit vector e_k from below, and from above."""
-    up = [np.eye(layers[0].shape[1])[k]]
-    for layer in layers:
-        up.append(layer @ up[-1])
-    down = [np.eye(layers[-1].shape[0])[k]]
-    for layer in layers[::-1]:
-        down.append(layer.T @ down[-1])
-    return up, down[::-1]
+    e = np.eye(layers[0].shape[1])[k]
+    up = itertools.accumulate(layers, lambda v, layer: layer @ v, initial=e)
+    down = itertools.accumulate(layers[::-1], lambda v, layer: layer.T @ v, initial=e)
+    return [*up], [*down][::-1]
 
 
 def deflate(layers: Sequence[Floats], k: int) -> Layers:
@@ -271,8 +263,8 @@ def followed(
             for k in map(int, np.flatnonzero((steps.before < 0.5) & (np.diagonal(W) >= 0.5))):
                 if np.isnan(found[which[k]]):
                     found[which[k]] = steps.passage(k, 0.5)
-            k = _learned(W, LEARNED * tolerance)
-            if k >= 0 and len(a) > 1 and _apart(flow.layers(steps.y), k) < PARALLEL * tolerance:
+            k = _learned(W, flow.layers(steps.y), tolerance)
+            if k >= 0:
                 break
         else:
             return found, ""
@@ -280,53 +272,38 @@ def followed(
         a, which = np.delete(a, k), np.delete(which, k)
 
 
-def _learned(W: Floats, near: float) -> int:
-    """A concept whose row and column of W are those of I; -1 if there is none."""
+def _learned(W: Floats, layers: Sequence[Floats], tolerance: float) -> int:
+    """A concept that may be cut out; -1 if there is none."""
     off = np.abs(W - np.eye(len(W)))
     worst = np.maximum(off.max(axis=0), off.max(axis=1))
     k = int(worst.argmin())
-    return k if worst[k] < near else -1
-
-
-def _apart(layers: Sequence[Floats], k: int) -> float:
-    """How far the two chains of k are from parallel, between any two layers."""
-    pairs = zip(*chains(layers, k), strict=True)
-    return max(
+    if len(W) < 2 or worst[k] >= LEARNED * tolerance:
+        return -1
+    apart = max(
         1 - abs(float(up @ down)) / math.sqrt(float((up @ up) * (down @ down)))
-        for up, down in pairs
+        for up, down in zip(*chains(layers, k), strict=True)
     )
+    return k if apart < PARALLEL * tolerance else -1
 
 
 class _Steps:
-    """An integration, one step at a time."""
+    """An integration, one step at a time: its time and its weights."""
 
     def __init__(
         self, flow: Flow, t: float, layers: Layers, *, tolerance: float, stiff: bool
     ) -> None:
         from scipy.integrate import DOP853, LSODA
 
-        self.flow = flow
+        self.flow, self.t, self.y = flow, t, packed(layers)
         dense = flow.size <= DENSE and stiff
         options: dict[str, Any] = {"jac": flow.jacobian} if dense else {}
         solver: Callable[..., Any] = LSODA if dense else DOP853
         # Beside a chain of size 1 lie parts of the size of the start. (Steps are linear in slopes,
         # so errors of a chain lie along it and are cut out with it.)
         floor = max(1e-2 * tolerance * max(float(np.abs(one).max()) for one in layers), 1e-300)
-        self._solver = solver(
-            flow, t, packed(layers), np.inf, rtol=tolerance, atol=floor, **options
-        )
+        self._solver = solver(flow, t, self.y, np.inf, rtol=tolerance, atol=floor, **options)
         self.W = product(layers)
         self.before = np.diagonal(self.W)
-
-    @property
-    def t(self) -> float:
-        """The time reached."""
-        return float(self._solver.t)
-
-    @property
-    def y(self) -> Floats:
-        """The weights there."""
-        return np.asarray(self._solver.y)
 
     def go(self) -> bool:
         """One step; False where none is possible."""
@@ -335,7 +312,8 @@ class _Steps:
             # LSODA says in a warning why it fails; that it fails is all that matters.
             warnings.simplefilter("ignore")
             self._solver.step()
-        self.W = product(self.flow.layers(self._solver.y))
+        self.t, self.y = float(self._solver.t), np.asarray(self._solver.y)
+        self.W = product(self.flow.layers(self.y))
         return self._solver.status == "running" and bool(np.isfinite(self.W).all())
 
     def passage(self, k: int, level: float) -> float:

@@ -13,10 +13,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from swingby.diffusion.vectors import VectorSetting
-from swingby.diffusion.vectors import noise as moments
+from swingby.diffusion.vectors import VectorSetting, laws
 from swingby.diffusion.vectors.setting import SCHEDULE
-from swingby.diffusion.vectors.train import batches, losses, schedule_of, stacked, train_vectors
+from swingby.diffusion.vectors.train import batches, losses, stacked, train_vectors
 
 pytestmark = pytest.mark.torch
 
@@ -71,9 +70,7 @@ def test_the_form_is_the_integral_of_its_definition():
 def mean_loss(setting, weights, repeats):
     """Mean diffusion loss over batches and its standard error."""
     source = batches([setting])
-    values = [
-        float(losses(setting, weights, schedule_of(setting), *next(source))) for _ in range(repeats)
-    ]
+    values = [float(losses(setting, weights, *next(source))) for _ in range(repeats)]
     return np.mean(values), np.std(values, ddof=1) / math.sqrt(repeats)
 
 
@@ -113,9 +110,7 @@ def test_with_pairs_of_noise_the_gradient_is_that_of_the_moment():
     setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.1, seed=3)
     weights = [one.requires_grad_() for one in stacked([setting])]
     batch = next(batches([setting]))
-    (found,) = torch.autograd.grad(
-        losses(setting, weights, schedule_of(setting), *batch).sum(), weights
-    )
+    (found,) = torch.autograd.grad(losses(setting, weights, *batch).sum(), weights)
     x, _, t = batch
     W = weights[0].detach().numpy()[0]
     expected = -(np.eye(3) - W) @ moment_of(setting, x, t)
@@ -133,7 +128,7 @@ def test_batches_vary_as_they_are_said_to(m):
         found.append(moment_of(setting, x, t))
     drawn = np.stack(found)
     rest = drawn - drawn.mean(0)
-    diagonal, beside = moments.signal_variances(setting)
+    diagonal, beside = laws.signal_variances(setting)
     mean = drawn.mean(0)
     se = drawn.std(0) / math.sqrt(repeats)
     assert (np.abs(mean - SCHEDULE.signal * np.diag(TASK.signal)) < ERRORS * se).all()
@@ -166,7 +161,7 @@ def test_batches_vary_as_they_are_said_to_where_both_are_read():
     rest = drawn - drawn.mean(0)
     products = rest[..., :, None] * rest[..., None, :]
     se = products.std(0) / math.sqrt(repeats)
-    off = np.abs(products.mean(0) - moments.form_covariances(setting))
+    off = np.abs(products.mean(0) - laws.form_covariances(setting))
     assert (off < ERRORS * se).all()
 
 

@@ -32,7 +32,6 @@ FIELDS = {
     "denoiser": NOT_WORDS,
     "reads": NOT_WORDS,
     "activation": NOT_WORDS,
-    "precision": NOT_WORDS,
     "omega": (*NOT_POSITIVE, None),
     "eta": NOT_POSITIVE,
     "width": NOT_WHOLE,
