@@ -118,6 +118,7 @@ def evidence(given: Given) -> int:
 
 
 @click.group()
+@options.BUDGET
 def diffusion() -> None:
     """Train image diffusion models and compare with the theory.
 

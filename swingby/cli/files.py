@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
 #: What swingby cannot do without, and what each extra brings first.
-CORE = ("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib")
+CORE = (
+    *("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib"),
+    "loky",
+)
 EXTRAS = {
     "torch": "torch",
     "testing": "hypothesis",

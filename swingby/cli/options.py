@@ -187,7 +187,7 @@ def command(*options: Option, group: click.Group | None = None) -> Callable[[Any
             return function(Given(**given))
 
         decorated: Any = called
-        for option in reversed((*options, _BUDGET)):
+        for option in reversed((*options, BUDGET)):
             decorated = option(decorated)
         made: click.Command = click.command(cls=Sections)(decorated)
         if group is not None:
@@ -216,7 +216,7 @@ def _set_budget(context: click.Context, _: click.Parameter, text: str | None) ->
         context.with_resource(_watched(seconds, size))
 
 
-_BUDGET = click.option(
+BUDGET = click.option(
     "--budget",
     metavar="LIMITS",
     help="Stop after so much time or memory: 60s,2GB. Exit code 4.",

@@ -305,11 +305,10 @@ class SIMTask:
         array([4., 1.])
         """
         values = numbers.vector(a, "a", "Sec. 4", sign="not negative")
-        s, shown = sum(value > 0 for value in values), list(map(str, values))
-        if not s:
-            raise InvalidInput("a", shown, "must have a positive entry", "Sec. 4")
-        if any(value == 0 for value in values[:s]):
-            raise InvalidInput("a", shown, "must have its zeros (free directions) last", "Sec. 4")
+        s = sum(value > 0 for value in values)
+        if not s or any(value == 0 for value in values[:s]):
+            wanted = "its zeros (free directions) last" if s else "a positive entry"
+            raise InvalidInput("a", list(map(str, values)), f"must have {wanted}", "Sec. 4")
         mu = [
             math.sqrt(numbers.within_float(s * value, f"s a[{place}]", "Sec. 4"))
             for place, value in enumerate(values[:s], 1)
