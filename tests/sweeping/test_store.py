@@ -162,16 +162,6 @@ def test_a_truncated_store(filled, size):
     refused(filled, "is damaged|is no database|must be a sweep store")
 
 
-def test_a_pickle_is_refused_and_not_executed(path, tmp_path):
-    class Bomb:
-        def __reduce__(self):
-            return os.mkdir, (str(tmp_path / "exploded"),)
-
-    path.write_bytes(pickle.dumps(Bomb()))
-    refused(path, "must be a sweep store; this file is no database")
-    assert not (tmp_path / "exploded").exists()
-
-
 def test_other_databases_formats_and_schemas(filled, tmp_path):
     tables = "is damaged .its tables are not those of a sweep store, or not these alone"
     for other, words, *statements in [
