@@ -28,6 +28,7 @@ from swingby.sweeping.point import (
     observed_label,
     predicted_label,
     smallest_pivot,
+    task_of,
 )
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
@@ -174,16 +175,6 @@ def _measured(
 def _plain(values: NDArray[Any]) -> list[float | None]:
     """Numbers of concepts, None for nan."""
     return [None if value != value else float(value) for value in values.tolist()]
-
-
-def task_of(point: Point) -> SIMTask:
-    """The task of a point."""
-    return _task(point.signal, point.mu or (), point.sigma or ())
-
-
-@functools.lru_cache(1000)
-def _task(signal: tuple[str, ...] | None, mu: tuple[str, ...], sigma: tuple[str, ...]) -> SIMTask:
-    return SIMTask(mu, sigma) if signal is None else SIMTask.from_signal(signal)
 
 
 def _run_alone(one: _Given) -> tuple[dict[str, Any], dict[str, NDArray[Any]] | None]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
 from swingby.sweeping.grid import BUILTIN, SweepGrid, as_grid
+from swingby.sweeping.point import task_of
 from swingby.sweeping.store import Kept
 
 SMALL = {"signal": [[4, 1], [3, 2, 1]], "omega": ["1e-6", 0.001], "eta": [0.01]}
@@ -38,7 +39,7 @@ def test_mu_is_combined_with_sigma():
         (("2", "3"), ("1/3", "0.5")),
     ]
     # a_p = sigma_p^2 + mu_p^2 / s, Sec. 2.1
-    assert list(grid.points())[1].exact_signal() == (
+    assert task_of(list(grid.points())[1]).exact_signal == (
         Fraction(1, 9) + Fraction(1, 2),
         Fraction(1, 4) + 2,
     )
