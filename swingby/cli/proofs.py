@@ -114,16 +114,10 @@ def _export(ledger: Ledger, folder: str) -> None:
 
 
 def _ledger_makers(ledger: Ledger) -> Makers:
-    from swingby.verify.ledger_report import ledger_text, record_text
-
-    def text(width: int | None = None, *, color: bool = False) -> str:
-        if len(ledger) == 1:
-            return record_text(ledger[0], width=width, color=color)
-        return ledger_text(ledger, width=width, color=color)
-
+    shown = ledger[0] if len(ledger) == 1 else ledger
     return {
-        "": lambda: text(color=has_color()),
-        ".txt": lambda: text(USUAL),
+        "": lambda: shown.to_text(color=has_color()),
+        ".txt": lambda: shown.to_text(width=USUAL),
         ".json": lambda: json_text(ledger.to_dict()),
         ".md": ledger.to_markdown,
         ".tex": ledger.to_latex,

@@ -171,7 +171,7 @@ def _thinned(count: int) -> NDArray[np.int64]:
     """Places of the points that are drawn: dense at first, where most happens."""
     dense = np.arange(min(count, _DRAWN // 2))
     rest = np.linspace(len(dense), count - 1, _DRAWN // 2).round().astype(int)
-    return np.unique(np.append(dense, rest[rest >= len(dense)]))
+    return np.unique(np.append(dense, rest[(rest >= len(dense)) & (rest < count)]))
 
 
 def train_with_twins(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:

@@ -189,7 +189,8 @@ def assert_stages(
             verdict = "not judged" if in_range_only else f"{verdict}, out of range"
             message = "" if in_range_only else message
         rows.append([*_stage_cells(run, schedule, k, relative, absolute), verdict])
-        broken += [message] * bool(message)
+        if message:
+            broken.append(message)
     if windows:
         broken += list(_outside_windows(run, schedule))
     if broken:

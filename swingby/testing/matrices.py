@@ -222,7 +222,8 @@ def bounded(
             size += 1
         V[place, place] = 0
         for k, row in enumerate(V):
-            row *= _shrinking(row, room - Fraction(k == place, 4**size), 0)
+            small = Fraction(1, 4**size) if k == place else 0
+            row *= _shrinking(row, room - small, 0)
         V[place, place] = 2.0**-size
         matrix = in_place(1 + V @ V.T, order)
     else:

@@ -32,11 +32,7 @@ SEVERITIES = ("fatal", "local", "cosmetic")
 
 @dataclass(frozen=True)
 class Given:
-    """A hypothesis of a claim and where it comes from.
-
-    `source`: id of the ledger's record that states it, such as ``"D.24"`` or ``"Assumption D.4"``,
-    or ``"induction"``, ``"hypothesis"`` (of the lemma), ``"case"``, ``"definition"``.
-    """
+    """A hypothesis and its source: the id of a record such as ``"D.24"``, or "case"."""
 
     relation: Any
     source: str
@@ -44,10 +40,9 @@ class Given:
 
 @dataclass(frozen=True)
 class MatrixIdentity:
-    """An identity between polynomials in matrices, valid in every dimension.
+    """An identity between polynomials in matrices, in every dimension; perhaps inside a trace.
 
-    `left`, `right`: noncommutative, in the letters of :mod:`swingby.theory.derivations.letters`.
-    `trace`: both sides stand inside a trace, where factors may be rotated and transposed.
+    The letters are those of :mod:`swingby.theory.derivations.matrices`.
     """
 
     left: Any
@@ -57,10 +52,7 @@ class MatrixIdentity:
 
 @dataclass(frozen=True)
 class MeanIdentity:
-    """An identity between expectations over the data or over a Gaussian U(0), entry by entry.
-
-    `left`, `right`: entry (p, q) in the letters of :mod:`swingby.theory.derivations.letters`.
-    """
+    """An identity between expectations over the data or a Gaussian U(0), at entry (p, q)."""
 
     left: Any
     right: Any
@@ -74,12 +66,9 @@ class AlongTrajectory:
     and every t >= t_0 up to `until` such that `during` holds at all steps from t_0 to t, `relation`
     holds.
 
-    `relation`: in the letters of :mod:`swingby.theory.derivations.letters`: w_ij(0), w_ij(t_0),
-    w_ij(t), w_ij(t+1), w_ii(t), w_jj(t), N_ij(t), and t, t_0 in steps.
-    `entries`: "larger first" are the pairs i != j with a_i > a_j.
-    `when`: on w_ii(t_0) and w_ij(t_0).
-    `during`: on w_ii(t) and w_ij(t).
-    `until`: steps.
+    All are in the letters of :mod:`swingby.theory.derivations.letters`; `until` is in steps.
+    `entries`: "larger first" are the pairs i != j with a_i > a_j. `when` is on w_ii(t_0) and
+    w_ij(t_0), `during` on w_ii(t) and w_ij(t).
     """
 
     relation: Any
@@ -91,11 +80,7 @@ class AlongTrajectory:
 
 @dataclass(frozen=True)
 class Flaw:
-    """What a person says about a line that the machine refutes.
-
-    `breaks`: one of :data:`BREAKS`. `severity`: one of :data:`SEVERITIES`. `explanation`: one or
-    two sentences.
-    """
+    """What a person says about a line that the machine refutes, in words of the lists above."""
 
     breaks: str
     severity: str
@@ -162,21 +147,14 @@ class Claim:
         return tuple(Given(relation, self.id) for relation in self.conditions)
 
     def but(self, **changes: Any) -> Claim:
-        """The same claim with some parts replaced: how a repair is written.
-
-        `**changes`: fields of Claim. Returns in the corrected edition unless said otherwise,
-        without flaw and repair.
-        """
+        """How a repair is written: the claim with some fields replaced, without flaw and repair."""
         return replace(
             self,
             **({"edition": "corrected", "flaw": None, "repair": None, "reading": ""} | changes),
         )
 
     def mended(self, **changes: Any) -> Claim:
-        """The claim with a repair attached, which differs from it in some fields.
-
-        `**changes`: fields of the repair that differ.
-        """
+        """The claim with a repair attached, which differs from it in some fields."""
         return replace(self, repair=self.but(**changes))
 
     def __iter__(self) -> Iterator[Claim]:

@@ -80,6 +80,11 @@ def greek(text: str) -> str:
     return re.sub(r"[A-Za-z]+", lambda match: GREEK.get(match[0], match[0]), text)
 
 
+def as_read(text: str) -> str:
+    """What sympy wrote, with the signs of :func:`formula`."""
+    return greek(text.replace("**", "^").replace("*", " "))
+
+
 def _index(match: re.Match[str]) -> str:
     index = match[1]
     return f"_{{{index[0]},{index[1]}}}" if re.fullmatch(r"[i-l]{2}", index) else f"_{{{index}}}"

@@ -109,14 +109,11 @@ def read_sealed(
 def read_matrix(
     given: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
 ) -> Any:
-    """A matrix from a file or from text.
+    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text such as "2,1;1,2".
 
-    `given`: the path of a .json, .toml, .csv, .txt, .npy or .npz file, or rows such as
-    ``"2,1;1,2"``. In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float
-    range; an npz file holds one array. `shape`: what it has to be, before a digit is read; None
-    for any number of columns. `exact`: keep text as the exact numbers it denotes.
-    Returns not yet checked to be symmetric.
-    Raises InvalidInput if the file cannot be read, or an entry is no number.
+    In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float range. `shape`:
+    what it has to be, before a digit is read; None for any number of columns. `exact`: keep text as
+    the exact numbers it denotes. Whether it is symmetric is not checked.
     """
     suffix = Path(given).suffix.lower()
     if suffix in (".npy", ".npz"):
@@ -133,10 +130,8 @@ def read_matrix(
             content = (plain_json if suffix == ".json" else plain_toml)(text)
             if isinstance(content, dict):
                 # A file of TOML is a table; one of JSON is a table only for the sake of omega.
-                if set(content) | ({"omega"} if suffix == ".toml" else set()) != {
-                    "matrix",
-                    "omega",
-                }:
+                keys = set(content) | ({"omega"} if suffix == ".toml" else set())
+                if keys != {"matrix", "omega"}:
                     raise ValueError("its keys must be matrix and omega")
                 rows = _entries(content["matrix"], shape, exact, argument)
                 return Scaled(rows, content["omega"]) if "omega" in content else rows

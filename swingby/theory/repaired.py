@@ -217,7 +217,9 @@ class _Limits:
     @classmethod
     def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> _Limits:
         setting = Setting.of(signal, beta, rho)
-        two = theorem_two.log_omega_0(*setting.signal, beta, rho) if len(signal) == 2 else None
+        a, two = setting.signal, None
+        if len(a) == 2:
+            two = theorem_two.log_omega_0(a[0], a[1], beta, rho)
         return cls(setting, two, theorem_r.search(setting))
 
     @property

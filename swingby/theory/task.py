@@ -306,9 +306,9 @@ class SIMTask:
         """
         values = numbers.vector(a, "a", "Sec. 4", sign="not negative")
         s = sum(value > 0 for value in values)
-        if not s or any(value == 0 for value in values[:s]):
-            wanted = "its zeros (free directions) last" if s else "a positive entry"
-            raise InvalidInput("a", list(map(str, values)), f"must have {wanted}", "Sec. 4")
+        if not s or not all(values[:s]):
+            asked = "have its zeros (free directions) last" if s else "have a positive entry"
+            raise InvalidInput("a", list(map(str, values)), f"must {asked}", "Sec. 4")
         mu = [
             math.sqrt(numbers.within_float(s * value, f"s a[{place}]", "Sec. 4"))
             for place, value in enumerate(values[:s], 1)

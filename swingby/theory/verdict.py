@@ -33,17 +33,7 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided"
 
     def decided(self) -> bool:
-        """True for *holds*, False for *fails*.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        Undecided
-            If the verdict is undecided.
-        """
+        """True for *holds*, False for *fails*; raises Undecided otherwise."""
         if self is Verdict.UNDECIDED:
             raise Undecided("the verdict is undecided: it is neither True nor False")
         return self is Verdict.HOLDS
@@ -73,10 +63,7 @@ class Finding(StrEnum):
 
 
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a conjunction.
-
-    Returns *fails* if one fails, otherwise *undecided* if one is undecided, otherwise *holds*.
-    """
+    """The verdict on a conjunction: *fails* if one fails, else *undecided* if one is."""
     seen = set(verdicts)
     if Verdict.FAILS in seen:
         return Verdict.FAILS
@@ -84,10 +71,7 @@ def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def from_sign(sign: int | None) -> Verdict:
-    """The verdict that a margin of known sign gives; None stands for an unknown sign.
-
-    `sign`: positive, zero or negative. Returns *holds* for a sign of at least zero.
-    """
+    """The verdict that a margin gives: *holds* from zero on; None stands for an unknown sign."""
     if sign is None:
         return Verdict.UNDECIDED
     return Verdict.HOLDS if sign >= 0 else Verdict.FAILS

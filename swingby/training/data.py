@@ -363,20 +363,21 @@ class Moments:
             found = [_of_population(one, run, place) for run, one in enumerate(settings)]
             m = place.inputs + first.network.bias
             self.whole = like.new_tensor(np.stack(found))[:, :m, :m].contiguous(), None
-        #: Those of all batches of an epoch, where they are the same in every epoch, and few.
-        self._kept: list[tuple[Any, Any]] = []
         per_epoch = first.steps_per_epoch
         size = self.whole[0].nelement() * self.whole[0].element_size() * per_epoch
-        if per_epoch == 1:
-            self._kept = [self._scaled(self.whole)]
-        elif first.optimizer.shuffle == "once" and size <= MOST_KEPT:
-            self._kept = [self._made(step) for step in range(per_epoch)]
-        if self._kept:
-            self._points = None
+        few = first.optimizer.shuffle == "once" and size <= MOST_KEPT
+        #: Batches of an epoch that are kept: the same in every epoch, and few.
+        self._keeps = per_epoch if few or per_epoch == 1 else 0
+        self._kept: list[tuple[Any, Any]] = [self._scaled(self.whole)] if per_epoch == 1 else []
 
     def batch(self, step: int) -> tuple[Any, Any]:
         """The moments of the points of one step."""
-        return self._kept[step % len(self._kept)] if self._kept else self._made(step)
+        if not self._keeps:
+            return self._made(step)
+        if not self._kept:
+            self._kept = [self._made(one) for one in range(self._keeps)]
+            self._points = None
+        return self._kept[step % self._keeps]
 
     def _made(self, step: int) -> tuple[Any, Any]:
         assert self._points is not None

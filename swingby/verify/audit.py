@@ -197,7 +197,7 @@ class Judgements:
         )
 
     def _uses_refuted(self, claim: Claim, id: str) -> bool:
-        """Whether a claim uses a refuted line, and not what its corrected form says as well.
+        """Whether a claim uses a refuted line, and not only what its corrected form says as well.
 
         Assumption D.5 read by value says the same of a pair as D.5 read by index; t_0 with another
         value is another t_0.
@@ -311,8 +311,8 @@ _FOLLOWS = {Finding.PROVED: "follows", Finding.TESTED: "holds in every case test
 def downstream(refuted: Claim, judges: Judgements) -> tuple[tuple[str, str], ...]:
     """What becomes of the lines that cite a refuted one once it is repaired.
 
-    `refuted`: with a repair. Returns id and sentence, in the order of the text; only claims about
-    numbers, and only where the repair speaks of the same letters.
+    Ids and sentences in the order of the text; only of claims about numbers, and only where the
+    repair speaks of the same letters.
     """
     names = list(judges.claims)
     here = names.index(refuted.id) if refuted.id in judges.claims else -1
@@ -395,9 +395,9 @@ def _once_corrected(claim: Claim, refuted: Claim, judges: Judgements) -> str:
 
 
 def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
-    """A claim with what it takes from a refuted line replaced by what the repair says.
+    """A claim with what the repair of a refuted line says in place of what it takes from there.
 
-    Returns None if the repair speaks of letters that the claim does not know.
+    None if the repair speaks of letters that the claim does not know.
     """
     repair = refuted.repair
     if repair is None or not repair.conditions:

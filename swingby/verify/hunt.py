@@ -20,7 +20,7 @@ from swingby.theory import numbers
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.claim_text import source_text, to_text
 from swingby.theory.derivations import ledger
-from swingby.theory.formula import greek
+from swingby.theory.formula import as_read
 from swingby.theory.verdict import Finding
 from swingby.verify.audit_cache import plain
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search
@@ -54,11 +54,9 @@ class Hunt(Drawn):
 
     Parameters
     ----------
-    statement : str
-        Its id.
-    edition : {"printed", "corrected", "repaired"}
-    dynamics : {"euler", "gd", "flow", ""}
-        Empty for a statement about numbers alone.
+    statement, edition, dynamics, text : str
+        Id of the statement; {"printed", "corrected", "repaired"}; {"euler", "gd", "flow"}, or empty
+        for a statement about numbers alone; the statement as a reader sees it.
     verdict : Finding
         *refuted* with a confirmed counterexample; *tested* where none was found; *undecided* where
         nothing was looked at, or floats show a violation that balls do not confirm; *proved* for a
@@ -77,8 +75,6 @@ class Hunt(Drawn):
         Violations in floats that balls did not confirm. They are not reported.
     checked : tuple of str
         How the counterexample was confirmed.
-    text : str
-        The statement, as :func:`swingby.theory.formula.to_text` writes it.
     note : str
         What else a reader has to know.
     parts : tuple of Hunt
@@ -190,7 +186,7 @@ def _outcome(hunt: Hunt, width: int) -> list[str]:
         what = "" if hunt.edition == "repaired" else ", the logarithm of one side over the other"
         lines += wrapped(f"Closest call: {near}{what}.", width)
         for line in (hunt.closest.where, hunt.closest.instance):
-            lines += wrapped(greek(line.replace("**", "^").replace("*", " ")), width, "  ")
+            lines += wrapped(as_read(line), width, "  ")
     return lines
 
 
@@ -307,41 +303,34 @@ def _hunt(
     if judged is not None:
         verdict = judged.verdict
         checked = checked or (f"proved by {judged.method}",)
+    same = ("instances", "steps", "closest", "shrinks", "unconfirmed", "again")
     return Hunt(
         claim.id,
         edition,
         dynamics,
         verdict,
         witness,
-        found.instances,
-        found.steps,
-        clock.used,
-        found.closest,
-        found.shrinks,
-        found.unconfirmed,
-        checked,
-        to_text(claim),
-        note,
+        seconds=clock.used,
+        checked=checked,
+        text=to_text(claim),
+        note=note,
         seed=seed,
-        again=found.again,
+        **{name: getattr(found, name) for name in same},
     )
 
 
 def _together(hunts: list[Hunt], clock: Clock) -> Hunt:
     """Several hunts as one, with the first counterexample of them."""
     found = next((one for one in hunts if one.found), None)
-    verdict = Finding.TESTED
-    if found is not None:
-        verdict = Finding.REFUTED
-    elif any(one.verdict == Finding.UNDECIDED for one in hunts):
-        verdict = Finding.UNDECIDED
+    certain = all(one.verdict != Finding.UNDECIDED for one in hunts)
+    verdict = Finding.TESTED if certain else Finding.UNDECIDED
     near = [one.closest for one in hunts if one.closest is not None]
     first = found or hunts[0]
     return Hunt(
         "the repaired theorems",
         first.edition,
         first.dynamics,
-        verdict,
+        verdict if found is None else Finding.REFUTED,
         first.violation,
         sum(one.instances for one in hunts),
         sum(one.steps for one in hunts),

@@ -121,12 +121,7 @@ class Record(Drawn):
         return record_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values, ready for JSON."""
         known = {name: plain(part) for name, part in vars(self).items() if name not in _NOT_PLAIN}
         return known | {
             "conclusion": statement_line(self.statement),
@@ -231,12 +226,7 @@ class Ledger(Drawn, Sequence[Record]):
         return pandas.DataFrame(rows, columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain values, ready for JSON."""
         return {
             "text": self.audited,
             "counts": self.counts(),
@@ -250,10 +240,6 @@ class Ledger(Drawn, Sequence[Record]):
         ----------
         path : path, optional
             Where to write; without it the text is returned.
-
-        Returns
-        -------
-        str or None
 
         Raises
         ------
@@ -345,10 +331,6 @@ class Ledger(Drawn, Sequence[Record]):
             Default: a new figure of 14 by 9 inches.
         size : str or (float, float), optional
             ``"column"`` or ``"text"`` of a paper, or width and height in inches.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
 
         Raises
         ------

@@ -25,7 +25,7 @@ from swingby.theory.assumptions import Condition
 from swingby.theory.claim import SEVERITIES
 from swingby.theory.claim_text import difference, source_text, statement_line, to_latex, to_text
 from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.formula import greek, symbol_text
+from swingby.theory.formula import as_read, symbol_text
 from swingby.theory.verdict import Finding
 from swingby.verify.ledger import AUDITED, Ledger, Record
 from swingby.verify.prover.evidence import TAUTOLOGY
@@ -55,13 +55,11 @@ def summary_lines(ledger: Ledger) -> list[str]:
         lines.append(f"{counted(len(part), 'line')} {of}: {shown}.")
     refuted = [record for record in ledger if record.verdict == Finding.REFUTED]
     if refuted:
-        classes = [f"{n} {name}" for name in SEVERITIES if (n := _of(refuted, name))]
-        repaired = [one.repair for one in refuted if one.repair is not None]
-        verdicts = [
-            f"{n} {name}" for name in Finding if (n := sum(r.verdict == name for r in repaired))
-        ]
-        tail = f"; repairs: {', '.join(verdicts)}" if verdicts else "; none has a repair"
-        lines.append(f"Refuted: {', '.join(classes) or 'not classed'}{tail}.")
+        repairs = [one.repair for one in refuted if one.repair is not None]
+        classes = _tally(SEVERITIES, [one.severity for one in refuted])
+        verdicts = _tally(Finding, [one.verdict for one in repairs])
+        tail = f"; repairs: {verdicts}" if repairs else "; none has a repair"
+        lines.append(f"Refuted: {classes or 'not classed'}{tail}.")
     resting = sum(bool(record.rests_on_refuted) for record in ledger)
     if resting:
         lines.append(f"{resting} lines cite a refuted one.")
@@ -84,8 +82,9 @@ def halves(ledger: Ledger) -> list[tuple[str, Ledger]]:
     return [(name, part) for name, part in both if len(part)]
 
 
-def _of(records: list[Record], severity: str) -> int:
-    return sum(record.severity == severity for record in records)
+def _tally(names: Iterable[str], found: list[str]) -> str:
+    """How often each name occurs, where it does."""
+    return ", ".join(f"{found.count(name)} {name}" for name in names if name in found)
 
 
 def repair_word(record: Record) -> str:
@@ -119,11 +118,6 @@ def ledger_grids(ledger: Ledger) -> tuple[Grid, Grid]:
     for part, group in _parts(ledger):
         rows += [[part], *(_cells(record) for record in group)] if part else map(_cells, group)
     return counts, Grid("", _HEADS, rows, below=["", *summary_lines(ledger)])
-
-
-def ledger_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
-    """The ledger for a terminal."""
-    return "\n\n".join(grid.to_text(width=width, color=color) for grid in ledger_grids(ledger))
 
 
 def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
@@ -190,8 +184,7 @@ def verdict_words(judged: Record | Judged) -> str:
 
 def _verdict_lines(record: Record, width: int) -> list[str]:
     lines = [f"Verdict: {verdict_words(record)}."]
-    if record.cases:
-        lines.append(f"  Cases: {record.cases}.")
+    lines += [f"  Cases: {record.cases}."] if record.cases else []
     lines += _evidence_lines(record, width)
     if record.witness is not None:
         word = "Witness" if record.statement.quantifier == "exists" else "Counterexample"
@@ -230,7 +223,7 @@ def witness_lines(witness: Witness, width: int) -> list[str]:
             lines[-1] += f",  {text}"
         else:
             lines += wrapped(text, width, "  ")
-    relation = greek(witness.relation.replace("**", "^").replace("*", " "))
+    relation = as_read(witness.relation)
     rest = [f"there: {relation.replace('<=', '≤').replace('>=', '≥')}"]
     rest += [f"left  = {witness.left}", f"right = {witness.right}"]
     if witness.checked:

@@ -87,19 +87,10 @@ def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
             low, high = predicted.quantile([0.05, 0.95])[:, k]
             share = float(((seen >= low) & (seen <= high)).mean())
             error = seen.std(ddof=1) / math.sqrt(len(seen))
-            rows.append(
-                [
-                    dynamics,
-                    f"w_{k + 1}{k + 1}",
-                    steps_text(float(predicted.mean[k])),
-                    f"{seen.mean():.1f} +- {error:.1f}",
-                    steps_text(float(predicted.sd[k])),
-                    f"{seen.std(ddof=1):.1f}",
-                    f"{low:.0f} to {high:.0f}",
-                    f"{100 * share:.0f} %",
-                    f"{runs - len(seen)}",
-                ]
-            )
+            row = [dynamics, f"w_{k + 1}{k + 1}", steps_text(float(predicted.mean[k]))]
+            row += [f"{seen.mean():.1f} +- {error:.1f}", steps_text(float(predicted.sd[k]))]
+            row += [f"{seen.std(ddof=1):.1f}", f"{low:.0f} to {high:.0f}", f"{100 * share:.0f} %"]
+            rows.append([*row, f"{runs - len(seen)}"])
     columns = ["dynamics", "entry", ">mean predicted", ">mean seen", ">sd predicted", ">sd seen"]
     columns += [">5 % to 95 %", ">seen inside", ">not learned"]
     above = (

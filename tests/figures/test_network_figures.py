@@ -222,7 +222,7 @@ def test_pairs_and_violations_of_the_partial_order():
 @pytest.mark.torch
 def test_areas_turns_and_dips_of_known_paths():
     pytest.importorskip("torch")
-    from swingby.figures.trained import _area, _hill, _made_up, _smoothed
+    from swingby.figures.trained import _area, _hill, _made_up, _smoothed, _thinned
 
     t = np.linspace(0.0, 1.0, 2001)
     # Twice the area between y = x^(1/2) and the chord is 1/3; the mirror image has the other sign.
@@ -240,6 +240,8 @@ def test_areas_turns_and_dips_of_known_paths():
     turns = [(0, 0.5, 0.2, 1), (0, 0.5, 0.2, 0.3), (0, 0.5, 0.2), (0, 1)]
     assert [float(_made_up(path_of(*one))[0]) for one in turns] == pytest.approx([0.3, 0.1, 0, 0])
     assert _smoothed(np.arange(6.0)[None], 3).tolist() == [[0.0, 2.0, 3.0, 4.0]]
+    # A run of fewer steps than points that are drawn is drawn whole.
+    assert [len(_thinned(count)) for count in (17, 300, 301)] == [17, 300, 301]
 
 
 @pytest.mark.torch

@@ -12,11 +12,10 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import swingby.testing
-from swingby.errors import InvalidInput, MissingExtra
+from swingby.errors import InvalidInput
 from swingby.testing import Setting, satisfying, violating
 from swingby.testing.setting import with_failing_D4
 from swingby.testing.strategies import decade, power_of_ten, rounded
-from swingby.theory import written
 from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
@@ -30,11 +29,6 @@ ALONE = [
     *(("corrected", name) for name in ("D.2", "D.4", "D.5")),
     ("repaired", "D.4'"),
 ]
-
-
-def exists(strategy, condition):
-    """Whether a draw meets a condition; it is not made simpler."""
-    find(strategy, condition, settings=SEARCH)
 
 
 def examples(edition):
@@ -79,17 +73,12 @@ def test_exactly_one_assumption_fails(edition, assumption):
     run()
 
 
-def sizes(setting):
-    """Sizes of the entries of W(0), exact."""
-    rows = setting.W0.matrix.tolist()
-    return [abs(Fraction(entry)) * setting.W0.omega for row in rows for entry in row]
-
-
 @given(satisfying())
 def test_printed_settings_agree_with_their_numbers(setting):
     """(D.8), (D.2) and the second inequality of D.5, written out."""
-    assert setting.omega <= min(sizes(setting))
-    assert max(sizes(setting)) <= setting.beta * setting.omega
+    entries = [Fraction(entry) for row in setting.W0.matrix.tolist() for entry in row]
+    sizes = [abs(entry) * setting.W0.omega for entry in entries]
+    assert setting.omega <= min(sizes) <= max(sizes) <= setting.beta * setting.omega
     signal = sorted(setting.task.exact_signal, reverse=True)
     assert all(large > 3 * small for large, small in pairwise(signal))
     assert setting.eta <= 1 / (180 * signal[0])
@@ -106,69 +95,85 @@ def test_repaired_settings_agree_with_their_numbers(setting):
     assert setting.beta >= 1
 
 
-def test_omega_goes_far_down_and_near_the_edge():
-    exists(satisfying(dim=2), lambda setting: setting.omega < Fraction(1, 10**2000))
-    exists(satisfying(dim=3), lambda setting: setting.omega < Fraction(1, 10**300))
-
-    def hugging(setting):
-        return 0 < -distance(setting, setting.check_numbers()) < mpmath.mpf("1e-14")
-
-    exists(satisfying(dim=2), hugging)
+def ratio(setting):
+    large, small = sorted(setting.task.exact_signal, reverse=True)
+    return large / small
 
 
-@pytest.mark.parametrize("dim", [2, 3])
-def test_repaired_omega_comes_near_the_largest(dim):
-    def hugging(setting):
-        if setting.omega.numerator < 10:  # powers of ten are farther away, and a check costs time
-            return False
-        limit = setting.check_numbers().largest_omega
-        return setting.omega / Fraction(str(limit)) > Fraction(99, 100)
-
-    exists(satisfying("repaired", dim), hugging)
+def share(setting):
+    """The smallest pivot of W(0) over its diagonal entry."""
+    order = list(setting.task.order)
+    matrix = setting.W0.matrix[order][:, order]
+    return min(p / Fraction(float(matrix[k, k])) for k, p in enumerate(exact_pivots(matrix)))
 
 
-def test_eta_reaches_the_limit_of_D2():
-    exists(satisfying(), lambda setting: setting.eta == 1 / (180 * max(setting.task.exact_signal)))
+def steps(setting):
+    """Eta over the largest that D.2 admits."""
+    return setting.eta * 180 * max(setting.task.exact_signal)
 
 
-def test_matrices_are_degenerate_in_part_of_the_draws():
-    def share(setting):
-        order = list(setting.task.order)
-        matrix = setting.W0.matrix[order][:, order]
-        return min(p / Fraction(float(matrix[k, k])) for k, p in enumerate(exact_pivots(matrix)))
+def hugging_omega_0(setting):
+    if setting.omega.numerator < 10:  # powers of ten are farther away, and a check costs time
+        return False
+    return distance(setting, setting.check_numbers()) > -0.01
 
-    exists(satisfying(dim=3), lambda setting: share(setting) == 0)
-    exists(satisfying(dim=3), lambda setting: 0 < share(setting) < Fraction(1, 1000))
-    exists(satisfying(dim=3), lambda setting: share(setting) > Fraction(1, 3))
+
+def near_the_limit_of_D3(setting):
+    shape = sorted(setting.task.exact_signal, reverse=True)
+    limit = with_failing_D4(tuple(a / shape[-1] for a in shape), setting.beta)
+    return setting.omega * 1000 > limit
+
+
+TINY = mpmath.mpf("1e-14")
+#: Edges, and what is far from them: some draw meets each condition.
+REACHED = {
+    "omega far down": (satisfying(dim=2), lambda one: one.omega < Fraction(1, 10**2000)),
+    "omega next to the largest": (
+        satisfying(dim=2),
+        lambda one: 0 < -distance(one, one.check_numbers()) < TINY,
+    ),
+    "omega next to omega_0, d = 2": (satisfying("repaired", 2), hugging_omega_0),
+    "omega next to omega_0, d = 3": (satisfying("repaired", 3), hugging_omega_0),
+    "the largest eta": (satisfying(), lambda one: steps(one) == 1),
+    "a zero pivot": (satisfying(dim=3), lambda one: share(one) == 0),
+    "a small pivot": (satisfying(dim=3), lambda one: 0 < share(one) < Fraction(1, 1000)),
+    "large pivots": (satisfying(dim=3), lambda one: share(one) > Fraction(1, 3)),
+    "equal signals": (violating("D.5", dim=2), lambda one: ratio(one) == 1),
+    "a ratio of 3": (violating("D.5", dim=2), lambda one: ratio(one) == 3),
+    "eta just above": (violating("D.2"), lambda one: steps(one) < 1 + Fraction(1, 10**8)),
+    "omega just above": (violating("D.4", dim=2), lambda one: distance(one, one.check()) < TINY),
+    "omega where D.3 nearly fails": (violating("D.4", dim=2), near_the_limit_of_D3),
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_every_edge_is_reached(name):
+    find(*REACHED[name], settings=SEARCH)
+
+
+def text(signal, omega, *, eta="0.001", beta=2, W0="[[1.0, 1.0], [1.0, 1.0]]", rest=""):
+    return (
+        f'Setting(SIMTask.from_signal({signal}), omega="{omega}", eta="{eta}", beta={beta}, '
+        f'W0=Scaled({W0}, "{omega}"){rest})'
+    )
 
 
 def test_settings_shrink_to_round_numbers_one_at_a_time():
-    four_one, ones = "Setting(SIMTask.from_signal([4, 1])", "[[1.0, 1.0], [1.0, 1.0]]"
-    tail = f'eta="0.001", beta=2, W0=Scaled({ones}'
-    assert simplest(satisfying(), lambda setting: setting.W0.matrix.min() < 0) == (
-        f'{four_one}, omega="1e-83", eta="0.001", beta=2, '
-        'W0=Scaled([[1.0, -1.0], [-1.0, 1.0]], "1e-83"))'
-    )
-    assert simplest(satisfying(), lambda setting: setting.omega < Fraction(1, 10**500)) == (
-        'Setting(SIMTask.from_signal([1]), omega="1e-1003", eta="0.001", beta=2, '
-        'W0=Scaled([[1.0]], "1e-1003"))'
-    )
-    assert simplest(satisfying("repaired", 2)) == (
-        f'{four_one}, omega="0.1", eta="0.01", beta=1, rho=1, '
-        'W0=Scaled([[1.0, 0.0], [0.0, 1.0]], "0.1"), edition="repaired", dynamics="flow")'
-    )
-    assert simplest(violating("D.2", dim=2)) == (
-        f'{four_one}, omega="1e-83", {tail.replace("0.001", "0.01")}, "1e-83"))'
-    )
-    assert simplest(violating("D.4", dim=2)) == (
-        f'{four_one}, omega="1e-74", {tail.replace("beta=2", "beta=1")}, "1e-74"))'
-    )
-    assert simplest(violating("D.5", dim=2)) == (
-        f'{four_one.replace("4", "2")}, omega="1e-5", {tail}, "1e-5"))'
-    )
-    assert simplest(violating("D.1", dim=2)) == (
-        f'{four_one.replace("4, 1", "1, 0")}, omega="1e-43", {tail}, "1e-43"))'
-    )
+    signs = "[[1.0, -1.0], [-1.0, 1.0]]"
+    found = simplest(satisfying(), lambda setting: setting.W0.matrix.min() < 0)
+    assert found == text([4, 1], "1e-83", W0=signs)
+    found = simplest(satisfying(), lambda setting: setting.omega < Fraction(1, 10**500))
+    assert found == text([1], "1e-1003", W0="[[1.0]]")
+    rest, one = ', edition="repaired", dynamics="flow"', "[[1.0, 0.0], [0.0, 1.0]]"
+    expected = text([4, 1], "0.1", eta="0.01", beta="1, rho=1", W0=one, rest=rest)
+    assert simplest(satisfying("repaired", 2)) == expected
+    for assumption, expected in {
+        "D.2": text([4, 1], "1e-83", eta="0.01"),
+        "D.4": text([4, 1], "1e-74", beta=1),
+        "D.5": text([2, 1], "1e-5"),
+        "D.1": text([1, 0], "1e-43"),
+    }.items():
+        assert simplest(violating(assumption, dim=2)) == expected
 
 
 @pytest.mark.parametrize("dim", [None, 2, 4])
@@ -202,27 +207,6 @@ def test_D5_fails_through_close_signals(setting):
     assert any(large <= 3 * small for large, small in pairwise(signal))
 
 
-def test_every_edge_is_reached():
-    """Equal signals, a ratio of 3 exactly, eta and omega just above their limits."""
-
-    def ratio(setting):
-        large, small = sorted(setting.task.exact_signal, reverse=True)
-        return large / small
-
-    exists(violating("D.5", dim=2), lambda setting: ratio(setting) == 1)
-    exists(violating("D.5", dim=2), lambda setting: ratio(setting) == 3)
-    just_above = 1 + Fraction(1, 10**8)
-    exists(
-        violating("D.2"),
-        lambda setting: setting.eta * 180 * max(setting.task.exact_signal) < just_above,
-    )
-
-    exists(
-        violating("D.4", dim=2),
-        lambda setting: distance(setting, setting.check()) < mpmath.mpf("1e-14"),
-    )
-
-
 def test_D4_fails_alone_up_to_where_D3_fails_too():
     """The limit that omega is drawn below is not far from the true one."""
     for signal, beta in (((4, 1), 2), ((100, 5, 1), 10), ((1,), 1)):
@@ -231,15 +215,6 @@ def test_D4_fails_alone_up_to_where_D3_fails_too():
         task = SIMTask.from_signal(signal)
         assert check(task, limit, "1e-6", beta).failing == ("D.4",)
         assert "D.3" in check(task, 20 * limit, "1e-6", beta).failing
-
-
-def test_D4_settings_reach_that_limit():
-    def at_the_end(setting):
-        shape = tuple(sorted(setting.task.exact_signal, reverse=True))
-        limit = with_failing_D4(tuple(a / shape[-1] for a in shape), setting.beta)
-        return setting.omega * 1000 > limit
-
-    exists(violating("D.4", dim=2), at_the_end)
 
 
 REFUSED = [
@@ -327,18 +302,6 @@ def test_the_text_of_a_setting_makes_the_same_setting(setting):
     assert eval(text, names) == setting
 
 
-@given(st.fractions(min_value=0), st.integers(-600, 600))
-def test_numbers_are_written_exactly(mantissa, exponent):
-    value = mantissa * Fraction(10) ** exponent
-    text = written.number(value)
-    assert Fraction(eval(text, {"Fraction": Fraction})) == value
-
-
-def test_numbers_of_any_size_are_written():
-    value = Fraction(1, 3**20000)
-    assert eval(written.number(value), {"Fraction": Fraction}) == value
-
-
 def test_a_failing_example_is_shown_as_text_to_paste():
     @settings(database=None, derandomize=True)
     @given(satisfying(dim=2))
@@ -367,22 +330,17 @@ def test_settings_refuse_what_no_check_reads():
 
 
 def test_importing_the_part_does_not_import_hypothesis():
+    """Nor do settings and assertions need it; the strategies name the extra that has it."""
     code = (
-        "import sys, swingby.testing; dir(swingby.testing); "
-        "heavy = {'hypothesis', 'numpy', 'sympy', 'flint'}; print(heavy & set(sys.modules))"
+        "import sys, swingby.testing as testing; dir(testing); "
+        "heavy = {'hypothesis', 'numpy', 'sympy', 'flint'}; print(heavy & set(sys.modules)); "
+        "sys.modules['hypothesis'] = None; testing.Setting, testing.assert_stages\n"
+        "try: testing.tasks\n"
+        "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
-
-
-def test_without_hypothesis_the_extra_is_named(monkeypatch):
-    for name in list(sys.modules):
-        if name.partition(".")[0] == "hypothesis":
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "hypothesis", None)
-    monkeypatch.delitem(vars(swingby.testing), "tasks", raising=False)
-    with pytest.raises(MissingExtra, match=r"swingby\[testing\]"):
-        swingby.testing.tasks  # noqa: B018
+    assert done.stdout.splitlines()[0] == "set()"
+    assert "swingby[testing]" in done.stdout
 
 
 def test_no_module_hides_a_name():

@@ -29,11 +29,6 @@ def simplest(strategy):
     return find(strategy, lambda value: True, settings=settings(database=None))
 
 
-def exists(strategy, condition):
-    """Whether a draw meets a condition; it is not made simpler."""
-    find(strategy, condition, settings=SEARCH)
-
-
 def entries(W0):
     return [[Fraction(entry) for entry in row] for row in W0.matrix.tolist()]
 
@@ -80,11 +75,6 @@ def test_tasks_shrink_to_whole_numbers():
     assert found == SIMTask([1, 2], [1, 0])
 
 
-def test_all_orders_of_the_concepts_are_drawn():
-    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
-        exists(tasks(dim=3, ratio=2), lambda task, order=order: task.order == order)
-
-
 @given(initializations(TASK), tasks().flatmap(initializations))
 def test_initial_matrices_are_exactly_semidefinite(fixed, drawn):
     assert isinstance(fixed, Scaled)
@@ -104,28 +94,29 @@ def test_rank_deficient_matrices_have_a_zero_pivot(plain, bounded):
     assert min(ordered_pivots(TASK, bounded)) == 0
 
 
+@given(
+    st.one_of(
+        initializations(TASK, "nearly degenerate"),
+        initializations(TASK, "nearly degenerate", 1, 3),
+        initializations(TASK, "nearly degenerate", 1, 1 + Fraction(1, 4**14)),
+    )
+)
+def test_nearly_degenerate_matrices_have_a_small_pivot(W0):
+    assert Fraction(1, 10**12) <= min(ordered_pivots(TASK, W0)) <= Fraction(1, 10**3)
+
+
 WIDE_TASK = SIMTask(range(1, 33))
 
 
-@given(
-    initializations(TASK, "nearly degenerate"),
-    initializations(TASK, "nearly degenerate", 1, 3),
-    initializations(TASK, "nearly degenerate", 1, 1 + Fraction(1, 4**14)),
-)
-def test_nearly_degenerate_matrices_have_a_small_pivot(plain, bounded, tight):
-    for W0 in (plain, bounded, tight):
-        assert Fraction(1, 10**12) <= min(ordered_pivots(TASK, W0)) <= Fraction(1, 10**3)
-
-
-@settings(max_examples=5, suppress_health_check=list(HealthCheck))
-@given(
-    initializations(WIDE_TASK, "nearly degenerate"),
-    initializations(WIDE_TASK, "nearly degenerate", 1, 100),
-)
-def test_nearly_degenerate_matrices_of_the_largest_size(plain, bounded):
-    for W0 in (plain, bounded):
+@pytest.mark.parametrize("given_bounds", [(), (1, 100)])
+def test_nearly_degenerate_matrices_of_the_largest_size(given_bounds):
+    @settings(max_examples=5, suppress_health_check=list(HealthCheck))
+    @given(initializations(WIDE_TASK, "nearly degenerate", *given_bounds))
+    def run(W0):
         assert is_semidefinite(entries(W0))
         assert Fraction(1, 10**12) <= min(ordered_pivots(WIDE_TASK, W0)) <= Fraction(1, 10**3)
+
+    run()
 
 
 BETAS = ("1", "1.0000001", "3/2", "2", "7/3", "100", "1e9", "1e300")
@@ -141,16 +132,19 @@ def test_bounded_entries_lie_between_omega_and_beta_omega(data, beta, d):
     assert is_semidefinite(entries(W0))
 
 
-def test_bounded_matrices_have_any_signs_and_any_definiteness():
-    """Patterns of signs that no rank one matrix has, full rank, and both ends of [1, beta]."""
-    some = initializations(TASK, omega=1, beta=2)
+BOUNDED, ORDERED = initializations(TASK, omega=1, beta=2), tasks(dim=3, ratio=2)
+#: All orders, patterns of signs that no rank one matrix has, full rank, and the end of [1, beta].
+REACHED = (
+    *((ORDERED, lambda task, o=o: task.order == o) for o in ((0, 1, 2), (2, 0, 1), (1, 2, 0))),
+    (BOUNDED, lambda W0: W0.matrix[0, 1] * W0.matrix[1, 2] * W0.matrix[0, 2] < 0),
+    (BOUNDED, lambda W0: min(exact_pivots(W0.matrix)) > Fraction(1, 10)),
+    (BOUNDED, lambda W0: abs(W0.matrix).max() == 2),
+)
 
-    def signs(W0):
-        return W0.matrix[0, 1] * W0.matrix[1, 2] * W0.matrix[0, 2]
 
-    exists(some, lambda W0: signs(W0) < 0)
-    exists(some, lambda W0: min(exact_pivots(W0.matrix)) > Fraction(1, 10))
-    exists(some, lambda W0: abs(W0.matrix).max() == 2)
+@pytest.mark.parametrize("place", range(len(REACHED)))
+def test_what_some_draw_has(place):
+    find(*REACHED[place], settings=SEARCH)
 
 
 @given(initializations(TASK, "gaussian", width=1), initializations(TASK, "uniform", "1/3"))

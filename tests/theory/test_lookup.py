@@ -6,34 +6,19 @@ from swingby.errors import InvalidInput
 from swingby.theory.derivations.ledger import find
 
 IDS = (
-    "D.4",
-    "D.61",
-    "D.6",
-    "before D.29",
-    "Assumption D.4",
-    "Corollary D.1",
-    "Definition D.1",
-    "Lemma D.3",
-    "Lemma D.3 [2]",
-    "t_0 (Lemma D.8)",
-    "T_1 (Lemma D.1)",
-    "T_1 (Lemma D.3)",
+    *("D.4", "D.61", "D.6", "before D.29", "Assumption D.4", "Corollary D.1", "Definition D.1"),
+    *("Lemma D.3", "Lemma D.3 [2]", "t_0 (Lemma D.8)", "T_1 (Lemma D.1)", "T_1 (Lemma D.3)"),
     "K >= 9",
 )
-
-
-@pytest.mark.parametrize("name", IDS)
-def test_every_id_finds_itself(name):
-    assert find(name, IDS) == name
-    assert find(f"  {name.upper().replace(' ', '   ')} ", IDS) == name
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
+        *((f"  {name.upper().replace(' ', '   ')} ", name) for name in IDS),
+        *((name, name) for name in IDS),
         ("(D.61)", "D.61"),
         ("Eq. (D.61)", "D.61"),
-        ("eq D.61", "D.61"),
         ("Equation D.61", "D.61"),
         ("display D.4", "D.4"),
         ("line d.6", "D.6"),
@@ -46,7 +31,7 @@ def test_every_id_finds_itself(name):
         ("t_0", "t_0 (Lemma D.8)"),
     ],
 )
-def test_other_ways_to_write_it(text, name):
+def test_a_line_is_found_however_it_is_written(text, name):
     assert find(text, IDS) == name
 
 
@@ -58,7 +43,6 @@ def test_other_ways_to_write_it(text, name):
         ("Lemma D.33", r"close to it: Lemma D\.3,"),
         ("xyzzy", "such as D.61, Lemma D.3 or Assumption D.4"),
         ("", "such as D.61"),
-        ("Lemma", "id of a line"),
     ],
 )
 def test_what_names_no_line_is_refused(text, hint):

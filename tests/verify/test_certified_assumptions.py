@@ -33,11 +33,11 @@ FOUR_ONE = SIMTask.from_signal([4, 1])
 TINY = Fraction(1, 10**40)
 
 
-def random_box(generator, *, point):
+def random_box(generator):
     """Signal, omega, eta, beta as intervals, omega often near the largest one that is admitted."""
 
     def widen(middle):
-        radius = 0 if point else generator.choice([0, 0, 0.01, 0.1, 0.3]) * generator.random()
+        radius = generator.choice([0, 0, 0.01, 0.1, 0.3]) * generator.random()
         share = Fraction(radius).limit_denominator(1000)
         return middle * (1 - share), middle * (1 + share)
 
@@ -63,7 +63,7 @@ def random_box(generator, *, point):
     if limit is not None and generator.random() < 0.5:
         exponent = -math.floor(mpmath.log10(limit)) + generator.choice([-30, -5, 0, 0, 3, 60])
     omega = Fraction(10) ** min(-exponent, 2) * generator.randint(10, 99) / 10
-    spread = 0 if point else generator.choice([0, 0, Fraction(1, 10), Fraction(3, 10), 10**6])
+    spread = generator.choice([0, 0, Fraction(1, 10), Fraction(3, 10), 10**6])
     eta = 1 / (180 * max(high for _, high in box)) * generator.choice([1, Fraction(1, 2), 2])
     return box, (omega / (1 + spread), omega * (1 + min(spread, 1))), widen(eta), beta_box, edition
 
@@ -77,18 +77,14 @@ def points(generator, intervals, count):
         yield chosen
 
 
-@pytest.mark.parametrize("point", [True, False])
-def test_check_at_every_point_lies_in_the_enclosure_of_the_box(point):
+def test_check_at_every_point_lies_in_the_enclosure_of_the_box():
     generator = random.Random(7)
     seen = {"holds": 0, "fails": 0, "undecided": 0}
-    tight = 0
     for _ in range(500):
-        signal, omega, eta, beta, edition = random_box(generator, point=point)
+        signal, omega, eta, beta, edition = random_box(generator)
         task = SIMTask.from_signal([high or 1 for _, high in signal])
         found = certify_assumptions(task, omega, eta, beta, edition=edition, signal=signal)
-        for *a, at_omega, at_eta, at_beta in points(
-            generator, [*signal, omega, eta, beta], 1 if found.box.is_point else 4
-        ):
+        for *a, at_omega, at_eta, at_beta in points(generator, [*signal, omega, eta, beta], 4):
             report = check(task.with_signal(a, ""), at_omega, at_eta, at_beta, edition)
             for row in found:
                 low, high = row.margin
@@ -98,13 +94,9 @@ def test_check_at_every_point_lies_in_the_enclosure_of_the_box(point):
                     assert low <= 0 <= high, context
                 else:
                     assert row.verdict == report[row.id].verdict, context
-                if found.box.is_point:
-                    assert row.verdict == report[row.id].verdict, context
-                    tight += high - low < 1e-11 * (1 + abs(low))
                 seen[str(row.verdict)] += 1
     assert seen["holds"] > 500
     assert seen["fails"] > 500
-    assert point == (tight > 1500)
 
 
 @pytest.mark.parametrize("edition", ["printed", "corrected"])
@@ -205,18 +197,6 @@ def test_a_matrix_gives_its_own_omega_and_beta(edition, matrix, eta):
     for row in found:
         assert row.verdict == report[row.id].verdict
         assert row.margin[0] <= report[row.id].margin <= row.margin[1]
-
-
-@pytest.mark.parametrize("signal", [(3,), (4, 1), (9, 8), (16, 4, 1)])
-@pytest.mark.parametrize("beta", [1, 2, 5])
-def test_the_repaired_edition_agrees_with_check(signal, beta):
-    task = SIMTask.from_signal(signal)
-    for omega in ("1e-30", "1e-3", "1/20", "1/2", 3):
-        found = certify_assumptions(task, omega, "1e-2", beta, edition="repaired")
-        report = check(task, omega, "1e-2", beta, "repaired")
-        for row in found:
-            assert row.verdict == report[row.id].verdict
-            assert row.margin[0] <= report[row.id].margin <= row.margin[1]
 
 
 def test_pairs_balls_and_exact_numbers_say_the_same():

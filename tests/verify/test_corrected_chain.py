@@ -52,40 +52,22 @@ def test_only_P_beside_d_is_squared():
 
 
 def test_a_line_rests_on_the_corrected_form_of_what_it_cites():
-    # By hand, on three lines: the first is repaired, the second cites it, and so does the third,
-    # which is repaired itself and cites the second and an assumption too.
+    """By hand: the first is repaired, the second cites it, the third both, and is repaired too.
+
+    A relation that merely names the line as its source, and is not its conclusion, stays.
+    """
     x, y, z = sympy.symbols("x y z", positive=True)
     first = Claim("X.1", "step", "", sympy.Le(x, 1)).mended(conclusion=sympy.Le(x, 2))
     second = Claim("X.2", "step", "", sympy.Le(y, 1), first.cite())
-    third = Claim(
-        "X.3",
-        "step",
-        "",
-        sympy.Le(z, 1),
-        (*first.cite(), *second.cite(), Given(sympy.Le(x, 5), "Assumption D.4")),
-    ).mended(conclusion=sympy.Le(z, 3))
-    one, two, three = corrected_chain([first, second, third])
-    assert [line.conditions for line in (one, two, three)] == [
-        (sympy.Le(x, 2),),
-        (sympy.Le(y, 1),),
-        (sympy.Le(z, 3),),
-    ]
-    assert two.given == (Given(sympy.Le(x, 2), "X.1"),)
-    assert three.given == (
-        Given(sympy.Le(x, 2), "X.1"),
-        Given(sympy.Le(y, 1), "X.2"),
-        Given(sympy.Le(x, 5), "Assumption D.4"),
-    )
-    assert {line.edition for line in (one, two, three)} == {"corrected"}
-
-
-def test_what_is_cited_of_a_repaired_line_alone_is_replaced():
-    # A relation that merely names the line as its source, and is not its conclusion, stays.
-    x = sympy.Symbol("x", positive=True)
-    first = Claim("X.1", "step", "", sympy.Le(x, 1)).mended(conclusion=sympy.Le(x, 2))
-    other = Given(sympy.Le(x, 7), "X.1")
-    _, found = corrected_chain([first, Claim("X.2", "step", "", sympy.Le(x, 8), (other,))])
-    assert found.given == (other,)
+    others = (Given(sympy.Le(x, 5), "Assumption D.4"), Given(sympy.Le(x, 7), "X.1"))
+    given = (*first.cite(), *second.cite(), *others)
+    third = Claim("X.3", "step", "", sympy.Le(z, 1), given).mended(conclusion=sympy.Le(z, 3))
+    chain = corrected_chain([first, second, third])
+    assert [line.conclusion for line in chain] == [sympy.Le(x, 2), sympy.Le(y, 1), sympy.Le(z, 3)]
+    mended = Given(sympy.Le(x, 2), "X.1")
+    assert chain[1].given == (mended,)
+    assert chain[2].given == (mended, *second.cite(), *others)
+    assert {line.edition for line in chain} == {"corrected"}
 
 
 def test_no_omega_satisfies_the_assumptions_with_squared_P():

@@ -22,11 +22,11 @@ from swingby.theory.task import SIMTask
 from swingby.verify.hunt import hunt
 from swingby.verify.hunting import draft, search
 from swingby.verify.hunting.draft import Asked, asked_by, draw, mutate
-from swingby.verify.hunting.search import closest_call, place_of, still_violates
+from swingby.verify.hunting.search import closest_call, still_violates
 from swingby.verify.hunting.theorems import find_breach, promises_of
 from swingby.verify.prover.repaired.trials import DRAWS
 from swingby.verify.prover.trajectories import instances
-from swingby.verify.prover.trajectories.judge import float_run, meets
+from swingby.verify.prover.trajectories.judge import meets
 from swingby.verify.prover.trajectories.violation import Recorded, from_floats
 
 PLAIN = Asked(full_rank=False, few_steps=False)
@@ -73,19 +73,14 @@ def test_a_counterexample_to_lemma_three_holds_in_floats_too(lemma_three):
 
 
 def test_a_rerun_follows_the_witness(lemma_three):
+    """The same place keeps the lemma as repaired, and another step is another place."""
     assert lemma_three.rerun()
-    # The same place keeps the lemma as repaired, and another step is another place.
-    witness = lemma_three.violation
+    lemma, witness = by_id("Lemma D.3"), lemma_three.violation
     instance = lemma_three.again.args[2]
-    assert still_violates(by_id("Lemma D.3"), witness, instance, "gd")
-    assert not still_violates(by_id("Lemma D.3"), replace_step(witness, 50), instance, "gd")
-    weaker = replace(by_id("Lemma D.3"), given=packaged("trajectories").groups["NOT_DEGENERATE"])
+    early = replace(witness, values=witness.values | {"t": "50"})
+    assert not still_violates(lemma, early, instance, "gd")
+    weaker = replace(lemma, given=packaged("trajectories").groups["NOT_DEGENERATE"])
     assert not still_violates(weaker, witness, instance, "gd")
-    assert place_of(by_id("Lemma D.3"), witness).step == int(witness.values["t"])
-
-
-def replace_step(witness, step):
-    return replace(witness, values=witness.values | {"t": str(step)})
 
 
 def test_one_seed_gives_one_hunt(lemma_three):
@@ -95,9 +90,6 @@ def test_one_seed_gives_one_hunt(lemma_three):
         lemma_three.instances,
         lemma_three.shrinks,
     )
-    other = hunt("Lemma D.3", dynamics="gd", seconds=30, dim=2, rng=5)
-    assert other.found
-    assert other.seed == 5
 
 
 def test_assertion_one_falls_under_euler():
@@ -133,8 +125,6 @@ def test_a_claim_of_ones_own():
     assert float(found.violation.left) > float(found.violation.right)
     bounded = Claim("mine", "lemma", "", AlongTrajectory(le(v, 3), "diagonal"))
     assert not hunt(bounded, dynamics="gd", seconds=1, dim=2).found
-    unknown = Claim("mine", "lemma", "", AlongTrajectory(ge(v * v_start, 3), "diagonal"))
-    assert hunt(unknown, seconds=1, dim=2).verdict == "refuted"
     mixed = Claim("mine", "lemma", "", AlongTrajectory(le(w, ge(v, 1)), "diagonal"))
     with pytest.raises(InvalidInput, match="scan can evaluate"):
         hunt(mixed, seconds=1, dim=2)
@@ -149,20 +139,11 @@ def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
     assert "not confirmed" in str(found)
 
 
-def test_an_interrupt_comes_through():
-    def interrupt(line):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        hunt("Lemma D.3", seconds=30, dim=2, progress=interrupt)
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         ({"statement": "Lemma D.9"}, "close to it"),
         ({"statement": "Lemma D.3", "edition": "repaired"}, "Theorem R"),
-        ({"statement": "Lemma D.3", "edition": "fourth"}, "printed"),
         ({"statement": "Lemma D.2", "edition": "corrected"}, "no repair"),
         ({"statement": "Theorem R"}, "repaired"),
         ({"statement": None}, "named"),
@@ -171,10 +152,7 @@ def test_an_interrupt_comes_through():
         ({"statement": "Lemma D.3", "dynamics": "flow"}, "euler or gd"),
         ({"statement": "Lemma D.3", "dynamics": "sgd"}, "euler"),
         ({"statement": "Lemma D.3", "seconds": float("nan")}, "seconds"),
-        ({"statement": "Lemma D.3", "seconds": 0}, "seconds"),
-        ({"statement": "Lemma D.3", "seconds": True}, "seconds"),
         ({"statement": "Lemma D.3", "dim": 5}, "dim"),
-        ({"statement": "Lemma D.3", "dim": 1}, "dim"),
         ({"statement": "Lemma D.3", "rng": "x"}, "rng"),
         ({"statement": "Lemma D.3", "progress": 1}, "progress"),
         ({"statement": "Theorem two", "edition": "repaired", "dim": 3}, "dim"),
@@ -225,8 +203,6 @@ def test_no_promise_is_broken_that_is_not_made():
     assert find_breach(generous, 192) is None
     breach = find_breach(replace(made, times=(Fraction(0),) * 2), 192)
     assert (breach.i, breach.step) == (0, 0)
-    low = replace(made, log_peaks={(0, 1): Fraction(-1000)})
-    assert find_breach(low, 192) is not None or made.W0[0][1] == 0
 
 
 def test_drawn_settings_lie_inside_the_assumptions_and_vary():
@@ -246,11 +222,8 @@ def test_drawn_settings_lie_inside_the_assumptions_and_vary():
 
 
 def test_hypotheses_of_a_repair_are_met():
-    claim = by_id("Lemma D.3").repair
-    asked = asked_by(claim)
-    assert asked == Asked(full_rank=True, few_steps=True)
-    rng = np.random.default_rng(3)
-    drafts = [draw(rng, 3, asked) for _ in range(30)]
+    claim, rng = by_id("Lemma D.3").repair, np.random.default_rng(3)
+    drafts = [draw(rng, 3, asked_by(claim)) for _ in range(30)]
     made = [one for draft in drafts if draft is not None and (one := draft.instance())]
     assert sum(meets(claim, one) for one in made) > len(made) / 2 > 3
 
@@ -265,11 +238,6 @@ def test_the_closest_call_is_the_smallest_slack_off_the_start():
     near = closest_call(by_id("Lemma D.5"), instance, Recorded(np.arange(7), from_floats(W)))
     assert (near.i, near.step) == (0, 2)
     assert -near.excess == pytest.approx(np.log(1.1 / 1.0))
-
-
-def test_nothing_is_close_to_what_only_begins_with_equality():
-    instance = tuple(instances.candidates())[1]
-    assert closest_call(by_id("D.36"), instance, float_run(instance, "gd")) is None
 
 
 @pytest.mark.slow
@@ -290,9 +258,8 @@ def test_a_hunt_as_plain_values(lemma_three):
         f"<Hunt Lemma D.3, printed, gd: refuted, {lemma_three.instances} instances>"
     )
     assert "<pre>" in lemma_three._repr_html_()
-    page = str(lemma_three)
-    assert "w_ii(t) ≥ w_ii(0) exp(2 η a_i t/κ)" in page
-    assert "checked by balls" in page
+    assert "w_ii(t) ≥ w_ii(0) exp(2 η a_i t/κ)" in str(lemma_three)
+    assert "checked by balls" in str(lemma_three)
 
 
 def test_the_command(tmp_path):
@@ -308,10 +275,6 @@ def test_the_command(tmp_path):
     assert run("Lemma D.2", "--seconds", "0.5", "--dim", "2") == 0
     result = CliRunner().invoke(command, ["D.61", "--json"], standalone_mode=False)
     assert json.loads(result.output)["statement"] == "D.61"
-    for arguments in (
-        ["D.61", "--out", "x.png"],
-        ["D.61", "--seed", "x"],
-        ["D.61", "--edition", "x"],
-    ):
+    for arguments in (["D.61", "--out", "x.png"], ["D.61", "--edition", "x"]):
         with pytest.raises((InvalidInput, click.ClickException)):
             run(*arguments)

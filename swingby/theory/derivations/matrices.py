@@ -16,7 +16,6 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.theory.assumptions import d as d
 from swingby.theory.assumptions import eta as eta
-from swingby.theory.claim import Claim, Given
 
 #: Sizes: samples per cluster, clusters, rows and columns of U (d above).
 s, n, d_prime = sympy.symbols("s n d'", positive=True)
@@ -32,13 +31,11 @@ cluster = sympy.Symbol("eta", integer=True, positive=True)
 
 @dataclass(frozen=True)
 class Letter:
-    """A matrix that a word may contain.
+    """A matrix that a word may contain: its symbol does not commute.
 
-    `symbol`: noncommutative.
-    `transposed`: the same symbol where the matrix is symmetric.
-    `rows`, `columns` in {"d", "d'", "1"}.
-    `entries`: name of its entries; a matrix with ``diagonal`` has one index.
-    `sample`: it differs from sample to sample.
+    `transposed`: the same symbol where the matrix is symmetric. `rows`, `columns` in {"d", "d'",
+    "1"}. `entries`: their name; a diagonal matrix has one index. `sample`: it differs from sample
+    to sample.
     """
 
     symbol: Any
@@ -51,6 +48,11 @@ class Letter:
     sample: bool = False
 
 
+#: Every letter by its symbol. A and its root are symmetric; the provers use no more than that
+#: wherever the text has not yet made A diagonal.
+LETTERS: dict[Any, Letter] = {}
+
+
 def _letter(
     name: str,
     latex: str,
@@ -59,54 +61,41 @@ def _letter(
     *,
     diagonal: bool = False,
     sample: bool = False,
-) -> tuple[Any, Any, tuple[Letter, Letter]]:
+) -> tuple[Any, Any]:
+    """A new letter and its transpose."""
     symbol = sympy.Symbol(name, commutative=False)
-    entries = entries or name
-    if diagonal:
-        own = Letter(symbol, symbol, *shape, entries, latex, True, sample)
-        return symbol, symbol, (own, own)
-    other = sympy.Symbol(f"{name}^T", commutative=False)
-    own = Letter(symbol, other, *shape, entries, latex, False, sample)
+    other = symbol if diagonal else sympy.Symbol(f"{name}^T", commutative=False)
     raised = latex if latex.isalpha() else f"{{{latex}}}"
-    flipped = Letter(other, symbol, shape[1], shape[0], entries, f"{raised}^\\top", False, sample)
-    return symbol, other, (own, flipped)
+    sides = ((symbol, other, shape, latex), (other, symbol, shape[::-1], f"{raised}^\\top"))
+    for own, flipped, sizes, shown in sides[: 1 if diagonal else 2]:
+        LETTERS[own] = Letter(own, flipped, *sizes, entries or name, shown, diagonal, sample)
+    return symbol, other
 
 
 #: The identity matrix of size d.
 I = sympy.Symbol("I", commutative=False)  # noqa: E741
 
-U, Ut, _U = _letter("U", "U", "u", ("d", "d'"))
-U_next, U_nextt, _U_next = _letter("U(t+1)", "U(t+1)", "u(t+1)", ("d", "d'"))
-gradient, gradientt, _gradient = _letter("gradL(U)", r"\nabla\mathcal{L}(U)", "g", ("d", "d'"))
-W, Wt, _W = _letter("W", "W", "w")
-W_start, W_startt, _W_start = _letter("W(0)", "W(0)", "w(0)")
-direction, directiont, _direction = _letter("E", "E", "e")
+U, Ut = _letter("U", "U", "u", ("d", "d'"))
+U_next, U_nextt = _letter("U(t+1)", "U(t+1)", "u(t+1)", ("d", "d'"))
+gradient, gradientt = _letter("gradL(U)", r"\nabla\mathcal{L}(U)", "g", ("d", "d'"))
+W, Wt = _letter("W", "W", "w")
+W_start, W_startt = _letter("W(0)", "W(0)", "w(0)")
+direction, directiont = _letter("E", "E", "e")
 #: A direction for U.
-direction_U, direction_Ut, _direction_U = _letter("F", "F", "f", ("d", "d'"))
+direction_U, direction_Ut = _letter("F", "F", "f", ("d", "d'"))
 #: The data matrix, its symmetric root, its inverse with 0 * 0^-1 = 0, and exp(-A t).
-A, _, _A = _letter("A", "A", "a", diagonal=True)
-root, _, _root = _letter("A^(1/2)", "A^{1/2}", "a^(1/2)", diagonal=True)
-inverse, _, _inverse = _letter("A^-1", "A^{-1}", "a^-1", diagonal=True)
-decay, _, _decay = _letter("exp(-A t)", r"e^{-At}", "exp(-a t)", diagonal=True)
+A, _ = _letter("A", "A", "a", diagonal=True)
+root, _ = _letter("A^(1/2)", "A^{1/2}", "a^(1/2)", diagonal=True)
+inverse, _ = _letter("A^-1", "A^{-1}", "a^-1", diagonal=True)
+decay, _ = _letter("exp(-A t)", r"e^{-At}", "exp(-a t)", diagonal=True)
 #: A sample x_k^(p), the model's output there, and what (2.1) prints in their place.
-x, xt, _x = _letter("x_k^(p)", "x_k^{(p)}", "x", ("d", "1"), sample=True)
-f, ft, _f = _letter("f(x_k^(p))", "f(x_k^{(p)})", "f", ("d", "1"), sample=True)
-x_last, x_lastt, _x_last = _letter("x_k^(s)", "x_k^{(s)}", "x", ("d", "1"), sample=True)
-f_last, f_lastt, _f_last = _letter("f(x_k^(s))", "f(x_k^{(s)})", "f", ("d", "1"), sample=True)
+x, xt = _letter("x_k^(p)", "x_k^{(p)}", "x", ("d", "1"), sample=True)
+f, ft = _letter("f(x_k^(p))", "f(x_k^{(p)})", "f", ("d", "1"), sample=True)
+x_last, x_lastt = _letter("x_k^(s)", "x_k^{(s)}", "x", ("d", "1"), sample=True)
+f_last, f_lastt = _letter("f(x_k^(s))", "f(x_k^{(s)})", "f", ("d", "1"), sample=True)
 #: Any vector z, and the k-th basis vector.
-z, zt, _z = _letter("z", "z", "z", ("d", "1"))
-unit, unitt, _unit = _letter("1_k", r"\mathbf{1}_k", "1_k", ("d", "1"))
-
-#: Every letter by its symbol. A and its root are symmetric; the provers use no more than that
-#: wherever the text has not yet made A diagonal.
-LETTERS: dict[Any, Letter] = {
-    letter.symbol: letter
-    for pair in (
-        *(_U, _U_next, _gradient, _W, _W_start, _direction, _direction_U, _A, _root),
-        *(_inverse, _decay, _x, _f, _x_last, _f_last, _z, _unit),
-    )
-    for letter in pair
-}
+z, zt = _letter("z", "z", "z", ("d", "1"))
+unit, unitt = _letter("1_k", r"\mathbf{1}_k", "1_k", ("d", "1"))
 
 #: Letters of the last cluster's samples.
 LAST_CLUSTER = frozenset({x_last, x_lastt, f_last, f_lastt})
@@ -150,8 +139,3 @@ def substitute(expression: Any, where: tuple[tuple[Any, Any], ...]) -> Any:
         # xreplace would leave nested functions unevaluated as they are, which is what is wanted
         expression = expression.xreplace(swap)
     return expression
-
-
-def cited(*claims: Claim) -> tuple[Given, ...]:
-    """Earlier lines as hypotheses of a later one."""
-    return tuple(Given(claim.conclusion, claim.id) for claim in claims)

@@ -25,34 +25,6 @@ from swingby.theory.derivations import conclusions
 from swingby.theory.dynamics import symbols
 from swingby.theory.formula import GREEK
 
-_GRAMMAR = r"""
-relations: _relation ("," _relation)*
-_relation: chain | set
-chain: sum (SIGN sum)+
-set: sum
-sums: sum ("," sum)*
-gives: sum _ARROW sum ("," sum)*
-sum: PLUS? product (PLUS product)*
-product: power | product power | product "*" power | product "/" power -> quotient
-power: atom | atom RAISED | atom "^" atom | atom "^" PLUS atom
-atom: NUMBER | NAME | call | index | bars | "(" sum ")" | "√" atom -> root
-call: CALL sum ("," sum)* (")" | "}")
-index: NAME _INDEX sum ("," sum)* "]"
-bars: _OPEN sum _CLOSE
-
-SIGN: "<=" | ">=" | "=" | "<" | ">" | "≤" | "≥"
-_ARROW: "->"
-PLUS: "+" | "-" | "−"
-NUMBER: /\d+(\.\d+)?/
-RAISED: /[⁰¹²³⁴⁵⁶⁷⁸⁹]+/
-NAME.2: /(?!(exp|log|sqrt|abs)\()[A-Za-zα-ω][A-Za-zα-ω0-9_]*'*(\((0|t|t\+1|t_0)\))?(\^T\b)?/
-CALL.3: /(?!\w+\((0|t|t\+1|t_0)\))[A-Za-z]\w*[({]/ | /(exp|log|sqrt|abs)\(/
-_INDEX.3: /(?<=[\w)'])\[/
-_OPEN: /(?<![\w)|}\]'⁰¹²³⁴⁵⁶⁷⁸⁹])\|/
-_CLOSE: /(?<=[\w)|}\]'⁰¹²³⁴⁵⁶⁷⁸⁹])\|/
-%ignore /\s+/
-"""
-
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
     "exp": sympy.exp,
@@ -124,23 +96,10 @@ class Piece:
         return Piece(self.file, self.line, self.column + length + skipped, rest.strip())
 
 
-@dataclass(frozen=True)
-class Side:
-    """Two sides and the sign between them, as written."""
-
-    sign: str
-    left: Any
-    right: Any
-
-    @property
-    def relation(self) -> Any:
-        """The relation, not evaluated."""
-        return RELATIONS[self.sign](self.left, self.right, evaluate=False)
-
-
 @functools.cache
 def _parser() -> Lark:
-    return Lark(_GRAMMAR, parser="lalr", start=["relations", "sums", "gives"])
+    starts = ["relations", "sums", "gives"]
+    return Lark.open("formulas.lark", rel_to=__file__, parser="lalr", start=starts)
 
 
 def _tree(piece: Piece, start: str) -> Any:
@@ -164,16 +123,17 @@ def _at(token: Any) -> tuple[int, int]:
     return token.line, token.column
 
 
-def sides(piece: Piece, names: Mapping[str, Any]) -> list[Side]:
-    """The relations of a text such as ``a <= b < c, d > 0``, chains taken apart."""
+def relations(piece: Piece, names: Mapping[str, Any]) -> list[Any]:
+    """The relations of a text such as ``a <= b < c, d > 0``, chains taken apart, as written."""
     found = []
     for chain in _tree(piece, "relations").children:
         if chain.data == "set":
             first = next(chain.scan_values(lambda token: True), None)
             raise piece.refuse("must be a relation: no sign such as <= stands here", at=_at(first))
-        values = [_Builder(piece, names).built(side) for side in chain.children[::2]]
-        signs = [str(sign) for sign in chain.children[1::2]]
-        found += [Side(sign, *pair) for sign, *pair in zip(signs, values, values[1:], strict=False)]
+        sides = [_Builder(piece, names).built(side) for side in chain.children[::2]]
+        signs = (RELATIONS[sign] for sign in chain.children[1::2])
+        for sign, left, right in zip(signs, sides, sides[1:], strict=False):
+            found.append(sign(left, right, evaluate=False))
     return found
 
 
@@ -191,7 +151,7 @@ class _Builder:
         self._names = names
 
     def built(self, tree: Any) -> Any:
-        """The expression of a whole formula, which must be one: no division by 0, ..."""
+        """The expression of a whole formula; InvalidInput if it cannot be one."""
         try:
             found = self.value(tree)
             if not found.has(sympy.zoo, sympy.nan, sympy.oo):
@@ -346,8 +306,7 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
             raise piece.refuse("must say what it is before a colon, as the lines above do")
         body = piece.after(head.end())
         if head[1] == "case":
-            found = sides(body, names)
-            cases.append((head[2], tuple((side.left, side.right) for side in found)))
+            cases.append((head[2], tuple(one.args for one in relations(body, names))))
         elif head[3] in ("flow", "formula"):
             kind = head[3]
             dimension = int(head[4] or 1)
@@ -368,10 +327,10 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
 def _two_sides(body: Piece, names: Mapping[str, Any], *, arrow: bool) -> list[Any]:
     if arrow:
         return values(body, names, arrow=True)
-    found = sides(body, names)
-    if len(found) != 1 or found[0].sign != "=":
+    found = relations(body, names)
+    if len(found) != 1 or not isinstance(found[0], sympy.Eq):
         raise body.refuse("must have two sides with = between them")
-    return [found[0].left, found[0].right]
+    return list(found[0].args)
 
 
 def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
@@ -382,9 +341,9 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
         if word == "loss order":
             return conclusions.LossOrder(body.text)
         if match := _INTERVAL.fullmatch(word):
-            (side,) = sides(body, names)
+            (relation,) = relations(body, names)
             ends = (values(replace(piece, text=text), {})[0] for text in (match[2], match[3]))
-            return conclusions.OnInterval(side.relation, names[match[1]], *ends)
+            return conclusions.OnInterval(relation, names[match[1]], *ends)
         if word.startswith("gradient in "):
             loss, gradient = values(body, names, arrow=True)
             variable = names[word.removeprefix("gradient in ")]

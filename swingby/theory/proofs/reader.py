@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import sympy
 
 from swingby.theory.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.derivations import matrices
-from swingby.theory.proofs.formulas import Piece, algebra, latin, sides, values
+from swingby.theory.proofs.formulas import Piece, algebra, latin, relations, values
 from swingby.theory.reading import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
@@ -339,8 +339,8 @@ def flags(block: Block) -> dict[str, Any]:
     return dict(FLAGS[word] for word in words)
 
 
-def _relations(pieces: Iterator[Piece] | list[Piece], known: _Known) -> list[Any]:
-    return [side.relation for piece in pieces for side in sides(piece, known.names)]
+def _relations(pieces: Iterable[Piece], known: _Known) -> list[Any]:
+    return [one for piece in pieces for one in relations(piece, known.names)]
 
 
 class _Line:
@@ -399,10 +399,10 @@ class _Line:
 
     def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
         for piece in block.pieces():
-            for side in sides(piece, self._known.names) if piece.text != "nothing" else ():
-                if side.sign != "=":
+            for one in relations(piece, self._known.names) if piece.text != "nothing" else ():
+                if not isinstance(one, sympy.Eq):
                     raise piece.refuse("must be a definition: letter = expression")
-                yield side.left, side.right
+                yield one.lhs, one.rhs
 
     def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
         words = {name: block.words() for name, block in own.items() if name in ("because", "test")}
@@ -414,13 +414,13 @@ class _Line:
             return _relations(own[name].pieces(), self._known) if name in own else []
 
         found = listed("then")
-        relations = found[0] if len(found) == 1 else sympy.Tuple(*found)
+        shown = found[0] if len(found) == 1 else sympy.Tuple(*found)
         if not along:
-            return relations
+            return shown
         when, during = tuple(listed("when")), tuple(listed("while"))
         until = own.get("until")
         (end,) = values(until.joined(), self._known.names) if until else (None,)
-        return AlongTrajectory(relations, "all" if indices == "any" else indices, when, during, end)
+        return AlongTrajectory(shown, "all" if indices == "any" else indices, when, during, end)
 
 
 def _flaw(block: Block) -> Flaw:

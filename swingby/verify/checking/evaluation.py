@@ -215,11 +215,11 @@ class Judged:
     margin: Ends
     worst: Instance | None = None
 
-    @property
-    def middle(self) -> float:
-        """The margin as a float; minus infinity where nothing bounds it from below."""
-        low, high = self.margin
-        return float((low + high) / 2) if math.isfinite(low) else float(low)
+
+def middle(margin: Ends) -> float:
+    """A margin as a float; minus infinity where nothing bounds it from below."""
+    low, high = margin
+    return float((low + high) / 2) if math.isfinite(low) else float(low)
 
 
 #: Least working precision of margins, in bits.
@@ -250,13 +250,15 @@ def judge_point(
         verdict = all_hold(instance.verdict(precisions) for instance in numeric)
         if statement.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
             verdict = Verdict.UNDECIDED
-        worst, least, low, high = None, math.inf, *ANY
+        margins = []
         for instance in numeric:
             margin, at = instance.margin(precisions if bits else precisions[1:])
-            used, low, high = max(used, at), min(low, margin[0]), min(high, margin[1])
-            middle = Judged(statement, verdict, margin).middle
-            if worst is None or middle < least:
-                worst, least = instance, middle
+            margins.append(margin)
+            used = max(used, at)
+        low = min((margin[0] for margin in margins), default=math.inf)
+        high = min((margin[1] for margin in margins), default=math.inf)
+        pairs = zip(map(middle, margins), numeric, strict=True)
+        worst = min(pairs, key=lambda pair: pair[0], default=(math.inf, None))[1]
         if verdict == Verdict.UNDECIDED:
             low, high = min(low, 0), max(high, 0)
         judged.append(Judged(statement, verdict, (low, high), worst))
@@ -319,7 +321,7 @@ def _report(
 
 def _result(one: Judged, reason: str) -> Result:
     text = one.statement
-    return Result(text.id, text.title, one.verdict, one.middle, reason, text)
+    return Result(text.id, text.title, one.verdict, middle(one.margin), reason, text)
 
 
 def report_existential(

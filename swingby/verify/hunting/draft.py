@@ -165,10 +165,8 @@ class Asked:
 def asked_by(claim: Claim) -> Asked:
     """What to draw for a claim."""
     names = [{str(symbol) for symbol in given.relation.free_symbols} for given in claim.given]
-    return Asked(
-        any("pi_k(0)/w_kk(0)" in found for found in names),
-        any({"eta", "omega"} <= found for found in names),
-    )
+    full_rank = any("pi_k(0)/w_kk(0)" in found for found in names)
+    return Asked(full_rank, few_steps=any({"eta", "omega"} <= found for found in names))
 
 
 def draw(rng: np.random.Generator, dim: int | None, asked: Asked) -> Draft | None:
@@ -224,10 +222,9 @@ def _scaled(draft: Draft, rng: np.random.Generator, asked: Asked) -> Draft | Non
 
 def _few_steps(draft: Draft) -> int:
     """The least 1/eta with eta max a log(1/omega) at most a half."""
-    omega = draft.decades * math.log(10) - math.log(
-        min(abs(entry) for row in draft.matrix for entry in row)
-    )
-    return math.ceil(2.001 * omega * float(draft.signal[0])) + 1
+    smallest = min(abs(entry) for row in draft.matrix for entry in row)
+    log_omega = draft.decades * math.log(10) - math.log(smallest)
+    return math.ceil(2.001 * log_omega * float(draft.signal[0])) + 1
 
 
 def _constants(rng: np.random.Generator) -> tuple[Fraction, float]:

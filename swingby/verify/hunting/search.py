@@ -298,15 +298,8 @@ def closest_call(
 
 def _turns(excess: Floats, inside: Booleans) -> Booleans:
     """Steps at which the excess is finite, rose before, and does not rise after."""
-    counted = inside & np.isfinite(excess)
-    before = np.concatenate(([False], counted[:-1]))
-    after = np.concatenate((counted[1:], [False]))
-    rose = np.zeros(len(excess), dtype=np.bool_)
-    falls = np.ones(len(excess), dtype=np.bool_)
-    with np.errstate(invalid="ignore"):
-        rose[1:] = excess[1:] > excess[:-1]
-        falls[:-1] = excess[1:] <= excess[:-1]
-    return np.asarray(counted & before & rose & (falls | ~after))
+    rises = np.diff(np.where(inside & np.isfinite(excess), excess, np.nan)) > 0
+    return np.concatenate(([False], rises)) & ~np.concatenate((rises, [False]))
 
 
 def search(
