@@ -573,7 +573,7 @@ MUTANTS = (
     ),
     Mutant(
         "an option that is ignored passes",
-        "cli/given.py",
+        "cli/options.py",
         "if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:",
         "if context.get_parameter_source(name) is None:",
         ("test_options.py::test_an_option_changes_something_or_is_refused[check, statements]",),
@@ -594,7 +594,7 @@ MUTANTS = (
     ),
     Mutant(
         "failing assumptions exit with zero",
-        "cli/given.py",
+        "cli/options.py",
         "Verdict.FAILS: 1,",
         "Verdict.FAILS: 0,",
         (_CLI + "the_exit_code_says_how_it_went[arguments1-1]",),
@@ -1544,7 +1544,7 @@ MUTANTS = (
     ),
     Mutant(
         "a concept that is never learned counts as learned",
-        "cli/train_command.py",
+        "cli/networks.py",
         'return 0 if set(run.outcomes) == {"learned"} else 1',
         "return 0",
         (_TRAINING + "train_command.py::test_exit_code_1_where_something_is_not_learned",),
@@ -1709,7 +1709,7 @@ MUTANTS = (
     ),
     Mutant(
         "swingby vectors ends well where a prediction is refuted",
-        "cli/vectors_command.py",
+        "cli/networks.py",
         "return exit_code(row.verdict for row in found.rows)",
         "return 0",
         ("diffusion/vectors/test_vectors_command.py::test_exit_codes",),
