@@ -79,7 +79,7 @@ def _look(path: str, seed: int, *, as_json: bool, out: str | None) -> int:
     """The extremal vectors of data in a file, and what is asked of them."""
     import numpy as np
 
-    from swingby.relu.results import check, extremal_vectors
+    from swingby.relu import check, extremal_vectors
 
     try:
         table = np.loadtxt(Path(path), delimiter=",", ndmin=2, comments="#")
