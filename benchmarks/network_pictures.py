@@ -12,7 +12,7 @@ from swingby.report.pictures import COLORS, new_figure, styled
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, train
 from swingby.training.studies import transient_by_dimension
-from swingby.training.survival import SWING, expect, fitted, standard_cells, tail
+from swingby.training.survival import expect, fitted, standard_cells, tail
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def draw(folder: Path, seed: int) -> None:
 
 
 def _half_times(ax: Axes, cell: Any, title: str) -> None:
-    expected = expect(cell.settings, SWING)
+    expected = expect(cell.settings)
     run = train(cell.settings, record=cell.setting.total_steps)
     usable = (np.isfinite(expected.half_times) & (expected.half_times > 0)).all(axis=1)
     said, seen = expected.half_times[usable], run.jacobian_half_times[usable]

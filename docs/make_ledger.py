@@ -10,9 +10,8 @@ import os
 from pathlib import Path
 
 import swingby
-from swingby.verify.corrections import corrections_markdown
 from swingby.verify.dependency_graph import save_ledger_picture
-from swingby.verify.ledger_report import record_markdown, summary_markdown
+from swingby.verify.ledger_report import corrections_markdown, record_markdown, summary_markdown
 
 #: As seen from ``docs/ledger.md``, which includes what is written here.
 PICTURE = "![Lines by section and lemma, coloured by verdict](generated/ledger.png)"

@@ -51,9 +51,9 @@ _HOME = {
     "sweep": "swingby.sweeping.sweep",
     "SweepGrid": "swingby.sweeping.grid",
     "SweepResult": "swingby.sweeping.result",
-    "PhaseDiagram": "swingby.sweeping.phases",
+    "PhaseDiagram": "swingby.sweeping.picture",
     "Disagreements": "swingby.sweeping.disagreements",
-    "Hunt": "swingby.verify.hunting.result",
+    "Hunt": "swingby.verify.hunt",
 }
 
 #: Folders that are loaded like names; `simulate` can be called, see its docstring.
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from swingby.simulate.run import simulate
     from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.grid import SweepGrid
-    from swingby.sweeping.phases import PhaseDiagram
+    from swingby.sweeping.picture import PhaseDiagram
     from swingby.sweeping.result import SweepResult
     from swingby.sweeping.sweep import sweep
     from swingby.theory.initial import Scaled
@@ -91,8 +91,7 @@ if TYPE_CHECKING:
     from swingby.verify.checking.report import Report
     from swingby.verify.compare import Comparison, compare, paper_tables
     from swingby.verify.gradients import crossing_function
-    from swingby.verify.hunt import hunt
-    from swingby.verify.hunting.result import Hunt
+    from swingby.verify.hunt import Hunt, hunt
     from swingby.verify.ledger import Ledger, Record
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.predict_batch import BatchSchedule, predict_batch

@@ -9,10 +9,7 @@ import swingby
 #: What a loop or a search writes to as it goes.
 IN_PLACE = {
     "swingby.verify.certification.ball_run.BallState",
-    "swingby.verify.certification.events.Largest",
-    "swingby.verify.certification.events.Reached",
     "swingby.verify.certification.events.Watch",
-    "swingby.verify.certification.float_differences.Suspect",
     "swingby.verify.hunting.search.Hunted",
     "swingby.verify.prover.repaired.theorems.Tally",
     "swingby.verify.prover.scalar.branch_and_bound.Report",

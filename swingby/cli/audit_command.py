@@ -145,7 +145,7 @@ def _standing_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
 
 
 def _correction_makers(ledger: Ledger) -> dict[str, Callable[[], str]]:
-    from swingby.verify import corrections
+    from swingby.verify import ledger_report as corrections
 
     def content() -> dict[str, Any]:
         from dataclasses import asdict

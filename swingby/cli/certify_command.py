@@ -40,7 +40,6 @@ def certify(given: Given, steps: int | None, replay: str | None) -> int:
         raise InvalidInput("omega", given.omega, "must not be given together with w0")
     refuse("beside w0", "beta")
     from swingby.theory.reading import read_matrix
-    from swingby.verify.certification.certificate_report import certificate_grids
     from swingby.verify.certify import certify as make
 
     progress = _report if sys.stderr.isatty() else None
@@ -56,7 +55,7 @@ def certify(given: Given, steps: int | None, replay: str | None) -> int:
     if given.out is not None and given.out.endswith(".json"):
         certificate.save(given.out)
     else:
-        given.deliver(certificate_grids(certificate), certificate.to_dict())
+        given.deliver(certificate.to_grids(), certificate.to_dict())
     return 3 if certificate.undecided else 0
 
 

@@ -17,7 +17,7 @@ from swingby.report.text import USUAL, has_color, line_width
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from swingby.verify.hunting.result import Hunt
+    from swingby.verify.hunt import Hunt
 
 
 @click.command()
@@ -76,11 +76,9 @@ def _say(line: str) -> None:
 
 
 def _makers(found: Hunt) -> dict[str, Callable[[], str]]:
-    from swingby.verify.hunting.report import hunt_html, hunt_text
-
     return {
-        "": lambda: hunt_text(found, width=line_width() or USUAL, color=has_color()),
-        ".txt": lambda: hunt_text(found),
+        "": lambda: found.to_text(width=line_width() or USUAL, color=has_color()),
+        ".txt": found.to_text,
         ".json": lambda: json_text(found.to_dict()),
-        ".html": lambda: hunt_html(found),
+        ".html": found.to_html,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -114,19 +114,10 @@ def _asked(where: tuple[str, ...]) -> dict[str, str]:
 
 
 def _tell(result: SweepResult, found: Disagreements | None, *, as_json: bool) -> int:
-    from swingby.sweeping.result import status_grid
-
     status = result.status()
-    plain: dict[str, Any] = {}
-    if as_json:
-        names = ("total", "done", "failed", "missing", "reasons", "per_second")
-        plain = {name: getattr(status, name) for name in names}
-        plain["labels"] = [
-            {"predicted": said, "observed": seen, "points": count}
-            for (said, seen), count in status.labels.items()
-        ]
-        if found is not None:
-            plain["disagreements"] = found.to_dict()
-    grids = [status_grid(status, result.store), *([found.to_grid()] if found is not None else [])]
+    grids, plain = [status.to_grid(result.store)], status.to_dict()
+    if found is not None:
+        grids.append(found.to_grid())
+        plain["disagreements"] = found.to_dict()
     say(grids, plain, as_json=as_json)
     return 1 if status.failed else 0

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.figures.figure import Criterion, Data, Measured, under_every_reading
+from swingby.figures.figure import (
+    Criterion,
+    Data,
+    Measured,
+    criterion,
+    under_every_reading,
+    yes,
+)
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
 from swingby.theory.verdict import Verdict
@@ -51,61 +58,56 @@ def count(data: Data, swing: float) -> int:
 def number_of_descents(needed: int) -> Criterion:
     """The criterion that the test loss descends so many times."""
 
-    def judge(data: Data) -> Measured:
-        counts = {swing: count(data, swing) for swing in SWINGS}
-        verdict = under_every_reading({str(one): counts[one] == needed for one in SWINGS})
-        other, gd = data["controls"]["other_rates"], data["controls"]["gd"]
-        largest = max((leg.change for leg in legs(data, 0.0)), default=0.0)
-        parts = [
-            f"Descents by 0.001 and by 0.01 of the start: {_pair(counts)} with rates "
-            f"{data['rates']}; {_pair(other['descents'])} with {other['rates']}, all else equal; "
-            f"{_pair(gd['descents'])} by gradient descent on U"
-        ]
-        if count(data, _FINE) < 2:
-            share = 100 * max(largest, 0.0) / data["start_loss"]
-            parts.append(f"the largest rise is {share:.2g} % of the start")
-        return Measured(
-            f"{counts[_FINE]} (0.001), {counts[_COARSE]} (0.01)",
-            verdict,
-            "; ".join(parts) + ".",
-            {"descents": {str(one): number for one, number in counts.items()}},
-        )
-
-    return Criterion(
+    @criterion(
         "descents",
         f"The test loss descends {TIMES[needed]}.",
         str(needed),
         "a descent counts from 0.001 of the loss at the start, and again from 0.01: both",
-        judge,
     )
+    def judge(data: Data) -> Measured:
+        counts = {swing: count(data, swing) for swing in SWINGS}
+        other, gd = data["controls"]["other_rates"], data["controls"]["gd"]
+        reason = (
+            f"Descents by 0.001 and by 0.01 of the start: {_pair(counts)} with rates "
+            f"{data['rates']}; {_pair(other['descents'])} with {other['rates']}, all else equal; "
+            f"{_pair(gd['descents'])} by gradient descent on U"
+        )
+        if count(data, _FINE) < 2:
+            largest = max((leg.change for leg in legs(data, 0.0)), default=0.0)
+            share = 100 * max(largest, 0.0) / data["start_loss"]
+            reason += f"; the largest rise is {share:.2g} % of the start"
+        return Measured(
+            f"{counts[_FINE]} (0.001), {counts[_COARSE]} (0.01)",
+            under_every_reading({str(one): counts[one] == needed for one in SWINGS}),
+            f"{reason}.",
+            {"descents": {str(one): number for one, number in counts.items()}},
+        )
+
+    return judge
 
 
 def _pair(counts: Any) -> str:
     return " and ".join(str(number) for number in counts.values())
 
 
-def ends_at_zero(most: float = 1e-3) -> Criterion:
-    """The criterion that the test loss ends at zero.
+#: Most of the loss at the start that is left in the end.
+_END = 1e-3
 
-    `most`: in units of the loss at the start.
-    """
 
-    def judge(data: Data) -> Measured:
-        share = float(data["test_loss"][-1]) / data["start_loss"]
-        holds = share <= most
-        return Measured(
-            f"{share:.2g} of the start",
-            Verdict.HOLDS if holds else Verdict.FAILS,
-            f"After {data['last_step']} steps the test loss is {share:.2g} of its start.",
-            {"share": share},
-        )
-
-    return Criterion(
-        "end",
-        "In the end the test point is learned: the test loss is 0.",
-        "0",
-        f"at most {most} of the loss at the start",
-        judge,
+@criterion(
+    "end",
+    "In the end the test point is learned: the test loss is 0.",
+    "0",
+    f"at most {_END} of the loss at the start",
+)
+def ends_at_zero(data: Data) -> Measured:
+    """The test loss ends at zero."""
+    share = float(data["test_loss"][-1]) / data["start_loss"]
+    return Measured(
+        f"{share:.2g} of the start",
+        yes(share <= _END),
+        f"After {data['last_step']} steps the test loss is {share:.2g} of its start.",
+        {"share": share},
     )
 
 
@@ -162,15 +164,22 @@ def _stage_ascent(data: Data, concept: int, later: list[int], leg: Leg) -> tuple
     return text, wrong
 
 
-def _judge_alignment(data: Data) -> Measured:
+@criterion(
+    "alignment",
+    "Each descent is the growth of a major entry, each ascent the suppression of its minor ones.",
+    "each",
+    "a descent: the entry reaches 1/2 in it and contributes most to the fall; an ascent: the "
+    "shrinking minor entries of the stage contribute all of the rise or more; swings of 0.001",
+)
+def alignment(data: Data) -> Measured:
+    """Descents and ascents are what the entries do."""
     found, order = legs(data), data["order"]
     falls = [leg for leg in found if leg.change < 0]
     rises = [leg for leg in found if leg.change > 0][: len(order) - 1]
     if len(falls) != len(order):
-        times = [data["half_times"][k - 1] for k in order]
+        times = {k: data["half_times"][k - 1] for k in order}
         halves = ", ".join(
-            f"w_{k}{k} {'never' if half is None else half}"
-            for k, half in zip(order, times, strict=True)
+            f"w_{k}{k} {'never' if half is None else half}" for k, half in times.items()
         )
         return Measured(
             f"descents: {len(falls)}, stages: {len(order)}",
@@ -185,26 +194,13 @@ def _judge_alignment(data: Data) -> Measured:
             pieces.append(_stage_ascent(data, concept, order[stage + 1 :], rises[stage]))
         texts += [text for text, _ in pieces]
         wrong += [one for _, one in pieces if one]
-    return Measured(
-        "no" if wrong else "yes, each",
-        Verdict.FAILS if wrong else Verdict.HOLDS,
-        f"{_sentence(wrong)} {_sentence(texts)}".strip(),
-    )
+    reason = f"{_sentence(wrong)} {_sentence(texts)}".strip()
+    return Measured("no" if wrong else "yes, each", yes(not wrong), reason)
 
 
 def _sentence(parts: list[str]) -> str:
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if text else ""
-
-
-ALIGNMENT = Criterion(
-    "alignment",
-    "Each descent is the growth of a major entry, each ascent the suppression of its minor ones.",
-    "each",
-    "a descent: the entry reaches 1/2 in it and contributes most to the fall; an ascent: the "
-    "shrinking minor entries of the stage contribute all of the rise or more; swings of 0.001",
-    _judge_alignment,
-)
 
 
 def growth_start(values: Any, half: int) -> float:
@@ -217,43 +213,39 @@ def growth_start(values: Any, half: int) -> float:
     return float(half - values[half] / slope)
 
 
-def _judge_order(data: Data) -> Measured:
-    order = data["order"]
-    peaks = {(i, j): (step, suppressed) for i, j, step, _, suppressed in data["peaks"]}
-    past, halved, texts = [], [], []
-    starts: dict[str, float | None] = {}
-    for earlier, concept in pairwise(order):
-        half = data["half_times"][concept - 1]
-        entry = (min(earlier, concept), max(earlier, concept))
-        peak, suppressed = peaks[entry]
-        if half is None:
-            start, text = None, f"w_{concept}{concept} never grows"
-        else:
-            start = growth_start(data["W"][:, concept - 1, concept - 1], half)
-            text = f"w_{concept}{concept} starts at {start:.0f}"
-        starts[f"w_{concept}{concept}"] = start
-        past.append(start is not None and start >= peak)
-        halved.append(start is not None and suppressed is not None and start >= suppressed)
-        until = "never" if suppressed is None else f"at {suppressed}"
-        texts.append(f"{text}, {_name(entry)} peaks at {peak} and is down to half {until}")
-    verdict = under_every_reading({"past the peak": all(past), "half": all(halved)})
-    return Measured(
-        f"{sum(halved)} of {len(halved)}"
-        + (f"; past the peak {sum(past)}" if past != halved else ""),
-        verdict,
-        "; ".join(texts) + ".",
-        {"starts": starts},
-    )
-
-
-ORDER = Criterion(
+@criterion(
     "order",
     "Each major entry starts to grow only after the minor entry before it is suppressed.",
     "each",
     "start: where the tangent at the half-time meets 0; suppressed: past the peak, and again "
     "half of the peak: both",
-    _judge_order,
 )
+def grows_in_turn(data: Data) -> Measured:
+    """Minor entries are suppressed before the next major entry starts to grow."""
+    peaks = {(i, j): (step, suppressed) for i, j, step, _, suppressed in data["peaks"]}
+    past, halved, texts = [], [], []
+    starts: dict[str, float | None] = {}
+    for earlier, concept in pairwise(data["order"]):
+        name, half = _name((concept, concept)), data["half_times"][concept - 1]
+        entry = (min(earlier, concept), max(earlier, concept))
+        peak, suppressed = peaks[entry]
+        if half is None:
+            start, text = None, f"{name} never grows"
+        else:
+            start = growth_start(data["W"][:, concept - 1, concept - 1], half)
+            text = f"{name} starts at {start:.0f}"
+        starts[name] = start
+        past.append(start is not None and start >= peak)
+        halved.append(start is not None and suppressed is not None and start >= suppressed)
+        until = "never" if suppressed is None else f"at {suppressed}"
+        texts.append(f"{text}, {_name(entry)} peaks at {peak} and is down to half {until}")
+    return Measured(
+        f"{sum(halved)} of {len(halved)}"
+        + (f"; past the peak {sum(past)}" if past != halved else ""),
+        under_every_reading({"past the peak": all(past), "half": all(halved)}),
+        "; ".join(texts) + ".",
+        {"starts": starts},
+    )
 
 
 #: A statement about all runs asks for it in so many of them.
@@ -268,44 +260,27 @@ HAPPENS = (
 
 
 def verdict_of(share: Share) -> Verdict:
-    """The verdict on something that all runs are said to do.
-
-    Examples
-    --------
-    >>> [str(verdict_of(Share(count, 64))) for count in (64, 58, 50)]
-    ['holds', 'undecided', 'fails']
-    """
+    """The verdict on something that all runs are said to do."""
     return reaches(share, MOST)
 
 
 def happens(share: Share) -> Verdict:
-    """The verdict on something that a picture of one run shows.
-
-    Examples
-    --------
-    >>> [str(happens(Share(count, 64))) for count in (40, 12, 1)]
-    ['holds', 'undecided', 'fails']
-    """
+    """The verdict on something that a picture of one run shows."""
     often = reaches(share, HALF) == Verdict.HOLDS
     rare = reaches(share, SOME) == Verdict.FAILS
     return Verdict.HOLDS if often else Verdict.FAILS if rare else Verdict.UNDECIDED
 
 
 def first_is_second(data: Data) -> Any:
-    """Whether concept 2 crosses one half before concept 1, for every cell and run.
-
-    Returns (c, r): a concept that is never learned comes last.
-    """
+    """Whether concept 2 crosses one half before concept 1, (c, r); never learned comes last."""
     times = np.where(np.isnan(data["half_times"]), np.inf, data["half_times"])
     return times[:, :, 1] < times[:, :, 0]
 
 
 def order_follows_signal(what: str, paper: str) -> Criterion:
-    """The criterion that the concept with the larger signal is learned first.
+    """The criterion that the concept with the larger signal is learned first, in other words."""
 
-    `what`: the statement.
-    """
-
+    @criterion("order", what, paper, f"{THRESHOLD}, in every setting")
     def judge(data: Data) -> Measured:
         second = first_is_second(data)
         gap = np.log(data["signal"][:, 1] / data["signal"][:, 0])
@@ -325,64 +300,57 @@ def order_follows_signal(what: str, paper: str) -> Criterion:
             {"shares": [share.value for share in shares]},
         )
 
-    return Criterion("order", what, paper, f"{THRESHOLD}, in every setting", judge)
+    return judge
 
 
-def bulge_changes_side() -> Criterion:
-    """The criterion that the side to which the output bulges follows the settings."""
-
-    def judge(data: Data) -> Measured:
-        mean = data["area"].mean(axis=1)
-        falling = bool((np.diff(mean) < 0).all())
-        changes = bool(mean[0] > 0 > mean[-1])
-        listed = ", ".join(
-            f"{label}: {one:+.2f}" for label, one in zip(data["labels"], mean, strict=True)
-        )
-        return Measured(
-            f"{mean[0]:+.2f} to {mean[-1]:+.2f}",
-            Verdict.HOLDS if falling and changes else Verdict.FAILS,
-            f"Mean of twice the area between output and chord, above it positive: {listed}.",
-            {"area": mean.tolist()},
-        )
-
-    return Criterion(
-        "bulge",
-        "The output bulges up, and ever less, until it bulges down.",
-        "changes side",
-        "the mean area over the runs falls from setting to setting, from above 0 to below 0",
-        judge,
+@criterion(
+    "bulge",
+    "The output bulges up, and ever less, until it bulges down.",
+    "changes side",
+    "the mean area over the runs falls from setting to setting, from above 0 to below 0",
+)
+def bulge_changes_side(data: Data) -> Measured:
+    """The side to which the output bulges follows the settings."""
+    mean = data["area"].mean(axis=1)
+    listed = by_label(data, mean, "{:+.2f}")
+    return Measured(
+        f"{mean[0]:+.2f} to {mean[-1]:+.2f}",
+        yes((np.diff(mean) < 0).all() and mean[0] > 0 > mean[-1]),
+        f"Mean of twice the area between output and chord, above it positive: {listed}.",
+        {"area": mean.tolist()},
     )
 
 
-def slows_down() -> Criterion:
-    """The criterion that the output moves ever more slowly in the end."""
-    most = 0.25
+#: Most that is left of the mean speed in the last tenth.
+_SLOW = 0.25
 
-    def judge(data: Data) -> Measured:
-        slowing = data["slowing"]
-        share = share_of(slowing <= most)
-        return Measured(
-            f"{np.median(slowing):.2g} of the mean speed",
-            verdict_of(share),
-            f"In a share {share} of the runs the output moves at most at {most:g} of its mean "
-            f"speed in the last tenth of its time; the median is {np.median(slowing):.2g}.",
-            {"share": share.value, "median": float(np.median(slowing))},
-        )
 
-    return Criterion(
-        "slowing",
-        "Learning slows down in the terminal phase (Sec. 3.2).",
-        "slower",
-        f"at most {most:g} of the mean speed in the last tenth; {THRESHOLD}",
-        judge,
+@criterion(
+    "slowing",
+    "Learning slows down in the terminal phase (Sec. 3.2).",
+    "slower",
+    f"at most {_SLOW:g} of the mean speed in the last tenth; {THRESHOLD}",
+)
+def slows_down(data: Data) -> Measured:
+    """The output moves ever more slowly in the end."""
+    share, middle = share_of(data["slowing"] <= _SLOW), float(np.median(data["slowing"]))
+    return Measured(
+        f"{middle:.2g} of the mean speed",
+        verdict_of(share),
+        f"In a share {share} of the runs the output moves at most at {_SLOW:g} of its mean "
+        f"speed in the last tenth of its time; the median is {middle:.2g}.",
+        {"share": share.value, "median": middle},
     )
+
+
+def by_label(data: Data, values: Any, form: str = "{}") -> str:
+    """A value of each cell, beside its label."""
+    pairs = zip(data["labels"], values, strict=True)
+    return ", ".join(f"{label}: {form.format(one)}" for label, one in pairs)
 
 
 def within(criterion: Criterion, cells: slice, name: str) -> Criterion:
-    """A criterion on some of the cells only.
-
-    `name`: joined to its id, since ids are unique.
-    """
+    """A criterion on some of the cells only; `name` is joined to its id, since ids are unique."""
     return replace(
         criterion,
         id=f"{criterion.id}-{name}",

@@ -10,11 +10,11 @@ import hashlib
 import inspect
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,32 +38,38 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Row:
-    """One prediction, and what was observed.
+    """One prediction, and what was observed."""
 
-    `source`, `setting`, `edition`, `statement`: the study, what was run, whose reading of the paper
-    (empty for our own), what is said.
-    `predicted`, `observed`, `interval`: in words or digits; the interval of 95 %, empty where
-    nothing is random.
-    `seeds`: independent runs.
-    `needed`: runs at which the same observation decides the row; None where nothing is random, or
-    where no number does.
-    """
-
+    #: The study, what was run, whose reading of the paper (empty for our own), what is said.
     source: str
     setting: str
     edition: str
     statement: str
+    #: In words or digits; the interval of 95 %, empty where nothing is random.
     predicted: str
     observed: str
     interval: str
     verdict: Verdict
+    #: Independent runs.
     seeds: int
+    #: Runs at which the same observation decides the row; None where nothing is random, or where
+    #: no number does.
     needed: int | None
 
 
-def row_of_share(source: str, setting: str, statement: str, share: Share) -> Row:
-    """A row about a share of runs that has to reach the threshold."""
-    return Row(source, setting, "", statement, **judged(share, MOST))
+def rows_of_shares(source: str, setting: str, shares: Mapping[str, Share]) -> list[Row]:
+    """Rows about shares of runs, by statement, that have to reach the threshold."""
+    return [
+        Row(source, setting, "", statement, **judged(share, MOST))
+        for statement, share in shares.items()
+    ]
+
+
+def _told(parts: Mapping[str, Any], tell: Tell) -> Iterator[tuple[str, Any]]:
+    """Each part with its name, which is told before it is made."""
+    for place, (name, part) in enumerate(parts.items()):
+        tell(place / len(parts), name)
+        yield name, part
 
 
 def map_rows(tell: Tell) -> list[Row]:
@@ -71,31 +77,18 @@ def map_rows(tell: Tell) -> list[Row]:
     from swingby.verify.compare import paper_settings
 
     found = []
-    settings = list(paper_settings())
-    for place, setting in enumerate(settings):
-        tell(place / len(settings), setting.title)
+    for title, setting in _told({one.title: one for one in paper_settings()}, tell):
         compared = setting.compare()
-        said, run = compared.schedule, compared.run
-        figure, _, rest = setting.title.partition(" (")
+        law, run = compared.schedule, compared.run
+        figure, _, rest = title.partition(" (")
         edition, _, kind = rest.partition("), ")
-        inside = [
+        inside = all_hold(
             _inside(*one, float(run.steps[-1]))
-            for one in zip(said.crossing, said.error, run.half_times, strict=True)
-        ]
-        found.append(
-            Row(
-                "map",
-                f"{figure}, {kind}",
-                edition,
-                "half-times within their bars",
-                ", ".join(map(_step, said.half_times)),
-                ", ".join(map(_step, run.half_times)),
-                "",
-                all_hold(inside),
-                1,
-                None,
-            )
+            for one in zip(law.crossing, law.error, run.half_times, strict=True)
         )
+        said, seen = (", ".join(map(_step, one.half_times)) for one in (law, run))
+        about = ("map", f"{figure}, {kind}", edition, "half-times within their bars")
+        found.append(Row(*about, said, seen, "", inside, 1, None))
     return found
 
 
@@ -116,27 +109,22 @@ def _step(value: float) -> str:
 def autograd_rows(tell: Tell) -> list[Row]:
     """U U^T trained by torch from random weights, against the stage law."""
     from swingby.training.laws import draw_starts, law_errors
+    from swingby.training.studies import OMEGAS
 
-    rng = np.random.default_rng(SEED)
-    ranges = (
-        ("1e-8 to 1e-5", 1e-8, 1e-5),
-        ("1e-4 to 1e-2", 1e-4, 1e-2),
-        ("0.05 to 0.2", 0.05, 0.2),
-    )
-    found = []
-    for place, (name, low, high) in enumerate(ranges):
-        for d in (2, 3, 4, 5):
-            tell((4 * place + d - 2) / 12, f"omega {name}, d = {d}")
-            starts = draw_starts(RUNS // 4, d, rng, omega=(low, high), loss="both")
-            errors = law_errors(starts, gradient="written")
-            setting = f"omega {name}, d = {d}"
-            near = np.asarray(np.abs(errors.off) <= 1)
-            found.append(
-                row_of_share("autograd", setting, "half-times to the step", share_of(near))
-            )
-            right, wrong, _ = errors.descents
-            descents = Share(right, right + wrong)
-            found.append(row_of_share("autograd", setting, "number of descents", descents))
+    rng, found = np.random.default_rng(SEED), []
+    cells = {
+        f"omega {name}, d = {d}": (d, (low, high))
+        for name, (low, high, _) in OMEGAS.items()
+        for d in (2, 3, 4, 5)
+    }
+    for setting, (d, omega) in _told(cells, tell):
+        errors = law_errors(draw_starts(RUNS // 4, d, rng, omega=omega), gradient="written")
+        right, wrong, _ = errors.descents.sum(axis=0).tolist()
+        shares = {
+            "half-times to the step": share_of(np.abs(errors.off) <= 1),
+            "number of descents": Share(right, right + wrong),
+        }
+        found += rows_of_shares("autograd", setting, shares)
     return found
 
 
@@ -144,12 +132,10 @@ def network_rows(tell: Tell) -> list[Row]:
     """Networks that the theory was not made for, against what it says of their initial weights."""
     from swingby.training.survival import standard_cells, survival
 
-    cells = standard_cells(seed=SEED, runs=RUNS)
     found = []
-    for place, cell in enumerate(cells):
-        tell(place / len(cells), cell.name)
+    for name, cell in _told({one.name: one for one in standard_cells(SEED, RUNS)}, tell):
         for one in survival([cell]).outcomes:
-            row = row_of_share("networks", cell.name, one.prediction, one.share)
+            (row,) = rows_of_shares("networks", name, {one.prediction: one.share})
             predicted = f"{one.control:.1%}, as in theory" if one.about else f"in {MOST:.0%}"
             seeds = None if one.about else row.needed
             found.append(replace(row, predicted=predicted, verdict=one.verdict, needed=seeds))
@@ -161,8 +147,7 @@ def deep_rows(tell: Tell) -> list[Row]:
     from swingby.training.deep_networks import CELLS, trained
 
     found = []
-    for place, cell in enumerate(CELLS):
-        tell(place / len(CELLS), cell.name)
+    for name, cell in _told({one.name: one for one in CELLS}, tell):
         runs = list(trained(cell, RUNS, SEED))
         barred = [one for one in runs if np.isfinite(one.leading.error).all()]
         shares = {
@@ -171,21 +156,19 @@ def deep_rows(tell: Tell) -> list[Row]:
             "order": share_of([one.in_order("full") for one in runs]),
             "leading order within its bars": share_of([one.inside("leading") for one in barred]),
         }
-        found += [row_of_share("deep", cell.name, *one) for one in shares.items()]
+        found += rows_of_shares("deep", name, shares)
     return found
 
 
 def figure_rows(tell: Tell) -> list[Row]:
     """The criteria of the paper's figures."""
-    from swingby.figures.make import all_figures, make_figures
+    from swingby.figures.make import make_figures, numbers
     from swingby.theory.law.compiled import folder
 
     found = []
-    figures = all_figures()
-    for place, figure in enumerate(figures):
-        tell(place / len(figures), f"Fig. {figure.number}")
+    for _, number in _told({f"Fig. {one}": one for one in numbers()}, tell):
         # What is there is kept: an interrupted study goes on.
-        result = make_figures(folder() / "figures", only=figure.number, progress=False)
+        result = make_figures(folder() / "figures", only=number, progress=False)
         found += rows_of_figures(result.to_dict())
     return found
 
@@ -198,21 +181,10 @@ def rows_of_figures(content: dict[str, Any]) -> list[Row]:
     for one in content["figures"]:
         parameters = {each.name: each for each in figure(one["figure"]).editions}[one["edition"]]
         seeds = int(parameters.given(quick=one["quick"]).get("seeds", 1))
-        for criterion in one["criteria"]:
-            found.append(
-                Row(
-                    "figures",
-                    f"Fig. {one['figure']}",
-                    one["edition"],
-                    criterion["criterion"],
-                    criterion["paper"],
-                    criterion["measured"],
-                    "",
-                    Verdict(criterion["verdict"]),
-                    seeds,
-                    None,
-                )
-            )
+        for row in one["criteria"]:
+            about = ("figures", f"Fig. {one['figure']}", one["edition"], row["criterion"])
+            verdict = Verdict(row["verdict"])
+            found.append(Row(*about, row["paper"], row["measured"], "", verdict, seeds, None))
     return found
 
 
@@ -221,14 +193,13 @@ def vector_rows(tell: Tell) -> list[Row]:
     from swingby.diffusion.vectors.compare import CELLS, compare_cell
 
     found = []
-    for place, cell in enumerate(CELLS):
-        tell(place / len(CELLS), cell.name)
+    for name, cell in _told({one.name: one for one in CELLS}, tell):
         parts = compare_cell(cell, SETTINGS, SEED)
         for quantity in ("half-time", "order", "descents"):
-            rows = [row for part in parts for row in part.of(quantity)]
-            decided = [row.verdict for row in rows if row.verdict != Verdict.UNDECIDED]
-            share = share_of([verdict == Verdict.HOLDS for verdict in decided])
-            found.append(row_of_share("vectors", cell.name, quantity, share))
+            verdicts = [row.verdict for part in parts for row in part.of(quantity)]
+            decided = [one for one in verdicts if one != Verdict.UNDECIDED]
+            share = share_of([one == Verdict.HOLDS for one in decided])
+            found += rows_of_shares("vectors", name, {quantity: share})
     return found
 
 
@@ -240,22 +211,12 @@ def image_rows(tell: Tell) -> list[Row]:
     tell(0.0, study.plan.name)
     found = []
     for row in judge(study).rows:
-        known, said = math.isfinite(row.observed), row.prediction
-        about = (row.optimizer, said.concept, said.factor, said.signal)
-        found.append(
-            Row(
-                "images",
-                f"{study.plan.name}, {' '.join(filter(None, about))}",
-                "",
-                said.kind,
-                row.predicted,
-                f"{row.observed:.3g}" if known else "-",
-                f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else "",
-                row.verdict,
-                row.runs,
-                row.needed,
-            )
-        )
+        said = row.prediction
+        words = filter(None, (row.optimizer, said.concept, said.factor, said.signal))
+        about = ("images", f"{study.plan.name}, {' '.join(words)}", "", said.kind, row.predicted)
+        observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
+        interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
+        found.append(Row(*about, observed, interval, row.verdict, row.runs, row.needed))
     return found + [Row(**one) for one in figure_rows(study)]
 
 
@@ -267,32 +228,40 @@ def relu_rows(tell: Tell) -> list[Row]:
     return [Row(**one) for one in relu.rows(relu.recorded_study())]
 
 
-_TRAINING = tuple(f"training/{name}.py" for name in ("laws", "survival"))
-#: Sources in the package that a study is made by, with all that they import.
-PARTS: dict[str, tuple[str, ...]] = {
-    "map": ("verify/compare.py",),
-    "autograd": _TRAINING,
-    "networks": _TRAINING,
-    "deep": ("training/deep_networks.py",),
-    "figures": ("figures/make.py", "figures/paper/figure_*.py"),
-    "vectors": ("diffusion/vectors/compare.py",),
-    "images": ("diffusion/verdicts.py",),
-    "relu": ("relu/verdicts.py",),
-}
+class Study(NamedTuple):
+    """What a study is, what makes its rows, and the sources that it is made by.
+
+    With the sources counts all that they import.
+    """
+
+    about: str
+    rows: Callable[[Tell], list[Row]]
+    sources: tuple[str, ...] = ()
 
 
-#: What each study is, and what makes its rows.
-STUDIES: dict[str, tuple[str, Callable[[Tell], list[Row]]]] = {
-    "map": ("the iterated map, in the settings of the paper's figures", map_rows),
-    "autograd": ("U U^T trained by automatic differentiation", autograd_rows),
-    "networks": ("networks that the theory was not made for", network_rows),
-    "deep": ("deep linear networks against the law of their layers", deep_rows),
-    "figures": ("the paper's figures", figure_rows),
-    "vectors": ("diffusion models of points", vector_rows),
-    "images": ("diffusion models of images, as recorded", image_rows),
-    "relu": ("two-layer ReLU networks, as recorded", relu_rows),
+_TRAINING = ("training/laws.py", "training/survival.py")
+_FIGURES = ("figures/make.py", "figures/paper/figure_*.py")
+STUDIES: dict[str, Study] = {
+    "map": Study(
+        "the iterated map, in the settings of the paper's figures", map_rows, ("verify/compare.py",)
+    ),
+    "autograd": Study("U U^T trained by automatic differentiation", autograd_rows, _TRAINING),
+    "networks": Study("networks that the theory was not made for", network_rows, _TRAINING),
+    "deep": Study(
+        "deep linear networks against the law of their layers",
+        deep_rows,
+        ("training/deep_networks.py",),
+    ),
+    "figures": Study("the paper's figures", figure_rows, _FIGURES),
+    "vectors": Study("diffusion models of points", vector_rows, ("diffusion/vectors/compare.py",)),
+    "images": Study(
+        "diffusion models of images, as recorded", image_rows, ("diffusion/verdicts.py",)
+    ),
+    "relu": Study("two-layer ReLU networks, as recorded", relu_rows, ("relu/verdicts.py",)),
 }
 FORMAT = "swingby evidence 1"
+_TITLE = "Predicted against observed"
+_WORDS = ("source", "setting", "edition", "statement", "predicted", "observed")
 
 
 @dataclass(frozen=True)
@@ -311,44 +280,35 @@ class Evidence(Drawn):
     def _repr_html_(self) -> str:
         return self.to_overview().to_html()
 
+    @property
+    def _count(self) -> str:
+        return f"{len(self.rows)} rows: {counted(row.verdict for row in self.rows)}."
+
     def to_overview(self) -> Grid:
         """How many rows of each study and statement hold, fail and are open."""
         groups: dict[tuple[str, str], list[Verdict]] = {}
         for row in self.rows:
             groups.setdefault((row.source, row.statement), []).append(row.verdict)
         rows = [
-            [source, statement, *(str(found.count(one)) for one in Verdict)]
-            for (source, statement), found in groups.items()
+            [*about, *(str(found.count(one)) for one in Verdict)] for about, found in groups.items()
         ]
         old = [name for name, same in self.current.items() if not same]
-        below = [f"{len(self.rows)} rows: {counted(row.verdict for row in self.rows)}."]
-        below += [f"{name}: {STUDIES[name][0]}." for name in self.current]
+        below = [self._count, *(f"{name}: {STUDIES[name].about}." for name in self.current)]
         if old:
             below.append(f"Recorded by other code than this: {', '.join(old)}; see --update.")
         columns = ("source", "statement", ">hold", ">fail", ">undecided")
-        return Grid("Predicted against observed", columns, rows, below=below)
+        return Grid(_TITLE, columns, rows, below=below)
 
     def to_grid(self) -> Grid:
         """A line a row."""
-        columns = (
-            *("source", "setting", "edition", "statement", "predicted", "observed"),
-            *("95 %", ">seeds", ">needed", "verdict"),
-        )
-        rows = [
-            [
-                *(row.source, row.setting, row.edition, row.statement, row.predicted),
-                *(row.observed, row.interval),
-                str(row.seeds),
-                "-" if row.needed is None else str(row.needed),
-                str(row.verdict),
-            ]
-            for row in self.rows
-        ]
-        below = (
-            "needed: seeds at which what was observed, if it stays as it is, decides the row",
-            f"{len(self.rows)} rows: {counted(row.verdict for row in self.rows)}.",
-        )
-        return Grid("Predicted against observed", columns, rows, below=below)
+        rows = []
+        for row in self.rows:
+            needed = "-" if row.needed is None else str(row.needed)
+            cells = [*(getattr(row, name) for name in _WORDS), row.interval, str(row.seeds)]
+            rows.append([*cells, needed, str(row.verdict)])
+        columns = (*_WORDS, "95 %", ">seeds", ">needed", "verdict")
+        below = "needed: seeds at which what was observed, if it stays as it is, decides the row"
+        return Grid(_TITLE, columns, rows, below=(below, self._count))
 
     def to_frame(self) -> pd.DataFrame:
         """One row per prediction."""
@@ -423,7 +383,7 @@ def update(
         code = code_of(name)
         if before is not None and before["code"] == code and not force:
             continue
-        rows = STUDIES[name][1](_within(name, tell or _silent))
+        rows = STUDIES[name].rows(_telling(name, tell))
         own[name] = {"code": code, "rows": [asdict(row) for row in rows]}
         write_json(path, {"format": FORMAT, "studies": own})
         old = {_key(row): row.verdict for row in map(_row, before["rows"] if before else ())}
@@ -437,9 +397,9 @@ def update(
 
 def code_of(name: str) -> str:
     """A hash of the code that makes a study."""
-    package = Path(__file__).parents[1]
-    parts = [path for part in PARTS[name] for path in package.glob(part)]
-    text = inspect.getsource(STUDIES[name][1]) + hash_of(*parts, words=False)
+    package, study = Path(__file__).parents[1], STUDIES[name]
+    parts = [path for source in study.sources for path in package.glob(source)]
+    text = inspect.getsource(study.rows) + hash_of(*parts, words=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -482,10 +442,6 @@ def _key(row: Row) -> tuple[str, str, str]:
     return row.setting, row.edition, row.statement
 
 
-def _within(name: str, tell: Tell) -> Tell:
-    return lambda share, words: tell(share, f"{name}: {words}")
-
-
-def _silent(share: float, words: str) -> None:
-    """Nobody is told."""
-    del share, words
+def _telling(name: str, tell: Tell | None) -> Tell:
+    """What tells how far a study is, under its name."""
+    return lambda share, words: None if tell is None else tell(share, f"{name}: {words}")

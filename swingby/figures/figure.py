@@ -28,68 +28,43 @@ EDITIONS = ("caption", "code")
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured for a criterion, and the verdict on it.
+    """What was measured for a criterion, and the verdict on it."""
 
-    Parameters
-    ----------
-    value : str
-        The measured value in a few words, as the table shows it.
-    verdict : Verdict
-    reason : str
-        One or two sentences with the numbers behind the verdict.
-    numbers : mapping, optional
-        The same numbers for programs; plain values.
-    """
-
+    #: In a few words, as the table shows it.
     value: str
     verdict: Verdict
+    #: One or two sentences with the numbers behind the verdict.
     reason: str
+    #: The same numbers for programs; plain values.
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that the paper's figure shows, as a test of the data.
+    """One thing that the paper's figure shows, as a test of the data."""
 
-    Parameters
-    ----------
-    id : str
-        One word, unique within the figure.
-    statement : str
-        A sentence.
-    paper : str
-        What the paper shows, in a few words or as a number.
-    threshold : str
-        What counts, as a sentence with its numbers.
-    judge : callable
-        From the data to a :class:`Measured`.
-    """
-
+    #: One word, unique within the figure.
     id: str
+    #: A sentence.
     statement: str
+    #: What the paper shows, in a few words or as a number.
     paper: str
+    #: What counts, as a sentence with its numbers.
     threshold: str
     judge: Callable[[Data], Measured]
 
 
 @dataclass(frozen=True)
 class Edition:
-    """One reading of a figure: its caption, or the authors' public code.
+    """One reading of a figure: its caption, or the authors' public code."""
 
-    Parameters
-    ----------
-    name : {"caption", "code"}
-    parameters : mapping
-        Everything that the computation depends on, as plain values; hashed and kept.
-    note : str
-        What sets this edition apart, in a few words; a picture shows it.
-    quick : mapping, optional
-        Parameters that a quick run replaces. Without any, a quick run is the full one.
-    """
-
+    #: One of :data:`EDITIONS`.
     name: str
+    #: Everything that the computation depends on, as plain values; hashed and kept.
     parameters: Mapping[str, Any]
+    #: What sets this edition apart, in a few words; a picture shows it.
     note: str
+    #: Parameters that a quick run replaces. Without any, a quick run is the full one.
     quick: Mapping[str, Any] = field(default_factory=dict)
 
     def given(self, *, quick: bool) -> dict[str, Any]:
@@ -99,46 +74,30 @@ class Edition:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper.
+    """A figure of the paper: what it shows, what is claimed of it and where, how it is made."""
 
-    Parameters
-    ----------
-    number : str
-        ``"5"``, ``"2a"``.
-    title : str
-        What the picture shows.
-    claim : str
-        What the paper says about it, in our words.
-    source : str
-        Where it says so.
-    editions : tuple of Edition
-        The caption first; the code where it differs.
-    compute : callable
-        From the parameters of an edition and a :data:`Tell` to the data.
-    criteria : tuple of Criterion
-    draw : callable
-        From the data and a title to a matplotlib Figure.
-    version : int
-        Raised when `compute` changes, so that kept data is not taken for new.
-    """
-
+    #: ``"5"``, ``"2a"``.
     number: str
     title: str
+    #: What the paper says about it, in our words.
     claim: str
     source: str
+    #: The caption first; the code where it differs.
     editions: tuple[Edition, ...]
+    #: From the parameters of an edition to the data.
     compute: Callable[[Mapping[str, Any], Tell], Data]
     criteria: tuple[Criterion, ...]
+    #: From the data and a title to a picture.
     draw: Callable[[Data, str], Picture]
-    version: int = 1
 
     def key(self, edition: Edition, *, quick: bool = False) -> str:
         """A hash of everything that the data of an edition depends on, 64 hexadecimal digits."""
+        from swingby.verify.audit_cache import hash_of
+
         parts = {
             "swingby": swingby.__version__,
             "figure": self.number,
-            "version": self.version,
-            "code": _code_of(self.compute),
+            "code": hash_of(Path(inspect.getfile(self.compute)), words=False),
             "edition": edition.name,
             "parameters": edition.given(quick=quick),
         }
@@ -150,18 +109,20 @@ class Figure:
         return tuple((criterion, criterion.judge(data)) for criterion in self.criteria)
 
 
-def _code_of(compute: Callable[..., Any]) -> str:
-    """What a computation is made by: kept data of other code is not taken for new."""
-    from swingby.verify.audit_cache import hash_of
+def criterion(
+    name: str, statement: str, paper: str, threshold: str
+) -> Callable[[Callable[[Data], Measured]], Criterion]:
+    """Make a function that judges data a criterion."""
+    return lambda judge: Criterion(name, statement, paper, threshold, judge)
 
-    return hash_of(Path(inspect.getfile(compute)), words=False)
+
+def yes(holds: Any) -> Verdict:
+    """*holds* or *fails*."""
+    return Verdict.HOLDS if holds else Verdict.FAILS
 
 
 def under_every_reading(verdicts: Mapping[str, bool]) -> Verdict:
-    """The verdict on words that can be read in more than one way.
-
-    `verdicts`: whether each reading is met. Returns *holds* or *fails* where all readings agree,
-    *undecided* where they differ.
+    """The verdict on words that can be read in several ways; *undecided* where these differ.
 
     Examples
     --------
@@ -169,6 +130,4 @@ def under_every_reading(verdicts: Mapping[str, bool]) -> Verdict:
     'undecided'
     """
     seen = set(verdicts.values())
-    if seen == {True}:
-        return Verdict.HOLDS
-    return Verdict.FAILS if seen == {False} else Verdict.UNDECIDED
+    return yes(seen == {True}) if len(seen) == 1 else Verdict.UNDECIDED

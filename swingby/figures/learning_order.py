@@ -9,14 +9,15 @@ import numpy as np
 from swingby.figures.criteria import (
     THRESHOLD,
     bulge_changes_side,
+    by_label,
     first_is_second,
     order_follows_signal,
     verdict_of,
     within,
 )
-from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured
+from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion, yes
 from swingby.figures.trained import cell, code_edition, commands, edition_of, several, train_cells
-from swingby.theory.verdict import Verdict, all_hold
+from swingby.theory.verdict import all_hold
 from swingby.training.shares import share_of
 
 if TYPE_CHECKING:
@@ -40,102 +41,86 @@ TIE = 0.1
 def along_mu(depth: int, activation: str) -> tuple[Edition, ...]:
     """Editions of a figure with balanced sigma and varied mu."""
     label = "\u03bc = ({}, {})"
-    cells = [
-        cell("caption", label.format(*mu), mu, ("0.05",) * 2, depth=depth, activation=activation)
-        for mu in MUS
-    ]
+    printed = {label.format(*mu): (mu, ("0.05", "0.05")) for mu in MUS}
     numbers = _MU_COMMANDS[depth, activation]
-    labels = [label.format(*commands()[one]["mu"].split()) for one in numbers]
-    return (
-        edition_of("caption", cells, _note("caption", depth, activation)),
-        code_edition(numbers, labels, _note("code", depth, activation)),
-    )
+    coded = [label.format(*commands()[one]["mu"].split()) for one in numbers]
+    return _both_editions(printed, numbers, coded, depth, activation)
 
 
 def along_sigma(depth: int, activation: str) -> tuple[Edition, ...]:
     """Editions of a figure with mu = (1, 2) and varied spread of concept 1."""
-    cells = [
-        cell(
-            "caption",
-            f"\u03c3\u2081 = {one}",
-            ("1", "2"),
-            (one, "0.05"),
-            depth=depth,
-            activation=activation,
-        )
-        for one in SIGMAS
-    ]
+    printed = {f"\u03c3\u2081 = {one}": (("1", "2"), (one, "0.05")) for one in SIGMAS}
     numbers = _SIGMA_COMMANDS[depth, activation]
     first = [commands()[one]["variance"].split()[0] for one in numbers]
-    labels = [f"\u03c3\u00b2\u2081 = {one}" for one in first]
-    return (
-        edition_of("caption", cells, _note("caption", depth, activation)),
-        code_edition(numbers, labels, _note("code", depth, activation)),
-    )
+    coded = [f"\u03c3\u00b2\u2081 = {one}" for one in first]
+    return _both_editions(printed, numbers, coded, depth, activation)
 
 
-def _note(name: str, depth: int, activation: str) -> str:
-    words = {"relu": "ReLU", "gelu": "GELU"}.get(activation, activation)
+def _both_editions(
+    printed: dict[str, tuple[tuple[str, str], tuple[str, str]]],
+    numbers: tuple[int, ...],
+    labels: list[str],
+    depth: int,
+    activation: str,
+) -> tuple[Edition, ...]:
+    """The caption, from mu and sigma by label, and the code, from the numbers of its commands."""
+    cells = [
+        cell("caption", label, mu, sigma, depth=depth, activation=activation)
+        for label, (mu, sigma) in printed.items()
+    ]
+    words = {"relu": "ReLU"}.get(activation, activation)
     layers = "1 layer" if depth == 1 else f"{depth} layers, {words}"
-    reading = "\u03c3 a variance, mean loss, centre cluster" if name == "code" else "loss (2.1)"
-    return f"{layers}, d = 64, {reading}"
+    coded = f"{layers}, d = 64, \u03c3 a variance, mean loss, centre cluster"
+    return (
+        edition_of("caption", cells, f"{layers}, d = 64, loss (2.1)"),
+        code_edition(numbers, labels, coded),
+    )
 
 
 def flips(source: str = "Sec. 3.1") -> Criterion:
     """The criterion that more diversity makes the weaker concept the first."""
 
-    def judge(data: Data) -> Measured:
-        second = first_is_second(data)
-        shares = [share_of(one) for one in second]
-        ends = {verdict_of(shares[0]), verdict_of(share_of(~second[-1]))}
-        listed = ", ".join(f"{a}: {b}" for a, b in zip(data["labels"], shares, strict=True))
-        return Measured(
-            f"{shares[0].value:.0%} to {shares[-1].value:.0%}",
-            all_hold(ends),
-            f"Shares of the runs that learn concept 2 first: {listed}.",
-            {"shares": [share.value for share in shares]},
-        )
-
-    return Criterion(
+    @criterion(
         "flip",
         "With more diversity of the weaker concept the order flips.",
         "flips",
         f"concept 2 first at the smallest spread, and concept 1 at the largest ({source}), each "
         f"{THRESHOLD}",
-        judge,
     )
-
-
-def flips_where_signals_cross() -> Criterion:
-    """The criterion that the order flips where the theory has a_1 = a_2."""
-
     def judge(data: Data) -> Measured:
-        shares = first_is_second(data).mean(axis=1)
-        gap = np.log(data["signal"][:, 0] / data["signal"][:, 1])
-        observed, expected, near = shares < 0.5, gap > 0, np.abs(gap) < TIE
-        wrong = [
-            label
-            for label, a, b, c in zip(data["labels"], observed, expected, near, strict=True)
-            if a != b and not c
-        ]
-        listed = ", ".join(
-            f"{a}: a1/a2 = {np.exp(g):.2f}, concept 1 first in {1 - s:.0%}"
-            for a, g, s in zip(data["labels"], gap, shares, strict=True)
-        )
+        second = first_is_second(data)
+        shares = [share_of(one) for one in second]
         return Measured(
-            "as a1 = a2 says" if not wrong else f"{len(wrong)} settings differ",
-            Verdict.FAILS if wrong else Verdict.HOLDS,
-            f"{listed}.",
-            {"wrong": len(wrong)},
+            f"{shares[0].value:.0%} to {shares[-1].value:.0%}",
+            all_hold([verdict_of(shares[0]), verdict_of(share_of(~second[-1]))]),
+            f"Shares of the runs that learn concept 2 first: {by_label(data, shares)}.",
+            {"shares": [share.value for share in shares]},
         )
 
-    return Criterion(
-        "signal",
-        "The order flips where the signals a = sigma^2 + mu^2/c are equal (Theorem 4.1).",
-        "not stated",
-        "in every setting most runs learn the concept with the larger signal first; signals that "
-        "differ by less than a tenth are no matter",
-        judge,
+    return judge
+
+
+@criterion(
+    "signal",
+    "The order flips where the signals a = sigma^2 + mu^2/c are equal (Theorem 4.1).",
+    "not stated",
+    "in every setting most runs learn the concept with the larger signal first; signals that "
+    "differ by less than a tenth are no matter",
+)
+def flips_where_signals_cross(data: Data) -> Measured:
+    """The order flips where the theory has a_1 = a_2."""
+    shares = first_is_second(data).mean(axis=1)
+    gap = np.log(data["signal"][:, 0] / data["signal"][:, 1])
+    wrong = int((((shares < 0.5) != (gap > 0)) & (np.abs(gap) >= TIE)).sum())
+    listed = [
+        f"a1/a2 = {np.exp(g):.2f}, concept 1 first in {1 - s:.0%}"
+        for g, s in zip(gap, shares, strict=True)
+    ]
+    return Measured(
+        f"{wrong} settings differ" if wrong else "as a1 = a2 says",
+        yes(not wrong),
+        f"{by_label(data, listed)}.",
+        {"wrong": wrong},
     )
 
 
@@ -144,10 +129,7 @@ _SIGMA, _MU = slice(0, len(SIGMAS)), slice(len(SIGMAS), None)
 
 
 def two_layer_figure(number: str, activation: str, words: str) -> Figure:
-    """A figure of two layers with varied sigma on the left and varied mu on the right.
-
-    `activation` in {"linear", "relu"}. `words`: what its title calls the activation.
-    """
+    """A figure of two layers with varied sigma on the left and varied mu on the right."""
     return Figure(
         number=number,
         title=f"output at the test point, two layers, {words}",
@@ -157,7 +139,7 @@ def two_layer_figure(number: str, activation: str, words: str) -> Figure:
         compute=train_cells,
         criteria=(
             within(flips("App. F.2"), _SIGMA, "sigma"),
-            within(flips_where_signals_cross(), _SIGMA, "sigma"),
+            within(flips_where_signals_cross, _SIGMA, "sigma"),
             within(
                 order_follows_signal(
                     "The concept with the larger mu crosses one half first.", "larger mu first"
@@ -165,7 +147,7 @@ def two_layer_figure(number: str, activation: str, words: str) -> Figure:
                 _MU,
                 "mu",
             ),
-            within(bulge_changes_side(), _MU, "mu"),
+            within(bulge_changes_side, _MU, "mu"),
         ),
         draw=_draw_both,
     )

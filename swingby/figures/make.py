@@ -7,23 +7,22 @@ from __future__ import annotations
 
 import importlib
 import json
-import logging
 import pkgutil
 import platform
 import re
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import swingby
 from swingby.errors import InvalidInput
 from swingby.figures.figure import EDITIONS, Data, Edition, Figure
-from swingby.figures.result import FiguresResult, Judged, Made, Problem
+from swingby.figures.result import FiguresResult, Made, Problem
 from swingby.report.files import (
     BROKEN,
     json_text,
@@ -36,10 +35,13 @@ from swingby.report.files import (
 from swingby.report.progress import PartProgress
 from swingby.theory.reading import read_sealed, text_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
-
 _NAME = re.compile(r"figure_(\d+[a-z]?)")
+#: Raised when the layout of the files changes.
+FORMAT = "swingby figure 2"
+#: Where the verdicts lie in the folder.
+VERDICTS = "figures.json"
+#: Endings of the pictures.
+PICTURES = (".pdf", ".png")
 
 
 def numbers() -> tuple[str, ...]:
@@ -58,19 +60,11 @@ def numbers() -> tuple[str, ...]:
 
 
 def figure(number: str) -> Figure:
-    """The figure of a number.
-
-    Raises InvalidInput if there is none.
-    """
+    """The figure of a number."""
     if number not in numbers():
         raise InvalidInput("only", number, f"must be among {', '.join(numbers())}")
-    found: Figure = module_of(number).FIGURE
+    found: Figure = importlib.import_module(f"swingby.figures.paper.figure_{number}").FIGURE
     return found
-
-
-def module_of(number: str) -> ModuleType:
-    """The file of a figure."""
-    return importlib.import_module(f"swingby.figures.paper.figure_{number}")
 
 
 def all_figures() -> tuple[Figure, ...]:
@@ -82,10 +76,7 @@ def chosen(
     only: str | int | Iterable[str | int] | None,
     editions: str | Iterable[str] | None,
 ) -> tuple[tuple[Figure, Edition], ...]:
-    """The figures and editions that a call asks for.
-
-    Raises InvalidInput for a figure or an edition that does not exist, and where nothing is left.
-    """
+    """The figures and editions that a call asks for."""
     asked = None if only is None else _parts(only, "only")
     names = EDITIONS if editions is None else _parts(editions, "editions")
     for name in names:
@@ -102,24 +93,16 @@ def chosen(
 
 def _parts(given: object, argument: str) -> tuple[str, ...]:
     """``"5,8"``, ``5`` and ``["5", 8]`` as texts."""
-    if isinstance(given, bool) or not isinstance(given, str | int | Iterable):
-        raise InvalidInput(argument, given, "must be text or a list of texts")
-    several = [given] if isinstance(given, str | int) else list(given)
+    single = isinstance(given, str | int)
+    several = list(given) if isinstance(given, Iterable) and not single else [given]
     for one in several:
         if isinstance(one, bool) or not isinstance(one, str | int):
             raise InvalidInput(argument, one, "must be text or a list of texts")
-    texts = [part.strip() for one in several for part in str(one).split(",")]
-    texts = [text.lower() for text in texts if text]
-    if not texts:
+    texts = [part.strip().lower() for one in several for part in str(one).split(",")]
+    found = tuple(text for text in texts if text)
+    if not found:
         raise InvalidInput(argument, given, "must name at least one")
-    return tuple(texts)
-
-
-#: Where the verdicts lie in the folder.
-VERDICTS = "figures.json"
-
-#: Endings of the pictures.
-PICTURES = (".pdf", ".png")
+    return found
 
 
 def make_figures(
@@ -147,7 +130,7 @@ def make_figures(
     editions : {"caption", "code"}, or several, optional
         Default: both.
     resume : bool
-        Take data that is there and has the same parameters and version, instead of computing it.
+        Take data that is there, of the same parameters and code, instead of computing it.
     progress : bool
         Say on stderr how far it is.
 
@@ -174,172 +157,109 @@ def make_figures(
     folder = Path(out)
     with writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    result = FiguresResult(folder, (), ())
+    result = FiguresResult(folder)
     with PartProgress(len(work), shown=progress) as said:
         for figure, edition in work:
             said.start(f"Fig. {figure.number}, {edition.name}")
-            result = _with(result, figure, edition, quick=quick, resume=resume, said=said)
+            try:
+                made = _made(folder, figure, edition, quick, resume, said)
+                result = replace(result, made=(*result.made, made))
+                said.finish("computed" if made.computed else "kept")
+            except Exception as error:  # recorded, so that one figure does not stop the rest
+                if isinstance(error, InvalidInput) and error.argument == "out":
+                    raise  # the folder: no other figure could be written either
+                text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                problem = Problem(figure.number, edition.name, text)
+                result = replace(result, problems=(*result.problems, problem))
+                said.finish(text)
             write_json(folder / VERDICTS, result.to_dict())
     return result
 
 
-def _with(
-    result: FiguresResult,
-    figure: Figure,
-    edition: Edition,
-    *,
-    quick: bool,
-    resume: bool,
-    said: PartProgress,
-) -> FiguresResult:
-    """The result with one more edition, made or recorded as a problem."""
-    try:
-        data, computed = _data(
-            result.folder, figure, edition, quick=quick, resume=resume, said=said
-        )
-        rows = tuple(Judged(figure, edition, *one) for one in figure.judge(data))
-        json.dumps([row.to_dict() for row in rows], allow_nan=False)
-        files = _draw(result.folder, figure, edition, data)
-    except InvalidInput as error:
-        if error.argument == "out":  # the folder: no other figure could be written either
-            raise
-        return _with_problem(result, figure, edition, error, said)
-    except Exception as error:  # recorded, so that one figure does not stop the rest
-        return _with_problem(result, figure, edition, error, said)
-    said.finish("computed" if computed else "kept")
-    made = Made(
-        figure.number,
-        edition.name,
-        figure.key(edition, quick=quick),
-        computed,
-        quick and bool(edition.quick),
-        files,
-    )
-    return FiguresResult(
-        result.folder, (*result.made, made), (*result.rows, *rows), result.problems
-    )
+def _made(
+    folder: Path, figure: Figure, edition: Edition, quick: bool, resume: bool, said: PartProgress
+) -> Made:
+    """One edition: its data, its verdicts and its picture."""
+    data = _kept(folder, figure, edition, quick) if resume else None
+    computed = data is None
+    if data is None:
+        start = time.monotonic()
+        fresh = figure.compute(edition.given(quick=quick), said.tell)
+        _keep(folder, figure, edition, quick, fresh, time.monotonic() - start)
+        # What is judged and drawn is what was written, so a file alone gives the same verdicts.
+        data = _kept(folder, figure, edition, quick)
+        if data is None:
+            raise OSError("the data just written could not be read again")
+    key, faster = figure.key(edition, quick=quick), quick and bool(edition.quick)
+    name = _stem(figure, edition)
+    files = tuple(f"{name}{ending}" for ending in (".npz", ".json", *PICTURES))
+    judged = figure.judge(data)
+    made = Made(figure.number, edition.name, key, computed, faster, files, judged)
+    json_text(made.criteria())
+    _draw(folder / name, figure, edition, data)
+    return made
 
 
-def _with_problem(
-    result: FiguresResult,
-    figure: Figure,
-    edition: Edition,
-    error: Exception,
-    said: PartProgress,
-) -> FiguresResult:
-    text = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    said.finish(text)
-    problem = Problem(figure.number, edition.name, text)
-    return FiguresResult(result.folder, result.made, result.rows, (*result.problems, problem))
-
-
-def _data(
-    folder: Path,
-    figure: Figure,
-    edition: Edition,
-    *,
-    quick: bool,
-    resume: bool,
-    said: PartProgress,
-) -> tuple[Data, bool]:
-    """The data of an edition as it lies in the folder, and whether it was computed just now."""
-    if resume:
-        found = kept(folder, figure, edition, quick=quick)
-        if found is not None:
-            return found, False
-    start = time.monotonic()
-    fresh = figure.compute(edition.given(quick=quick), said.tell)
-    seconds = time.monotonic() - start
-    keep(folder, figure, edition, fresh, quick=quick, seconds=seconds)
-    # What is judged and drawn is what was written, so a file alone gives the same verdicts.
-    found = kept(folder, figure, edition, quick=quick)
-    if found is None:
-        raise OSError("the data just written could not be read again")
-    return found, True
-
-
-def _draw(folder: Path, figure: Figure, edition: Edition, data: Data) -> tuple[str, ...]:
+def _draw(path: Path, figure: Figure, edition: Edition, data: Data) -> None:
+    """Draw an edition, without the time, so that the same data gives the same files."""
     from swingby.report.pictures import styled
 
-    name = stem(figure, edition)
+    title = {"Title": f"Fig. {figure.number}: {figure.title}"}
+    maker = f"swingby {swingby.__version__}"
+    about: dict[str, dict[str, Any]] = {
+        ".pdf": {"Creator": maker, "CreationDate": None},
+        ".png": {"Software": maker},
+    }
     with styled():
         picture = figure.draw(data, f"Fig. {figure.number}, {edition.name}: {edition.note}")
         for ending in PICTURES:
-            with whole(folder / f"{name}{ending}") as target:
-                _save(picture, target, figure)
-    return tuple(f"{name}{ending}" for ending in (".npz", ".json", *PICTURES))
-
-
-def _save(picture: Picture, target: Path, figure: Figure) -> None:
-    """Write a picture without its time, so that the same data gives the same file."""
-    about: dict[str, Any] = {"Title": f"Fig. {figure.number}: {figure.title}"}
-    maker = f"swingby {swingby.__version__}"
-    if target.suffix == ".pdf":
-        about |= {"Creator": maker, "CreationDate": None}
-    else:
-        about |= {"Software": maker}
-    # fontTools warns that the mathematical fonts of matplotlib carry an old date.
-    fonts = logging.getLogger("fontTools")
-    level = fonts.level
-    fonts.setLevel(logging.ERROR)
-    try:
-        picture.savefig(target, dpi=200, metadata=about)
-    finally:
-        fonts.setLevel(level)
+            with whole(path.with_name(path.name + ending)) as target:
+                picture.savefig(target, dpi=200, metadata=title | about[ending])
 
 
 # The data of a figure in a folder: arrays in an npz file, everything else in a JSON file. The JSON
 # file is written last, so data counts only when it is whole. Nothing is pickled.
 
-#: Raised when the layout of the files changes.
-FORMAT = "swingby figure 2"
 
-
-def stem(figure: Figure, edition: Edition) -> str:
+def _stem(figure: Figure, edition: Edition) -> str:
     """Name of the files of an edition, without their ending: ``fig5-caption``."""
     return f"fig{figure.number}-{edition.name}"
 
 
-def provenance(figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any]:
-    """What made the data: versions, parameters, and their hash."""
-    return {
+def _keep(
+    folder: Path, figure: Figure, edition: Edition, quick: bool, data: Data, seconds: float
+) -> None:
+    """Write the data of an edition; what JSON or numpy cannot hold is refused before that."""
+    arrays = {name: value for name, value in data.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in data.items() if name not in arrays}
+    json_text(plain)
+    provenance = {
         "swingby": swingby.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "figure": figure.number,
-        "version": figure.version,
         "edition": edition.name,
         "note": edition.note,
         "quick": quick and bool(edition.quick),
         "parameters": edition.given(quick=quick),
         "key": figure.key(edition, quick=quick),
     }
-
-
-def keep(
-    folder: Path, figure: Figure, edition: Edition, data: Data, *, quick: bool, seconds: float
-) -> None:
-    """Write the data of an edition; what JSON or numpy cannot hold is refused before that."""
-    arrays = {name: value for name, value in data.items() if isinstance(value, np.ndarray)}
-    plain = {name: value for name, value in data.items() if name not in arrays}
-    json_text(plain)
-    origin = provenance(figure, edition, quick=quick)
-    name = stem(figure, edition)
     content = {
         "format": FORMAT,
-        "provenance": origin,
+        "provenance": provenance,
         "seconds": round(seconds, 3),
         "arrays": {name: list(value.shape) for name, value in arrays.items()},
         "data": plain,
     }
+    name = _stem(figure, edition)
     # The arrays carry all the rest, so that files of two runs do not pass for one.
     write_arrays(folder / f"{name}.npz", content, arrays)
     write_json(folder / f"{name}.json", content)
 
 
-def kept(folder: Path, figure: Figure, edition: Edition, *, quick: bool) -> dict[str, Any] | None:
+def _kept(folder: Path, figure: Figure, edition: Edition, quick: bool) -> dict[str, Any] | None:
     """The data of an edition, if it is there, whole, and made from the same parameters."""
-    name = stem(figure, edition)
+    name = _stem(figure, edition)
     try:
         content = unsealed(json.loads(text_of(folder / f"{name}.json", "out", "file of a figure")))
         if content["provenance"]["key"] != figure.key(edition, quick=quick):

@@ -1,11 +1,9 @@
-"""Panels of the pictures: loss, entries and outputs, in one style that reads in grey.
+"""Panels of the pictures, in one style that reads in grey.
 
-Major entries are solid and labelled at the curve; minor entries are dashed with a sign of their
-own at the peak; descents of the test loss are shaded.
-
-The pictures of the network figures: outputs in the plane of two concepts, and losses.
-
-The pictures of the theory figures: loss above entries, output trajectories beside them.
+Of the theory figures: loss above entries, output trajectories beside them. Major entries are solid
+and labelled at the curve; minor entries are dashed with a sign of their own at the peak; descents
+of the test loss are shaded. Of the network figures: outputs in the plane of two concepts, and
+losses.
 """
 
 from __future__ import annotations
@@ -49,18 +47,14 @@ def shade_descents(ax: Axes, data: Data) -> None:
 
 def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
     """The test loss in units of its start, with its turning points; the training loss."""
-    start = data["start_loss"]
-    ax.plot(data["steps"], data["test_loss"] / start, color="black", label="test loss")
+    steps, loss = data["steps"], data["test_loss"] / data["start_loss"]
+    ax.plot(steps, loss, color="black", label="test loss")
     if train:
-        ax.plot(
-            data["steps"],
-            data["train_loss"] / data["train_loss"][0],
-            color=COLORS[1],
-            linestyle=DASHES[1],
-            label="training loss",
-        )
+        dashed: dict[str, Any] = {"color": COLORS[1], "linestyle": DASHES[1]}
+        share = data["train_loss"] / data["train_loss"][0]
+        ax.plot(steps, share, label="training loss", **dashed)
         ax.legend(loc="upper right")
-    draw_turns(ax, data, data["steps"], data["test_loss"] / start)
+    draw_turns(ax, data, steps, loss)
     ax.set_ylim(-0.04, 1.06)
     ax.set_ylabel("loss / start" if train else "test loss / start")
 
@@ -70,17 +64,11 @@ def draw_turns(ax: Axes, data: Data, across: Any, up: Any) -> None:
 
     `across`, `up` (n,): the curve, one point per step.
     """
+    style: dict[str, Any] = {"color": "black", "markersize": 5.5, "zorder": 6}
+    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.6}
     for leg in legs(data)[:-1]:
-        ax.plot(
-            across[leg.end],
-            up[leg.end],
-            marker="v" if leg.change < 0 else "^",
-            color="black",
-            markersize=5.5,
-            markeredgecolor="white",
-            markeredgewidth=0.6,
-            zorder=6,
-        )
+        sign = "v" if leg.change < 0 else "^"
+        ax.plot(across[leg.end], up[leg.end], marker=sign, **style, **edge)
 
 
 def draw_entries(ax: Axes, data: Data) -> None:
@@ -91,29 +79,15 @@ def draw_entries(ax: Axes, data: Data) -> None:
     steps, W, order = data["steps"], data["W"], data["order"]
     colors = dict(zip(order, itertools.cycle(COLORS), strict=False))
     for k in order:
-        color = colors[k]
-        curve = W[:, k - 1, k - 1]
-        ax.plot(steps, curve, color=color)
-        half = data["half_times"][k - 1]
-        if half is not None:
-            ax.annotate(
-                entry_name(k, k),
-                (half, 0.5),
-                (-3, 4) if k == order[0] else (4, -7),
-                textcoords="offset points",
-                ha="right" if k == order[0] else "left",
-                color=color,
-            )
+        curve, half = W[:, k - 1, k - 1], data["half_times"][k - 1]
+        ax.plot(steps, curve, color=colors[k])
+        label: dict[str, Any] = {"textcoords": "offset points", "color": colors[k]}
+        if half is None:
+            label |= {"va": "center", "annotation_clip": False}
+            ax.annotate(entry_name(k, k), (steps[-1], curve[-1]), (3, 0), **label)
         else:
-            ax.annotate(
-                entry_name(k, k),
-                (steps[-1], curve[-1]),
-                (3, 0),
-                textcoords="offset points",
-                va="center",
-                color=color,
-                annotation_clip=False,
-            )
+            away, side = ((-3, 4), "right") if k == order[0] else ((4, -7), "left")
+            ax.annotate(entry_name(k, k), (half, 0.5), away, ha=side, **label)
     signs = itertools.cycle(_SIGNS)
     for stage, k in enumerate(order):
         for later, dash in zip(order[stage + 1 :], itertools.cycle(DASHES[1:]), strict=False):
@@ -121,11 +95,8 @@ def draw_entries(ax: Axes, data: Data) -> None:
             curve = W[:, i - 1, j - 1]
             peak = int(np.abs(curve).argmax())
             style: dict[str, Any] = {"color": colors[k], "linestyle": dash, "linewidth": 1.1}
-            sign: dict[str, Any] = {
-                "marker": next(signs),
-                "markersize": 4.5,
-                "markerfacecolor": "white",
-            }
+            sign: dict[str, Any] = {"marker": next(signs), "markersize": 4.5}
+            sign |= {"markerfacecolor": "white"}
             ax.plot(steps, curve, **style)
             at_peak: dict[str, Any] = {**style, "linestyle": "none", **sign}
             ax.plot(steps[peak], curve[peak], zorder=5, **at_peak)
@@ -138,50 +109,32 @@ def draw_entries(ax: Axes, data: Data) -> None:
 def draw_outputs(
     ax: Axes, data: Data, across: int, up: int, *, clusters: Sequence[int] = ()
 ) -> None:
-    """The output at the test point, and at the centres of training clusters, in a plane.
+    """The output at the test point, and at the centres of some clusters, in a plane.
 
-    `across`, `up`: concepts of the axes, from 1. `clusters`: concepts at whose cluster centres the
-    output is drawn too.
+    `across`, `up`, `clusters`: concepts, from 1.
     """
     x, y = across - 1, up - 1
     point, output = data["test_point"], data["output"]
-    ax.plot(
-        output[:, x],
-        output[:, y],
-        color=COLORS[1],
-        label="output at the test point" if clusters else "test output",
-    )
+    name = "output at the test point" if clusters else "test output"
+    ax.plot(output[:, x], output[:, y], color=COLORS[1], label=name)
     draw_turns(ax, data, output[:, x], output[:, y])
     if len(legs(data)) > 1:
         ax.plot([], [], "v", color="black", markersize=5.5, label="turn of the loss")
+    start: dict[str, Any] = {"color": "0.4", "markersize": 6, "zorder": 5}
     styles = itertools.cycle(((COLORS[0], DASHES[1]), (COLORS[2], DASHES[2])))
-    for concept in clusters:
-        color, dash = next(styles)
+    for concept, (color, dash) in zip(clusters, styles, strict=False):
         path = data["W"][:, :, concept - 1] * point[concept - 1]
         label = f"output at cluster {concept}"
         ax.plot(path[:, x], path[:, y], color=color, linestyle=dash, label=label)
-        ax.plot(path[0, x], path[0, y], ".", color="0.4", markersize=6, zorder=5)
+        ax.plot(path[0, x], path[0, y], ".", **start)
         centre = np.where(np.arange(len(point)) == concept - 1, point, 0.0)
-        ax.annotate(
-            f"cluster {concept}",
-            (centre[x], centre[y]),
-            (0, 7) if centre[x] else (6, 5),
-            textcoords="offset points",
-            ha="center" if centre[x] else "left",
-            fontsize=8,
-        )
-    ax.plot(output[0, x], output[0, y], ".", color="0.4", markersize=6, label="start", zorder=5)
-    ax.plot(
-        [point[x], 0],
-        [0, point[y]],
-        "o",
-        color=COLORS[0],
-        markerfacecolor="white",
-        markersize=5.5,
-        label="training cluster",
-        clip_on=False,
-        zorder=4,
-    )
+        away, side = ((0, 7), "center") if centre[x] else ((6, 5), "left")
+        words: dict[str, Any] = {"textcoords": "offset points", "ha": side, "fontsize": 8}
+        ax.annotate(f"cluster {concept}", (centre[x], centre[y]), away, **words)
+    ax.plot(output[0, x], output[0, y], ".", label="start", **start)
+    ring: dict[str, Any] = {"color": COLORS[0], "markerfacecolor": "white", "markersize": 5.5}
+    corners = [point[x], 0], [0, point[y]]
+    ax.plot(*corners, "o", label="training cluster", clip_on=False, zorder=4, **ring)
     star: dict[str, Any] = {"marker": "*", "markersize": 9, "linestyle": "none", "color": "black"}
     ax.plot(point[x], point[y], **star, label="test point", clip_on=False, zorder=7)
     ax.set_xlim(-0.06 * point[x], 1.12 * point[x])
@@ -204,8 +157,8 @@ def outputs_picture(
 ) -> Picture:
     """Outputs at the test point in the plane of the two concepts, a few runs beside the typical.
 
-    `data`: from :func:`swingby.figures.trained.train_cells`. `parts`: cells of each panel and what
-    is written above it; by default all in one. `points`: draw training points too.
+    `parts`: cells of each panel and what is written above it; by default all in one. `points`:
+    draw training points too.
     """
     picture = titled(title, PAGE if len(parts) > 1 else 0.78 * PAGE, 3.7)
     panels = np.atleast_1d(picture.subplots(1, len(parts)))
@@ -218,45 +171,25 @@ def outputs_picture(
 def _outputs(ax: Axes, data: Data, *, points: bool) -> None:
     epochs = data["epochs"]
     if points:
-        _clouds(ax, data)
-    styles = zip(
-        itertools.cycle(COLORS),
-        itertools.cycle(DASHES),
-        itertools.cycle(_MARKERS),
-        strict=True,
-    )
-    for label, path, others, mu, (color, dash, sign) in zip(
-        data["labels"], data["output"], data["paths"], data["mu"], styles, strict=False
-    ):
+        x, y = data["points"][0].T
+        ax.scatter(x, y, s=2, color="0.75", linewidths=0, rasterized=True, zorder=1)
+    ring: dict[str, Any] = {"color": "0.35", "markerfacecolor": "white", "markersize": 5}
+    every = np.searchsorted(epochs, np.arange(0.0, epochs[-1] + 0.5 * _EVERY, _EVERY))
+    styles = map(itertools.cycle, (COLORS, DASHES, _MARKERS))
+    cells = zip(*(data[name] for name in ("labels", "output", "paths", "mu")), strict=True)
+    for (label, path, others, mu), color, dash, sign in zip(cells, *styles, strict=False):
         for other in others:
             ax.plot(*other.T, color=color, linewidth=0.5, alpha=0.25, zorder=1)
         ax.plot(*path.T, color=color, linestyle=dash, linewidth=1.1)
-        even = np.searchsorted(epochs, np.arange(0.0, epochs[-1] + 0.5 * _EVERY, _EVERY))
-        even = even[even < len(path)]
-        ax.plot(
-            *path[even].T,
-            color=color,
-            marker=sign,
-            markersize=3.2,
-            linestyle="none",
-            markeredgecolor="white",
-            markeredgewidth=0.3,
-        )
-        ax.plot([], [], color=color, linestyle=dash, marker=sign, markersize=3.6, label=label)
+        mark: dict[str, Any] = {"color": color, "marker": sign, "markersize": 3.2}
+        edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.3}
+        ax.plot(*path[every[every < len(path)]].T, linestyle="none", **mark, **edge)
+        ax.plot([], [], linestyle=dash, label=label, **{**mark, "markersize": 3.6})
         ax.plot(*path[0], ".", color="0.4", markersize=5, zorder=5)
-        ax.plot([mu[0], 0], [0, mu[1]], "o", color="0.35", markerfacecolor="white", markersize=5)
+        ax.plot([mu[0], 0], [0, mu[1]], "o", **ring)
         ax.plot(*mu, "*", color="black", markersize=9, zorder=7)
     ax.plot([], [], "*", color="black", markersize=8, linestyle="none", label="test point")
-    ax.plot(
-        [],
-        [],
-        "o",
-        color="0.35",
-        markerfacecolor="white",
-        markersize=5,
-        linestyle="none",
-        label="training cluster",
-    )
+    ax.plot([], [], "o", linestyle="none", label="training cluster", **ring)
     ax.axhline(0, color="0.85", linewidth=0.6, zorder=0)
     ax.axvline(0, color="0.85", linewidth=0.6, zorder=0)
     ax.set_xlabel("output, concept 1")
@@ -264,25 +197,18 @@ def _outputs(ax: Axes, data: Data, *, points: bool) -> None:
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.4)
 
 
-def _clouds(ax: Axes, data: Data) -> None:
-    x, y = data["points"][0].T
-    ax.scatter(x, y, s=2, color="0.75", linewidths=0, rasterized=True, zorder=1)
-
-
 def losses_picture(data: Data, title: str) -> Picture:
     """Test losses against epochs, both axes logarithmic: a typical run, and a band of all."""
     picture = titled(title, 0.75 * PAGE, 3.2)
     ax = picture.subplots()
-    epochs = data["epochs"]
-    styles = zip(itertools.cycle(COLORS), itertools.cycle(DASHES), strict=True)
-    shown = epochs > 0
-    for label, loss, band, (color, dash) in zip(
-        data["labels"], data["loss"], data["loss_band"], styles, strict=False
-    ):
-        ax.fill_between(epochs[shown], *band[:, shown], color=color, alpha=0.15, linewidth=0)
-        ax.plot(
-            epochs[shown], loss[shown] / loss[0], color=color, linestyle=dash, lw=1.1, label=label
-        )
+    shown = data["epochs"] > 0
+    epochs = data["epochs"][shown]
+    styles = map(itertools.cycle, (COLORS, DASHES))
+    cells = zip(data["labels"], data["loss"], data["loss_band"], strict=True)
+    for (label, loss, band), color, dash in zip(cells, *styles, strict=False):
+        share = loss[shown] / loss[0]
+        ax.fill_between(epochs, *band[:, shown], color=color, alpha=0.15, linewidth=0)
+        ax.plot(epochs, share, color=color, linestyle=dash, lw=1.1, label=label)
     ax.fill_between([], [], color="0.85", linewidth=0, label="10 % to 90 % of the runs")
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -324,25 +250,15 @@ def stages_picture(
         below.set_xscale("log")
     below.set_xlim(first, data["last_step"])
     handles, labels = below.get_legend_handles_labels()
-    shaded = Patch(facecolor=SHADE)
-    left.legend(
-        [*handles, shaded],
-        [*labels, "test loss falls"],
-        loc="outside lower center",
-        ncols=4 if len(handles) > 3 else 5,
-        handlelength=2.6,
-        columnspacing=1.4,
-    )
+    shaded: tuple[list[Any], list[str]] = [Patch(facecolor=SHADE)], ["test loss falls"]
+    columns: dict[str, Any] = {"ncols": 4 if len(handles) > 3 else 5, "columnspacing": 1.4}
+    place = "outside lower center"
+    left.legend(handles + shaded[0], labels + shaded[1], loc=place, handlelength=2.6, **columns)
     if planes:
         right = sides[0, 1]
         panels = np.atleast_1d(right.subplots(len(planes), 1))
         for ax, (across, up) in zip(panels, planes, strict=True):
             draw_outputs(ax, data, across, up)
-        right.legend(
-            *panels[0].get_legend_handles_labels(),
-            loc="outside lower center",
-            ncols=2,
-            handlelength=1.6,
-            columnspacing=1.0,
-        )
+        named = panels[0].get_legend_handles_labels()
+        right.legend(*named, loc=place, ncols=2, handlelength=1.6, columnspacing=1.0)
     return picture

@@ -2,76 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import swingby
-from swingby.figures.figure import EDITIONS
+from swingby.figures.figure import EDITIONS, Criterion, Figure, Measured
 from swingby.report import Drawn, Grid
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from swingby.figures.figure import Criterion, Edition, Figure, Measured
-
-COLUMNS = (
-    "figure",
-    "edition",
-    "criterion",
-    "statement",
-    "paper",
-    "threshold",
-    "measured",
-    "verdict",
-    "reason",
-)
+    import pandas as pd
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One criterion of one edition of a figure."""
-
-    figure: Figure
-    edition: Edition
-    criterion: Criterion
-    measured: Measured
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, with the columns of :meth:`FiguresResult.to_frame`."""
-        return {
-            "figure": self.figure.number,
-            "edition": self.edition.name,
-            "criterion": self.criterion.id,
-            "statement": self.criterion.statement,
-            "paper": self.criterion.paper,
-            "threshold": self.criterion.threshold,
-            "measured": self.measured.value,
-            "verdict": str(self.measured.verdict),
-            "reason": self.measured.reason,
-            "numbers": dict(self.measured.numbers),
-        }
-
-
-@dataclass(frozen=True)
-class Made:
-    """An edition of a figure that was made.
-
-    `key`: hash of what the data depends on. `computed`: False when the data was kept from an
-    earlier call. `quick`: whether parameters were replaced by quicker ones. `files`: in the folder.
-    """
+class Made(NamedTuple):
+    """An edition of a figure that was made, as its numbers and names say."""
 
     figure: str
     edition: str
+    #: Hash of what the data depends on.
     key: str
+    #: False when the data was kept from an earlier call.
     computed: bool
+    #: Whether parameters were replaced by quicker ones.
     quick: bool
+    #: In the folder.
     files: tuple[str, ...]
+    judged: tuple[tuple[Criterion, Measured], ...]
+
+    def criteria(self) -> list[dict[str, Any]]:
+        """A row of plain values for each criterion."""
+        return [
+            {
+                "criterion": criterion.id,
+                "statement": criterion.statement,
+                "paper": criterion.paper,
+                "threshold": criterion.threshold,
+                "measured": measured.value,
+                "verdict": str(measured.verdict),
+                "reason": measured.reason,
+                "numbers": dict(measured.numbers),
+            }
+            for criterion, measured in self.judged
+        ]
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """An edition that could not be made."""
 
     figure: str
@@ -87,21 +64,28 @@ class FiguresResult(Drawn):
     ----------
     folder : Path
     made : tuple of Made
-    rows : tuple of Judged
     problems : tuple of Problem
     """
 
     folder: Path
-    made: tuple[Made, ...]
-    rows: tuple[Judged, ...]
+    made: tuple[Made, ...] = ()
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Every criterion of every edition made, as plain values."""
+        return [
+            {"figure": one.figure, "edition": one.edition, **row}
+            for one in self.made
+            for row in one.criteria()
+        ]
 
     @property
     def verdict(self) -> Verdict:
         """*holds* if every criterion holds in every edition made, and none had a problem."""
         if self.problems:
             return Verdict.FAILS
-        return all_hold(row.measured.verdict for row in self.rows)
+        return all_hold(Verdict(row["verdict"]) for row in self.rows)
 
     def __getitem__(self, name: tuple[str | int, str, str]) -> Measured:
         """What was measured, by figure, edition and criterion: ``result[5, "code", "descents"]``.
@@ -111,13 +95,14 @@ class FiguresResult(Drawn):
         KeyError
             If it was not.
         """
-        for row in self.rows:
-            if (row.figure.number, row.edition.name, row.criterion.id) == (str(name[0]), *name[1:]):
-                return row.measured
+        for one in self.made:
+            for criterion, measured in one.judged:
+                if (one.figure, one.edition, criterion.id) == (str(name[0]), *name[1:]):
+                    return measured
         raise KeyError(name)
 
     def __repr__(self) -> str:
-        verdicts = [row.measured.verdict for row in self.rows]
+        verdicts = [row["verdict"] for row in self.rows]
         counts = ", ".join(
             f"{verdicts.count(word)} {'hold' if word == 'holds' else str(word).rstrip('s')}"
             for word in Verdict
@@ -128,101 +113,78 @@ class FiguresResult(Drawn):
 
     def to_grid(self) -> Grid:
         """The table: one line per figure and criterion, the editions side by side."""
-        editions = [name for name in EDITIONS if any(row.edition.name == name for row in self.rows)]
+        found = self.rows
+        editions = [name for name in EDITIONS if any(row["edition"] == name for row in found)]
         columns = ["fig.", "criterion", "paper"]
         for name in editions:
             columns += [f"{name} edition", "verdict"]
-        quick = any(one.quick for one in self.made)
-        places: dict[tuple[str, str], dict[str, Judged]] = {}
-        for row in self.rows:
-            places.setdefault((row.figure.number, row.criterion.id), {})[row.edition.name] = row
+        places: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in found:
+            places.setdefault((row["figure"], row["criterion"]), {})[row["edition"]] = row
         rows = []
-        for (number, _), found in places.items():
-            criterion = next(iter(found.values())).criterion
-            cells = [number, criterion.statement, criterion.paper]
+        for (number, _), same in places.items():
+            first = next(iter(same.values()))
+            cells = [number, first["statement"], first["paper"]]
             for name in editions:
-                measured = found[name].measured if name in found else None
-                cells += [measured.value, str(measured.verdict)] if measured else ["-", "-"]
+                one = same.get(name)
+                cells += [one["measured"], one["verdict"]] if one else ["-", "-"]
             rows.append(cells)
-        return Grid(
-            title="The paper's figures and their criteria",
-            columns=columns,
-            rows=rows,
-            above=[
-                "caption: parameters and rates as printed; code: as the authors' public code runs.",
-                *(["Some of the runs are quick ones: see figures.json."] if quick else []),
-            ],
-            below=["", *_reasons(self), *_problems(self)],
-        )
+        above = [
+            "caption: parameters and rates as printed; code: as the authors' public code runs."
+        ]
+        if any(one.quick for one in self.made):
+            above.append("Some of the runs are quick ones: see figures.json.")
+        reasons = [
+            f"Fig. {row['figure']}, {row['edition']}, {row['criterion']}: {row['verdict']}. "
+            f"{row['reason']} ({row['threshold']})"
+            for row in found
+            if row["verdict"] != "holds"
+        ]
+        failed = [
+            f"Fig. {one.figure}, {one.edition}: not made. {one.error}" for one in self.problems
+        ]
+        title = "The paper's figures and their criteria"
+        return Grid(title, columns, rows, above=above, below=["", *reasons, *failed])
 
-    def to_frame(self) -> Any:
-        """One row per figure, edition and criterion, with the columns of :data:`COLUMNS`."""
-        import pandas
+    def to_frame(self) -> pd.DataFrame:
+        """One row per figure, edition and criterion."""
+        import pandas as pd
 
-        rows = [row.to_dict() for row in self.rows]
-        return pandas.DataFrame(
-            [[row[name] for name in COLUMNS] for row in rows], columns=list(COLUMNS)
-        )
+        return pd.DataFrame(self.rows).drop(columns="numbers", errors="ignore")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON; this is what ``figures.json`` holds."""
+        figures = [
+            {
+                "figure": one.figure,
+                "edition": one.edition,
+                "key": one.key,
+                "quick": one.quick,
+                "files": list(one.files),
+                "criteria": one.criteria(),
+            }
+            for one in self.made
+        ]
         return {
             "swingby": swingby.__version__,
             "verdict": str(self.verdict),
-            "figures": [
-                {
-                    "figure": one.figure,
-                    "edition": one.edition,
-                    "key": one.key,
-                    "quick": one.quick,
-                    "files": list(one.files),
-                    "criteria": [
-                        {key: value for key, value in row.to_dict().items() if key not in _SAID}
-                        for row in self.rows
-                        if (row.figure.number, row.edition.name) == (one.figure, one.edition)
-                    ],
-                }
-                for one in self.made
-            ],
-            "problems": [
-                {"figure": one.figure, "edition": one.edition, "error": one.error}
-                for one in self.problems
-            ],
+            "figures": figures,
+            "problems": [one._asdict() for one in self.problems],
         }
-
-
-#: Columns that the entry of an edition has said already.
-_SAID = ("figure", "edition")
-
-
-def _reasons(result: FiguresResult) -> list[str]:
-    """Why a criterion fails or is undecided."""
-    return [
-        f"Fig. {row.figure.number}, {row.edition.name}, {row.criterion.id}: "
-        f"{row.measured.verdict}. {row.measured.reason} ({row.criterion.threshold})"
-        for row in result.rows
-        if row.measured.verdict != "holds"
-    ]
-
-
-def _problems(result: FiguresResult) -> list[str]:
-    return [f"Fig. {one.figure}, {one.edition}: not made. {one.error}" for one in result.problems]
 
 
 def list_grid(figures: Iterable[Figure]) -> Grid:
     """The figures that there are, with what the paper says about them."""
-    return Grid(
-        title="The paper's figures",
-        columns=["fig.", "shows", "claim", "in", "editions", ">criteria"],
-        rows=[
-            [
-                one.number,
-                one.title,
-                one.claim,
-                one.source,
-                ", ".join(edition.name for edition in one.editions),
-                str(len(one.criteria)),
-            ]
-            for one in figures
-        ],
-    )
+    rows = [
+        [
+            one.number,
+            one.title,
+            one.claim,
+            one.source,
+            ", ".join(edition.name for edition in one.editions),
+            str(len(one.criteria)),
+        ]
+        for one in figures
+    ]
+    columns = ["fig.", "shows", "claim", "in", "editions", ">criteria"]
+    return Grid("The paper's figures", columns, rows)

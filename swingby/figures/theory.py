@@ -30,27 +30,18 @@ SWINGS = (0.001, 0.01)
 
 
 def editions(figure: str) -> tuple[Edition, ...]:
-    """The caption and the code edition of a theory figure.
-
-    `figure`: ``"Fig. 8"``.
-    """
+    """The caption and the code edition of a theory figure such as ``"Fig. 8"``."""
     return tuple(_edition(setting_of(figure, name), name) for name in RATES)
 
 
 def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "euler") -> Setting:
-    """A setting of the paper.
-
-    `edition`: whose parameters. `rates`: default: those of the edition. `dynamics` in {"euler",
-    "gd"}.
-    """
+    """A setting of the paper; its rates are those of the edition if no others are asked for."""
     wanted = rates or RATES[edition]
     return next(
         one
         for one in figure_settings()
-        if one.figure == figure
+        if (one.figure, one.rates, one.dynamics) == (figure, wanted, dynamics)
         and edition in one.parameters
-        and one.rates == wanted
-        and one.dynamics == dynamics
     )
 
 
@@ -70,17 +61,12 @@ def _edition(setting: Setting, name: str) -> Edition:
         "seed": SEEDS[setting.figure],
         "W0": np.asarray(setting.W0).tolist(),
     }
-    squared = setting.rates.replace("^2", "\N{SUPERSCRIPT TWO}")
     spread = sorted(set(task.sigma))
-    note = ", ".join(
-        [
-            f"\N{GREEK SMALL LETTER MU} = ({_listed(task.mu)})",
-            "\N{GREEK SMALL LETTER SIGMA} = "
-            + (_listed(spread) if len(spread) == 1 else f"({_listed(task.sigma)})"),
-            f"rates {squared}",
-            f"\N{GREEK SMALL LETTER ETA} = {setting.eta}",
-        ]
-    )
+    sigma = _listed(spread) if len(spread) == 1 else f"({_listed(task.sigma)})"
+    rates = setting.rates.replace("^2", "\N{SUPERSCRIPT TWO}")
+    mu = f"\N{GREEK SMALL LETTER MU} = ({_listed(task.mu)})"
+    steps = f"\N{GREEK SMALL LETTER ETA} = {setting.eta}"
+    note = f"{mu}, \N{GREEK SMALL LETTER SIGMA} = {sigma}, rates {rates}, {steps}"
     return Edition(name, parameters, note)
 
 
@@ -89,38 +75,23 @@ def _listed(values: Any) -> str:
 
 
 def setting_in(parameters: Mapping[str, Any], rates: str = "", dynamics: str = "") -> Setting:
-    """The setting that the parameters of an edition describe.
-
-    `rates`, `dynamics`: others than those of the edition, for a control run.
-    """
-    return setting_of(
-        parameters["figure"],
-        parameters["edition"],
-        rates or parameters["rates"],
-        dynamics or parameters["dynamics"],
-    )
+    """The setting of an edition, or the same with other rates or dynamics, for a control run."""
+    figure, edition = parameters["figure"], parameters["edition"]
+    rates, dynamics = rates or parameters["rates"], dynamics or parameters["dynamics"]
+    return setting_of(figure, edition, rates, dynamics)
 
 
 def run_of(setting: Setting, **changes: Any) -> Run:
-    """One run of a setting, every step recorded.
-
-    `**changes`: arguments of :func:`swingby.simulate.run.simulate` to replace.
-    """
+    """One run of a setting, every step recorded; `changes`: of the arguments of simulate()."""
     from swingby.simulate.run import simulate
 
-    given: dict[str, Any] = {
-        "eta": setting.eta,
-        "steps": setting.steps,
-        "dynamics": setting.dynamics,
-        "record": 1,
-    }
-    return simulate(setting.task, setting.W0, **{**given, **changes})
+    given: dict[str, Any] = {name: getattr(setting, name) for name in ("eta", "steps", "dynamics")}
+    return simulate(setting.task, setting.W0, **given | {"record": 1} | changes)
 
 
 def theory_data(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The run of an edition, and two controls: the other rates, and gradient descent on U.
 
-    `parameters`: of the edition.
     Returns arrays ``steps`` (n,), ``W`` (n, d, d), ``output`` (n, d), ``test_loss`` and
     ``train_loss`` (n,), ``test_point`` (d,); values ``turns``, ``peaks``, ``order``,
     ``half_times``, ``descents``, ``controls`` and others.

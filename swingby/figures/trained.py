@@ -2,19 +2,13 @@
 
 The caption edition takes what Sec. 3 and App. F print: standard deviations sigma, one cluster per
 concept, and the loss (2.1). The code edition takes what the authors' public code does: sigma is a
-variance, a third cluster lies at the origin, and the loss is averaged over the d directions too.
-Layers have biases and the initial weights of ``torch.nn.Linear`` in both, as the code has and the
-paper does not say.
-
-Training points of the network figures, and how near they come to the test point.
-
-The commands of the authors' public code, and the cells of a figure that they train.
+variance, a third cluster lies at the origin (but for ``multi_identity``), and the loss is averaged
+over the d directions too. Layers have biases and the initial weights of ``torch.nn.Linear`` in
+both, as the code has and the paper does not say.
 
 Figures 2, 3, 7 and 11 to 15 have commands in ``run.sh`` of FFTYYY/ConceptDynamics-code at commit
 d26bebc; Figure 16 has none. What each sets is a row of ``swingby/data/public_commands.csv``; which
-figure it belongs to is our reading. That code takes its sigma for a variance, adds a
-cluster at the origin (but for ``multi_identity``), averages the loss over the d entries too, and
-has biases and the initial weights of ``torch.nn.Linear``.
+figure it belongs to is our reading.
 """
 
 from __future__ import annotations
@@ -65,11 +59,7 @@ def cell(
     truncation: float | None = None,
     lr: float = 0.1,
 ) -> dict[str, Any]:
-    """One setting of a figure, as plain values.
-
-    `edition`: whose reading of sigma, clusters and loss. `mu`, `sigma`: as printed. `dim`, `depth`,
-    `width`, `activation`, `rotation`, `truncation`, `lr`: see :class:`swingby.training.Setting`.
-    """
+    """One setting of a figure, as plain values, with an edition's reading of what is printed."""
     return {
         "label": label,
         "mu": list(mu),
@@ -108,10 +98,7 @@ def edition_of(
 
 
 def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int) -> Setting:
-    """The training run of a cell and a seed.
-
-    `parameters`: of an edition. `one`: a cell of it.
-    """
+    """The training run of a cell of an edition, and a seed."""
     sigma = [Fraction(value) for value in one["sigma"]]
     spread = [float(value) ** 0.5 for value in sigma] if one["sigma_is"] == "variance" else sigma
     return Setting(
@@ -129,6 +116,11 @@ def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int)
     )
 
 
+def settings_of(parameters: Mapping[str, Any], one: Mapping[str, Any]) -> list[Setting]:
+    """The training runs of a cell, one for each seed."""
+    return [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]
+
+
 def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Train every cell with every seed, and keep what the figures show and judge.
 
@@ -139,39 +131,32 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     r seeds what :func:`measure` gives.
     """
     cells, seeds = parameters["cells"], parameters["seeds"]
-    found: dict[str, list[Any]] = {name: [] for name in _MEASURES}
-    shown: list[int] = []
-    drawn: list[Any] = []
-    epochs = np.zeros(0)
+    rows, epochs = [], np.zeros(0)
     for place, one in enumerate(cells):
         tell(place / len(cells), f"{one['label']}, {seeds} seeds")
-        settings = [setting_of(parameters, one, seed) for seed in range(seeds)]
-        run = train(settings)
-        for name, value in measure(run).items():
-            found[name].append(value)
-        typical = int(np.argsort(found["fall"][-1], kind="stable")[seeds // 2])
+        run = train(settings_of(parameters, one))
+        measured, task = measure(run), run.settings[0].task
+        typical = int(np.argsort(measured["fall"], kind="stable")[seeds // 2])
         kept = _thinned(len(run.steps))
-        shown.append(typical)
         epochs = run.epochs[kept]
         share = run.test_loss[:, kept] / run.first_loss[:, None]
-        drawn.append(
+        rows.append(
             {
+                "mu": task.test_point[: task.s],
+                "signal": _signal(run.settings[0]),
+                "shown": typical,
                 "output": run.output[typical, kept, -1],
                 "loss": run.test_loss[typical, kept],
                 "loss_band": np.quantile(share, BAND, axis=0),
                 "paths": run.output[:BESIDE, kept, -1],
+                **measured,
             }
         )
-    task = [setting_of(parameters, one, 0) for one in cells]
-    return {
-        "labels": [one["label"] for one in cells],
-        "mu": np.array([one.task.test_point[: one.task.s] for one in task]),
-        "signal": np.array([_signal(one) for one in task]),
-        "epochs": epochs,
-        "shown": shown,
-        **{name: np.stack([one[name] for one in drawn]) for name in drawn[0]},
-        **{name: np.stack(values) for name, values in found.items()},
-    }
+    labels, shown = (
+        [one[name] for one in each] for each, name in ((cells, "label"), (rows, "shown"))
+    )
+    stacked = {name: np.stack([one[name] for one in rows]) for name in rows[0]}
+    return {**stacked, "labels": labels, "shown": shown, "epochs": epochs}
 
 
 def _signal(setting: Setting) -> Floats:
@@ -189,9 +174,6 @@ def _thinned(count: int) -> NDArray[np.int64]:
     return np.unique(np.append(dense, rest[rest >= len(dense)]))
 
 
-_MEASURES = ("half_times", "area", "fall", "dip", "rise", "hill", "final_loss", "slowing")
-
-
 def train_with_twins(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """The same, and ``quiet_hill`` (c, r) of twins that only follow the exact gradient.
 
@@ -203,8 +185,7 @@ def train_with_twins(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any
     hills = []
     for one in parameters["cells"]:
         tell(1.0, f"{one['label']}, with the exact gradient")
-        twins = [twin(setting_of(parameters, one, seed)) for seed in range(parameters["seeds"])]
-        run = train(twins, record=SMALLER)
+        run = train([twin(setting) for setting in settings_of(parameters, one)], record=SMALLER)
         hills.append(_hill(run.test_loss / run.first_loss[:, None]))
     return {**data, "quiet_hill": np.stack(hills)}
 
@@ -266,11 +247,9 @@ def _smoothed(values: Floats, window: int) -> Floats:
 
 def _area(share: Floats) -> Floats:
     """Twice the area between a path in the plane and the chord from its start to its end."""
-    x, y = share[:, :, 0], share[:, :, 1]
-    x, y = x - x[:, :1], y - y[:, :1]
-    within = (y[:, 1:] + y[:, :-1]) * np.diff(x, axis=1) - (x[:, 1:] + x[:, :-1]) * np.diff(
-        y, axis=1
-    )
+    x, y = (share[:, :, k] - share[:, :1, k] for k in range(2))
+    dx, dy = np.diff(x, axis=1), np.diff(y, axis=1)
+    within = (y[:, 1:] + y[:, :-1]) * dx - (x[:, 1:] + x[:, :-1]) * dy
     return np.asarray(0.5 * within.sum(axis=1))
 
 
@@ -314,24 +293,16 @@ def train_with_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, An
     data = train_cells(parameters, tell)
     shown, near, gone = [], [], []
     for one in parameters["cells"]:
-        settings = [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]
-        found = [_distances(setting) for setting in settings]
-        near.append([float(distances.min()) for distances in found])
-        plain = [
-            _distances(replace(setting, data=replace(setting.data, truncation=None)))
-            for setting in settings
-        ]
-        gone.append([int((distances <= 0.5).sum()) for distances in plain])
+        settings = settings_of(parameters, one)
+        plain = settings_of(parameters, {**one, "truncation": None})
+        near.append([float(_distances(setting).min()) for setting in settings])
+        gone.append([int((_distances(setting) <= 0.5).sum()) for setting in plain])
         points, _ = training_points(settings[0])
         rng = np.random.default_rng(0)
         chosen = rng.choice(len(points), min(_IN_CLOUD, len(points)), replace=False)
         shown.append(points[np.sort(chosen), :2])
-    return {
-        **data,
-        "points": np.stack(shown),
-        "nearest": np.array(near),
-        "discarded": np.array(gone),
-    }
+    measured = {"nearest": np.array(near), "discarded": np.array(gone)}
+    return {**data, "points": np.stack(shown), **measured}
 
 
 def _distances(setting: Setting) -> Any:
@@ -345,8 +316,6 @@ def _distances(setting: Setting) -> Any:
 def commands() -> dict[int, dict[str, str]]:
     """What each command of the public code sets, by its place in their list.
 
-    Examples
-    --------
     >>> commands()[29]["hdim"], commands()[29]["lr"]
     ('4', '0.01')
     """
@@ -357,27 +326,19 @@ def commands() -> dict[int, dict[str, str]]:
 def code_edition(
     numbers: Sequence[int], labels: Sequence[str], note: str, truncation: float | None = None
 ) -> Edition:
-    """The edition that trains what some commands train, a cell each.
-
-    `numbers`: of the commands. `truncation`: radius about the test point without training points,
-    in units of the smaller mu; no command sets one.
-    """
+    """The edition that trains what some commands train, a cell each; no command truncates."""
     rows = [commands()[number] for number in numbers]
     cells = [_cell(row, label, truncation) for row, label in zip(rows, labels, strict=True)]
-    named = {"n_per_class": "points_per_class", "batch_size": "batch", "epochs": "epochs"}
-    shared: dict[str, int] = {}
-    for name, column in named.items():
-        (value,) = {row[column] for row in rows}
-        shared[name] = int(value)
-    return edition_of("code", cells, note, **shared)
+    ((points, batch, epochs),) = {
+        (int(row["points_per_class"]), int(row["batch"]), int(row["epochs"])) for row in rows
+    }
+    return edition_of("code", cells, note, points, batch, epochs)
 
 
 def _cell(row: dict[str, str], label: str, truncation: float | None) -> dict[str, Any]:
     if (row["optimizer"], row["bias"]) != ("SGD", "yes"):
         raise ValueError(f"command {row['id']} is none of those known")
-    depth = int(row["layers"])
-    spread = row["variance"].split()
-    mu = row["mu"].split()
+    depth, mu, spread = int(row["layers"]), row["mu"].split(), row["variance"].split()
     found = cell(
         "code",
         label,
@@ -397,8 +358,7 @@ def _cell(row: dict[str, str], label: str, truncation: float | None) -> dict[str
 def several(parts: Sequence[tuple[Edition, ...]]) -> tuple[Edition, ...]:
     """Editions whose cells are those of several, one after the other."""
     found = []
-    for same in zip(*parts, strict=True):
-        cells = [one for edition in same for one in edition.parameters["cells"]]
-        parameters = {**same[0].parameters, "cells": cells}
-        found.append(replace(same[0], parameters=parameters))
+    for first, *others in zip(*parts, strict=True):
+        cells = [one for edition in (first, *others) for one in edition.parameters["cells"]]
+        found.append(replace(first, parameters={**first.parameters, "cells": cells}))
     return tuple(found)

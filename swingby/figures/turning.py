@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from swingby.figures.criteria import HAPPENS, THRESHOLD, happens, verdict_of
-from swingby.figures.figure import Criterion, Data, Edition, Measured
+from swingby.figures.criteria import HAPPENS, THRESHOLD, by_label, happens, verdict_of
+from swingby.figures.figure import Criterion, Data, Edition, Measured, criterion, yes
 from swingby.figures.trained import SWING, cell, code_edition, edition_of, several
 from swingby.theory.verdict import Verdict
 from swingby.training.shares import share_of
@@ -24,10 +24,7 @@ def deep_editions() -> tuple[Edition, ...]:
 
 
 def truncated_editions() -> tuple[Edition, ...]:
-    """Editions of Fig. 16: the same with and without training points near the test point.
-
-    Returns truncated in 2 and 64 dimensions, then as they are in both.
-    """
+    """Editions of Fig. 16: the same without and with training points near the test point."""
     return _deep(0.5)
 
 
@@ -66,29 +63,24 @@ def small_editions() -> tuple[Edition, ...]:
     )
 
 
-def turns_in_every_cell(what: str) -> Criterion:
-    """The criterion that the output turns back, in every setting.
-
-    `what`: the statement.
-    """
-
-    def judge(data: Data) -> Measured:
-        shares = [share_of(one) for one in data["dip"] >= TURN]
-        least = min(shares, key=lambda share: share.value)
-        return Measured(
-            f"{least.value:.0%} at least",
-            happens(least),
-            f"{_dips(data)}.",
-            {"shares": [share.value for share in shares]},
-        )
-
-    return Criterion("turn", what, "turns", f"{_TURNS}; {HAPPENS}", judge)
-
-
 _TURNS = (
     f"the output along the weaker concept, smoothed over an eighth of an epoch, falls by at least "
     f"{TURN:g} of mu after it has risen, and comes back to where it fell from"
 )
+_SMOOTH = "smoothed over an eighth of an epoch"
+
+
+def turns_in_every_cell(what: str) -> Criterion:
+    """The criterion that the output turns back in every setting, in other words."""
+
+    @criterion("turn", what, "turns", f"{_TURNS}; {HAPPENS}")
+    def judge(data: Data) -> Measured:
+        shares = [share_of(one) for one in data["dip"] >= TURN]
+        least = min(shares, key=lambda share: share.value)
+        numbers = {"shares": [share.value for share in shares]}
+        return Measured(f"{least.value:.0%} at least", happens(least), f"{_dips(data)}.", numbers)
+
+    return judge
 
 
 def _dips(data: Data) -> str:
@@ -101,39 +93,42 @@ def _dips(data: Data) -> str:
             f"{label}: a share {share_of(fall >= TURN)}, and {share_of(dip >= TURN)} come back, "
             f"median fall {np.median(fall):.2f}{late}"
         )
-    return f"Runs whose output along the weaker concept falls by at least {TURN:g} of mu: " + (
-        "; ".join(parts)
-    )
+    what = f"Runs whose output along the weaker concept falls by at least {TURN:g} of mu"
+    return f"{what}: {'; '.join(parts)}"
 
 
-def stronger_in_low_dimension() -> Criterion:
-    """The criterion that the turn is stronger in 2 than in 64 dimensions."""
-
-    def judge(data: Data) -> Measured:
-        low, high = data["fall"][0], data["fall"][1]
-        # Every run against every run of the other: a half where dimension does not matter.
-        more = float((low[:, None] > high[None, :]).mean())
-        return Measured(
-            f"{np.median(low):.2f} against {np.median(high):.2f}",
-            Verdict.HOLDS if more >= 0.65 else Verdict.FAILS if more <= 0.5 else Verdict.UNDECIDED,
-            f"{_dips(data)}. A run in 2 dimensions turns more than one in 64 in {more:.0%} of all "
-            "pairs.",
-            {"pairs": more},
-        )
-
-    return Criterion(
-        "dimension",
-        "The lower the dimension, the stronger the turn.",
-        "stronger at d = 2",
-        "a run at d = 2 falls further than one at d = 64 in at least 65 % of all pairs; fails "
-        "at 50 % or less",
-        judge,
+@criterion(
+    "dimension",
+    "The lower the dimension, the stronger the turn.",
+    "stronger at d = 2",
+    "a run at d = 2 falls further than one at d = 64 in at least 65 % of all pairs; fails "
+    "at 50 % or less",
+)
+def stronger_in_low_dimension(data: Data) -> Measured:
+    """The turn is stronger in 2 than in 64 dimensions."""
+    low, high = data["fall"][0], data["fall"][1]
+    # Every run against every run of the other: a half where dimension does not matter.
+    more = float((low[:, None] > high[None, :]).mean())
+    return Measured(
+        f"{np.median(low):.2f} against {np.median(high):.2f}",
+        Verdict.UNDECIDED if 0.5 < more < 0.65 else yes(more >= 0.65),
+        f"{_dips(data)}. A run in 2 dimensions turns more than one in 64 in {more:.0%} of all "
+        "pairs.",
+        {"pairs": more},
     )
 
 
 def loss_descends_twice(place: int) -> Criterion:
     """The criterion that the test loss of a cell falls, rises and falls, and not by accident."""
 
+    @criterion(
+        f"descents-{place + 1}",
+        "The test loss falls, rises and falls again.",
+        "double descent",
+        f"it falls, rises and falls, each by at least {SWING:g} of its start, {_SMOOTH}, and does "
+        "so too with the exact gradient and a tenth of the rate from the same weights, where "
+        f"neither batches nor steps make it rise; {HAPPENS}",
+    )
     def judge(data: Data) -> Measured:
         seen, quiet = data["hill"][place] >= SWING, data["quiet_hill"][place] >= SWING
         share = share_of(seen & quiet)
@@ -147,23 +142,18 @@ def loss_descends_twice(place: int) -> Criterion:
             {"share": share.value, "seen": float(seen.mean()), "quiet": float(quiet.mean())},
         )
 
-    return Criterion(
-        f"descents-{place + 1}",
-        "The test loss falls, rises and falls again.",
-        "double descent",
-        f"it falls, rises and falls, each by at least {SWING:g} of its start, smoothed over an "
-        "eighth of an epoch, and does so too with the exact gradient and a tenth of the rate from "
-        f"the same weights, where neither batches nor steps make it rise; {HAPPENS}",
-        judge,
-    )
+    return judge
 
 
 def loss_falls(place: int) -> Criterion:
-    """The criterion that the test loss of a cell only falls.
+    """The criterion that the test loss of a cell only falls."""
 
-    `place`: of the cell.
-    """
-
+    @criterion(
+        f"falls-{place + 1}",
+        "In high dimension the descent slows down but the loss does not rise.",
+        "no rise",
+        f"no rise by {SWING:g} of its start, {_SMOOTH}; {THRESHOLD}",
+    )
     def judge(data: Data) -> Measured:
         share = share_of(data["rise"][place] < SWING)
         return Measured(
@@ -175,70 +165,53 @@ def loss_falls(place: int) -> Criterion:
             {"share": share.value},
         )
 
-    return Criterion(
-        f"falls-{place + 1}",
-        "In high dimension the descent slows down but the loss does not rise.",
-        "no rise",
-        f"no rise by {SWING:g} of its start, smoothed over an eighth of an epoch; {THRESHOLD}",
-        judge,
+    return judge
+
+
+@criterion(
+    "truncation",
+    "The turn does not need training points near the test point.",
+    "little impact",
+    "the fall along the weaker concept changes by at most 0.05 of mu in runs of the same seed "
+    f"of which a training point was drawn again, {FEW} of them at least; {THRESHOLD}",
+)
+def survives_truncation(data: Data) -> Measured:
+    """The turn is there without training points near the test point."""
+    half = len(data["labels"]) // 2
+    touched = data["discarded"][:half] > 0
+    change = np.abs(data["fall"][:half] - data["fall"][half:])[touched]
+    drawn = f"In {len(change)} of {touched.size} runs a training point was drawn again"
+    if len(change) < FEW:
+        return Measured(
+            f"{len(change)} runs differ",
+            Verdict.UNDECIDED,
+            f"{drawn}: the others are the same runs with and without truncation, and {FEW} are "
+            "asked for.",
+            {"runs": len(change)},
+        )
+    share = share_of(change <= 0.05)
+    return Measured(
+        f"changed by {np.median(change):.3f}",
+        verdict_of(share),
+        f"{drawn}; in a share {share} of these the fall along the weaker concept changes by at "
+        "most 0.05 of mu.",
+        {"change": float(np.median(change)), "runs": len(change)},
     )
 
 
-def survives_truncation() -> Criterion:
-    """The criterion that the turn is there without training points near the test point."""
-
-    def judge(data: Data) -> Measured:
-        half = len(data["labels"]) // 2
-        touched = data["discarded"][:half] > 0
-        change = np.abs(data["fall"][:half] - data["fall"][half:])[touched]
-        drawn = f"In {len(change)} of {touched.size} runs a training point was drawn again"
-        if len(change) < FEW:
-            return Measured(
-                f"{len(change)} runs differ",
-                Verdict.UNDECIDED,
-                f"{drawn}: the others are the same runs with and without truncation, and {FEW} are "
-                "asked for.",
-                {"runs": len(change)},
-            )
-        share = share_of(change <= 0.05)
-        return Measured(
-            f"changed by {np.median(change):.3f}",
-            verdict_of(share),
-            f"{drawn}; in a share {share} of these the fall along the weaker concept changes by at "
-            "most 0.05 of mu.",
-            {"change": float(np.median(change)), "runs": len(change)},
-        )
-
-    return Criterion(
-        "truncation",
-        "The turn does not need training points near the test point.",
-        "little impact",
-        "the fall along the weaker concept changes by at most 0.05 of mu in runs of the same seed "
-        f"of which a training point was drawn again, {FEW} of them at least; {THRESHOLD}",
-        judge,
-    )
-
-
-def nearest_is_far() -> Criterion:
-    """The criterion that no training point is near the test point."""
-
-    def judge(data: Data) -> Measured:
-        share = data["nearest"].min(axis=1)
-        listed = ", ".join(
-            f"{label}: {one:.2f}" for label, one in zip(data["labels"], share, strict=True)
-        )
-        return Measured(
-            f"{share.min():.2f} min(mu)",
-            Verdict.HOLDS if share.min() > 0.5 else Verdict.FAILS,
-            f"Distance of the nearest training point of all runs to the test point, in units of "
-            f"the smaller mu: {listed}.",
-            {"nearest": share.tolist()},
-        )
-
-    return Criterion(
-        "far",
-        "No training point is close to the test point.",
-        "none",
-        "none within half of the smaller mu, the radius of App. F.3",
-        judge,
+@criterion(
+    "far",
+    "No training point is close to the test point.",
+    "none",
+    "none within half of the smaller mu, the radius of App. F.3",
+)
+def nearest_is_far(data: Data) -> Measured:
+    """No training point is near the test point."""
+    share = data["nearest"].min(axis=1)
+    return Measured(
+        f"{share.min():.2f} min(mu)",
+        yes(share.min() > 0.5),
+        "Distance of the nearest training point of all runs to the test point, in units of "
+        f"the smaller mu: {by_label(data, share, '{:.2f}')}.",
+        {"nearest": share.tolist()},
     )

@@ -21,23 +21,20 @@ from swingby.simulate.device import pieces_on, usable_device
 from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
 from swingby.simulate.lanes import Stopped, arrange, run_lanes
 from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
-from swingby.simulate.run import GOES_ON, advance
+from swingby.simulate.run import run_on
 from swingby.simulate.state import (
     END,
-    EXECUTED,
     LEVELS,
     SMALLEST_SWING,
-    STEP,
     Booleans,
     Floats,
     Integers,
+    Record,
     State,
     binary,
     float_matrix,
     make_problem,
-    make_record,
     make_state,
-    most_executed,
     most_steps_of,
 )
 from swingby.simulate.steps import MAPS, WRITTEN_OUT
@@ -513,26 +510,20 @@ def _one_by_one(
     growth = log_factors(batch.signal, batch.eta, dynamics)
     kept, descents, transient = _unfinished(total, d), np.zeros(total, np.int64), np.zeros(total)
     for k in range(total):
-        given: dict[str, Any] = {"growth": growth[:, k], "point": batch.point[k]}
-        given["null" if DYNAMICS[dynamics].keeps_psd else "exempt"] = missing[k]
-        problem = make_problem(batch.signal[k], float(batch.eta[k]), dynamics, **given)
+        eta, point = float(batch.eta[k]), batch.point[k]
+        problem = make_problem(
+            batch.signal[k], eta, dynamics, point, missing[k], growth=growth[:, k]
+        )
         state = make_state(batch.initial(k), problem.point)
-        record = make_record([], d)
-        rest = steps is None
         last = most_steps_of(problem, state) if steps is None else steps
-        while advance(problem, state, record, last, skip=skip, rest=rest) == GOES_ON:
-            if stop():
-                raise Stopped
-            if rest and state.counters[EXECUTED] >= most_executed(d):
-                break
+        run_on(problem, state, Record.at([], d), last, skip=skip, rest=steps is None, stop=stop)
         if stop():
             raise Stopped
         kept.half_times[k] = level_array(state)[LEVELS.index(0.5)]
         judgement = judge(problem, state, kept.half_times[k], missing[k], "the steps")
         kept.outcome[k] = str(judgement.outcome)
-        kept.W[k] = float_matrix(state)
-        kept.last_step[k] = state.counters[STEP]
-        kept.executed_steps[k] = state.counters[EXECUTED]
+        kept.W[k] = float_matrix(state.X, state.exponent)
+        kept.last_step[k], kept.executed_steps[k] = state.step, state.executed
         if swing > 0:
             descents[k] = _descents(state, swing)
             transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
@@ -541,7 +532,6 @@ def _one_by_one(
 
 def _descents(state: State, swing: float) -> int:
     # The state holds the smallest swing in the unit of the loss.
-    smallest = float(state.turning[2])
-    if not smallest > 0:
+    if not state.swing > 0:
         return 0
-    return outcome.descents(extrema(state), smallest / SMALLEST_SWING * swing)
+    return outcome.descents(extrema(state), state.swing / SMALLEST_SWING * swing)

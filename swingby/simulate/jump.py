@@ -22,6 +22,7 @@ of its peak, and when LDL^T pivots are no longer positive, is found in the close
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -29,10 +30,6 @@ from numpy.typing import NDArray
 
 from swingby.simulate.observe import negative_pivots
 from swingby.simulate.state import (
-    PSD_CONCEPT,
-    PSD_LOST,
-    RECORDED,
-    STEP,
     Booleans,
     Floats,
     Integers,
@@ -40,7 +37,6 @@ from swingby.simulate.state import (
     Record,
     State,
     power_of_two,
-    raise_exponents,
     scale_up,
     weights,
 )
@@ -168,72 +164,61 @@ def shift_of(jump: Jump, X: Floats) -> Integers:
     return np.where(rises, np.clip(grown, 0, -jump.exponent), 0)
 
 
-def jump_alone(
-    problem: Problem, state: State, record: Record, stop_at: int, *, keeps_psd: bool, rest: bool
-) -> int:
-    """Jump as far as allowed, at most to step stop_at; the number of steps, 0 for none.
+def jump_alone(problem: Problem, state: State, record: Record, last: int, *, rest: bool) -> bool:
+    """Jump as far as allowed, at most to step `last`; whether there was a jump.
 
     Writes the records inside and notes the events inside; those of the landing are for the caller.
     """
-    t = int(state.counters[STEP])
-    w = np.diag(state.X) * np.diag(state.weight)
-    learned = is_learned(w, problem.eta * problem.signal)
+    t, left, rates = state.step, last - state.step, problem.rates
+    w = state.levels
+    learned = is_learned(w, rates)
     small = learned | (np.abs(w) <= 1e-12) | (problem.signal == 0.0)
-    if stop_at - t < SHORTEST or not small.all():
-        return 0
+    if left < SHORTEST or not small.all():
+        return False
     # Cheap, and mostly decisive: what w_ij^2 adds to w_jj, i learned.
     fed = state.X**2 * state.square[:, None] > 16.0 * NEGLIGIBLE * np.abs(state.X.diagonal())
     if (fed & learned[:, None] & ~learned).any():
-        return 0
+        return False
     open_goals = problem.counted & (problem.goal != 0.0) & ~learned
-    left = np.array([stop_at - t])
     jump = plan(
         state.X[None],
         state.exponent[None],
-        problem.eta * problem.signal[None],
+        rates[None],
         problem.growth[:, None],
-        left,
+        np.array([left]),
         SHORTEST,
         np.array([rest and not open_goals.any()]),
         np.triu(state.suppressed < 0, 1)[None],
     )
     n = int(jump.steps[0])
     if n == 0:
-        return 0
-    _note_falls(state, jump, t, n)
-    if not keeps_psd and state.counters[PSD_LOST] < 0:
-        _note_loss_of_psd(problem, state, jump, t, n)
-    _write_inside(state, record, jump, t, n)
+        return False
+    _note_falls(state, jump, n)
+    if not problem.keeps_psd and state.psd_lost < 0:
+        _note_loss_of_psd(problem, state, jump, n)
+    _write_inside(state, record, jump, n)
     shift = shift_of(jump, state.X[None])
     landing = jump.at(jump.steps, shift)[0]
-    raise_exponents(state, shift[0])
-    state.X[:] = landing
-    state.counters[STEP] = t + n
-    return n
+    state.raise_exponents(shift[0])
+    state.X, state.step = landing, t + n
+    return True
 
 
-def _note_falls(state: State, jump: Jump, t: int, n: int) -> None:
+def _note_falls(state: State, jump: Jump, n: int) -> None:
     """When entries have fallen to half of their peaks."""
-    d = len(state.X)
-    for i in range(d):
-        for j in range(i + 1, d):
-            rate, value = float(jump.rate[0, i, j]), abs(jump.V[0, i, j])
-            half = 0.5 * abs(state.peak[i, j])
-            if state.suppressed[i, j] >= 0 or half == 0.0 or not rate < 0.0:
-                continue
-            low = 0
-            if value > half:
-                low = max(0, int(np.log2(half / value) / rate) - 2) if value > 0 else 0
-            for steps in range(low, low + 6):
-                if steps > n:
-                    break
-                size = abs(jump.at(np.array([steps]))[0, i, j])
-                if steps and size <= half:
-                    state.suppressed[i, j] = t + steps
-                    break
+    for i, j in itertools.combinations(range(len(state.X)), 2):
+        rate, value = float(jump.rate[0, i, j]), abs(jump.V[0, i, j])
+        half = 0.5 * abs(state.peak[i, j])
+        if state.suppressed[i, j] >= 0 or half == 0.0 or not rate < 0.0:
+            continue
+        low = max(0, int(np.log2(half / value) / rate) - 2) if value > half else 0
+        for steps in range(max(low, 1), min(low + 6, n + 1)):
+            if abs(jump.at(np.array([steps]))[0, i, j]) <= half:
+                state.suppressed[i, j] = state.step + steps
+                break
 
 
-def _note_loss_of_psd(problem: Problem, state: State, jump: Jump, t: int, n: int) -> None:
+def _note_loss_of_psd(problem: Problem, state: State, jump: Jump, n: int) -> None:
     """The first step at which a pivot is negative, by bisection."""
     order = problem.order
 
@@ -249,20 +234,20 @@ def _note_loss_of_psd(problem: Problem, state: State, jump: Jump, t: int, n: int
     while bad - good > 1:
         middle = (good + bad) // 2
         good, bad = (good, middle) if concept(middle) >= 0 else (middle, bad)
-    state.counters[PSD_LOST], state.counters[PSD_CONCEPT] = t + bad, order[concept(bad)]
+    state.psd_lost, state.psd_concept = state.step + bad, int(order[concept(bad)])
 
 
-def _write_inside(state: State, record: Record, jump: Jump, t: int, n: int) -> None:
-    first = int(state.counters[RECORDED])
-    last = int(np.searchsorted(record.steps, t + n, side="right"))
+def _write_inside(state: State, record: Record, jump: Jump, n: int) -> None:
+    first = state.recorded
+    last = int(np.searchsorted(record.steps, state.step + n, side="right"))
     if last > first:
         down, every = -jump.exponent[0], np.arange(len(state.X))
         moved = jump._replace(diagonal=np.zeros_like(jump.diagonal))
         inside = np.broadcast_to(down, (last - first, len(down)))
-        W = moved.at(record.steps[first:last] - t, inside)
+        W = moved.at(record.steps[first:last] - state.step, inside)
         W[:, every, every] += jump.diagonal[0] * power_of_two(2 * jump.exponent[0])
         record.W[first:last] = W
-        state.counters[RECORDED] = last
+        state.recorded = last
 
 
 def land(jump: Jump, X: Floats) -> tuple[Floats, Integers]:

@@ -27,7 +27,7 @@ from swingby.simulate.state import (
     Floats,
     Integers,
     choose_exponents,
-    float_matrix_of,
+    float_matrix,
     most_steps,
     pairs,
     place,
@@ -382,7 +382,7 @@ def arrange(
         found = negative_pivots(np.moveaxis(_sorted(X[which], order[which]), 0, 2))
         numbers[which, at.lost] = found >= 0
     if swing > 0.0:
-        W = float_matrix_of(X, exponent)
+        W = float_matrix(X, exponent)
         loss = 0.5 * (((W * point[:, None, :]).sum(axis=2) - point) ** 2).sum(axis=1)
         numbers[:, at.point : at.point + d] = point
         numbers[:, at.root : at.root + d] = power_of_two(exponent)
@@ -576,7 +576,7 @@ class Lanes:
         matters = ~(np.isnan(goal)[:, :, None] | np.isnan(goal)[:, None, :])
         aim = np.where(np.eye(d, dtype=np.bool_), goal[:, :, None], 0.0)
         bar = np.where(np.eye(d, dtype=np.bool_), AT_REST, NOTHING)
-        off = np.abs(float_matrix_of(X, exponent) - aim)
+        off = np.abs(float_matrix(X, exponent) - aim)
         return np.asarray((~matters | (off <= bar)).all(axis=(1, 2)))
 
     def _diverge(self, lanes: Integers, count: int, module: Any) -> None:
@@ -619,7 +619,7 @@ class Lanes:
         numbers = view[tile, :, lane]
         below, waited = (numbers[:, a : a + d] for a in (at.below, at.waited))
         ends.half_times[own] = np.where(below == 0.0, waited + 1.0, np.nan)
-        ends.W[own] = float_matrix_of(numbers[:, places(d)], self.exponent[own])
+        ends.W[own] = float_matrix(numbers[:, places(d)], self.exponent[own])
         ends.last_step[own], ends.executed[own] = self.step[own], self.executed[own]
         ends.lost[own] = numbers[:, at.lost] != 0.0
         if self.given.watched:

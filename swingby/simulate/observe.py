@@ -11,19 +11,11 @@ import numpy as np
 from swingby.simulate.initialization import clear_starts
 from swingby.simulate.state import (
     END,
-    EXCEEDED,
-    EXTREMA,
-    HEADING,
-    HIGH_STEP,
     LEVELS,
-    LOW_STEP,
-    MOST_EXTREMA,
-    OVERFLOW,
-    PSD_CONCEPT,
-    PSD_LOST,
     Booleans,
     Floats,
     Integers,
+    Kind,
     Problem,
     State,
     pairs,
@@ -42,11 +34,11 @@ PIVOT_ROUNDING = 8 * 2.0**-52
 CHUNK = 256
 #: Products in a call of BLAS for which it takes no second thread.
 BLAS_ALONE = 2**17
+#: Extrema of the test loss that are kept.
+MOST_EXTREMA = 512
 
 
-def observe(
-    problem: Problem, state: State, block: Floats, before: int, *, keeps_psd: bool = True
-) -> None:
+def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
     """Update every event with the steps after `before`."""
     count, order = block.shape[1], problem.order
     if not count:
@@ -60,11 +52,11 @@ def observe(
         d = len(problem.signal)
         size = max(16, BLAS_ALONE // (len(block) * d) if d <= 8 else BLAS_ALONE // (16 * d))
         parts = [losses(problem, state, block[:, n : n + size]) for n in range(0, count, size)]
-        watch_loss(state, np.concatenate(parts), before + 1)
-    if not keeps_psd and state.counters[PSD_LOST] < 0:
+        _watch_loss(state, np.concatenate(parts), before + 1)
+    if not problem.keeps_psd and state.psd_lost < 0:
         at, concept = first_negative_pivot(order, block, high, low)
         if concept >= 0:
-            state.counters[PSD_LOST], state.counters[PSD_CONCEPT] = before + 1 + at, concept
+            state.psd_lost, state.psd_concept = before + 1 + at, concept
 
 
 def extremes(block: Floats, span: int = CHUNK) -> tuple[Floats, Floats]:
@@ -102,14 +94,14 @@ def _end(
     one, d = np.ones(len(problem.signal)), len(problem.signal)
     last = block[:d, -1] * state.weight.diagonal()
     if (np.abs(last - 1.0) > END)[problem.counted].any():
-        state.counters[EXCEEDED] = before + block.shape[1]
+        state.exceeded = before + block.shape[1]
         return
     beyond = _distance(problem, state, high, one) > END
     beyond |= _distance(problem, state, low, one) > END
     if beyond.any():
         begin = CHUNK * int(np.flatnonzero(beyond)[-1])
         away = _distance(problem, state, block[:, begin : begin + CHUNK], one) > END
-        state.counters[EXCEEDED] = before + 1 + begin + int(np.flatnonzero(away)[-1])
+        state.exceeded = before + 1 + begin + int(np.flatnonzero(away)[-1])
 
 
 def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) -> None:
@@ -168,31 +160,35 @@ def losses(problem: Problem, state: State, block: Floats) -> Floats:
     return np.asarray(0.5 * residual.sum(axis=0))
 
 
-def watch_loss(state: State, loss: Floats, step: int) -> None:
+def _watch_loss(state: State, loss: Floats, step: int) -> None:
     """The filter of :func:`swingby.simulate.outcome.turning_points`, from `step` on."""
-    counters, turning = state.counters, state.turning
     if step == 0:
-        turning[0] = turning[1] = loss[0]
-    swing = turning[2]
+        state.low = state.high = loss[0]
     if not np.isfinite(loss.max()):
         # What is not finite stays so.
         loss = loss[: _first(~np.isfinite(loss))]
     while loss.size:
-        heading = counters[HEADING]
-        rose = _rise(loss, turning[0], swing) if heading <= 0 else loss.size
-        fell = _rise(-loss, -turning[1], swing) if heading >= 0 else loss.size
+        heading = state.heading
+        rose = _rise(loss, state.low, state.swing) if heading <= 0 else loss.size
+        fell = _rise(-loss, -state.high, state.swing) if heading >= 0 else loss.size
         turn = min(rose, fell)
         lowest, highest = loss[:turn].min(initial=np.inf), loss[:turn].max(initial=-np.inf)
-        if heading <= 0 and lowest < turning[0]:
-            turning[0], counters[LOW_STEP] = lowest, step + int(loss[:turn].argmin())
-        if heading >= 0 and highest > turning[1]:
-            turning[1], counters[HIGH_STEP] = highest, step + int(loss[:turn].argmax())
+        if heading <= 0 and lowest < state.low:
+            state.low, state.low_step = lowest, step + int(loss[:turn].argmin())
+        if heading >= 0 and highest > state.high:
+            state.high, state.high_step = highest, step + int(loss[:turn].argmax())
         if turn == loss.size:
             return
-        up = int(rose < fell)
-        _keep_extremum(state, counters[LOW_STEP if up else HIGH_STEP], turning[1 - up], 1 - up)
-        counters[HEADING] = 1 if up else -1
-        turning[up], counters[HIGH_STEP if up else LOW_STEP] = loss[turn], step + turn
+        found: tuple[int, float, Kind] = (state.low_step, state.low, "min")
+        if rose < fell:
+            state.heading, state.high, state.high_step = 1, loss[turn], step + turn
+        else:
+            found = (state.high_step, state.high, "max")
+            state.heading, state.low, state.low_step = -1, loss[turn], step + turn
+        if len(state.extrema) < MOST_EXTREMA:
+            state.extrema.append(found)
+        else:
+            state.all_extrema = False
         loss, step = loss[turn + 1 :], step + turn + 1
 
 
@@ -212,15 +208,6 @@ def _first(found: Booleans) -> int:
     """The first place that is true, or the length."""
     at = int(found.argmax()) if len(found) else 0
     return at if len(found) and found[at] else len(found)
-
-
-def _keep_extremum(state: State, step: int, value: float, kind: int) -> None:
-    at = int(state.counters[EXTREMA])
-    if at >= MOST_EXTREMA:
-        state.counters[OVERFLOW] = 1
-        return
-    state.extremum_step[at], state.extremum_value[at], state.extremum_kind[at] = step, value, kind
-    state.counters[EXTREMA] = at + 1
 
 
 def finite_steps(state: State, block: Floats) -> int:

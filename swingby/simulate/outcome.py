@@ -8,35 +8,19 @@ series that a user already has.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
-from swingby.simulate.state import (
-    DIVERGED,
-    EXCEEDED,
-    EXTREMA,
-    HEADING,
-    HIGH_STEP,
-    LOW_STEP,
-    PSD_CONCEPT,
-    PSD_LOST,
-    STEP,
-    Booleans,
-    Floats,
-    Problem,
-    State,
-    log_diagonal,
-)
+from swingby.simulate.state import Booleans, Floats, Kind, Problem, State, log_diagonal
 from swingby.theory import numbers
-from swingby.theory.growth import DYNAMICS, NEITHER
-
-Kind = Literal["min", "max"]
+from swingby.theory.growth import NEITHER
 
 
 class Extremum(NamedTuple):
@@ -181,26 +165,29 @@ def judge(
     displaceable: Booleans | None = None,
 ) -> Judgement:
     """Name the outcome of a run and say what happened, what is missing and what to change."""
-    counters, dynamics = state.counters, problem.dynamics
-    last = int(counters[STEP])
+    last = state.step
     waiting = problem.counted & np.isnan(half_times)
-    if counters[DIVERGED] >= 0:
-        sentence = f"W left the float range at step {counters[DIVERGED]}"
-        return Judgement(Outcome.DIVERGED, f"{sentence}{_psd_clause(state)}{_remedy(dynamics)}.")
-    if counters[EXCEEDED] < last or not problem.counted.any():
-        sentence = f"W is within 0.01 of the identity from step {counters[EXCEEDED] + 1} on"
-        if counters[PSD_LOST] >= 0:
-            sentence += (
-                f", although it was not positive semidefinite at step {counters[PSD_LOST]}"
-                f" (pivot of concept {counters[PSD_CONCEPT] + 1})"
-            )
+    pivot = f"pivot of concept {state.psd_concept + 1}"
+    remedy = "; use a smaller eta"
+    if not problem.keeps_psd:
+        remedy += ", or dynamics='gd', which keeps W = U U^T"
+    if state.diverged >= 0:
+        sentence = f"W left the float range at step {state.diverged}"
+        if state.psd_lost >= 0:
+            step = state.psd_lost
+            sentence += f", after losing positive semidefiniteness at step {step} ({pivot})"
+        return Judgement(Outcome.DIVERGED, f"{sentence}{remedy}.")
+    if state.exceeded < last or not problem.counted.any():
+        sentence = f"W is within 0.01 of the identity from step {state.exceeded + 1} on"
+        if state.psd_lost >= 0:
+            step = state.psd_lost
+            sentence += f", although it was not positive semidefinite at step {step} ({pivot})"
         return Judgement(Outcome.CONVERGED, sentence + ".")
-    if counters[PSD_LOST] >= 0:
+    if state.psd_lost >= 0:
         sentence = (
-            f"W is not positive semidefinite from step {counters[PSD_LOST]} on: the LDL^T pivot of"
-            f" concept {counters[PSD_CONCEPT] + 1} turned negative"
+            f"W is not positive semidefinite from step {state.psd_lost} on: the LDL^T {pivot}"
         )
-        return Judgement(Outcome.LOST_PSD, f"{sentence}{_remedy(dynamics)}.")
+        return Judgement(Outcome.LOST_PSD, f"{sentence} turned negative{remedy}.")
     stuck = missing & waiting
     if stuck.any():
         names = _names(stuck)
@@ -225,21 +212,6 @@ def judge(
             " not yet within 0.01 of the identity; give more steps"
         )
     return Judgement(Outcome.STOPPED_EARLY, sentence + ".")
-
-
-def _psd_clause(state: State) -> str:
-    if state.counters[PSD_LOST] < 0:
-        return ""
-    return (
-        f", after losing positive semidefiniteness at step {state.counters[PSD_LOST]}"
-        f" (pivot of concept {state.counters[PSD_CONCEPT] + 1})"
-    )
-
-
-def _remedy(dynamics: str) -> str:
-    if not DYNAMICS[dynamics].keeps_psd:
-        return "; use a smaller eta, or dynamics='gd', which keeps W = U U^T"
-    return "; use a smaller eta"
 
 
 def _names(which: Booleans) -> str:
@@ -274,32 +246,20 @@ def level_array(state: State) -> Floats:
 
 def peaks(state: State) -> tuple[Peak, ...]:
     """The peaks of all off-diagonal entries so far."""
-    d = len(state.X)
     found = []
-    for i in range(d):
-        for j in range(i + 1, d):
-            later = int(state.suppressed[i, j])
-            shift = int(max(-3000, state.exponent[i] + state.exponent[j]))
-            value = math.ldexp(float(state.peak[i, j]), shift)
-            found.append(
-                Peak(i, j, int(state.peak_step[i, j]), value, later if later >= 0 else None)
-            )
+    for i, j in itertools.combinations(range(len(state.X)), 2):
+        later = int(state.suppressed[i, j])
+        shift = int(max(-3000, state.exponent[i] + state.exponent[j]))
+        value = math.ldexp(float(state.peak[i, j]), shift)
+        found.append(Peak(i, j, int(state.peak_step[i, j]), value, later if later >= 0 else None))
     return tuple(found)
 
 
 def extrema(state: State) -> tuple[Extremum, ...]:
     """The turning points of the test loss so far, and the one under way."""
-    counters = state.counters
-    found = [
-        Extremum(
-            int(state.extremum_step[place]),
-            float(state.extremum_value[place]),
-            "max" if state.extremum_kind[place] else "min",
-        )
-        for place in range(int(counters[EXTREMA]))
-    ]
-    if counters[HEADING] > 0:
-        found.append(Extremum(int(counters[HIGH_STEP]), float(state.turning[1]), "max"))
-    elif counters[HEADING] < 0:
-        found.append(Extremum(int(counters[LOW_STEP]), float(state.turning[0]), "min"))
-    return tuple(found)
+    found = list(state.extrema)
+    if state.heading > 0:
+        found.append((state.high_step, state.high, "max"))
+    elif state.heading < 0:
+        found.append((state.low_step, state.low, "min"))
+    return tuple(Extremum(step, float(value), kind) for step, value, kind in found)

@@ -113,21 +113,10 @@ class Run(Drawn, numbers.ReadOnly):
         return loss
 
     def first_reach(self, level: float) -> Floats:
-        """First step at which each w_kk is at least `level`, found inside the loop.
+        """First step (d,) at which each w_kk is at least `level`, found inside the loop; else nan.
 
-        Parameters
-        ----------
-        level : {0.1, 0.5, 0.8, 0.99}
-
-        Returns
-        -------
-        ndarray of shape (d,)
-            Whole numbers; nan where the level is not reached.
-
-        Raises
-        ------
-        InvalidInput
-            For another level: use :func:`swingby.simulate.outcome.first_reach` on ``run.W``.
+        `level` in {0.1, 0.5, 0.8, 0.99}. Raises InvalidInput for another level: use
+        :func:`swingby.simulate.outcome.first_reach` on ``run.W``.
         """
         if level not in self.level_times:
             raise InvalidInput("level", level, f"must be one of {sorted(self.level_times)}")
@@ -136,19 +125,7 @@ class Run(Drawn, numbers.ReadOnly):
     def descents(self, swing: float = 1e-3) -> int:
         """How often the test loss descends by at least `swing` times its initial value.
 
-        Parameters
-        ----------
-        swing : float
-            At least 1e-9.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        InvalidInput
-            If the swing is smaller.
+        Raises InvalidInput if the swing is below 1e-9.
         """
         if not swing >= 1e-9:
             raise InvalidInput("swing", swing, "must be at least 1e-9")
@@ -178,18 +155,10 @@ class Run(Drawn, numbers.ReadOnly):
         )
 
     def to_frame(self, unit: str = "step") -> Any:
-        """The recorded trajectory as a pandas DataFrame.
+        """The recorded trajectory as a pandas DataFrame, one row per recorded step.
 
-        Parameters
-        ----------
-        unit : {"step", "eta t"}
-            Of the times, and the name of their column.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per recorded step: ``step``, ``w_i_j`` for i <= j (from 1), ``output_i``,
-            ``test_loss``, ``train_loss``.
+        `unit` in {"step", "eta t"}: of the times, and the name of their column. The others are
+        ``w_i_j`` for i <= j (from 1), ``output_i``, ``test_loss``, ``train_loss``.
         """
         import pandas
 
@@ -235,12 +204,9 @@ class Run(Drawn, numbers.ReadOnly):
         return pictures.drawn(draw, ax, size)
 
     def to_dict(self) -> dict[str, Any]:
-        """Inputs, events and outcome as plain Python values; no trajectory.
+        """Inputs, events and outcome as plain Python values, ready for JSON; no trajectory.
 
-        Returns
-        -------
-        dict
-            Ready for JSON; exact numbers are text, steps not reached are None.
+        Exact numbers are text, steps not reached are None.
         """
         override = self.task.signal_override
         return {
@@ -272,17 +238,9 @@ class Run(Drawn, numbers.ReadOnly):
         }
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to an npz file without pickled objects.
+        """Write the run to an npz file without pickled objects, and return its path.
 
-        Parameters
-        ----------
-        path : str or Path
-            ``.npz`` is added when it is missing.
-
-        Returns
-        -------
-        Path
-            The file written.
+        ``.npz`` is added when it is missing.
         """
         target = Path(path)
         if target.suffix != ".npz":
@@ -298,21 +256,7 @@ class Run(Drawn, numbers.ReadOnly):
 
     @classmethod
     def load(cls, path: str | Path) -> Run:
-        """Read a run that :meth:`save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        Run
-
-        Raises
-        ------
-        InvalidInput
-            If the file is missing, broken, or something else.
-        """
+        """Read a run that :meth:`save` wrote; InvalidInput if the file is missing or broken."""
         what = "a file written by Run.save, or by swingby simulate --out FILE.npz"
         facts, found = reading.read_sealed(path, "path", what)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,28 +22,11 @@ from swingby.simulate.initialization import (
     without_null,
 )
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
-from swingby.simulate.observe import (
-    finite_steps,
-    first_at_rest,
-    observe,
-)
+from swingby.simulate.observe import finite_steps, first_at_rest, observe
 from swingby.simulate.outcome import extrema, judge, level_array, peaks
 from swingby.simulate.result import Run, needs_last_step, record_steps
 from swingby.simulate.state import (
-    AHEAD,
-    BLOCK_ENTRIES,
-    DIVERGED,
-    EXCEEDED,
-    EXECUTED,
-    LANDED,
     LEVELS,
-    OVERFLOW,
-    PSD_LOST,
-    RECORDED,
-    SETTLED,
-    STARTED,
-    STEP,
-    WAIT,
     Booleans,
     Floats,
     Problem,
@@ -51,13 +34,11 @@ from swingby.simulate.state import (
     State,
     float_matrix,
     make_problem,
-    make_record,
     make_state,
     most_executed,
     most_steps_of,
     pairs,
     places,
-    renormalise,
 )
 from swingby.simulate.steps import block_of_steps, parts_of_a_step
 from swingby.theory import budget, numbers
@@ -65,10 +46,10 @@ from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state, require_psd
 from swingby.theory.task import SIMTask, as_task
 
-#: What :func:`advance` returns.
-REACHED, GOES_ON, CAME_TO_REST, NOT_FINITE = 0, 1, 2, 3
 #: Steps until a jump is tried again, at least; most steps in a block.
 SHORTEST_WAIT, LONGEST_BLOCK = 128, 32768
+#: Entries that a block of steps holds, about: what fits into the second cache.
+BLOCK_ENTRIES = 2**17
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
 UNDER_WAY = 2.0**-60
@@ -174,17 +155,14 @@ def simulate(
         missing = lasting(missing, initial.matrix, dynamics)
     if asked is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
-    if not DYNAMICS[dynamics].keeps_psd:
-        problem = make_problem(signal, step_size, dynamics, point, exempt=missing)
-    else:
-        problem = make_problem(signal, step_size, dynamics, point, null=missing)
+    if DYNAMICS[dynamics].keeps_psd:
         _warn_of(
             displaceable(missing, initial, signal),
             "W0 has deficient rank, and no component for",
             " but one for a concept of smaller signal, which may turn into it later: this run holds"
             " only until then, and floats cannot tell when; swingby.certify does",
         )
-
+    problem = make_problem(signal, step_size, dynamics, point, missing)
     state = make_state(initial, point)
     rest = asked is None
     last = asked if asked is not None else most_steps_of(problem, state)
@@ -194,16 +172,16 @@ def simulate(
     computed = min(ahead, most_executed(task.dim)) if rest else ahead
     seconds = computed * (SECONDS_A_STEP + SECONDS_A_PRODUCT * task.dim**3)
     budget.expect("the run", seconds, 8.0 * len(marks) * task.dim**2, partial=True)
-    kept = make_record(marks, task.dim)
-    finished = _advance(problem, state, kept, last, skip=skip, rest=rest)
+    kept = Record.at(marks, task.dim)
+    finished = run_on(problem, state, kept, last, skip=skip, rest=rest, stop=budget.spent)
     if unknown and not budget.spent():
         # The spacing of the records depends on where the run ends: once more, now knowing it.
         # A run that left the float range did so in the step after the last one that it kept.
-        reached = int(state.counters[STEP]) + int(state.counters[DIVERGED] >= 0)
-        ahead, state = state.counters[AHEAD], make_state(initial, point)
-        state.counters[AHEAD] = ahead
-        kept = make_record(record_steps(record, max(reached, 1)), task.dim)
-        _advance(problem, state, kept, reached, skip=skip, rest=False)
+        reached = state.step + int(state.diverged >= 0)
+        ahead, state = state.ahead, make_state(initial, point)
+        state.ahead = ahead
+        kept = Record.at(record_steps(record, max(reached, 1)), task.dim)
+        run_on(problem, state, kept, reached, skip=skip, stop=budget.spent)
     spent = "the steps asked for" if asked is not None else "the most steps allowed"
     if not finished:
         spent = "the budget" if budget.spent() else "the most computed steps allowed"
@@ -227,15 +205,25 @@ def _check_psd(initial: Initial, dynamics: str) -> None:
         )
 
 
-def _advance(
-    problem: Problem, state: State, record: Record, last: int, *, skip: bool, rest: bool
+def run_on(
+    problem: Problem,
+    state: State,
+    record: Record,
+    last: int,
+    *,
+    skip: bool,
+    rest: bool = False,
+    stop: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Run to the end; False when the bound on computed steps, or a budget, ended the run."""
+    """Run to step `last`, or to the end; False when the bound on computed steps came first.
+
+    `skip` allows jumps; `rest` ends the run once W no longer changes; `stop` is asked now and then.
+    """
     most = most_executed(len(problem.signal)) if rest else math.inf
-    while state.counters[EXECUTED] < most:
-        if advance(problem, state, record, last, skip=skip, rest=rest) != GOES_ON:
+    while state.executed < most:
+        if not advance(problem, state, record, last, skip=skip, rest=rest):
             return True
-        if budget.spent():
+        if stop():
             break
     return False
 
@@ -243,98 +231,83 @@ def _advance(
 @np.errstate(all="ignore")
 def advance(
     problem: Problem, state: State, record: Record, last: int, *, skip: bool, rest: bool
-) -> int:
-    """One jump or one block of steps, at most to step `last`, and all that is to be seen in it.
+) -> bool:
+    """One jump or one block of steps, and all that is to be seen in it; whether the run goes on.
 
-    `skip` allows jumps; `rest` ends the run once W no longer changes. Blocks end where they do
-    whatever takes the steps. Returns GOES_ON, or why the run is over.
+    Blocks end where they do whatever takes the steps.
     """
-    counters, d = state.counters, len(problem.signal)
-    keeps_psd = DYNAMICS[problem.dynamics].keeps_psd
-    if not counters[STARTED]:
+    d = len(problem.signal)
+    if not state.started:
+        state.started = True
         # As predicted, unless an earlier run to the same end has settled it.
         predicted = min(last, _steps_ahead(problem)) if skip else last
-        counters[AHEAD] = counters[AHEAD] or math.ceil(predicted)
-        _begin(problem, state, record, keeps_psd=keeps_psd)
-    before = int(counters[STEP])
+        state.ahead = state.ahead or math.ceil(predicted)
+        state.X = without_null(problem, state.X)
+        _observe_now(problem, state)
+        _write(state, record, state.X[pairs(d)][:, None], -1)
+    before = state.step
     if before >= last:
-        return REACHED
-    renormalise(state)
-    state.X[:] = without_null(problem, state.X)
-    if skip and counters[WAIT] <= 0:
-        if jump_alone(problem, state, record, last, keeps_psd=keeps_psd, rest=rest):
-            state.X[:] = without_null(problem, state.X)
+        return False
+    state.renormalise()
+    state.X = without_null(problem, state.X)
+    if skip and state.wait <= 0:
+        jumped = jump_alone(problem, state, record, last, rest=rest)
+        if jumped:
+            state.X = without_null(problem, state.X)
             _observe_now(problem, state)
-            counters[LANDED] = counters[STEP]
-            counters[WAIT] = _wait(problem, state)
-            return GOES_ON
-        counters[WAIT] = _wait(problem, state)
+            state.landed = state.step
+        state.wait = _wait(problem, state)
+        if jumped:
+            return True
     longest = min(max(8, BLOCK_ENTRIES // len(pairs(d)[0])), LONGEST_BLOCK)
     if skip:
-        longest = min(longest, int(counters[WAIT]))
-    count = min(longest, last - before)
-    block = _steps(problem, state, count)
-    code, count = GOES_ON, block.shape[1]
-    finite = finite_steps(state, block)
-    if finite < count:
-        code, count = NOT_FINITE, finite
-        counters[DIVERGED] = before + count + 1
-        block = block[:, :count]
+        longest = min(longest, state.wait)
+    block = _steps(problem, state, min(longest, last - before))
+    goes_on, count = True, finite_steps(state, block)
+    if count < block.shape[1]:
+        goes_on, state.diverged = False, before + count + 1
     if rest and count:
-        quiet = first_at_rest(problem, state, block)
+        quiet = first_at_rest(problem, state, block[:, :count])
         if quiet < count:
-            code, count = CAME_TO_REST, quiet + 1
-            counters[SETTLED] = before + count
-            block = block[:, :count]
-    counters[STEP] += count
-    counters[EXECUTED] += count
-    counters[WAIT] -= count
-    observe(problem, state, block, before, keeps_psd=keeps_psd)
+            goes_on, count = False, quiet + 1
+    block = block[:, :count]
+    state.step += count
+    state.executed += count
+    state.wait -= count
+    observe(problem, state, block, before)
     _write(state, record, block, before)
     if count:
         _take_over(state, block[:, -1])
-    return REACHED if code == GOES_ON and counters[STEP] >= last else code
+    return goes_on and state.step < last
 
 
-def _begin(problem: Problem, state: State, record: Record, *, keeps_psd: bool) -> None:
-    state.counters[STARTED] = 1
-    state.X[:] = without_null(problem, state.X)
-    _observe_now(problem, state, keeps_psd=keeps_psd)
-    _write(state, record, state.X[pairs(len(state.X))][:, None], -1)
-
-
-def _observe_now(problem: Problem, state: State, *, keeps_psd: bool = True) -> None:
-    block = state.X[pairs(len(state.X))][:, None]
-    observe(problem, state, block, int(state.counters[STEP]) - 1, keeps_psd=keeps_psd)
+def _observe_now(problem: Problem, state: State) -> None:
+    observe(problem, state, state.X[pairs(len(state.X))][:, None], state.step - 1)
 
 
 def _steps(problem: Problem, state: State, count: int) -> Floats:
     """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
     parts = parts_of_a_step(problem, state)
-    ahead = int(state.counters[AHEAD])
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
         count = min(count, max(16, int(300 / max(1e-300, float(problem.growth[0].max())))))
     if not problem.null.any():
-        return block_of_steps(problem, state.X, state.square, parts, count, ahead)
+        return block_of_steps(problem, state.X, state.square, parts, count, state.ahead)
     quiet = quiet_steps(float(problem.sums.max()) / 2)
     blocks, X = [], state.X
-    while count > 0:
-        taken = block_of_steps(problem, X, state.square, parts, min(quiet, count), ahead)
-        X = taken[:, -1][places(len(X))]
-        count -= taken.shape[1]
-        if count > 0:
-            X = without_null(problem, X)
-        blocks.append(taken.copy())
+    for first in range(0, count, quiet):
+        X = without_null(problem, X) if first else X
+        some = min(quiet, count - first)
+        blocks.append(block_of_steps(problem, X, state.square, parts, some, state.ahead).copy())
+        X = blocks[-1][:, -1][places(len(X))]
     return np.concatenate(blocks, axis=1)
 
 
 def _wait(problem: Problem, state: State) -> int:
     """Steps until a jump is tried again: until the concepts under way are learned, or longer."""
-    rates = problem.eta * problem.signal
-    since = float(state.counters[STEP] - state.counters[LANDED])
+    rates, w = problem.rates, state.levels
+    since = float(state.step - state.landed)
     up, _, down = problem.growth.diagonal(axis1=1, axis2=2).astype(np.float64)
-    w = np.diag(state.X) * np.diag(state.weight)
     bits = -np.log2(NEGLIGIBLE) + np.log2(np.minimum(np.abs(w - 1.0), 1.0))
     moving = (rates > 0.0) & ~is_learned(w, rates)
     size = np.abs(w)
@@ -354,13 +327,12 @@ def _steps_ahead(problem: Problem) -> float:
 
 def _write(state: State, record: Record, block: Floats, before: int) -> None:
     """Record W at those steps of the block that are to be recorded."""
-    first = int(state.counters[RECORDED])
+    first = state.recorded
     last = int(np.searchsorted(record.steps, before + block.shape[1], side="right"))
     if last > first:
         values = block[:, record.steps[first:last] - before - 1]
-        W = values.T[:, places(len(state.X))] * state.weight
-        record.W[first:last] = W
-        state.counters[RECORDED] = last
+        record.W[first:last] = values.T[:, places(len(state.X))] * state.weight
+        state.recorded = last
 
 
 def _take_over(state: State, last: Floats) -> None:
@@ -372,7 +344,7 @@ def _take_over(state: State, last: Floats) -> None:
     X = last[places(len(state.X))]
     learned = np.abs(np.diag(X) * np.diag(state.weight) - 1.0) < LEARNED
     tiny = (np.abs(X) < SMALLEST) & learned[:, None] & learned[None, :]
-    state.X[:] = np.where(tiny, 0.0, X)
+    state.X = np.where(tiny, 0.0, X)
 
 
 def _collect(
@@ -385,34 +357,30 @@ def _collect(
     missing: Booleans,
     spent: str,
 ) -> Run:
-    dynamics = problem.dynamics
-    counters = state.counters
-    last = int(counters[STEP])
-    recorded = int(counters[RECORDED])
-    steps, W = record.steps[:recorded], record.W[:recorded]
-    if not recorded or steps[-1] != last:
+    last = state.step
+    steps, W = record.steps[: state.recorded], record.W[: state.recorded]
+    if not len(steps) or steps[-1] != last:
         steps = np.append(steps, last)
-        W = np.concatenate([W, float_matrix(state)[None]])
+        W = np.concatenate([W, float_matrix(state.X, state.exponent)[None]])
     reached = level_array(state)
-    keeps_psd = DYNAMICS[dynamics].keeps_psd
-    turning = displaceable(missing, initial, task.signal) if keeps_psd else None
+    turning = displaceable(missing, initial, task.signal) if problem.keeps_psd else None
     half = reached[LEVELS.index(0.5)]
     judgement = judge(problem, state, half, missing, spent, turning)
     return Run(
         task=task,
         initial=replace(initial, factor=None),
         eta=eta,
-        dynamics=dynamics,
+        dynamics=problem.dynamics,
         steps=steps,
         W=W,
         level_times=dict(zip(LEVELS, reached, strict=True)),
         peaks=peaks(state),
         extrema=extrema(state),
-        extrema_complete=not counters[OVERFLOW],
-        psd_lost=int(counters[PSD_LOST]) if counters[PSD_LOST] >= 0 else None,
-        end=int(counters[EXCEEDED]) + 1 if counters[EXCEEDED] < last else None,
+        extrema_complete=state.all_extrema,
+        psd_lost=state.psd_lost if state.psd_lost >= 0 else None,
+        end=state.exceeded + 1 if state.exceeded < last else None,
         last_step=last,
         outcome=judgement.outcome,
         reason=judgement.reason,
-        executed_steps=int(counters[EXECUTED]),
+        executed_steps=state.executed,
     )

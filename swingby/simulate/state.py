@@ -15,27 +15,27 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.theory.growth import growth_rates, log_factors
+from swingby.theory.growth import DYNAMICS, growth_rates, log_factors
 from swingby.theory.initial import LARGEST_ENTRY, Initial
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+Kind = Literal["min", "max"]
 
 #: Levels of w_kk whose first passage every run reports.
 LEVELS = (0.1, 0.5, 0.8, 0.99)
 #: |W - I| at most this on the concepts with a > 0 is the end of learning.
 END = 0.01
-#: Extrema of the test loss kept; more set the flag OVERFLOW.
-MOST_EXTREMA = 512
 #: A swing of the test loss counts from this fraction of its initial value on.
 SMALLEST_SWING = 1e-9
 #: W(0) with a diagonal entry below 2^-400 is held as D X D from the start: squares of its
@@ -47,42 +47,19 @@ LARGE = 2.0**200
 #: A run without a number of steps computes at most this many for d up to 8, and fewer in
 #: proportion to 1/d^3 above; jumps are free.
 MOST_EXECUTED = 50_000_000
-#: Entries that a block of steps holds, about: what fits into the second cache.
-BLOCK_ENTRIES = 2**17
-
-#: Places in State.counters; a step of -1 means "not yet". WAIT: steps until a jump is tried again;
-#: AHEAD: steps that the run is predicted to compute, at its start.
-(
-    STEP,
-    EXECUTED,
-    RECORDED,
-    PSD_LOST,
-    PSD_CONCEPT,
-    EXCEEDED,
-    EXTREMA,
-    OVERFLOW,
-    HEADING,
-    LOW_STEP,
-    HIGH_STEP,
-    DIVERGED,
-    SETTLED,
-    STARTED,
-    WAIT,
-    LANDED,
-    AHEAD,
-) = range(17)
 
 
 class Problem(NamedTuple):
     """What does not change during a run.
 
-    signal (d,); sums[i, j] = eta a_i + eta a_j; eta; point: the test point (d,); goal (d,): the
-    value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose pivot is kept
-    at zero; order (d,): concepts by descending a; growth (3, d, d): see
+    signal (d,); rates: eta a (d,); sums[i, j] = eta a_i + eta a_j; point: the test point (d,);
+    goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose
+    pivot is kept at zero; order (d,): concepts by descending a; growth (3, d, d): see
     :func:`swingby.theory.growth.log_factors`.
     """
 
     signal: Floats
+    rates: Floats
     sums: Floats
     eta: float
     dynamics: str
@@ -93,29 +70,77 @@ class Problem(NamedTuple):
     order: Integers
     growth: NDArray[np.longdouble]
 
+    @property
+    def keeps_psd(self) -> bool:
+        """Whether W stays positive semidefinite."""
+        return DYNAMICS[self.dynamics].keeps_psd
 
-class State(NamedTuple):
-    """What changes; every field is an array that is written to.
+
+@dataclass(eq=False)
+class State:
+    """What changes; steps are -1 where not yet.
 
     X (d, d); exponent: m (d,); weight[i, j] = 2^(m_i + m_j); square[k] = 2^(2 m_k);
     level_steps (levels, d); peak (d, d): largest |x_ij| with its sign; peak_step, suppressed
-    (d, d); turning: the lowest and highest test loss since the last extremum, and the swing;
-    extremum_...: steps, values, kinds (1 maximum); counters: see the constants of this module.
+    (d, d). Of the filter over the test loss: low, high and their steps since the last extremum,
+    swing, heading, the extrema so far as (step, value, kind), and whether all were kept.
+    exceeded: the last step at which W is not within END of the identity; wait: steps until a jump
+    is tried again; landed: where the last one ended; ahead: steps that the run was predicted to
+    compute, at its start.
     """
 
     X: Floats
     exponent: Integers
-    weight: Floats
-    square: Floats
-    level_steps: Integers
-    peak: Floats
-    peak_step: Integers
-    suppressed: Integers
-    turning: Floats
-    extremum_step: Integers
-    extremum_value: Floats
-    extremum_kind: Integers
-    counters: Integers
+    swing: float
+    level_steps: Integers = field(init=False)
+    peak: Floats = field(init=False)
+    peak_step: Integers = field(init=False)
+    suppressed: Integers = field(init=False)
+    low: float = 0.0
+    high: float = 0.0
+    low_step: int = 0
+    high_step: int = 0
+    heading: int = 0
+    extrema: list[tuple[int, float, Kind]] = field(default_factory=list)
+    all_extrema: bool = True
+    step: int = 0
+    executed: int = 0
+    recorded: int = 0
+    psd_lost: int = -1
+    psd_concept: int = -1
+    exceeded: int = -1
+    diverged: int = -1
+    started: bool = False
+    wait: int = 0
+    landed: int = 0
+    ahead: int = 0
+
+    def __post_init__(self) -> None:
+        d = len(self.X)
+        self.level_steps = np.full((len(LEVELS), d), -1, dtype=np.int64)
+        self.peak, self.peak_step = np.zeros((d, d)), np.zeros((d, d), dtype=np.int64)
+        self.suppressed = np.full((d, d), -1, dtype=np.int64)
+        self.weight, self.square = weights(self.exponent), power_of_two(2 * self.exponent)
+
+    @property
+    def levels(self) -> Floats:
+        """Every w_kk."""
+        return np.asarray(self.X.diagonal() * self.weight.diagonal())
+
+    def raise_exponents(self, shift: Integers) -> None:
+        """Move factors of two from X and the peaks to m, exactly; below 1e-300 is 0."""
+        by = -(shift[:, None] + shift[None, :])
+        self.X, self.peak = scale_up(self.X, by), scale_up(self.peak, by)
+        self.exponent = self.exponent + shift
+        self.weight, self.square = weights(self.exponent), power_of_two(2 * self.exponent)
+
+    def renormalise(self) -> None:
+        """Keep X away from overflow: move factors of two from x_kk to m_k, exactly."""
+        diagonal = self.X.diagonal()
+        large = (self.exponent < 0) & (np.abs(diagonal) > LARGE)
+        if large.any():
+            shift = np.minimum(np.frexp(diagonal)[1] // 2, -self.exponent)
+            self.raise_exponents(np.where(large, shift, 0))
 
 
 class Record(NamedTuple):
@@ -123,6 +148,12 @@ class Record(NamedTuple):
 
     steps: Integers
     W: Floats
+
+    @classmethod
+    def at(cls, steps: Sequence[int] | Integers, d: int) -> Record:
+        """Room for W at the given steps."""
+        marks = np.asarray(steps, dtype=np.int64)
+        return cls(marks, np.zeros((len(marks), d, d)))
 
 
 def place(d: int, i: int, j: int) -> int:
@@ -154,24 +185,24 @@ def make_problem(
     eta: float,
     dynamics: str,
     point: Floats | None = None,
-    null: Booleans | None = None,
+    missing: Booleans | None = None,
     growth: NDArray[np.longdouble] | None = None,
-    exempt: Booleans | None = None,
 ) -> Problem:
-    """Arrange the constants of a run; `exempt`: further concepts that tend to 0 rather than 1."""
+    """Arrange the constants of a run; `missing`: concepts that tend to 0 rather than 1."""
     d = len(signal)
-    absent = np.zeros(d, dtype=np.bool_) if null is None else null
-    unreachable = absent if exempt is None else absent | exempt
+    absent = np.zeros(d, dtype=np.bool_) if missing is None else missing
     rates = eta * signal
     return Problem(
         signal=np.ascontiguousarray(signal),
+        rates=rates,
         sums=rates[:, None] + rates[None, :],
         eta=eta,
         dynamics=dynamics,
         point=np.zeros(d) if point is None else np.ascontiguousarray(point),
-        goal=np.where(unreachable, 0.0, 1.0),
+        goal=np.where(absent, 0.0, 1.0),
         counted=signal > 0,
-        null=absent,
+        # euler does not keep the rank, so there a pivot has no reason to be zero.
+        null=absent & DYNAMICS[dynamics].keeps_psd,
         order=np.argsort(-signal, kind="stable").astype(np.int64),
         growth=log_factors(signal, eta, dynamics) if growth is None else growth,
     )
@@ -180,34 +211,15 @@ def make_problem(
 @np.errstate(all="ignore")
 def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -> State:
     """The state of a run at step 0; `scaled`: hold W as D X D, by default where W(0) needs it."""
-    if _too_large(initial):
+    plain = initial.scale == 1
+    if np.abs(initial.matrix).max() > 1e300 if plain else initial.largest > LARGEST_ENTRY:
         raise InvalidInput("W0", numbers.scientific(initial.largest), "must lie in the float range")
     mantissa, shift = binary(initial.scale)
     matrix = initial.matrix * mantissa
     exponent = choose_exponents(np.diag(matrix)[None], np.array([shift]), scaled)[0]
-    d = len(matrix)
     X = np.ldexp(matrix, (shift - exponent[:, None] - exponent[None, :]).clip(-3000, 3000))
-    swing = (
-        SMALLEST_SWING * 0.5 * float(((float_matrix_of(X, exponent) @ point - point) ** 2).sum())
-    )
-    counters = np.zeros(17, dtype=np.int64)
-    for at in (PSD_LOST, PSD_CONCEPT, EXCEEDED, DIVERGED, SETTLED):
-        counters[at] = -1
-    return State(
-        X=X,
-        exponent=exponent,
-        weight=weights(exponent),
-        square=power_of_two(2 * exponent),
-        level_steps=np.full((len(LEVELS), d), -1, dtype=np.int64),
-        peak=np.zeros((d, d)),
-        peak_step=np.zeros((d, d), dtype=np.int64),
-        suppressed=np.full((d, d), -1, dtype=np.int64),
-        turning=np.array([0.0, 0.0, swing]),
-        extremum_step=np.zeros(MOST_EXTREMA, dtype=np.int64),
-        extremum_value=np.zeros(MOST_EXTREMA),
-        extremum_kind=np.zeros(MOST_EXTREMA, dtype=np.int64),
-        counters=counters,
-    )
+    residual = float_matrix(X, exponent) @ point - point
+    return State(X, exponent, SMALLEST_SWING * 0.5 * float((residual**2).sum()))
 
 
 def choose_exponents(diagonal: Floats, shift: Integers, scaled: bool | None = None) -> Integers:
@@ -221,12 +233,6 @@ def choose_exponents(diagonal: Floats, shift: Integers, scaled: bool | None = No
     return np.where((needed if scaled is None else np.asarray(scaled))[..., None], held, 0)
 
 
-def make_record(steps: Sequence[int] | Integers, d: int) -> Record:
-    """Room for W at the given ascending steps."""
-    marks = np.asarray(steps, dtype=np.int64)
-    return Record(marks, np.zeros((len(marks), d, d)))
-
-
 def power_of_two(exponent: Integers) -> Floats:
     """``2^exponent``, 0 below the float range."""
     return np.asarray(np.ldexp(1.0, np.maximum(exponent, -3000).astype(np.int32)))
@@ -237,30 +243,17 @@ def weights(exponent: Integers) -> Floats:
     return power_of_two(exponent[..., :, None] + exponent[..., None, :])
 
 
-def raise_exponents(state: State, shift: Integers) -> None:
-    """Move factors of two from X and the peaks to m, exactly; numbers below 1e-300 become 0."""
-    by = -(shift[:, None] + shift[None, :])
-    for values in (state.X, state.peak):
-        values[:] = scale_up(values, by)
-    state.exponent[:] += shift
-    state.square[:] = power_of_two(2 * state.exponent)
-    state.weight[:] = weights(state.exponent)
-
-
-def renormalise(state: State) -> None:
-    """Keep X away from overflow: move factors of two from x_kk to m_k, exactly."""
-    diagonal = np.diag(state.X)
-    large = (state.exponent < 0) & (np.abs(diagonal) > LARGE)
-    if large.any():
-        shift = np.minimum(np.frexp(diagonal)[1] // 2, -state.exponent)
-        raise_exponents(state, np.where(large, shift, 0))
-
-
 def scale_up(values: Floats, exponent: Integers) -> Floats:
     """The numbers ``values 2^exponent``, 0 below about 1e-300: subnormals are slow."""
     low = np.frexp(values)[1] + exponent < -1000
     scaled = np.ldexp(values, np.clip(exponent, -3000, 3000).astype(np.int32))
     return np.where(low, 0.0, scaled)
+
+
+def float_matrix(X: Floats, exponent: Integers) -> Floats:
+    """D X D as floats, of shape (..., d, d); entries below the float range become 0."""
+    total = np.maximum(exponent[..., :, None] + exponent[..., None, :], -3000).astype(np.int32)
+    return np.asarray(np.ldexp(X, total), dtype=np.float64)
 
 
 def log_diagonal(state: State) -> Floats:
@@ -269,24 +262,6 @@ def log_diagonal(state: State) -> Floats:
     positive = diagonal > 0
     logarithm = np.log(np.where(positive, diagonal, 1.0)) + 2 * state.exponent * math.log(2)
     return np.where(positive, logarithm, np.nan)
-
-
-def float_matrix(state: State) -> Floats:
-    """W as floats; entries below the float range become 0."""
-    return float_matrix_of(state.X, state.exponent)
-
-
-def float_matrix_of(X: Floats, exponent: Integers) -> Floats:
-    """D X D as floats, of shape (..., d, d)."""
-    total = np.maximum(exponent[..., :, None] + exponent[..., None, :], -3000).astype(np.int32)
-    return np.asarray(np.ldexp(X, total), dtype=np.float64)
-
-
-def _too_large(initial: Initial) -> bool:
-    """Whether an entry of W(0) is above the float range, or close to its end."""
-    if initial.scale == 1:
-        return bool(np.abs(initial.matrix).max() > 1e300)
-    return initial.largest > LARGEST_ENTRY
 
 
 def binary(scale: Fraction) -> tuple[float, int]:
@@ -317,5 +292,4 @@ def most_steps(signal: Floats, eta: Floats, log_smallest: Floats, dynamics: str)
 def most_steps_of(problem: Problem, state: State) -> int:
     """The same of one run at its start."""
     smallest = np.asarray(np.nanmin(log_diagonal(state), initial=0.0))
-    given = problem.signal, np.asarray(problem.eta), smallest, problem.dynamics
-    return int(most_steps(*given))
+    return int(most_steps(problem.signal, np.asarray(problem.eta), smallest, problem.dynamics))

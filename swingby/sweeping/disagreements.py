@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from itertools import zip_longest
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.simulate.outcome import Outcome
-from swingby.sweeping.cells import Agreement, flagged, json_value
-from swingby.sweeping.frame import selected
+from swingby.sweeping.frame import Agreement, dimension_of, flagged, json_value, selected
 from swingby.sweeping.grid import optional_whole
 from swingby.sweeping.point import Label, Point
 from swingby.sweeping.store import point_of
@@ -24,7 +22,8 @@ if TYPE_CHECKING:
 
 #: A pivot below this share of its terms is cancellation.
 SMALL_PIVOT = 1e-6
-_ORDERS = (Label.IN_ORDER, Label.OUT_OF_ORDER)
+#: More descents of the test loss are counted together.
+MOST_DESCENTS = 5
 
 Numbers = tuple[float, ...]
 
@@ -54,56 +53,80 @@ class Disagreement:
     @classmethod
     def of(cls, row: Any) -> Disagreement:
         """The disagreement of a row of the frame."""
-        plain: dict[str, Any] = {
-            name: None if value != value else value for name, value in row.items()
+        task = dict(zip(("signal", "mu", "sigma"), row["task"].split("|"), strict=True))
+        whole = {
+            name: None if math.isnan(row[name]) else int(row[name])
+            for name in ("width", "seed", "steps", "descents", "predicted_descents")
         }
-        plain["signal"], plain["mu"], plain["sigma"] = (x or None for x in row["task"].split("|"))
-        for name in ("width", "seed", "steps", "descents", "predicted_descents"):
-            plain[name] = None if plain[name] is None else int(plain[name])
-        point = plain["point"] = point_of(plain)
-        for name in ("predicted_half_time", "error", "half_time"):
-            times = (float(row[f"{name}_{k}"]) for k in range(1, point.dimension + 1))
-            plain[name if name == "error" else f"{name}s"] = tuple(times)
-        for name in ("margin", "smallest_pivot"):
-            plain[name] = float(row[name])
-        plain |= {"key": bytes.fromhex(row["key"]), "place": int(row["place"]), "why": ""}
-        found = cls(**{field.name: plain[field.name] for field in fields(cls)})
-        return replace(found, why=why(found, plain["outcome"]))
+        record = row["record"] if isinstance(row["record"], str) else None
+        parts = {name: row[name] for name in ("omega", "eta", "dynamics")} | whole
+        parts |= {name: text or None for name, text in task.items()}
+        point = point_of(parts | {"record": record})
+        places = range(1, point.dimension + 1)
+        said, bars, seen = (
+            tuple(float(row[f"{name}_{k}"]) for k in places)
+            for name in ("predicted_half_time", "error", "half_time")
+        )
+        margin, pivot = float(row["margin"]), float(row["smallest_pivot"])
+        return cls(
+            key=bytes.fromhex(row["key"]),
+            place=int(row["place"]),
+            point=point,
+            predicted=row["predicted"],
+            observed=row["observed"],
+            margin=margin,
+            smallest_pivot=pivot,
+            predicted_half_times=said,
+            error=bars,
+            half_times=seen,
+            descents=whole["descents"],
+            predicted_descents=whole["predicted_descents"],
+            why=_why(row, margin, pivot, list(zip(said, bars, seen, strict=True))),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain values, ready for JSON: inf as text, None for nan."""
         found = {name: json_value(value) for name, value in vars(self).items()}
         return found | {"key": self.key.hex(), "point": self.point.to_plain()}
 
+    def cells(self) -> list[str]:
+        """The row of a table."""
+        times = zip(self.predicted_half_times, self.error, self.half_times, strict=True)
+        numbers = ["-" if math.isnan(x) else f"{x:.3g}" for x in (self.margin, self.smallest_pivot)]
+        texts = "; ".join(_times(*one) for one in times)
+        return [str(self.point), self.predicted, self.observed, *numbers, texts, self.why]
 
-def why(row: Disagreement, outcome: str | None = None) -> str:
+
+def _times(said: float, bar: float, seen: float) -> str:
+    error = f" +- {bar:.2g}" if math.isfinite(said) and math.isfinite(bar) else ""
+    return f"{steps_text(said, 0)}{error} -> {steps_text(seen, 0)}"
+
+
+def _why(row: Any, margin: float, pivot: float, times: list[Numbers]) -> str:
     """Why a prediction failed, as far as the numbers of its row say."""
-    if row.predicted in _ORDERS and row.observed in _ORDERS:
-        if row.margin < 1:
+    orders = (Label.IN_ORDER, Label.OUT_OF_ORDER)
+    if row["predicted"] in orders and row["observed"] in orders:
+        if margin < 1:
             return "margin below 1: the order is within the error of the law"
-        return _late(row)
-    if row.observed == Label.DIVERGED:
-        found = {
-            str(Outcome.DIVERGED): "W left the float range",
-            str(Outcome.LOST_PSD): "W lost positive semidefiniteness",
-        }.get(outcome or "", "")
-        return "; ".join(filter(None, (found, _pivot(row.smallest_pivot))))
-    if row.predicted == Label.DIVERGED and row.smallest_pivot < 0:
-        return f"predicted from a negative pivot, {row.smallest_pivot:.2g} of its terms"
-    return _pivot(row.smallest_pivot)
+        return _late(times)
+    if row["predicted"] == Label.DIVERGED != row["observed"] and pivot < 0:
+        return f"predicted from a negative pivot, {pivot:.2g} of its terms"
+    found = ""
+    if pivot == 0:
+        found = "only rounding is left of the smallest pivot"
+    elif abs(pivot) < SMALL_PIVOT:
+        found = f"the smallest pivot is {pivot:.1g} of its terms"
+    if row["observed"] == Label.DIVERGED:
+        ends = {
+            Outcome.DIVERGED: "W left the float range",
+            Outcome.LOST_PSD: "W lost positive semidefiniteness",
+        }
+        return "; ".join(filter(None, (ends.get(row["outcome"]), found)))
+    return found
 
 
-def _pivot(share: float) -> str:
-    if share == 0:
-        return "only rounding is left of the smallest pivot"
-    if abs(share) < SMALL_PIVOT:
-        return f"the smallest pivot is {share:.1g} of its terms"
-    return ""
-
-
-def _late(row: Disagreement) -> str:
+def _late(times: list[Numbers]) -> str:
     """What is wrong with the half-times where their order should be clear."""
-    times = list(zip(row.predicted_half_times, row.error, row.half_times, strict=False))
     seen = [observed for _, _, observed in times if math.isfinite(observed)]
     if len(set(seen)) < len(seen):
         return "observed at the same step, which counts as in order"
@@ -138,6 +161,22 @@ class Disagreements(Drawn):
     rows: tuple[Disagreement, ...]
     agreement: Agreement
 
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, store: Path, limit: int | None, where: Mapping[str, Any] | None
+    ) -> Self:
+        """Those of a frame."""
+        most = optional_whole(limit, "limit", 1)
+        chosen = selected(frame, where)
+        if where and not len(chosen):
+            shown = ", ".join(f"{name} = {value}" for name, value in where.items())
+            raise InvalidInput("where", shown, "must leave points of the sweep")
+        rows = flagged(chosen)
+        worst = rows[rows["decided"] & ~rows["agreed"]]
+        worst = worst.sort_values(["margin", "place"], ascending=[False, True], na_position="last")
+        found = tuple(Disagreement.of(row) for _, row in worst.head(most or len(worst)).iterrows())
+        return cls(store, found, Agreement.of(chosen))
+
     @property
     def total(self) -> int:
         """How many there are, also beyond `rows`."""
@@ -163,7 +202,7 @@ class Disagreements(Drawn):
         return Grid(
             title=f"Predicted otherwise than observed, {self.store.name}",
             columns=["point", "predicted", "observed", ">margin", ">pivot", "half-times", "why"],
-            rows=[_cells(row) for row in self.rows],
+            rows=[row.cells() for row in self.rows],
             above=above if self.agreement.decided else [],
             below=self.agreement.lines(),
         )
@@ -181,70 +220,28 @@ class Disagreements(Drawn):
         return {"total": self.total, **self.agreement.to_dict(), "rows": rows}
 
 
-def _cells(row: Disagreement) -> list[str]:
-    times = zip_longest(row.predicted_half_times, row.error, row.half_times, fillvalue=math.nan)
-    return [
-        str(row.point),
-        row.predicted,
-        row.observed,
-        _number(row.margin),
-        _number(row.smallest_pivot),
-        "; ".join(_times(*one) for one in times),
-        row.why,
-    ]
-
-
-def _times(said: float, bar: float, seen: float) -> str:
-    error = f" +- {bar:.2g}" if math.isfinite(said) and math.isfinite(bar) else ""
-    return f"{steps_text(said, 0)}{error} -> {steps_text(seen, 0)}"
-
-
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.3g}"
-
-
-def disagreements(
-    frame: pd.DataFrame, store: Path, limit: int | None, where: Mapping[str, Any] | None
-) -> Disagreements:
-    """The decided points of a frame that are not observed as predicted, by margin."""
-    most = optional_whole(limit, "limit", 1)
-    chosen = selected(frame, where)
-    if where and not len(chosen):
-        shown = ", ".join(f"{name} = {value}" for name, value in where.items())
-        raise InvalidInput("where", shown, "must leave points of the sweep")
-    rows = flagged(chosen)
-    worst = rows[rows["decided"] & ~rows["agreed"]]
-    worst = worst.sort_values(["margin", "place"], ascending=[False, True], na_position="last")
-    found = tuple(Disagreement.of(row) for _, row in worst.head(most or len(worst)).iterrows())
-    return Disagreements(store, found, Agreement.of(chosen))
-
-
 def descent_table(frame: pd.DataFrame) -> Grid:
     """How often the test loss descends: shares, predicted and observed, by dimension."""
     rows = flagged(frame)
     rows = rows[rows["ended"]].rename(columns={"predicted_descents": "said", "descents": "seen"})
-    rows["d"] = [1 + one.split("|")[0 if one[0] != "|" else 1].count(",") for one in rows["task"]]
+    rows["d"] = rows["task"].map(dimension_of)
     agreed = int((rows["said"] == rows["seen"]).sum())
-    most = 5  # more descents are counted together
-    rows[["said", "seen"]] = rows[["said", "seen"]].clip(upper=most)
+    rows[["said", "seen"]] = rows[["said", "seen"]].clip(upper=MOST_DESCENTS)
     decided = rows[rows["said"].notna()]
     numbers = sorted({*rows["said"].dropna().astype(int), *rows["seen"].astype(int)})
     cells = []
     for d, here in rows.groupby("d"):
         told = decided[decided["d"] == d]
+        among = len(told) or 1
         shares = [
-            ", ".join(
-                f"{(told[name] == n).mean() if len(told) else 0:.2%}" for name in ("said", "seen")
-            )
+            f"{(told['said'] == n).sum() / among:.2%}, {(told['seen'] == n).sum() / among:.2%}"
             for n in numbers
         ]
         cells.append([f"{d}", f"{len(here):,}", f"{here['said'].isna().mean():.2%}", *shares])
+    heads = [f">{n}{' or more' * (n == MOST_DESCENTS)}" for n in numbers]
     return Grid(
         title="Descents of the test loss",
-        columns=[
-            *(">d", ">points", ">undecided"),
-            *(f">{n}{' or more' * (n == most)}" for n in numbers),
-        ],
+        columns=[">d", ">points", ">undecided", *heads],
         rows=cells,
         below=[
             "Share of the decided points with so many descents of the test loss: predicted, "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report import Grid
 from swingby.sweeping.grid import SweepGrid, number_text, written_number
 from swingby.sweeping.point import Label, Point
 from swingby.sweeping.store import COLUMNS, RESULTS, Head, Kept, Values, reading
@@ -49,7 +50,6 @@ PER_CONCEPT = {
 }
 _FLOATS = tuple(name for name in PLAIN if RESULTS.get(name) in ("REAL", "INTEGER"))
 _TEXTS = tuple(name for name, kind in COLUMNS.items() if kind == "TEXT")
-_VECTORS = tuple(name for name, kind in RESULTS.items() if kind == "BLOB")
 _ORDERS = {"predicted_order": "predicted_half_times", "order": "half_times"}
 #: Values of an axis that an error names.
 _SHOWN = 8
@@ -60,44 +60,24 @@ Value = Fraction | str
 Function = Callable[[Any], Any]
 
 
-def exported(dimension: int) -> list[str]:
-    """Names of the columns of an export, for the largest d."""
-    return [*PLAIN, *(f"{name}_{k}" for k in range(1, dimension + 1) for name in PER_CONCEPT)]
-
-
 def read_frame(
     path: Path, grid: SweepGrid | None = None, more: Mapping[str, Function] | None = None
 ) -> tuple[pd.DataFrame, Head]:
     """Points of a grid in its order, also missing ones, or all rows by place; none unchecked.
 
-    Beside :func:`exported` columns: `task`, the exact text of a task, `steps` and `record`; and
-    what functions of the frame add.
+    Beside the exported columns: `task`, the exact text of a task, `steps` and `record`; and what
+    functions of the frame add.
     """
-    import pandas as pd
-
-    rows: list[pd.DataFrame] = []
-    fresh: list[Values] = []
     with reading(path) as store:
-        head, places = store.head, dict[bytes, int]()
-        for batch in store.batches():
-            places |= {values[0]: len(places) + n for n, values in enumerate(batch)}
-            rows.append(pd.DataFrame(batch, columns=list(COLUMNS)))
-        order: list[int] = []
-        for place, point in enumerate(() if grid is None else grid.points()):
-            key = store.key(point)
-            if key not in places:
-                places[key] = len(places)
-                fresh.append(Kept(key, place, point, None).values())
-            order.append(places[key])
-    missing = pd.DataFrame(fresh, columns=list(COLUMNS)).assign(status="missing")
-    frame = pd.concat([*rows, missing], ignore_index=True).infer_objects()
-    if grid is None:
-        frame = frame.sort_values(["place", "key"], ignore_index=True)
-    else:
-        frame = frame.take(order).reset_index(drop=True)
-    frame = _with_concepts(frame, None if grid is None else grid.dims[-1])
-    for name in frame.columns[frame.isna().all()].intersection([*_TEXTS, *_ORDERS]):
-        frame[name] = np.full(len(frame), None)  # as if no other row had been read
+        rows = [values for batch in store.batches() for values in batch]
+        if grid is None:
+            rows.sort(key=lambda values: (values[1], values[0]))  # by place and key
+        else:
+            held = {values[0]: values for values in rows}
+            placed = ((store.key(point), place, point) for place, point in enumerate(grid.points()))
+            rows = [held.get(one[0]) or Kept(*one, None).values("missing") for one in placed]
+        head = store.head
+    frame = _with_concepts(rows, None if grid is None else grid.dims[-1])
     for name, function in (more or {}).items():
         try:
             frame[name] = function(frame.drop(columns="task"))
@@ -107,59 +87,59 @@ def read_frame(
     return frame, head
 
 
-def _with_concepts(frame: pd.DataFrame, dimension: int | None) -> pd.DataFrame:
+def _with_concepts(rows: Sequence[Values], dimension: int | None) -> pd.DataFrame:
     """Columns of a store as those that are shown: a number per concept, logarithms, orders."""
     import pandas as pd
 
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
     given = frame[["signal", "mu", "sigma"]].fillna("").itertuples(index=False)
     tasks = ["|".join(one) for one in given]
-    distinct, which = np.unique(np.array(tasks, dtype=object), return_inverse=True)
-    vectors = {
-        letter: _matrix([_vector(task, letter) for task in distinct])[which]
-        for letter in ("a", "mu", "sigma")
+    blobs: dict[str, Iterable[bytes | None]] = {
+        letter: [_blob(task, letter) for task in tasks] for letter in ("a", "mu", "sigma")
     }
     if dimension is None:
-        dimension = vectors["a"].shape[1]
-    vectors |= {
-        name: _matrix([np.frombuffer(one or b"", "<f8") for one in frame[name]])
-        for name in _VECTORS
+        dimension = max((len(one or b"") // 8 for one in blobs["a"]), default=0)
+    vectors = {
+        name: _wide(blobs.get(name, frame.get(name)), dimension) for name in PER_CONCEPT.values()
     }
     columns: dict[str, Any] = {name: frame[name] for name in COLUMNS if name in PLAIN}
     columns |= {name: frame[name].astype(float) for name in (*_FLOATS, "steps")}
     columns |= {name: frame[name].astype(np.int64) for name in ("place", "width", "seed")}
     columns |= {"key": [key.hex() for key in frame["key"]], "record": frame["record"]}
     columns["task"] = tasks
-    done = frame["status"] == "done"
     for name, vector in _ORDERS.items():
-        columns[name] = _orders(vectors[vector], done)
+        columns[name] = _orders(vectors[vector], frame["status"] == "done")
     for name in ("omega", "eta"):
         columns[f"log10_{name}"] = np.array(list(map(_log10, frame[name])), dtype=float)
-    for name, vector in PER_CONCEPT.items():
-        wide = np.full((len(frame), dimension), np.nan)
-        part = vectors[vector][:, :dimension]
-        wide[:, : part.shape[1]] = part
-        columns |= {f"{name}_{k + 1}": wide[:, k] for k in range(dimension)}
-    names = [*exported(dimension), "task", "steps", "record"]
-    return pd.DataFrame({name: columns[name] for name in names})
-
-
-def _matrix(vectors: Sequence[Any]) -> Floats:
-    """Vectors of several lengths as rows, nan behind their ends."""
-    sizes = np.array([0 if one is None else len(one) for one in vectors], dtype=int)
-    found = np.full((len(vectors), int(sizes.max(initial=0))), np.nan)
-    for size in np.unique(sizes[sizes > 0]):
-        here = np.flatnonzero(sizes == size)
-        found[here, :size] = np.array([vectors[place] for place in here.tolist()], dtype=np.float64)
+    for k in range(dimension):
+        for name, vector in PER_CONCEPT.items():
+            columns[f"{name}_{k + 1}"] = vectors[vector][:, k]
+    concepts = [f"{name}_{k}" for k in range(1, dimension + 1) for name in PER_CONCEPT]
+    found = pd.DataFrame({name: columns[name] for name in (*PLAIN, *concepts, "task", "steps")})
+    found["record"] = columns["record"]
+    for name in found.columns[found.isna().all()].intersection([*_TEXTS, *_ORDERS]):
+        found[name] = np.full(len(found), None)  # as if no other row had been read
     return found
+
+
+_NAN = np.float64(np.nan).tobytes()
+
+
+def _wide(blobs: Any, dimension: int) -> Floats:
+    """Vectors of float64 as rows of `dimension` numbers, nan behind their ends."""
+    fill, size = _NAN * dimension, 8 * dimension
+    filled = [((one or b"") + fill)[:size] for one in blobs]
+    return np.frombuffer(b"".join(filled), "<f8").reshape(len(filled), dimension)
 
 
 def _orders(times: Floats, done: Iterable[bool]) -> list[str | None]:
     """Concepts, counted from 1, by the step at which they reach 1/2; of equal ones the smaller."""
-    order = np.argsort(times, axis=1, kind="stable") + 1
-    order[np.arange(times.shape[1]) >= np.isfinite(times).sum(axis=1)[:, None]] = 0
-    distinct, which = np.unique(order, axis=0, return_inverse=True)
-    texts = [" ".join(str(k) for k in row if k) for row in distinct.tolist()]
-    return [texts[one] if there else None for one, there in zip(which.ravel(), done, strict=True)]
+    order = (np.argsort(times, axis=1, kind="stable") + 1).tolist()
+    learned = np.isfinite(times).sum(axis=1).tolist()
+    return [
+        " ".join(map(str, row[:count])) if there else None
+        for row, count, there in zip(order, learned, done, strict=True)
+    ]
 
 
 @functools.lru_cache(10_000)
@@ -168,7 +148,35 @@ def _log10(text: str) -> float:
     return round(numbers.log_of(Fraction(text)) / math.log(10), 12)
 
 
-# What can be asked
+# Tasks: the exact text of signal, mu and sigma between bars
+
+
+@functools.lru_cache(100_000)
+def _vector(task: str, letter: str) -> tuple[Fraction, ...] | None:
+    given = [tuple(one.split(",")) if one else None for one in task.split("|")]
+    if letter == "a":
+        return Point(given[0], given[1], given[2], "1", 1, 0, "1", "flow").exact_signal()
+    vector = given[1] if letter == "mu" else given[2]
+    return None if vector is None else tuple(map(Fraction, vector))
+
+
+@functools.lru_cache(100_000)
+def _blob(task: str, letter: str) -> bytes | None:
+    vector = _vector(task, letter)
+    return None if vector is None else np.array(vector, dtype="<f8").tobytes()
+
+
+def dimension_of(task: str) -> int:
+    """Number of concepts of a task."""
+    return len(_vector(task, "a") or ())
+
+
+def _entry(task: str, letter: str, place: int) -> Fraction | None:
+    vector = _vector(task, letter)
+    return vector[place - 1] if vector is not None and place <= len(vector) else None
+
+
+# What can be asked: quantities
 
 _ENTRY = re.compile(r"(a|mu|sigma)_([1-9]\d*)(?:/(a|mu|sigma)_([1-9]\d*))?")
 _MEASURED = re.compile(r"(predicted_half_time|error|half_time|trapped|undecided)_[1-9]\d*")
@@ -182,7 +190,7 @@ _SYMBOLS = {
     "sigma": r"$\sigma$",
 }
 _LETTERS = {"a": "a", "mu": r"\mu", "sigma": r"\sigma"}
-_VECTOR_NAMES = ("signal", "mu", "sigma")
+_VECTOR_NAMES = {"signal": "a", "mu": "mu", "sigma": "sigma"}
 #: What a point is made of, and the columns that say it.
 PARTS = {
     "signal": "task",
@@ -225,18 +233,20 @@ def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
     if not isinstance(name, str):
         return None
     if name == "dimension":
-        return Quantity(name, "task", lambda task: Fraction(len(_vector(task, "a") or ())))
+        return Quantity(name, "task", lambda task: Fraction(dimension_of(task)))
     if name in _VECTOR_NAMES:
-        letter = "a" if name == "signal" else name
+        letter = _VECTOR_NAMES[name]
         return Quantity(name, "task", lambda task: _vector_text(_vector(task, letter)))
     entry = _ENTRY.fullmatch(name)
     if entry is not None:
         over, place, under, other = entry.groups()
-        if under is None:
-            return Quantity(name, "task", lambda task: _entry(task, over, int(place)))
-        return Quantity(
-            name, "task", lambda task: _ratio(task, over, int(place), under, int(other))
-        )
+
+        def ratio(task: str) -> Fraction | None:
+            above = _entry(task, over, int(place))
+            below = Fraction(1) if under is None else _entry(task, under, int(other))
+            return above / below if above is not None and below else None
+
+        return Quantity(name, "task", ratio)
     if name in ("omega", "eta"):
         return Quantity(name, name, Fraction)
     if name in {*PLAIN, "steps", *columns} or _MEASURED.fullmatch(name):
@@ -253,26 +263,7 @@ def _cell_value(cell: Any) -> Value | None:
     return Fraction(int(cell)) if number == int(number) else Fraction(repr(number))
 
 
-@functools.lru_cache(100_000)
-def _vector(task: str, letter: str) -> tuple[Fraction, ...] | None:
-    given = [tuple(one.split(",")) if one else None for one in task.split("|")]
-    if letter == "a":
-        return Point(given[0], given[1], given[2], "1", 1, 0, "1", "flow").exact_signal()
-    vector = given[1] if letter == "mu" else given[2]
-    return None if vector is None else tuple(map(Fraction, vector))
-
-
-def _entry(task: str, letter: str, place: int) -> Fraction | None:
-    vector = _vector(task, letter)
-    return vector[place - 1] if vector is not None and place <= len(vector) else None
-
-
-def _ratio(task: str, over: str, place: int, under: str, other: int) -> Fraction | None:
-    one, two = _entry(task, over, place), _entry(task, under, other)
-    return None if one is None or not two else one / two
-
-
-def _vector_text(vector: tuple[Fraction, ...] | None) -> str | None:
+def _vector_text(vector: Iterable[Fraction] | None) -> str | None:
     return None if vector is None else f"({', '.join(map(value_text, vector))})"
 
 
@@ -295,8 +286,7 @@ def asked_value(name: str, value: Any) -> Value:
             raise InvalidInput(argument, value, "must be a vector such as (4, 1)")
         read = (Fraction(number_text(one, argument, positive=False)) for one in entries)
         return f"({', '.join(map(value_text, read))})"
-    exact = name in ("omega", "eta", "width", "seed", "steps", "dimension")
-    if exact or _ENTRY.fullmatch(name):
+    if (name in (*PARTS, "dimension") and name != "dynamics") or _ENTRY.fullmatch(name):
         return Fraction(number_text(value, argument, positive=False))
     if isinstance(value, str):
         try:
@@ -331,25 +321,23 @@ def column(frame: pd.DataFrame, one: Quantity) -> Column:
 
     codes, distinct = pd.factorize(frame[one.part])
     read = [one.read(value) for value in distinct]
-    values = _ordered(list({value for value in read if value is not None}))
+    values = sorted({value for value in read if value is not None}, key=_place)
     place = {value: number for number, value in enumerate(values)}
     of_code = np.array([*(-1 if value is None else place[value] for value in read), -1], dtype=int)
     return Column(one, values, of_code[codes])
 
 
-def _ordered(values: list[Value]) -> list[Value]:
-    """Values ascending; names of dynamics and labels as they are known, vectors by number."""
-    known = [*DYNAMICS, *map(str, Label)]
+_KNOWN = [*DYNAMICS, *map(str, Label)]
 
-    def place(value: Value) -> tuple[int, tuple[Fraction, ...], str]:
-        if isinstance(value, Fraction):
-            return (0, (value,), "")
-        if value.startswith("("):
-            entries = tuple(Fraction(one) for one in value.strip("()").split(","))
-            return (len(entries), entries, "")
-        return (known.index(value) if value in known else len(known), (), value)
 
-    return sorted(values, key=place)
+def _place(value: Value) -> tuple[int, tuple[Fraction, ...], str]:
+    """Values ascend; names of dynamics and labels come as they are known, vectors by number."""
+    if isinstance(value, Fraction):
+        return (0, (value,), "")
+    if value.startswith("("):
+        entries = tuple(Fraction(one) for one in value.strip("()").split(","))
+        return (len(entries), entries, "")
+    return (_KNOWN.index(value) if value in _KNOWN else len(_KNOWN), (), value)
 
 
 def known(name: Any, argument: str, columns: Iterable[Any], varying: Iterable[str]) -> Quantity:
@@ -386,47 +374,147 @@ def varying(frame: pd.DataFrame) -> dict[str, int]:
     With the number of their family, names that tell the same story. Without the seed.
     """
     used = {part: frame[part].unique() for part in set(PARTS.values())}
-    dimension = max((len(_vector(task, "a") or ()) for task in used["task"]), default=0)
-    of_signal = not any(task.startswith("|") for task in used["task"])
+    places = range(1, 1 + max(map(dimension_of, used["task"]), default=0))
+
+    def entries(letter: str) -> list[str]:
+        ratios = [f"{letter}_{k}/{letter}_{k + 1}" for k in places[:-1]]
+        return ratios + [f"{letter}_{k}" for k in places]
+
+    signal = [*entries("a"), "signal"]
+    others = [[name] for name in ("eta", "width", "dimension", "dynamics", "steps")]
+    if any(task.startswith("|") for task in used["task"]):
+        spreads = [*(f"sigma_{k}" for k in places), "sigma"]
+        families = [["omega"], [*entries("mu"), "mu"], spreads, *others, signal]
+    else:
+        families = [["omega"], signal, *others]
     found: dict[str, int] = {}
-    for family, names in enumerate(_families(dimension, of_signal=of_signal)):
+    for family, names in enumerate(families):
         for name in names:
             one = quantity(name)
-            if one is not None and name not in found:
-                values = {one.read(value) for value in used[one.part]} - {None}
-                if len(values) > 1:
-                    found[name] = family
+            if one is not None and len({one.read(value) for value in used[one.part]} - {None}) > 1:
+                found.setdefault(name, family)
     return found
-
-
-def _families(dimension: int, *, of_signal: bool) -> Iterator[tuple[str, ...]]:
-    places = range(1, dimension + 1)
-
-    def entries(letter: str) -> tuple[str, ...]:
-        ratios = tuple(f"{letter}_{k}/{letter}_{k + 1}" for k in places[:-1])
-        return ratios + tuple(f"{letter}_{k}" for k in places)
-
-    yield ("omega",)
-    if of_signal:
-        yield (*entries("a"), "signal")
-    else:
-        yield (*entries("mu"), "mu")
-        yield (*(f"sigma_{k}" for k in places), "sigma")
-    yield from ((name,) for name in ("eta", "width", "dimension", "dynamics", "steps"))
-    if not of_signal:
-        yield (*entries("a"), "signal")
 
 
 def check_names(grid: SweepGrid, x: str | None, y: str | None, where: Iterable[str]) -> None:
     """Refuse names of quantities before a sweep rather than after it."""
     for argument, name in (("x", x), ("y", y), *(("where", name) for name in where)):
         if name is not None and quantity(name) is None:
-            import pandas as pd
+            points = enumerate(grid.points())
+            rows = [Kept(b"", place, point, None).values("missing") for place, point in points]
+            known(name, argument, (), varying(_with_concepts(rows, None)))
 
-            rows = {name: [] for name in ("task", *PARTS)}  # type: dict[str, list[Any]]
-            for point in grid.points():
-                named = dict(zip(COLUMNS, Kept(b"", 0, point, None).values(), strict=True))
-                named["task"] = "|".join(named[one] or "" for one in ("signal", "mu", "sigma"))
-                for part, values in rows.items():
-                    values.append(named[part])
-            known(name, argument, (), varying(pd.DataFrame(rows)))
+
+# What is counted
+
+
+def flagged(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with what every query asks of a point: done, decided, agreed, ended, told."""
+    done = frame["status"] == "done"
+    ended = done & (frame["observed"] != Label.UNFINISHED)
+    decided = ended & (frame["predicted"] != Label.UNDECIDED)
+    return frame.assign(
+        done=done,
+        failed=frame["status"] == "failed",
+        missing=frame["status"] == "missing",
+        decided=decided,
+        agreed=decided & (frame["predicted"] == frame["observed"]),
+        ended=ended & frame["descents"].notna(),
+        told=done & frame["predicted_descents"].notna(),
+    )
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many points have which predicted and which observed label, and what is not counted.
+
+    `decided` points have a prediction and an observation, `agreed` ones are observed as predicted;
+    of `undecided` ones the law does not say what happens, and the steps of `unfinished` ones ran
+    out. `done` are all that are measured.
+    """
+
+    counts: dict[tuple[str, str], int]
+    done: int
+    decided: int
+    agreed: int
+    undecided: int
+    unfinished: int
+    failed: int
+    missing: int
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Agreement:
+        """The agreement over the rows of a frame."""
+        rows = flagged(frame)
+        flags = ("done", "decided", "agreed", "failed", "missing")
+        done = rows[rows["done"]]
+        pairs = done.groupby(["predicted", "observed"], dropna=False).size()
+        ordered: Any = pairs.sort_values(ascending=False, kind="stable").items()
+        undecided = int((done["predicted"] == Label.UNDECIDED).sum())
+        sums = {name: int(rows[name].sum()) for name in flags}
+        return cls(
+            counts={(str(said), str(seen)): int(count) for (said, seen), count in ordered},
+            undecided=undecided,
+            unfinished=sums["done"] - sums["decided"] - undecided,
+            **sums,
+        )
+
+    @property
+    def points(self) -> int:
+        """All of them, also failed and missing ones."""
+        return self.done + self.failed + self.missing
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval for the share; (0, 1) where there is nothing to count."""
+        if not self.decided:
+            return 0.0, 1.0
+        from scipy.stats import binomtest
+
+        found = binomtest(self.agreed, self.decided).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
+
+    def lines(self) -> list[str]:
+        """The counts as sentences."""
+        low, high = self.interval
+        text = (
+            f"predicted as observed: {self.agreed} of {self.decided} decided points"
+            f" ({100 * self.agreed / self.decided:.4g}%,"
+            f" 95% interval {100 * low:.4g}% to {100 * high:.4g}%)"
+            if self.decided
+            else "no point is decided"
+        )
+        names = ("undecided", "unfinished", "failed", "missing")
+        beside = {name: getattr(self, name) for name in names}
+        rest = ", ".join(f"{count} {name}" for name, count in beside.items() if count)
+        return [text, f"not counted: {rest}"] if rest else [text]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        names = ("decided", "agreed", "undecided", "unfinished", "failed", "missing")
+        return {name: getattr(self, name) for name in names} | {"interval": [*self.interval]}
+
+    def to_grid(self, title: str, above: Sequence[str], below: Sequence[str]) -> Grid:
+        """The confusion matrix: predicted labels down, observed labels across."""
+        names = [*map(str, Label)]
+        names += sorted({name for pair in self.counts for name in pair} - set(names))
+        across = [one for one in names if any(seen == one for _, seen in self.counts)]
+        down = [one for one in names if any(said == one for said, _ in self.counts)]
+        return Grid(
+            title=title,
+            columns=["predicted \\ observed", *(f">{name}" for name in across)],
+            rows=[
+                [said, *(str(self.counts.get((said, seen), 0)) for seen in across)] for said in down
+            ],
+            above=above,
+            below=below,
+        )
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON can hold it: inf as text, None for nan."""
+    if isinstance(value, tuple):
+        return [json_value(one) for one in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return None if math.isnan(value) else str(value)

@@ -1,33 +1,32 @@
-"""PhaseDiagram: predicted and observed labels over two quantities of a sweep."""
+"""What was predicted and observed over two quantities of a sweep: axes, pixels, and their numbers.
+
+The picture of a diagram is drawn in :mod:`swingby.sweeping.picture`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid
-from swingby.sweeping.cells import (
-    Agreement,
-    Axis,
-    Pixels,
-    axis_of,
-    bins_of,
-    gather,
-    json_value,
-    pooled_text,
-)
+from swingby.report import Drawn, Grid
 from swingby.sweeping.frame import (
     PARTS,
+    Agreement,
     Column,
     Quantity,
+    Value,
     asked_value,
     column,
+    flagged,
+    json_value,
     known,
     quantity,
     selected,
@@ -35,108 +34,282 @@ from swingby.sweeping.frame import (
     varying,
 )
 from swingby.sweeping.grid import Range, SweepGrid, optional_whole
+from swingby.sweeping.point import Label
+from swingby.theory import numbers
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from swingby.report.pictures import Size
-
     Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
+#: A pixel narrower than this share of the mean makes an axis one of equal pixels.
+NARROWEST = 0.25
+#: Two values that differ by this factor stand on a logarithmic axis.
+DECADE = 10
+#: A swing-by shows as a second descent of the loss, if not as more.
+SWING_BY = 2
 #: Draws of a random design that a picture shows one by one; more of them go into bins.
 MOST_DRAWS = 2_000
 #: More values than a list has as a rule: of them, pairs that mostly do not occur are draws.
 MOST_VALUES = 100
 #: Draws that a bin holds on average, and how many bins an axis has at least and at most.
 PER_BIN, FEWEST_BINS, MOST_BINS = 12, 5, 60
-#: Columns of the table of pixels, beside the labels.
-_COUNTS = ["done", "failed", "missing", "decided", "agreed"]
+_FLAGS = ["done", "failed", "missing", "decided", "agreed", "ended", "told"]
+#: Numbers in the table of pixels, behind the counts and the labels.
 _NUMBERS = [
     *("margin", "least_margin", "swing_by", "descents", "most_descents"),
     *("predicted_swing_by", "predicted_descents"),
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class PhaseDiagram(Pixels):
-    """What was predicted and observed per pixel. Made by ``SweepResult.phase_diagram``.
+@dataclass(frozen=True)
+class Axis:
+    """Values in ascending order, one pixel each.
 
-    Parameters
-    ----------
-    store : Path
-    x : Axis
-    y : Axis or None
-        None for a diagram over one quantity.
-    scattered : bool
-        Whether every draw of a random design is a pixel of its own: then the axes have one value
-        per draw. Otherwise the pixels are all pairs of their values.
-    cells : Cells
-        Arrays of shape (y, x); (x,) without y; (draws,) where scattered.
-    agreement : Agreement
-        Over all points shown.
-    fixed : dict from str to str
-        What has one value at all points, or was asked for.
-    pooled : dict from str to int
-        What differs between points of one pixel, and how many values it has: the seeds, and
-        every quantity that is neither shown nor fixed.
-    left_out : int
-        Points at which one of the two quantities does not exist, as a_3 with two concepts.
-    frame : pandas.DataFrame
-        The points, with the number of their `pixel`.
+    `values` are exact text (of bins: their two ends to four digits), `places` where they stand: the
+    value itself, its log10, or its number, as `scale` says: ``linear``, ``log``, or ``ordered`` for
+    names, and for values so uneven that their pixels would not be seen. `edges` of the pixels are
+    one more than values; a diagram of draws has none.
     """
 
-    def plot(self, panels: Sequence[str] | None = None, *, size: Size = None) -> Figure:
-        """Draw the diagram, a panel for each question.
+    name: str
+    symbol: str
+    values: tuple[str, ...]
+    places: tuple[float, ...]
+    scale: str
+    edges: tuple[float, ...]
 
-        Parameters
-        ----------
-        panels : sequence of str, optional
-            Of ``predicted``, ``observed``: the majority label of every pixel, paler where seeds
-            differ; ``disagreement``: share of the decided points not observed as predicted;
-            ``margin``: the median, with a line around the pixels where it is above 1;
-            ``swing_by``, ``descents``: observed; ``predicted_swing_by``,
-            ``predicted_descents``: where the law tells them; ``trapped``, ``diverged``: share of
-            the observed labels; any other column of numbers: its median. Default: those that the
-            rows have numbers for, without ``trapped`` and ``diverged``; of these, with a size,
-            as many as there is room for.
-        size : str or (float, float), optional
-            ``"column"`` or ``"text"`` of a paper, or width and height in inches: no line above
-            the panels says what is fixed.
+    def __len__(self) -> int:
+        return len(self.values)
 
-        Returns
-        -------
-        matplotlib.figure.Figure
-            Made without pyplot. Pixels without points are white, failed ones grey.
+    def line(self) -> str:
+        """The name and the values, or their ends, for a table."""
+        values = list(dict.fromkeys(self.values))
+        if len(values) <= 4:
+            return f"{self.name} = {', '.join(values)}"
+        order = np.argsort(self.places)
+        low, high = self.values[order[0]], self.values[order[-1]]
+        return f"{self.name}, {len(values)} values from {low} to {high}"
 
-        Raises
-        ------
-        InvalidInput
-            For an unknown panel, a size that is none, or more panels than it has room for.
-        """
-        from swingby.sweeping.picture import phase_figure
 
-        return phase_figure(self, panels, size)
+def axis_of(
+    quantity: Quantity, values: Sequence[Value], spacing: str | None = None, *, even: bool = True
+) -> Axis:
+    """The axis of distinct values in order; on a logarithmic one they may lie far below floats.
 
-    def save_picture(self, path: str | Path, panels: Sequence[str] | None = None) -> None:
-        """Draw the diagram into a file.
+    `spacing` says how they were drawn, by default the more even one is taken; `even`: values that
+    are too uneven for pixels become an axis of equal pixels.
 
-        Parameters
-        ----------
-        path : str or Path
-            Ending in png, pdf or svg. The file appears complete or not at all.
-        panels : sequence of str, optional
-            See :meth:`plot`.
+    Examples
+    --------
+    >>> from swingby.sweeping.frame import quantity
+    >>> found = axis_of(quantity("omega"), [Fraction(1, 100), Fraction(1, 10)])
+    >>> found.values, found.scale, found.places, found.edges
+    (('0.01', '0.1'), 'log', (-2.0, -1.0), (-2.5, -1.5, -0.5))
+    """
+    exact = [value for value in values if isinstance(value, Fraction)]
+    numbered = tuple(map(float, range(len(values))))
+    scale, places = "ordered", numbered
+    if exact and len(exact) == len(values):
+        scale = spacing or _scale(exact)
+        places = _places(exact, scale)
+        widths = np.diff(_edges(places))
+        if even and len(places) > 1 and widths.min() < NARROWEST * widths.mean():
+            scale, places = "ordered", numbered
+    texts = tuple(map(value_text, values))
+    return Axis(quantity.name, quantity.symbol, texts, places, scale, _edges(places))
 
-        Raises
-        ------
-        InvalidInput
-            If the path cannot be written or has another ending.
-        """
-        from swingby.report.pictures import save_figure
 
-        save_figure(lambda: self.plot(panels), path)
+def bins_of(
+    quantity: Quantity, values: Sequence[Fraction], count: int, spacing: str | None
+) -> Axis:
+    """An axis of bins of equal width that hold all values."""
+    scale = spacing or _scale(values)
+    ends = _places([min(values), max(values)], scale)
+    edges = np.linspace(ends[0], ends[1], count + 1)
+    texts = [numbers.scientific_log10(one) if scale == "log" else f"{one:.4g}" for one in edges]
+    names = tuple(f"{low} to {high}" for low, high in pairwise(texts))
+    places = tuple(((edges[:-1] + edges[1:]) / 2).tolist())
+    return Axis(quantity.name, quantity.symbol, names, places, scale, tuple(edges.tolist()))
+
+
+def _places(values: Sequence[Fraction], scale: str) -> tuple[float, ...]:
+    """Values as floats, or their log10, to 12 digits so that powers of ten are whole."""
+    if scale == "log":
+        return tuple(round(numbers.log_of(value) / math.log(10), 12) for value in values)
+    return tuple(map(float, values))
+
+
+def _scale(values: Sequence[Fraction]) -> str:
+    """Linear or log, whichever has the more even steps; log where floats would not do."""
+    low, high = min(values), max(values)
+    if low <= 0 or low == high:
+        return "linear" if low <= 0 or 1e-4 <= low <= 1e6 else "log"
+    if low < Fraction(1, 10**300) or high > 10**300:
+        return "log"
+    if len(values) == 2:
+        return "log" if high >= DECADE * low else "linear"
+    steps = [np.diff(_places(values, scale)) for scale in ("linear", "log")]
+    straight, curved = (float(one.max() / max(one.min(), 1e-300)) for one in steps)
+    return "log" if curved < straight else "linear"
+
+
+def _edges(places: Sequence[float]) -> tuple[float, ...]:
+    """Half-way between neighbours; the outermost pixels reach as far out as in."""
+    if len(places) < 2:
+        return tuple(place + half for place in places for half in (-0.5, 0.5)) or (0.0,)
+    middle = [(low + high) / 2 for low, high in pairwise(places)]
+    return (2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts and numbers per pixel, columns of a `table`, as arrays of the `shape` of the diagram.
+
+    `done`, `failed`, `missing`: points of the pixel. `decided`: points with a prediction and an
+    observation, `agreed`: those observed as predicted; undecided and unfinished points are in
+    neither. `margin`, `least_margin`: median and least; nan without any, as all numbers. `ended`:
+    points whose run ended before the steps ran out; `swing_by`, `descents`, `most_descents`: share
+    of these with at least two descents, mean number, and most common one (the smallest of equally
+    common ones, -1 without any). `told`: points for which the law tells the number of descents;
+    `predicted_swing_by`, `predicted_descents`: share and mean over these. `predicted`, `observed`:
+    how many points have each of `labels` (last axis).
+    """
+
+    table: pd.DataFrame
+    shape: tuple[int, ...]
+    labels: tuple[str, ...]
+    predicted: Whole
+    observed: Whole
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.table:
+            raise AttributeError(name)
+        return self.table[name].to_numpy().reshape(self.shape)
+
+    @property
+    def disagreement(self) -> Floats:
+        """Share of the decided points not observed as predicted; nan where none is decided."""
+        return _over(self.decided - self.agreed, self.decided)
+
+    def counts(self, which: str) -> Whole:
+        """How many points have each label, ``"predicted"`` or ``"observed"``."""
+        return self.predicted if which == "predicted" else self.observed
+
+    def share(self, which: str, label: str) -> Floats:
+        """Share of a label among the points that are done."""
+        return _over(self.counts(which)[..., self.labels.index(label)], self.done)
+
+    def majority(self, which: str) -> tuple[Whole, Floats]:
+        """The most common label of every pixel (its place in `labels`, or -1), and its share."""
+        label = np.where(self.done > 0, self.counts(which).argmax(axis=-1), -1)
+        return label, _over(self.counts(which).max(axis=-1), self.done)
+
+
+def _over(part: Whole | Floats, whole: Whole) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(part / np.where(whole > 0, whole, np.nan))
+
+
+def gather(frame: pd.DataFrame, shape: tuple[int, ...]) -> Cells:
+    """The pixels of a frame whose column `pixel` has the number of each row's, in C order."""
+    rows, every = flagged(frame), np.arange(int(np.prod(shape)))
+    table = rows.groupby("pixel")[_FLAGS].sum().reindex(every, fill_value=0)
+    done, ended, told = (rows[rows[name]].groupby("pixel") for name in ("done", "ended", "told"))
+    table["margin"], table["least_margin"] = done["margin"].median(), done["margin"].min()
+    for found, name, prefix in (
+        (ended, "descents", ""),
+        (told, "predicted_descents", "predicted_"),
+    ):
+        table[f"{prefix}swing_by"] = found[name].agg(lambda one: (one >= SWING_BY).mean())
+        table[name] = found[name].mean()
+    most = ended["descents"].agg(lambda one: one.mode().min())
+    table["most_descents"] = most.reindex(every, fill_value=-1).astype(np.int64)
+    measured = rows[rows["done"]]
+    used = {*measured["predicted"].dropna(), *measured["observed"].dropna()}
+    labels = (*map(str, Label), *sorted(used - set(map(str, Label))))
+
+    def per_label(which: str) -> Whole:
+        counted = measured.groupby(["pixel", which]).size().unstack(fill_value=0)
+        counted = counted.reindex(index=every, columns=list(labels), fill_value=0)
+        return counted.to_numpy(np.int64).reshape(*shape, len(labels))
+
+    return Cells(table, shape, labels, per_label("predicted"), per_label("observed"))
+
+
+@dataclass(frozen=True, eq=False)
+class Diagram(Drawn):
+    """The numbers of a phase diagram; its public name is :class:`swingby.PhaseDiagram`."""
+
+    store: Path
+    x: Axis
+    y: Axis | None
+    scattered: bool
+    cells: Cells
+    agreement: Agreement
+    fixed: dict[str, str]
+    pooled: dict[str, int]
+    left_out: int
+    frame: pd.DataFrame
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        design: SweepGrid | None,
+        store: Path,
+        x: str | None = None,
+        y: str | None = None,
+        *,
+        where: Mapping[str, Any] | None = None,
+        bins: int | None = None,
+    ) -> Self:
+        """The diagram of the frame of a sweep; `design` is the grid, where known."""
+        optional_whole(bins, "bins", 1, 1000)
+        chosen = selected(frame, where)
+        if len(frame) and not len(chosen):
+            shown = ", ".join(f"{name} = {value}" for name, value in (where or {}).items())
+            raise InvalidInput("where", shown, "must leave points of the sweep")
+        names = varying(chosen)
+        across, up = _chosen_names(x, y, names, chosen)
+        columns = [column(chosen, one) for one in (across, up) if one is not None]
+        for argument, one in zip(("x", "y"), columns, strict=False):
+            if len(chosen) and not one.values:
+                offered = f"; these vary: {', '.join(names)}" if names else ""
+                requirement = f"must have a value at some point of the sweep{offered}"
+                raise InvalidInput(argument, one.quantity.name, requirement)
+        there = np.all([one.index >= 0 for one in columns], axis=0)
+        inside = chosen[there]
+        columns = [Column(one.quantity, one.values, one.index[there]) for one in columns]
+        axes, pixel, shape, binned = _pixels(columns[::-1], design, bins)
+        inside = inside.assign(pixel=pixel)
+        asked = {one: value_text(asked_value(one, value)) for one, value in (where or {}).items()}
+        return cls(
+            store=store,
+            x=axes[-1],
+            y=axes[0] if up is not None else None,
+            scattered=len(shape) < len(axes),
+            cells=gather(inside, shape),
+            agreement=Agreement.of(inside),
+            fixed=_fixed(inside, {one.quantity.part for one in columns}) | asked,
+            pooled=_pooled(inside, binned),
+            left_out=len(chosen) - len(inside),
+            frame=inside,
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the arrays of `cells`: (y, x), (x,), or (draws,)."""
+        return self.cells.shape
+
+    def median(self, name: str) -> Floats:
+        """The median of any column of numbers over the points of every pixel that are done."""
+        done = self.frame[self.frame["status"] == "done"]
+        found = done[name].astype(float).groupby(done["pixel"]).median()
+        every = np.arange(int(np.prod(self.shape)))
+        return np.asarray(found.reindex(every), dtype=np.float64).reshape(self.shape)
 
     def to_frame(self) -> Any:
         """The pixels as a table.
@@ -145,12 +318,12 @@ class PhaseDiagram(Pixels):
         -------
         pandas.DataFrame
             One row per pixel: the exact values of the axes as text, counts, counts per label
-            (``observed_trapped``), and numbers; see :class:`swingby.sweeping.cells.Cells`.
+            (``observed_trapped``), and numbers; see :class:`swingby.sweeping.phases.Cells`.
         """
         across, up = list(self.x.values), None if self.y is None else list(self.y.values)
         if up is not None and not self.scattered:
             across, up = across * len(up), [value for value in up for _ in across]
-        found = self.cells.table[_COUNTS].copy()
+        found = self.cells.table[_FLAGS[:5]].copy()
         found.insert(0, self.x.name, across)
         if self.y is not None:
             found.insert(1, self.y.name, up)
@@ -189,7 +362,7 @@ class PhaseDiagram(Pixels):
 
     def to_grid(self) -> Grid:
         """The counts behind the picture: predicted labels down, observed labels across."""
-        above = [_axis_line(name, axis) for name, axis in (("x", self.x), ("y", self.y)) if axis]
+        above = [f"{name}: {axis.line()}" for name, axis in (("x", self.x), ("y", self.y)) if axis]
         if self.fixed:
             above.append(", ".join(f"{name} = {value}" for name, value in self.fixed.items()))
         if self.pooled:
@@ -212,60 +385,20 @@ class PhaseDiagram(Pixels):
         return f"<PhaseDiagram over {over}: {size} pixels, {self.agreement.done} points done>"
 
 
-def _axis_line(name: str, axis: Axis) -> str:
-    values = list(dict.fromkeys(axis.values))
-    if len(values) <= 4:
-        return f"{name}: {axis.name} = {', '.join(values)}"
-    order = np.argsort(axis.places)
-    ends = axis.values[order[0]], axis.values[order[-1]]
-    return f"{name}: {axis.name}, {len(values)} values from {ends[0]} to {ends[1]}"
+def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = None) -> str:
+    """What the points of one pixel differ in, in words.
+
+    Examples
+    --------
+    >>> pooled_text({"eta": 2, "seed": 10})
+    '2 eta, 10 seeds'
+    """
+    plural = {"seed": "seeds", "signal": "tasks", "steps": "numbers of steps"}
+    written = {**(symbols or {}), **plural, "dynamics": "dynamics"}
+    return ", ".join(f"{count} {written.get(name, name)}" for name, count in pooled.items())
 
 
-# The way from the frame of a sweep to its pixels
-
-
-def phase_diagram(
-    frame: pd.DataFrame,
-    design: SweepGrid | None,
-    store: Path,
-    x: str | None = None,
-    y: str | None = None,
-    *,
-    where: Mapping[str, Any] | None = None,
-    bins: int | None = None,
-) -> PhaseDiagram:
-    """What was predicted and observed over two quantities; `design` is the grid, where known."""
-    optional_whole(bins, "bins", 1, 1000)
-    chosen = selected(frame, where)
-    if len(frame) and not len(chosen):
-        shown = ", ".join(f"{name} = {value}" for name, value in (where or {}).items())
-        raise InvalidInput("where", shown, "must leave points of the sweep")
-    names = varying(chosen)
-    across, up = _chosen_names(x, y, names, chosen)
-    columns = [column(chosen, one) for one in (across, up) if one is not None]
-    for argument, one in zip(("x", "y"), columns, strict=False):
-        if len(chosen) and not one.values:
-            offered = f"; these vary: {', '.join(names)}" if names else ""
-            requirement = f"must have a value at some point of the sweep{offered}"
-            raise InvalidInput(argument, one.quantity.name, requirement)
-    there = np.all([one.index >= 0 for one in columns], axis=0)
-    inside = chosen[there]
-    columns = [Column(one.quantity, one.values, one.index[there]) for one in columns]
-    pixels = _Pixels(columns[::-1], design, bins)
-    inside = inside.assign(pixel=pixels.cell)
-    asked = {name: value_text(asked_value(name, value)) for name, value in (where or {}).items()}
-    return PhaseDiagram(
-        store=store,
-        x=pixels.axes[-1],
-        y=pixels.axes[0] if up is not None else None,
-        scattered=pixels.scattered,
-        cells=gather(inside, pixels.shape),
-        agreement=Agreement.of(inside),
-        fixed=_fixed(inside, {one.quantity.part for one in columns}) | asked,
-        pooled=_pooled(inside, pixels.binned),
-        left_out=len(chosen) - len(inside),
-        frame=inside,
-    )
+# The way from the columns of a frame to axes and pixels
 
 
 def _chosen_names(
@@ -280,18 +413,17 @@ def _chosen_names(
     found = {name: known(value, name, columns, varying) for name, value in given.items()}
     if len(found) == 2 and found["x"].name == found["y"].name:
         raise InvalidInput("y", y, "must be another quantity than x")
-
-    def taken(name: str) -> bool:
-        return any(
-            one.name == name or varying.get(one.name, -1) == varying[name] for one in found.values()
-        )
-
     for argument in ("x", "y"):
         if argument not in found:
-            free = next((name for name in varying if not taken(name)), None)
-            if free is None and argument == "x":
-                free = "omega" if "y" not in found or found["y"].name != "omega" else "eta"
-            one = quantity(free)
+            names = [one.name for one in found.values()]
+            taken = {varying.get(name, -1) for name in names}
+            free = (
+                name
+                for name, family in varying.items()
+                if name not in names and family not in taken
+            )
+            usual = ("eta" if "omega" in names else "omega") if argument == "x" else None
+            one = quantity(next(free, usual))
             if one is not None:
                 found[argument] = one
     return found["x"], found.get("y")
@@ -310,37 +442,32 @@ def _spacing(one: Quantity, grid: SweepGrid | None) -> str | None:
     return "log" if "/" in one.name or any(axis.spacing == "log" for axis in ranges) else "linear"
 
 
-class _Pixels:
-    """The pixel of every row: of lists one per pair of values, of draws one each, or bins."""
+def _pixels(
+    columns: list[Column], grid: SweepGrid | None, bins: int | None
+) -> tuple[list[Axis], Whole, tuple[int, ...], set[str]]:
+    """Axes, the pixel of every row, the shape of the pixels, and what is in bins.
 
-    def __init__(self, columns: list[Column], grid: SweepGrid | None, bins: int | None) -> None:
-        drawn = [_is_drawn(one, columns, grid) for one in columns]
-        sizes = tuple(len(one.values) for one in columns)
-        pairs = tuple(one.index for one in columns)
-        flat = np.ravel_multi_index(pairs, sizes) if len(pairs[0]) else pairs[0]
-        distinct, place = np.unique(flat, return_inverse=True)
-        self.binned: set[str] = set()
-        self.scattered = (
-            len(columns) == 2 and all(drawn) and bins is None and len(distinct) <= MOST_DRAWS
-        )
-        if self.scattered:
-            where = np.unravel_index(distinct, sizes) if len(distinct) else pairs
-            self.cell = place
-            self.shape: tuple[int, ...] = (len(distinct),)
-            self.axes = [
-                _of_draws(one, index, grid) for one, index in zip(columns, where, strict=True)
-            ]
-            return
-        number = bins or _bins(len(distinct), sum(drawn))
-        self.axes, indices = [], []
-        for one, free in zip(columns, drawn, strict=True):
-            axis, index = _of_values(one, grid, number if free else None)
-            self.axes.append(axis)
-            indices.append(index)
-            if len(axis) < len(one.values):
-                self.binned.add(one.quantity.part)
-        self.shape = tuple(map(len, self.axes))
-        self.cell = np.ravel_multi_index(tuple(indices), self.shape) if len(pairs[0]) else pairs[0]
+    Of lists there is a pixel per pair of values; draws have one each, or go into bins.
+    """
+    drawn = [_is_drawn(one, columns, grid) for one in columns]
+    pairs = np.stack([one.index for one in columns])
+    distinct, pixel = np.unique(pairs, axis=1, return_inverse=True)
+    count = distinct.shape[1]
+    if len(columns) == 2 and all(drawn) and bins is None and count <= MOST_DRAWS:
+        axes = [_of_draws(one, index, grid) for one, index in zip(columns, distinct, strict=True)]
+        return axes, pixel.ravel(), (count,), set()
+    per_axis = (count / PER_BIN) ** (1 / max(sum(drawn), 1))
+    number = bins or int(min(max(per_axis, FEWEST_BINS), MOST_BINS))
+    axes, indices, binned = [], [], set()
+    for one, free in zip(columns, drawn, strict=True):
+        axis, index = _of_values(one, grid, number if free else None)
+        axes.append(axis)
+        indices.append(index)
+        if len(axis) < len(one.values):
+            binned.add(one.quantity.part)
+    shape = tuple(map(len, axes))
+    pixel = np.ravel_multi_index(tuple(indices), shape) if count else indices[0]
+    return axes, pixel, shape, binned
 
 
 def _is_drawn(one: Column, columns: list[Column], grid: SweepGrid | None) -> bool:
@@ -357,20 +484,13 @@ def _is_drawn(one: Column, columns: list[Column], grid: SweepGrid | None) -> boo
     return measured or several
 
 
-def _bins(pairs: int, drawn: int) -> int:
-    per_axis = (pairs / PER_BIN) ** (1 / max(drawn, 1))
-    return int(min(max(per_axis, FEWEST_BINS), MOST_BINS))
-
-
 def _of_values(one: Column, grid: SweepGrid | None, bins: int | None) -> tuple[Axis, Whole]:
     """An axis of the values, or of bins, and which of its pixels each row is in."""
     spacing, exact = _spacing(one.quantity, grid), one.exact
-    if not one.values:
-        return Axis(one.quantity.name, one.quantity.symbol, (), (), "ordered", (0.0,)), one.index
     if bins is None or exact is None or len(exact) == 1:
         return axis_of(one.quantity, one.values, spacing), one.index
     axis = bins_of(one.quantity, exact, bins, "linear" if min(exact) <= 0 else spacing)
-    places = axis_of(one.quantity, one.values, axis.scale, even=False).places
+    places = _places(exact, axis.scale)
     bin_of = np.clip(np.searchsorted(axis.edges, places, side="right") - 1, 0, bins - 1)
     return axis, bin_of[one.index]
 

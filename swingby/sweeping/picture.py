@@ -6,25 +6,21 @@ Labels differ in lightness and in hatch (or in the shape of a sign), so that a g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report.pictures import Size, inches, shown_figure, styled
-from swingby.sweeping.cells import (
-    Axis,
-    Pixels,
-    apart,
-    around,
-    pooled_text,
-    tick_text,
-    ticks_of,
-)
+from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
 from swingby.sweeping.frame import quantity
+from swingby.sweeping.phases import Axis, Diagram, pooled_text
 from swingby.sweeping.point import Label
+from swingby.theory import numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +43,81 @@ MARGINS = (0.01, 1e4)
 PALEST, PALE = 0.42, 0.7
 #: Of points and their pixels over one quantity.
 BLUE = "#00699E"
+
+
+class PhaseDiagram(Diagram):
+    """What was predicted and observed per pixel. Made by ``SweepResult.phase_diagram``.
+
+    Parameters
+    ----------
+    store : Path
+    x : Axis
+    y : Axis or None
+        None for a diagram over one quantity.
+    scattered : bool
+        Whether every draw of a random design is a pixel of its own: then the axes have one value
+        per draw. Otherwise the pixels are all pairs of their values.
+    cells : Cells
+        Arrays of shape (y, x); (x,) without y; (draws,) where scattered.
+    agreement : Agreement
+        Over all points shown.
+    fixed : dict from str to str
+        What has one value at all points, or was asked for.
+    pooled : dict from str to int
+        What differs between points of one pixel, and how many values it has: the seeds, and
+        every quantity that is neither shown nor fixed.
+    left_out : int
+        Points at which one of the two quantities does not exist, as a_3 with two concepts.
+    frame : pandas.DataFrame
+        The points, with the number of their `pixel`.
+    """
+
+    def plot(self, panels: Sequence[str] | None = None, *, size: Size = None) -> Figure:
+        """Draw the diagram, a panel for each question.
+
+        Parameters
+        ----------
+        panels : sequence of str, optional
+            Of ``predicted``, ``observed``: the majority label of every pixel, paler where seeds
+            differ; ``disagreement``: share of the decided points not observed as predicted;
+            ``margin``: the median, with a line around the pixels where it is above 1;
+            ``swing_by``, ``descents``: observed; ``predicted_swing_by``,
+            ``predicted_descents``: where the law tells them; ``trapped``, ``diverged``: share of
+            the observed labels; any other column of numbers: its median. Default: those that the
+            rows have numbers for, without ``trapped`` and ``diverged``; of these, with a size,
+            as many as there is room for.
+        size : str or (float, float), optional
+            ``"column"`` or ``"text"`` of a paper, or width and height in inches: no line above
+            the panels says what is fixed.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Made without pyplot. Pixels without points are white, failed ones grey.
+
+        Raises
+        ------
+        InvalidInput
+            For an unknown panel, a size that is none, or more panels than it has room for.
+        """
+        return _figure(self, panels, size)
+
+    def save_picture(self, path: str | Path, panels: Sequence[str] | None = None) -> None:
+        """Draw the diagram into a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ending in png, pdf or svg. The file appears complete or not at all.
+        panels : sequence of str, optional
+            See :meth:`plot`.
+
+        Raises
+        ------
+        InvalidInput
+            If the path cannot be written or has another ending.
+        """
+        save_figure(lambda: self.plot(panels), path)
 
 
 # Styles
@@ -103,66 +174,43 @@ OWN = (
 )
 
 
-def style_of(label: str, labels: Sequence[str] = ()) -> Style:
-    """How a label looks; of one's own labels, each has its own look as long as there are some."""
-    if label in STYLES:
-        return STYLES[label]
+def _styles(diagram: Diagram) -> dict[str, Style]:
+    """How the labels of a diagram look; of one's own labels, each has its own look in turn."""
+    labels = diagram.cells.labels
     own = [one for one in labels if one not in STYLES]
-    return OWN[own.index(label) % len(OWN) if label in own else 0]
+    return {one: STYLES.get(one) or OWN[own.index(one) % len(OWN)] for one in labels}
 
 
-# Panels
+# Panels: labels, or a number per pixel with its title, its kind, and its colours
 
-
-@dataclass(frozen=True)
-class Measure:
-    """A number per pixel: share, margin, count or number, in colours from light to dark."""
-
-    title: str
-    values: Callable[[Pixels], Floats]
-    kind: str
-    colors: str
-
-
-def _cell(name: str) -> Callable[[Pixels], Floats]:
-    return lambda diagram: getattr(diagram.cells, name)
-
-
-def _share(label: Label) -> Callable[[Pixels], Floats]:
-    return lambda diagram: diagram.cells.share("observed", label)
-
-
-MEASURES = {
-    name: Measure(title, values, kind, colors)
-    for name, title, values, kind, colors in (
-        ("disagreement", "disagreement, share of decided", None, "share", "OrRd"),
-        ("margin", "predicted margin, median", None, "margin", "YlGnBu"),
-        ("least_margin", "predicted margin, least", None, "margin", "YlGnBu"),
-        ("predicted_swing_by", "swing-by predicted, share", None, "share", "BuPu"),
-        ("swing_by", "swing-by observed, share", None, "share", "BuPu"),
-        ("predicted_descents", "descents predicted, mean", None, "count", "YlGn"),
-        ("descents", "descents observed, mean", None, "count", "YlGn"),
-        ("trapped", "trapped, share", _share(Label.TRAPPED), "share", "PuBu"),
-        ("diverged", "diverged, share", _share(Label.DIVERGED), "share", "RdPu"),
-    )
-    for values in (values or _cell(name),)
-}
 LABELS = {"predicted": "predicted label", "observed": "observed label"}
+MEASURES = {
+    "disagreement": ("disagreement, share of decided", "share", "OrRd"),
+    "margin": ("predicted margin, median", "margin", "YlGnBu"),
+    "least_margin": ("predicted margin, least", "margin", "YlGnBu"),
+    "predicted_swing_by": ("swing-by predicted, share", "share", "BuPu"),
+    "swing_by": ("swing-by observed, share", "share", "BuPu"),
+    "predicted_descents": ("descents predicted, mean", "count", "YlGn"),
+    "descents": ("descents observed, mean", "count", "YlGn"),
+    "trapped": ("trapped, share", "share", "PuBu"),
+    "diverged": ("diverged, share", "share", "RdPu"),
+}
 PANELS = (*LABELS, *MEASURES)
 
 
-def measure_of(name: str) -> Measure:
-    """What a panel shows that is not one of labels; of any other column, the median."""
-
-    def median(diagram: Pixels) -> Floats:
-        return diagram.median(name)
-
-    return MEASURES.get(name) or Measure(
-        f"{name.replace('_', ' ')}, median", median, "number", "YlGnBu"
-    )
+def _measure(name: str) -> tuple[str, str, str]:
+    """Title, kind and colours of a number; of any other column it is the median."""
+    return MEASURES.get(name, (f"{name.replace('_', ' ')}, median", "number", "YlGnBu"))
 
 
-def default_panels(diagram: Pixels) -> tuple[str, ...]:
+def _values(diagram: Diagram, name: str) -> Floats:
+    if name in ("trapped", "diverged"):
+        return diagram.cells.share("observed", name)
+    found: Floats = getattr(diagram.cells, name) if name in MEASURES else diagram.median(name)
+    return found
+
+
+def default_panels(diagram: Diagram) -> tuple[str, ...]:
     """Panels that the rows have numbers for: six, or eight with the predicted halves."""
     if diagram.cells.told.any():
         return (
@@ -172,7 +220,7 @@ def default_panels(diagram: Pixels) -> tuple[str, ...]:
     return ("predicted", "observed", "disagreement", "margin", "swing_by", "descents")
 
 
-def _checked(diagram: Pixels, panels: Sequence[str]) -> list[str]:
+def _checked(diagram: Diagram, panels: Sequence[str]) -> list[str]:
     found = [panels] if isinstance(panels, str) else list(panels)
     if not found:
         raise InvalidInput("panels", "an empty list", "must not be empty")
@@ -184,7 +232,7 @@ def _checked(diagram: Pixels, panels: Sequence[str]) -> list[str]:
     return found
 
 
-def phase_figure(diagram: Pixels, panels: Sequence[str] | None = None, size: Size = None) -> Figure:
+def _figure(diagram: Diagram, panels: Sequence[str] | None, size: Size) -> Figure:
     """A diagram as a figure, a panel for each question; of a size, as many as there is room for."""
     chosen = default_panels(diagram) if panels is None else _checked(diagram, panels)
     across = {1: 1, 2: 2, 3: 3, 4: 2}.get(len(chosen), 4 if len(chosen) > 6 else 3)
@@ -220,9 +268,9 @@ def phase_figure(diagram: Pixels, panels: Sequence[str] | None = None, size: Siz
     return figure
 
 
-def _draw(diagram: Pixels, name: str, ax: Axes) -> None:
+def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
     labels = name in LABELS
-    ax.set_title(LABELS[name] if labels else measure_of(name).title, loc="left")
+    ax.set_title(LABELS[name] if labels else _measure(name)[0], loc="left")
     if diagram.y is None:
         (_stack_labels if labels else _draw_points)(diagram, name, ax)
     else:
@@ -234,7 +282,7 @@ def _draw(diagram: Pixels, name: str, ax: Axes) -> None:
     ax.tick_params(length=2.5, labelsize=8)
 
 
-def _caption(diagram: Pixels) -> str:
+def _caption(diagram: Diagram) -> str:
     """What is fixed and what is pooled, in one line with the symbols of the paper."""
     parts: list[str] = []
     for name, value in diagram.fixed.items():
@@ -251,52 +299,51 @@ def _caption(diagram: Pixels) -> str:
     return ",  ".join(parts)
 
 
-def _draw_labels(diagram: Pixels, which: str, ax: Axes) -> None:
+def _draw_labels(diagram: Diagram, which: str, ax: Axes) -> None:
     """The most common label of every pixel, paler the more its points differ."""
-    cells = diagram.cells
+    cells, styles = diagram.cells, _styles(diagram)
     label, share = cells.majority(which)
     colors = np.ones((*diagram.shape, 3))
     # A share of one in two of two labels is as mixed as can be.
     keep = PALEST + (1 - PALEST) * np.clip(2 * share - 1, 0, 1)
-    styles = [style_of(name, cells.labels) for name in cells.labels]
-    for place, style in enumerate(styles):
+    for place, style in enumerate(styles.values()):
         here = label == place
         colors[here] = mixed(style.color, keep[here])
     colors[(cells.done == 0) & (cells.failed > 0)] = mixed(FAILED.color, 1)
-    if not diagram.scattered:
-        _pixels(diagram, colors, ax)
-    for place, style in enumerate(styles):
-        if diagram.scattered:
-            _signs(diagram, label == place, colors, style, ax)
-        else:
-            _hatch(diagram, (label == place) & (share > PALE), style, style.ink, ax)
-            _hatch(diagram, (label == place) & (share <= PALE), style, style.dark, ax)
+    _pixels(diagram, colors, ax)
+    for place, style in enumerate(styles.values()):
+        here = label == place
+        _signs(diagram, here, colors, style, ax)
+        _hatch(diagram, here & (share > PALE), style, style.ink, ax)
+        _hatch(diagram, here & (share <= PALE), style, style.dark, ax)
     _failures(diagram, colors, ax)
 
 
-def _draw_measure(diagram: Pixels, name: str, ax: Axes) -> None:
+def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
     """A number per pixel, with its colour bar."""
     import matplotlib as mpl
     from matplotlib.cm import ScalarMappable
 
-    measure, cells = measure_of(name), diagram.cells
-    values = measure.values(diagram)
-    norm, ticks, extend = _scale_of(measure.kind, _all_values(diagram, name))
-    shades = mpl.colormaps[measure.colors]
+    _, kind, map_of = _measure(name)
+    cells, values = diagram.cells, _values(diagram, name)
+    # Predicted and observed numbers of one kind share a colour bar.
+    plain = name.removeprefix("predicted_")
+    names = {name, *(other for other in MEASURES if other.removeprefix("predicted_") == plain)}
+    together = np.concatenate([_values(diagram, other).ravel() for other in names])
+    norm, ticks, extend = _scale_of(kind, together)
+    shades = mpl.colormaps[map_of]
     some = ~np.isnan(values)
     colors = np.ones((*diagram.shape, 3))
     colors[some] = shades(norm(np.clip(values[some], float(norm.vmin), float(norm.vmax))))[..., :3]
     nothing = ~some & (cells.done > 0)
     colors[nothing] = mixed(NOTHING.color, 1)
     colors[~some & (cells.done == 0) & (cells.failed > 0)] = mixed(FAILED.color, 1)
-    if diagram.scattered:
-        _signs(diagram, some, colors, style_of(Label.IN_ORDER), ax, values[some])
-        _signs(diagram, nothing, colors, NOTHING, ax)
-    else:
-        _pixels(diagram, colors, ax)
-        _hatch(diagram, nothing, NOTHING, NOTHING.ink, ax)
-        if measure.kind == "margin":
-            _outline(diagram, values, ax)
+    _signs(diagram, some, colors, STYLES["in_order"], ax, values[some])
+    _signs(diagram, nothing, colors, NOTHING, ax)
+    _pixels(diagram, colors, ax)
+    _hatch(diagram, nothing, NOTHING, NOTHING.ink, ax)
+    if kind == "margin" and not diagram.scattered:
+        _outline(diagram, values, ax)
     _failures(diagram, colors, ax)
     bar = ax.figure.colorbar(
         ScalarMappable(norm, shades), ax=ax, ticks=ticks, extend=extend, pad=0.02, aspect=22
@@ -304,15 +351,8 @@ def _draw_measure(diagram: Pixels, name: str, ax: Axes) -> None:
     bar.outline.set_linewidth(0.5)
     bar.ax.tick_params(length=2, labelsize=8)
     bar.ax.minorticks_off()
-    if measure.kind == "margin":
+    if kind == "margin":
         bar.ax.axhline(1, color="black", linewidth=1.4)
-
-
-def _all_values(diagram: Pixels, name: str) -> Floats:
-    """Values that share a colour bar: predicted and observed numbers of one kind."""
-    plain = name.removeprefix("predicted_")
-    names = {name, *(other for other in MEASURES if other.removeprefix("predicted_") == plain)}
-    return np.concatenate([measure_of(other).values(diagram).ravel() for other in names])
 
 
 def _scale_of(kind: str, values: Floats) -> tuple[Any, Any, str]:
@@ -331,25 +371,21 @@ def _scale_of(kind: str, values: Floats) -> tuple[Any, Any, str]:
         ticks = list(range(least, most + 1, max(1, (most - least) // 6)))
         return Normalize(least, most), ticks, "neither"
     positive = finite[finite > 0]
-    low = 10 ** np.floor(np.log10(positive.min(initial=0.1)))
-    high = 10 ** np.ceil(np.log10(positive.max(initial=10.0)))
-    low, high = max(low, MARGINS[0]), min(high, MARGINS[1])
-    below, above = (values < low).any(), (values > high).any()
-    extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[below, above]
-    return LogNorm(low, high), None, extend
+    low = max(10 ** np.floor(np.log10(positive.min(initial=0.1))), MARGINS[0])
+    high = min(10 ** np.ceil(np.log10(positive.max(initial=10.0))), MARGINS[1])
+    below, above = bool((values < low).any()), bool((values > high).any())
+    return LogNorm(low, high), None, (("neither", "max"), ("min", "both"))[below][above]
 
 
-def _stack_labels(diagram: Pixels, which: str, ax: Axes) -> None:
+def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
     """Shares of the labels on top of each other; failed points grey, missing ones left open."""
     cells = diagram.cells
-    counts = cells.predicted if which == "predicted" else cells.observed
     total = np.maximum(cells.done + cells.failed + cells.missing, 1)
     edges = np.array(diagram.x.edges)
     foot = np.zeros(diagram.shape)
-    parts = [
-        (style_of(name, cells.labels), counts[:, place]) for place, name in enumerate(cells.labels)
-    ]
-    for style, count in [*parts, (FAILED, cells.failed)]:
+    counts = np.moveaxis(cells.counts(which), -1, 0)
+    parts = [*zip(_styles(diagram).values(), counts, strict=True), (FAILED, cells.failed)]
+    for style, count in parts:
         if count.any():
             ax.bar(
                 edges[:-1],
@@ -367,22 +403,21 @@ def _stack_labels(diagram: Pixels, which: str, ax: Axes) -> None:
     ax.set_ylabel("share of points")
 
 
-def _draw_points(diagram: Pixels, name: str, ax: Axes) -> None:
+def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
     """A number per value of the quantity, a bar as wide as its pixel."""
     from matplotlib.ticker import MaxNLocator
 
-    measure = measure_of(name)
-    values = measure.values(diagram)
-    norm, _, _ = _scale_of(measure.kind, values)
+    kind, values = _measure(name)[1], _values(diagram, name)
+    norm, _, _ = _scale_of(kind, values)
     low, high = float(norm.vmin), float(norm.vmax)
     edges = np.array(diagram.x.edges)
-    if measure.kind == "margin":
+    if kind == "margin":
         ax.set_yscale("log")
         ax.axhline(1, color="black", linewidth=1.0, zorder=1)
         ax.set_ylim(low, high)
     else:
         ax.set_ylim(low - 0.04 * (high - low), high + 0.04 * (high - low))
-    if measure.kind == "count":
+    if kind == "count":
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     shown = np.clip(values, low, high)
     ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=1.2, zorder=2)
@@ -396,12 +431,12 @@ def _draw_points(diagram: Pixels, name: str, ax: Axes) -> None:
             ax.plot(places, shown[here], sign, color=BLUE, markersize=4, zorder=3, clip_on=False)
 
 
-# Marks
+# Marks: each is for pixels, or for the signs of a scattered diagram, and leaves the other alone
 
 
-def _pixels(diagram: Pixels, colors: Floats, ax: Axes) -> None:
+def _pixels(diagram: Diagram, colors: Floats, ax: Axes) -> None:
     """Colours on pixels: exact ends, nothing between neighbours."""
-    if diagram.y is None or not colors.size:
+    if diagram.y is None or diagram.scattered or not colors.size:
         return
     ax.pcolormesh(
         diagram.x.edges,
@@ -415,12 +450,12 @@ def _pixels(diagram: Pixels, colors: Floats, ax: Axes) -> None:
     )
 
 
-def _hatch(diagram: Pixels, here: Booleans, style: Style, ink: str, ax: Axes) -> None:
+def _hatch(diagram: Diagram, here: Booleans, style: Style, ink: str, ax: Axes) -> None:
     """One hatched area for all pixels of a kind, so that lines go on from pixel to pixel."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    if not style.hatch or diagram.y is None or not here.any():
+    if not style.hatch or diagram.y is None or diagram.scattered or not here.any():
         return
     across, up = np.array(diagram.x.edges), np.array(diagram.y.edges)
     row, column = np.nonzero(here)
@@ -432,21 +467,17 @@ def _hatch(diagram: Pixels, here: Booleans, style: Style, ink: str, ax: Axes) ->
     )
 
 
-def _outline(diagram: Pixels, values: Floats, ax: Axes) -> None:
+def _outline(diagram: Diagram, values: Floats, ax: Axes) -> None:
     """A line between pixels whose values lie on the two sides of 1; none to one without a value."""
     from matplotlib.collections import LineCollection
 
     if diagram.y is None:
         return
-    across, up = diagram.x.edges, diagram.y.edges
-    lines = [
-        [(across[column + 1], up[row]), (across[column + 1], up[row + 1])]
-        for row, column in np.argwhere(_parted(values[:, 1:], values[:, :-1]))
-    ]
-    lines += [
-        [(across[column], up[row + 1]), (across[column + 1], up[row + 1])]
-        for row, column in np.argwhere(_parted(values[1:], values[:-1]))
-    ]
+    x, y = diagram.x.edges, diagram.y.edges
+    beside = np.argwhere(_parted(values[:, 1:], values[:, :-1]))
+    above = np.argwhere(_parted(values[1:], values[:-1]))
+    lines = [[(x[k + 1], y[row]), (x[k + 1], y[row + 1])] for row, k in beside]
+    lines += [[(x[k], y[row + 1]), (x[k + 1], y[row + 1])] for row, k in above]
     ax.add_collection(
         LineCollection(lines, colors="black", linewidths=1.4, capstyle="projecting", zorder=3),
         autolim=False,
@@ -458,7 +489,7 @@ def _parted(one: Floats, other: Floats) -> Booleans:
 
 
 def _signs(
-    diagram: Pixels,
+    diagram: Diagram,
     here: Booleans,
     colors: Floats,
     style: Style,
@@ -466,7 +497,7 @@ def _signs(
     order: Floats | None = None,
 ) -> None:
     """A sign for every draw, those of the largest `order` on top."""
-    if diagram.y is None or not here.any():
+    if diagram.y is None or not diagram.scattered or not here.any():
         return
     places = np.nonzero(here)[0]
     if order is not None:
@@ -484,14 +515,12 @@ def _signs(
     )
 
 
-def _failures(diagram: Pixels, colors: Floats, ax: Axes) -> None:
+def _failures(diagram: Diagram, colors: Floats, ax: Axes) -> None:
     """How many points failed, where a whole pixel did; a cross where some of it did."""
     cells = diagram.cells
-    if diagram.y is None:
-        return
     failed, partly = (cells.failed > 0) & (cells.done == 0), (cells.failed > 0) & (cells.done > 0)
-    if diagram.scattered:
-        _signs(diagram, failed, colors, FAILED, ax)
+    _signs(diagram, failed, colors, FAILED, ax)
+    if diagram.y is None or diagram.scattered:
         return
     across, up = np.array(diagram.x.places), np.array(diagram.y.places)
     rows, columns = np.nonzero(partly)
@@ -502,38 +531,143 @@ def _failures(diagram: Pixels, colors: Floats, ax: Axes) -> None:
             ax.text(across[column], up[row], count, ha="center", va="center", fontsize=7, zorder=4)
 
 
+# Ticks: few, exact, and never on top of each other
+
+#: As many values as all get a tick, if there is room.
+FEW = 8
+#: Ticks of an axis with more values, and decades above which only powers of ten are ticks.
+TICKS, DECADES = 5, 2.5
+#: Leading digits of round numbers, from many to few.
+LEADING = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+#: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
+CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
+#: Characters of a tick at most.
+LONGEST = 24
+
+
 def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
     """Ticks, label and ends of one axis of a panel."""
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+    from matplotlib.ticker import NullLocator
 
     across = side == "x"
-    target = ax.xaxis if across else ax.yaxis
-    low, high = (axis.edges[0], axis.edges[-1]) if len(axis.edges) > 1 else around(axis.places)
+    if len(axis.edges) > 1:
+        low, high = axis.edges[0], axis.edges[-1]
+    else:
+        low, high = min(axis.places, default=0.0), max(axis.places, default=1.0)
+        room = 0.04 * (high - low) or 0.5
+        low, high = (low - room, high + room) if axis.places else (low, high)
+    ticks = apart(_ticks(axis, low, high), high - low, across=across)
+    places, texts = [place for place, _ in ticks], [text for _, text in ticks]
     (ax.set_xlim if across else ax.set_ylim)(low, high)
     (ax.set_xlabel if across else ax.set_ylabel)(axis.symbol)
-    ticks = apart(ticks_of(axis, low, high), high - low, across=across)
-    target.set_minor_locator(NullLocator())
-    target.set_major_locator(FixedLocator([place for place, _ in ticks]))
-    target.set_major_formatter(FixedFormatter([text for _, text in ticks]))
+    (ax.set_xticks if across else ax.set_yticks)(places, texts)
+    (ax.xaxis if across else ax.yaxis).set_minor_locator(NullLocator())
+
+
+def apart(
+    ticks: Iterable[tuple[float, str]], span: float, *, across: bool
+) -> list[tuple[float, str]]:
+    """Ascending ticks without those that would touch the one before, on an axis of length `span`.
+
+    Examples
+    --------
+    >>> apart([(0, "0.01"), (0.5, "0.03"), (5, "0.1")], 10, across=True)
+    [(0, '0.01'), (5, '0.1')]
+    """
+    found: list[tuple[float, str]] = []
+    free = -math.inf
+    for place, text in ticks:
+        # Exponents are small, and signs of TeX take no room.
+        base, _, exponent = re.sub(r"\\[a-z]+ ?|[${}]", "", text).partition("^")
+        characters = len(base) + 0.7 * len(exponent)
+        half = span * (CHARACTER * characters if across else LINE) / 2
+        if place - half >= free:
+            found.append((place, text))
+            free = place + half + (span * GAP if across else 0)
+    return found
+
+
+def _ticks(axis: Axis, low: float, high: float) -> list[tuple[float, str]]:
+    """Where an axis has ticks between two places, and what they say."""
+    from matplotlib.ticker import MaxNLocator
+
+    values = dict(zip(axis.places, axis.values, strict=True))
+    binned = any(" to " in text for text in axis.values)
+    if axis.scale == "ordered" or (axis.edges and len(values) <= FEW and not binned):
+        log = axis.scale != "linear"
+        every = max(1, len(values) // (2 * FEW))
+        return [(place, tick_text(values[place], log=log)) for place in sorted(values)[::every]]
+    if axis.scale == "linear":
+        places = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        return [(p, tick_text(f"{p:.10g}")) for p in map(float, places) if low <= p <= high]
+    if high - low > DECADES:
+        places = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        return [(round(p), _scientific(f"1e{round(p)}")) for p in places if low <= p <= high]
+    decades, inside = range(math.floor(low), math.ceil(high) + 1), list[float]()
+    for leading in LEADING:
+        every_one = [decade + math.log10(one) for decade in decades for one in leading]
+        inside = [place for place in every_one if low <= place <= high]
+        if len(inside) <= TICKS + 1:
+            break
+    return [(place, tick_text(f"{10.0**place:.4g}", log=True)) for place in inside]
+
+
+def tick_text(text: str, *, log: bool = False) -> str:
+    r"""An exact number, to four digits where it has many, or a name, as a tick.
+
+    `log`: small and large numbers are written as powers of ten even if they are short.
+
+    Examples
+    --------
+    >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
+    ('0.001', '4/3', '0.1235', 'gd')
+    >>> tick_text("0.001", log=True), tick_text("2.5e-7")
+    ('$\\mathdefault{10^{-3}}$', '$\\mathdefault{2.5 \\cdot 10^{-7}}$')
+    """
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    everyday = not value or Fraction(1, 100) <= abs(value) < 1000
+    if len(text) <= 6 and "e" not in text and (everyday or not log):
+        return text
+    if everyday:
+        return f"{float(value):.4g}"
+    return _scientific(numbers.scientific(value))
+
+
+def _scientific(text: str) -> str:
+    mantissa, e, power = text.partition("e")
+    if not e:  # written out
+        mantissa, _, power = f"{float(mantissa):.3e}".partition("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    leading = "" if mantissa == "1" else rf"{mantissa} \cdot "
+    return rf"$\mathdefault{{{leading}10^{{{int(power)}}}}}$"
 
 
 # Legend: what pixels can mean, as far as it happens
 
 
-def _draw_legend(diagram: Pixels, chosen: Sequence[str], figure: Figure) -> None:
+def _draw_legend(diagram: Diagram, chosen: Sequence[str], figure: Figure) -> None:
     from matplotlib.colors import to_hex
 
-    cells = diagram.cells
+    cells, flat = diagram.cells, diagram.y is None
     shown = [which for which in LABELS if which in chosen]
-    seen = _seen(diagram, shown)
-    styles = [style_of(name, cells.labels) for name in seen]
-    handles = [
-        _entry(style, name.replace("_", " "), diagram)
-        for style, name in zip(styles, seen, strict=True)
-    ]
+    # Labels that are seen: the majority of some pixel, or any share of a stack.
+    seen = {
+        place
+        for which in shown
+        for place in (
+            np.nonzero(cells.counts(which).any(axis=0))[0] if flat else cells.majority(which)[0]
+        )
+        .ravel()
+        .tolist()
+    }
+    named = [one for place, one in enumerate(_styles(diagram).items()) if place in seen]
+    handles = [_entry(style, name.replace("_", " "), diagram) for name, style in named]
     # A stack of shares says more than a pale pixel.
-    if diagram.y is not None and any((cells.majority(which)[1] <= PALE).any() for which in shown):
-        style = min(styles, key=lambda one: lightness(one.color))
+    if not flat and any((cells.majority(which)[1] <= PALE).any() for which in shown):
+        style = min((style for _, style in named), key=lambda one: lightness(one.color))
         paled = str(to_hex(mixed(style.color, PALEST)))
         darkest = Style(paled, style.hatch, style.dark, style.marker)
         handles.append(_entry(darkest, "pale: points differ", diagram))
@@ -550,31 +684,12 @@ def _draw_legend(diagram: Pixels, chosen: Sequence[str], figure: Figure) -> None
         )
 
 
-def _seen(diagram: Pixels, shown: Sequence[str]) -> list[str]:
-    """Labels that are seen: the majority of some pixel, or any share of a stack."""
-    cells = diagram.cells
-    found: set[int] = set()
-    for which in shown:
-        if diagram.y is None:
-            counts = cells.predicted if which == "predicted" else cells.observed
-            found.update(np.nonzero(counts.any(axis=0))[0].tolist())
-        else:
-            found.update(np.unique(cells.majority(which)[0]).tolist())
-    return [name for place, name in enumerate(cells.labels) if place in found]
-
-
-def _entry(style: Style, text: str, diagram: Pixels) -> Any:
+def _entry(style: Style, text: str, diagram: Diagram) -> Any:
     from matplotlib.patches import Patch
 
     if diagram.scattered:
-        return _sign(
-            style.marker,
-            text,
-            markersize=7,
-            markerfacecolor=style.color,
-            markeredgecolor="0.2",
-            markeredgewidth=0.5,
-        )
+        look = {"markersize": 7, "markeredgecolor": "0.2", "markeredgewidth": 0.5}
+        return _sign(style.marker, text, markerfacecolor=style.color, **look)
     return Patch(
         facecolor=style.color, edgecolor=style.ink, hatch=style.hatch, linewidth=0, label=text
     )
@@ -586,21 +701,21 @@ def _sign(marker: str, text: str, **look: Any) -> Any:
     return Line2D([], [], linestyle="", marker=marker, label=text, **look)
 
 
-def _others(diagram: Pixels, chosen: Sequence[str]) -> list[Any]:
+def _others(diagram: Diagram, chosen: Sequence[str]) -> list[Any]:
+    """Entries for pixels without a number, failed in whole or in part, and without a run."""
     from matplotlib.patches import Patch
 
-    cells = diagram.cells
-    flat, some = diagram.y is None, cells.done > 0
-    failed = (cells.failed > 0) if flat else (cells.failed > 0) & ~some
+    cells, flat = diagram.cells, diagram.y is None
+    failed, some = cells.failed > 0, cells.done > 0
+    measured = [_values(diagram, name) for name in chosen if name not in LABELS]
     found = []
-    measured = [measure_of(name).values(diagram) for name in chosen if name not in LABELS]
     if not flat and any((np.isnan(values) & some).any() for values in measured):
         found.append(_entry(NOTHING, "no number", diagram))
-    if failed.any():
+    if (failed if flat else failed & ~some).any():
         found.append(_entry(FAILED, "failed", diagram))
     if not flat and not diagram.scattered:
-        if ((cells.failed > 0) & some).any():
+        if (failed & some).any():
             found.append(_sign("x", "failed in part", color="black", markersize=4))
-        if ((cells.failed == 0) & ~some).any():
+        if (~failed & ~some).any():
             found.append(Patch(facecolor="white", edgecolor="0.5", linewidth=0.5, label="no run"))
     return found

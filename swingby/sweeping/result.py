@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.report import Drawn, Grid
 from swingby.report.files import whole
-from swingby.sweeping.cells import Agreement
+from swingby.sweeping.frame import Agreement, read_frame
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.store import Kept, arrays_of, load_arrays, reading
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.frame import Function
-    from swingby.sweeping.phases import PhaseDiagram
+    from swingby.sweeping.picture import PhaseDiagram
 
 #: Characters of a reason that is counted.
 LONGEST_REASON = 120
@@ -45,6 +45,30 @@ class Status:
     reasons: dict[str, int]
     per_second: float | None
     labels: dict[tuple[str, str], int]
+    agreement: Agreement
+
+    def to_grid(self, store: Path) -> Grid:
+        """Predicted labels down, observed labels across, with the counts around them."""
+        rate = "" if self.per_second is None else f"; {self.per_second:.3g} per second"
+        counts = (
+            f"{self.total} points: {self.done} done, {self.failed} failed,"
+            f" {self.missing} missing{rate}"
+        )
+        below = [f"failed, {count}: {reason}" for reason, count in self.reasons.items()]
+        agreed, decided = self.agreement.agreed, self.agreement.decided
+        if self.labels:
+            share = f" ({100 * agreed / decided:.4g}%)" if decided else ""
+            below.insert(0, f"predicted as observed: {agreed} of {decided} decided points{share}")
+        return self.agreement.to_grid(f"Sweep {store}", [counts], below[:12])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain values, ready for JSON."""
+        names = ("total", "done", "failed", "missing", "reasons", "per_second")
+        labels = [
+            {"predicted": said, "observed": seen, "points": count}
+            for (said, seen), count in self.labels.items()
+        ]
+        return {name: getattr(self, name) for name in names} | {"labels": labels}
 
 
 class SweepResult(Drawn):
@@ -97,8 +121,6 @@ class SweepResult(Drawn):
 
     def _read(self) -> tuple[pd.DataFrame, float | None, str | None]:
         """The frame, also of missing points; points per second; the grid that was swept last."""
-        from swingby.sweeping.frame import read_frame
-
         frame, head = read_frame(self.store, self.grid, self._more)
         return frame, head.per_second, head.grid
 
@@ -132,6 +154,7 @@ class SweepResult(Drawn):
             reasons={str(name): int(count) for name, count in reasons.value_counts().items()},
             per_second=per_second,
             labels=dict(found.counts),
+            agreement=found,
         )
 
     def arrays(self, row: Any) -> dict[str, NDArray[Any]]:
@@ -226,13 +249,13 @@ class SweepResult(Drawn):
         InvalidInput
             For an unknown quantity, or a value that no point has.
         """
-        from swingby.sweeping.phases import phase_diagram
+        from swingby.sweeping.picture import PhaseDiagram
 
         frame, _, swept = self._read()
         design = self.grid
         if design is None and swept is not None:
             design = SweepGrid.from_dict(json.loads(swept))
-        return phase_diagram(frame, design, self.store, x, y, where=where, bins=bins)
+        return PhaseDiagram.of(frame, design, self.store, x, y, where=where, bins=bins)
 
     def disagreements(
         self, limit: int | None = 20, *, where: Mapping[str, Any] | None = None
@@ -251,9 +274,9 @@ class SweepResult(Drawn):
         Disagreements
             With the agreement over all points.
         """
-        from swingby.sweeping.disagreements import disagreements
+        from swingby.sweeping.disagreements import Disagreements
 
-        return disagreements(self._read()[0], self.store, limit, where)
+        return Disagreements.of(self._read()[0], self.store, limit, where)
 
     def descents(self) -> Grid:
         """How often the test loss descends, predicted and observed, by dimension."""
@@ -263,7 +286,7 @@ class SweepResult(Drawn):
 
     def to_grid(self) -> Grid:
         """Counts as a table: predicted labels down, observed labels across."""
-        return status_grid(self.status(), self.store)
+        return self.status().to_grid(self.store)
 
     def __repr__(self) -> str:
         status = self.status()
@@ -271,19 +294,3 @@ class SweepResult(Drawn):
             f"<SweepResult {self.store}: {status.done} done, {status.failed} failed,"
             f" {status.missing} missing>"
         )
-
-
-def status_grid(status: Status, store: Path) -> Grid:
-    """A status as a table."""
-    found = Agreement(status.labels)
-    rate = "" if status.per_second is None else f"; {status.per_second:.3g} per second"
-    counts = (
-        f"{status.total} points: {status.done} done, {status.failed} failed,"
-        f" {status.missing} missing{rate}"
-    )
-    below = [f"failed, {count}: {reason}" for reason, count in status.reasons.items()]
-    if status.labels:
-        share = f" ({100 * found.share:.4g}%)" if found.decided else ""
-        agreed = f"predicted as observed: {found.agreed} of {found.decided} decided points"
-        below.insert(0, agreed + share)
-    return found.to_grid(f"Sweep {store}", [counts], below[:12])

@@ -97,11 +97,11 @@ class Kept:
     reason: str | None = None
     arrays: str | None = None
 
-    def values(self) -> Values:
+    def values(self, status: str | None = None) -> Values:
         """The row as values of :data:`COLUMNS`, in the types that SQLite gives back."""
         plain = self.point.to_plain() | (self.results or {})
         plain |= {name: getattr(self, name) for name in ("key", "place", "reason", "arrays")}
-        plain["status"] = "failed" if self.results is None else "done"
+        plain["status"] = status or ("failed" if self.results is None else "done")
         return tuple(_typed(plain.get(name), kind) for name, kind in COLUMNS.items())
 
     @classmethod

@@ -1,25 +1,42 @@
-"""sweep: every point of a grid measured once, by many workers, into one file."""
+"""sweep: every point of a grid measured once, by many workers, into one file.
+
+A chunk whose process dies is done again: every chunk that was out is a suspect, and the points of
+suspects are measured one at a time, down to the point at fault.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import logging
 import math
 import os
+import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from swingby.errors import InvalidInput, SwingbyWarning, named
+import swingby
+from swingby.errors import InvalidInput, MissingExtra, SwingbyError, SwingbyWarning, named
 from swingby.report.progress import Progress as Telling
 from swingby.sweeping.grid import SweepGrid, as_grid
+from swingby.sweeping.point import MEASURE_VERSION, Point
 from swingby.sweeping.result import SweepResult
-from swingby.sweeping.store import BATCH, Store, writing
-from swingby.sweeping.workers import Dask, Given, InProcess, Placed, Pool, is_dask, measured
+from swingby.sweeping.store import BATCH, WORKER_DIED, Kept, Store, keep_arrays, writing
 from swingby.theory import numbers
 
 #: Seconds of work in a chunk whose size is not given: long against handing it out, short against
@@ -30,6 +47,25 @@ LARGEST_CHUNK = 2000
 _FIRST_CHUNK = 16
 #: Seconds until the first line where there is no terminal, and between two lines.
 FIRST, EVERY = 1.0, 5.0
+#: Chunks per worker that are handed out at once, so that none waits for the driver.
+AHEAD = 2
+#: Attempts to start workers before giving up; more than one may fail where memory runs short.
+STARTS = 10
+#: A point that is out alone may lose this many processes before it is given up.
+MOST_DEATHS = 3
+#: Seconds after which the driver looks up, so that Ctrl-C is noticed on every system.
+_PAUSE = 0.5
+#: Seconds to wait for a Dask scheduler to answer.
+_ANSWER = 10
+#: One thread per worker: the workers share the cores already.
+_ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+#: A point with its key and its place in the grid.
+Placed = tuple[bytes, int, Point]
+#: What a worker hands back of a point: results, reason, name of its arrays.
+Found = tuple[dict[str, Any] | None, str | None, str | None]
 
 
 @named
@@ -58,9 +94,10 @@ def sweep(
         A SQLite file, made where there is none. Grids may share a store. It is written by one
         sweep at a time, on a disk of this machine.
     executor : optional
-        Who measures. None: `workers` processes of our own. A ``concurrent.futures.Executor``.
-        ``"dask"`` for a local Dask cluster of `workers` processes, the address of a scheduler such
-        as ``"tcp://host:8786"``, or a Client or cluster of distributed.
+        Who measures. None: `workers` processes of our own. A ``concurrent.futures.Executor``,
+        such as that of ``client.get_executor()``. ``"dask"`` for a local Dask cluster of `workers`
+        processes, the address of a scheduler such as ``"tcp://host:8786"``, or a Client or
+        cluster of distributed.
     resume : bool
         False measures every point of the grid again, whatever the store holds, and replaces its
         rows as it goes. No sound row is deleted beforehand.
@@ -99,7 +136,12 @@ def sweep(
     [['0.001', 99.0, 316.0], ['1e-6', 176.0, 687.0]]
     """
     points = as_grid(grid)
-    count = _workers(workers, executor)
+    if not (executor is None or isinstance(executor, Executor) or _is_dask(executor)):
+        raise InvalidInput(
+            "executor", executor, 'must be an Executor, "dask", or the address of a scheduler'
+        )
+    least = 0 if executor is None else 1
+    count = _cores() if workers is None else numbers.whole(workers, "workers", least, most=4096)
     size = None if chunk is None else numbers.whole(chunk, "chunk", 1, most=LARGEST_CHUNK)
     patience = float(numbers.exact(wait, "wait"))
     with Progress(len(points), shown=bool(progress)) as report, writing(store, patience) as kept:
@@ -119,43 +161,25 @@ def sweep(
             chunks = _chunks(points, kept, settled if resume else set(), sizes, report)
             first = next(chunks, None)
             if first is not None:
-                crew = _hire(executor, count)
-                _run(crew, chain([first], chunks), kept, report, sizes)
+                with _hired(executor, count) as (crew, slots):
+                    _run(crew, slots, chain([first], chunks), kept, report, sizes)
     return SweepResult(kept.path, points)
 
 
-def _workers(workers: int | None, executor: Any) -> int:
-    if not (executor is None or isinstance(executor, Executor) or is_dask(executor)):
-        raise InvalidInput(
-            "executor", executor, 'must be an Executor, "dask", or the address of a scheduler'
-        )
-    least = 0 if executor is None else 1
-    if workers is not None:
-        return numbers.whole(workers, "workers", least, most=4096)
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-
-
-def _hire(executor: Any, count: int) -> InProcess:
-    if executor is None:
-        return Pool(count) if count else InProcess()
-    return Dask(executor, count) if is_dask(executor) else Given(executor, count)
-
-
 def _run(
-    workers: InProcess,
+    crew: Executor,
+    slots: int,
     chunks: Iterator[list[Placed]],
     store: Store,
     report: Progress,
     sizes: _Sizes,
 ) -> None:
-    calm = False
     try:
-        for rows, seconds in measured(workers, chunks, str(store.arrays)):
-            store.put(rows)
-            sizes.learn(len(rows), seconds)
-            report.add(len(rows), sum(row.results is None for row in rows))
-        calm = True
+        with contextlib.closing(measured(crew, slots, chunks, str(store.arrays))) as found:
+            for rows, seconds in found:
+                store.put(rows)
+                sizes.learn(len(rows), seconds)
+                report.add(len(rows), sum(row.results is None for row in rows))
     except KeyboardInterrupt as error:
         stopped = (
             f"stopped: {report.line}; they are kept in {store.path}, and the same call goes on"
@@ -163,8 +187,6 @@ def _run(
         report.say(stopped)
         error.add_note(stopped)
         raise
-    finally:
-        workers.stop(now=not calm)
 
 
 def _chunks(
@@ -198,6 +220,227 @@ class _Sizes:
             # A step at a time: the first chunk of a process includes loading compiled code.
             wanted = min(max(wanted, self.next / 4), self.next * 4)
             self.next = int(min(max(wanted, 1), LARGEST_CHUNK))
+
+
+# Who measures
+
+
+def measure_chunk(points: list[Point], folder: str, code: object) -> tuple[float, list[Found]]:
+    """Measure points and leave their arrays in a folder: seconds, and what was found of each."""
+    from swingby.sweeping.measure import measure
+
+    start = time.perf_counter()
+    if code != running_code():
+        raise InvalidInput("executor", running_code(), f"must run the driver's version, {code}")
+    found: list[Found] = []
+    for row in measure(points):
+        arrays = None if row.arrays is None else keep_arrays(Path(folder), row.arrays)
+        found.append((row.results, row.reason, arrays))
+    return time.perf_counter() - start, found
+
+
+def running_code() -> str:
+    """The versions that rows depend on."""
+    return f"swingby {swingby.__version__}, measure {MEASURE_VERSION}"
+
+
+class InProcess(Executor):
+    """No workers at all: a chunk is measured where it is submitted."""
+
+    def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """A future that is done."""
+        future: Future[Any] = Future()
+        future.set_result(call(*given, **named))
+        return future
+
+
+class Processes(Executor):
+    """Processes of loky, started at the first chunk, and again when one of them dies."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool: Any = None
+
+    def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        """A future, of new processes where the old ones are gone."""
+        for _ in range(STARTS):
+            try:
+                if self._pool is None:
+                    self._start()
+                future: Future[Any] = self._pool.submit(call, *given, **named)
+            except BrokenExecutor:
+                self.shutdown()
+            else:
+                return future
+        raise InvalidInput(
+            "workers",
+            self._workers,
+            f"must be processes that can be started: they died {STARTS} times before the first"
+            " point (too little memory?)",
+        )
+
+    def _start(self) -> None:
+        """Start a pool that has answered once: dying at the start is no fault of a point."""
+        import loky
+
+        self._pool = loky.ProcessPoolExecutor(
+            self._workers, initializer=_prepare, initargs=(os.getpid(),), env=_ONE_THREAD
+        )
+        self._pool.submit(os.getpid).result()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
+        """End the processes, whatever they are at."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=wait, kill_workers=True)
+            self._pool = None
+
+
+def _prepare(driver: int) -> None:
+    """In a new worker: leave Ctrl-C to the driver, and end with a driver that is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == driver:
+            time.sleep(_PAUSE)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _is_dask(executor: Any) -> bool:
+    """Whether an argument asks for Dask: ``"dask"``, an address, a Client or a cluster."""
+    if isinstance(executor, str):
+        return executor == "dask" or "://" in executor
+    return hasattr(executor, "get_executor") or hasattr(executor, "scheduler_address")
+
+
+def _cores() -> int:
+    import loky
+
+    return int(loky.cpu_count())
+
+
+@contextlib.contextmanager
+def _hired(executor: Any, workers: int) -> Iterator[tuple[Executor, int]]:
+    """Who measures, and how many chunks are out at a time."""
+    if executor is None and not workers:
+        yield InProcess(), 1
+    elif executor is None:
+        with Processes(workers) as pool:
+            yield pool, AHEAD * workers
+    elif isinstance(executor, Executor):
+        yield executor, AHEAD * workers
+    else:
+        with _dask_client(executor, workers) as client:
+            threads = sum(client.nthreads().values()) or workers
+            yield client.get_executor(pure=False), AHEAD * threads
+
+
+@contextlib.contextmanager
+def _dask_client(executor: Any, workers: int) -> Iterator[Any]:
+    """A client of Dask; ``"dask"`` is a cluster of our own.
+
+    Dask sends functions and arguments between its own processes as pickles, so its scheduler
+    belongs on a trusted network.
+    """
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError:
+        raise MissingExtra("distributed", "cluster") from None
+    if isinstance(executor, distributed.Client):
+        yield executor
+        return
+    with contextlib.ExitStack() as ours:
+        try:
+            asked = executor
+            if executor == "dask":
+                asked = distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+                ours.enter_context(asked)
+            client = distributed.Client(asked, timeout=_ANSWER, set_as_default=False)
+        except (OSError, ValueError, RuntimeError) as error:
+            shown = f"must be the address of a Dask scheduler that answers ({error})"
+            raise InvalidInput("executor", executor, shown) from None
+        ours.callback(client.close, timeout=1)
+        yield client
+
+
+def measured(
+    crew: Executor, slots: int, chunks: Iterator[list[Placed]], folder: str
+) -> Generator[tuple[list[Kept], float], None, None]:
+    """Rows of all chunks with the seconds that they took, in the order in which they come back.
+
+    Only `slots` chunks are taken at a time. A point that loses its process :data:`MOST_DEATHS`
+    times is recorded as failed; its seconds are nan.
+    """
+    out: dict[Future[Any], list[Placed]] = {}
+    suspects: deque[tuple[Placed, int]] = deque()
+    alone = False
+
+    def hand_out(chunk: list[Placed]) -> None:
+        points = [point for _, _, point in chunk]
+        try:
+            future = crew.submit(measure_chunk, points, folder, running_code())
+        except RuntimeError as error:
+            shown = f"must be open ({error})"
+            raise InvalidInput("executor", type(crew).__name__, shown) from error
+        out[future] = chunk
+
+    try:
+        while True:
+            if suspects and not out:
+                alone = True
+                hand_out([suspects[0][0]])
+            elif not suspects:
+                alone = False
+                for chunk in islice(chunks, slots - len(out)):
+                    hand_out(chunk)
+            if not out:
+                return
+            done, _ = wait(out, timeout=_PAUSE, return_when=FIRST_COMPLETED)
+            for future in done:
+                chunk = out.pop(future)
+                error = CancelledError() if future.cancelled() else future.exception()
+                if error is None:
+                    seconds, found = future.result()
+                    yield _rows(chunk, found), seconds
+                elif not _process_is_gone(error):
+                    raise _in_words(error) from error
+                elif not alone:
+                    suspects.extend((placed, 0) for placed in chunk)
+                    continue
+                elif suspects[0][1] + 1 < MOST_DEATHS:
+                    suspects[0] = (chunk[0], suspects[0][1] + 1)
+                    continue
+                else:
+                    reason = f"{WORKER_DIED}: the process died {MOST_DEATHS} times at this point"
+                    yield _rows(chunk, [(None, reason, None)]), math.nan
+                if alone:
+                    suspects.popleft()
+    finally:
+        for future in out:
+            future.cancel()
+
+
+def _rows(chunk: list[Placed], found: list[Found]) -> list[Kept]:
+    return [Kept(*placed, *row) for placed, row in zip(chunk, found, strict=True)]
+
+
+def _process_is_gone(error: BaseException) -> bool:
+    """Chunks that wait in a pool that breaks may be cancelled; Dask has an error of its own."""
+    gone = isinstance(error, (BrokenExecutor, CancelledError))
+    return gone or type(error).__name__ == "KilledWorker"
+
+
+def _in_words(error: BaseException) -> BaseException:
+    if isinstance(error, (SwingbyError, KeyboardInterrupt, MemoryError)):
+        return error
+    shown = f"{type(error).__name__}: {error}".rstrip(": ")
+    return InvalidInput("executor", shown, "must be able to measure points with swingby")
 
 
 class Progress(Telling):

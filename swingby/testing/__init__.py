@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 _HOME = {
     "Setting": "swingby.testing.setting",
     "assert_claim": "swingby.testing.assertions",
-    "assert_lemmas": "swingby.testing.lemma_assertions",
+    "assert_lemmas": "swingby.testing.assertions",
     "assert_stages": "swingby.testing.assertions",
-    "assert_windows_match_statements": "swingby.testing.lemma_assertions",
-    "initializations": "swingby.testing.draw_matrices",
-    "register_profiles": "swingby.testing.profiles",
-    "satisfying": "swingby.testing.draw_settings",
-    "step_sizes": "swingby.testing.draw_tasks",
-    "tasks": "swingby.testing.draw_tasks",
-    "violating": "swingby.testing.draw_settings",
+    "assert_windows_match_statements": "swingby.testing.assertions",
+    "initializations": "swingby.testing.matrices",
+    "register_profiles": "swingby.testing.pytest_plugin",
+    "satisfying": "swingby.testing.strategies",
+    "step_sizes": "swingby.testing.strategies",
+    "tasks": "swingby.testing.strategies",
+    "violating": "swingby.testing.strategies",
 }
 
 #: Names that are of use without Hypothesis.
@@ -31,18 +31,18 @@ __all__ = [*sorted(_HOME)]
 
 if TYPE_CHECKING:
     from swingby.testing.assertions import assert_claim as assert_claim
+    from swingby.testing.assertions import assert_lemmas as assert_lemmas
     from swingby.testing.assertions import assert_stages as assert_stages
-    from swingby.testing.draw_matrices import initializations as initializations
-    from swingby.testing.draw_settings import satisfying as satisfying
-    from swingby.testing.draw_settings import violating as violating
-    from swingby.testing.draw_tasks import step_sizes as step_sizes
-    from swingby.testing.draw_tasks import tasks as tasks
-    from swingby.testing.lemma_assertions import assert_lemmas as assert_lemmas
-    from swingby.testing.lemma_assertions import (
+    from swingby.testing.assertions import (
         assert_windows_match_statements as assert_windows_match_statements,
     )
-    from swingby.testing.profiles import register_profiles as register_profiles
+    from swingby.testing.matrices import initializations as initializations
+    from swingby.testing.pytest_plugin import register_profiles as register_profiles
     from swingby.testing.setting import Setting as Setting
+    from swingby.testing.strategies import satisfying as satisfying
+    from swingby.testing.strategies import step_sizes as step_sizes
+    from swingby.testing.strategies import tasks as tasks
+    from swingby.testing.strategies import violating as violating
 
 
 def __getattr__(name: str) -> Any:

@@ -1,34 +1,44 @@
-"""Assertions for ordinary tests: a claim has its verdict, a run keeps to the stage law.
+"""Assertions for ordinary tests: a claim has its verdict, a run keeps to the law and the lemmas.
 
-On failure the first line names the statement that does not hold; a table of all rows follows. They
-need neither ``assert`` nor pytest.
-
-What a reader is told when a claim does not have the verdict expected of it.
-
-The verdicts that are on record for the lines of the ledger.
+On failure the first line names the statement that does not hold. They need neither ``assert`` nor
+pytest. The windows of Lemmas D.1 to D.8 are the functions of :mod:`swingby.theory.lemmas`; their
+text is ``swingby/theory/proofs/trajectories.proof``, which the prover judges.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from fractions import Fraction
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import sympy
+
 from swingby.errors import InvalidInput
 from swingby.simulate.result import Run
-from swingby.theory import numbers
+from swingby.testing.setting import Setting
+from swingby.theory import lemmas, numbers
+from swingby.theory.assumptions import P, beta, omega
 from swingby.theory.claim import Claim
 from swingby.theory.claim_text import to_text
+from swingby.theory.derivations.ledger import by_id
+from swingby.theory.initial import exact_pivots
+from swingby.theory.lemmas import Scale
 from swingby.theory.verdict import Finding
+from swingby.verify.check import check
+from swingby.verify.checking.report import Report
 from swingby.verify.schedule import Schedule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from numpy.typing import NDArray
 
-    from swingby.theory.claim import Claim
+    from swingby.theory.initial import Initial
     from swingby.verify.prover.evidence import Judged
+
+    Floats = NDArray[np.float64]
 
 #: Lines of evidence that are shown.
 _MOST_LINES = 8
@@ -36,10 +46,7 @@ _WIDTH = 100
 
 
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
-    """A claim, the verdict expected, the one found, and what it rests on.
-
-    Returns the first line names the claim and both verdicts.
-    """
+    """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
     from swingby.verify.ledger_report import verdict_words, witness_lines
 
     place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
@@ -68,10 +75,9 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
 
 
 def ledger_verdicts() -> dict[str, str]:
-    """The verdict expected of every line of the ledger, by id.
+    """The verdict on record of every line of the ledger, by id: from a reading by hand.
 
-    They are those of a reading by hand, line by line; for claims about whole trajectories, those
-    of the search on record.
+    For claims about whole trajectories it is that of the search on record.
     """
     source = resources.files("swingby") / "data" / "ledger_verdicts.json"
     found: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
@@ -79,11 +85,7 @@ def ledger_verdicts() -> dict[str, str]:
 
 
 def finding(word: object) -> Finding:
-    """A verdict by its word.
-
-    `word`: ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``. Raises InvalidInput for
-    anything else.
-    """
+    """A verdict by its word; InvalidInput where it is none."""
     words = [str(finding) for finding in Finding]
     if not isinstance(word, str) or word not in words:
         raise InvalidInput("verdict", word, f"must be one of {', '.join(words)}")
@@ -177,68 +179,60 @@ def assert_stages(
     >>> assert_stages(run, swingby.predict(pair, W0, eta=0.01, dynamics="gd"))
     """
     __tracebackhide__ = True
-    _require_same_setting(run, schedule)
-    relative, absolute = (
-        float(_tolerance(x, name)) for x, name in ((rtol, "rtol"), (atol, "atol"))
-    )
-    rows = [_stage(run, schedule, k, relative, absolute, in_range_only) for k in run.task.order]
-    broken = [row.message for row in rows if row.message]
+    _require_prediction_of(run, schedule)
+    relative, absolute = _tolerance(rtol, "rtol"), _tolerance(atol, "atol")
+    rows, broken = [], []
+    for k in run.task.order:
+        message = _wrong_stage(run, schedule, k, relative, absolute)
+        verdict = "off" if message else "ok"
+        if math.isinf(schedule.error[k]):
+            verdict = "not judged" if in_range_only else f"{verdict}, out of range"
+            message = "" if in_range_only else message
+        rows.append([*_stage_cells(run, schedule, k, relative, absolute), verdict])
+        broken += [message] * bool(message)
     if windows:
         broken += list(_outside_windows(run, schedule))
     if broken:
-        raise AssertionError(_report(run, schedule, rows, broken))
+        raise AssertionError(_stage_table(run, schedule, rows, broken))
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """One concept: what was predicted and observed, and what is wrong with it, if anything."""
-
-    cells: tuple[str, ...]
-    message: str
-
-
-def _stage(
-    run: Run, schedule: Schedule, k: int, rtol: float, atol: float, in_range_only: bool
-) -> _Stage:
-    from swingby.report.numbers import percent_text, steps_text
-
+def _wrong_stage(run: Run, schedule: Schedule, k: int, rtol: float, atol: float) -> str:
+    """What is wrong with a half-time; empty where nothing is."""
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
-    allowed = atol + rtol * observed
     name = f"stage law: half-time of concept {k + 1}"
-    relative = predicted / observed - 1 if observed else math.nan
-    message = ""
     if not math.isfinite(predicted):
         fate = "trapped" if math.isnan(predicted) else "never"
         if not math.isnan(observed):
-            message = f"{name} predicted {fate}, observed {observed:g}"
-        elif (fate == "never") != (run.task.exact_signal[k] == 0):
-            message = f"{name} predicted {fate}, with a_{k + 1} = {run.task.signal[k]:g}"
-    elif math.isnan(observed):
+            return f"{name} predicted {fate}, observed {observed:g}"
+        if (fate == "never") != (run.task.exact_signal[k] == 0):
+            return f"{name} predicted {fate}, with a_{k + 1} = {run.task.signal[k]:g}"
+        return ""
+    if math.isnan(observed):
         end = f"the run ends at step {run.last_step} ({run.outcome})"
-        message = f"{name} predicted {predicted:g}, not observed: {end}"
-    elif not abs(predicted - observed) <= allowed:
-        message = (
-            f"{name} predicted {predicted:g}, observed {observed:g}: off by "
-            f"{abs(predicted - observed):g} steps, {allowed:.3g} allowed"
-        )
-    verdict = "off" if message else "ok"
-    if math.isinf(schedule.error[k]):
-        verdict = "not judged" if in_range_only else f"{verdict}, out of range"
-        message = "" if in_range_only else message
-    fates = (
-        "trapped" if math.isnan(predicted) else steps_text(predicted, 0),
-        "not learned" if math.isnan(observed) else steps_text(observed, 0),
+        return f"{name} predicted {predicted:g}, not observed: {end}"
+    off, allowed = abs(predicted - observed), atol + rtol * observed
+    if off <= allowed:
+        return ""
+    return (
+        f"{name} predicted {predicted:g}, observed {observed:g}: off by {off:g} steps, "
+        f"{allowed:.3g} allowed"
     )
+
+
+def _stage_cells(run: Run, schedule: Schedule, k: int, rtol: float, atol: float) -> list[str]:
+    from swingby.report.numbers import percent_text, steps_text
+
+    predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
     both = math.isfinite(predicted) and math.isfinite(observed)
-    cells = (
+    relative = predicted / observed - 1 if both and observed else math.nan
+    return [
         str(k + 1),
         f"{run.task.signal[k]:.4g}",
-        *fates,
+        "trapped" if math.isnan(predicted) else steps_text(predicted, 0),
+        "not learned" if math.isnan(observed) else steps_text(observed, 0),
         percent_text(relative) if both else "-",
-        f"{allowed:.3g}" if both else "-",
-        verdict,
-    )
-    return _Stage(cells, message)
+        f"{atol + rtol * observed:.3g}" if both else "-",
+    ]
 
 
 def _outside_windows(run: Run, schedule: Schedule) -> Iterator[str]:
@@ -272,7 +266,7 @@ def _outside_windows(run: Run, schedule: Schedule) -> Iterator[str]:
             )
 
 
-def _report(run: Run, schedule: Schedule, rows: list[_Stage], broken: list[str]) -> str:
+def _stage_table(run: Run, schedule: Schedule, rows: list[list[str]], broken: list[str]) -> str:
     from swingby.report import Grid
 
     signal = ", ".join(map(str, run.task.exact_signal))
@@ -280,7 +274,7 @@ def _report(run: Run, schedule: Schedule, rows: list[_Stage], broken: list[str])
     grid = Grid(
         broken[0],
         columns,
-        [row.cells for row in rows],
+        rows,
         above=[
             *broken[1:],
             f"{run.dynamics}, eta = {numbers.scientific(run.eta)}, a = ({signal}); the run "
@@ -292,7 +286,7 @@ def _report(run: Run, schedule: Schedule, rows: list[_Stage], broken: list[str])
     return grid.to_text(width=max(100, *(len(line) for line in (*broken, *grid.above))))
 
 
-def _require_same_setting(run: Any, schedule: Any) -> None:
+def _require_prediction_of(run: Any, schedule: Any) -> None:
     if not isinstance(run, Run):
         raise InvalidInput("run", run, "must be a Run, as simulate returns it")
     if not isinstance(schedule, Schedule):
@@ -316,8 +310,389 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else numbers.scientific(value)
 
 
-def _tolerance(value: Any, name: str) -> Any:
+def _tolerance(value: Any, name: str) -> float:
     exact = numbers.exact(value, name)
     if exact < 0:
         raise InvalidInput(name, value, "must not be negative")
-    return exact
+    return float(exact)
+
+
+#: Below this a recorded entry is no more than the edge of the float range.
+LOG_SMALLEST = math.log(1e-290)
+
+
+def violations(run: Run, scale: Scale, edition: str) -> list[str]:
+    """What a run does that the lemmas exclude: lines that begin with the lemma, in their order."""
+    return sorted(_violations(run, scale, edition), key=lambda line: line.partition(":")[0][:9])
+
+
+def log_diagonal(initial: Initial) -> Floats:
+    """Log w_kk(0), not finite where the entry is not positive."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(np.diag(initial.matrix)) + initial.log_scale)
+
+
+def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
+    phase, end = scale.log_initial_phase, lemmas.initial_phase_end(scale)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_size = np.log(np.abs(run.W))
+    # A diverged entry is neither above nor below anything.
+    log_size = np.where(np.isnan(log_size), np.inf, log_size)
+    starts = log_diagonal(run.initial)
+    early = run.steps <= end
+    for i, j in np.argwhere((log_size[early] > phase).any(axis=0)):
+        if i <= j:
+            step = run.steps[early][(log_size[early, i, j] > phase).argmax()]
+            yield (
+                f"Lemma D.2: {_entry(i, j)} is above P beta omega at step {step}, not before "
+                f"{end:.6g}"
+            )
+    for k in run.task.order:
+        a, start = float(run.task.signal[k]), float(starts[k])
+        yield from _passages(run, scale, k, start, edition)
+        by = lemmas.leave_initial_phase_by(scale, a, start, edition)
+        late = (run.steps >= by) & ~(log_size[:, k, k] >= phase)
+        if late.any():
+            yield (
+                f"Lemma D.3 ({edition}): {_entry(k, k)} is below P beta omega at step "
+                f"{run.steps[late.argmax()]}, expected above from {by:.6g} on"
+            )
+        yield from _bands(run, scale, k)
+    yield from _suppression(run, log_size)
+    bound = lemmas.log_minor_bound(scale)
+    for peak in run.peaks:
+        size = math.log(abs(peak.value)) if peak.value else -math.inf
+        if not size <= bound:
+            yield (
+                f"Lemma D.8: {_entry(peak.i, peak.j)} is {peak.value:.3g} at step {peak.step}, "
+                f"at most P beta omega = {math.exp(bound):.3g} in size"
+            )
+
+
+def _passages(run: Run, scale: Scale, k: int, start: float, edition: str) -> Iterator[str]:
+    a = float(run.task.signal[k])
+    for level, times in run.level_times.items():
+        observed = float(times[k])
+        lower = lemmas.reach_not_before(scale, a, start, math.log(level))
+        if observed < lower:
+            yield (
+                f"Lemma D.1: {_entry(k, k)} reaches {level} at step {observed:g}, not before "
+                f"{lower:.6g}"
+            )
+        upper = lemmas.reach_by(scale, a, start, level, edition)
+        found = f"reaches {level} at step {observed:g}"
+        if math.isnan(observed):
+            observed = float(run.last_step)
+            found = f"has not reached {level} at step {observed:g}"
+        if observed > upper:
+            yield (
+                f"Lemma D.4 ({edition}, with D.3): {_entry(k, k)} {found}, by {upper:.6g} expected"
+            )
+
+
+def _bands(run: Run, scale: Scale, k: int) -> Iterator[str]:
+    low, high = lemmas.final_band(scale)
+    w = run.W[:, k, k]
+    outside = ~((w >= 0) & (w <= high))
+    if outside.any():
+        place = outside.argmax()
+        yield (
+            f"Lemma D.5: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, from 0 "
+            f"to {high:g} expected"
+        )
+    fallen = np.logical_or.accumulate(w >= low) & ~(w >= low)
+    if fallen.any():
+        place = fallen.argmax()
+        yield (
+            f"Lemma D.6: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, expected "
+            f"to stay above {low:g}"
+        )
+
+
+def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
+    """Once w_ii > 4/5, |w_ij| is at most the larger of omega and any earlier |w_ij| since."""
+    smallest = max(numbers.log_of(run.initial.omega), LOG_SMALLEST)
+    for place, i in enumerate(run.task.order):
+        learned = run.W[:, i, i] > 0.8
+        if not learned.any():
+            continue
+        for j in run.task.order[place + 1 :]:
+            size = log_size[:, i, j]
+            anchored = np.minimum.accumulate(np.where(learned, size, np.inf))
+            # Rounding of the floats that a run is recorded in.
+            grown = size > np.maximum(anchored, smallest) + 1e-9
+            if grown.any():
+                yield (
+                    f"Lemma D.7: {_entry(i, j)} grows again at step {run.steps[grown.argmax()]}, "
+                    f"after {_entry(i, i)} has passed 4/5"
+                )
+
+
+def missing_hypotheses(run: Run) -> Iterator[str]:
+    """The hypotheses that the corrected lemmas add to D.1 to D.5 and a run does not meet."""
+    order = np.array(run.task.order)
+    matrix = run.initial.matrix[np.ix_(order, order)]
+    share = min(
+        pivot / Fraction(entry) if entry else Fraction(0)
+        for pivot, entry in zip(exact_pivots(matrix), np.diag(matrix).tolist(), strict=True)
+    )
+    if share < Fraction(1, 2):
+        yield (
+            f"Note: D.1 to D.5 hold, but a pivot of W(0) is {float(share):.3g} of its diagonal "
+            "entry; the corrected lemmas ask for at least 1/2."
+        )
+    steps = float(run.eta * max(run.task.exact_signal)) * -numbers.log_of(run.initial.omega)
+    if run.dynamics == "euler" and steps > 0.5:
+        yield (
+            f"Note: D.1 to D.5 hold, but eta gamma alpha log(1/omega) is {steps:.3g}; the "
+            "corrected lemmas ask for at most 1/2 under (D.2)."
+        )
+
+
+def _entry(i: int, j: int) -> str:
+    separator = "," if max(i, j) > 8 else ""
+    return f"w_{i + 1}{separator}{j + 1}"
+
+
+#: Digits of an evaluation: P alone may have hundreds before the point.
+_DIGITS = 40
+_LEVELS = (0.5, 0.8)
+
+
+def differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
+    """Where a window is not what the text of its lemma says, for one diagonal entry."""
+    letters = _letters(scale, signal, log_start)
+    for name, window, said in _pairs(scale, signal, log_start, letters):
+        # A window that is nan, where the text says something, differs too.
+        if not abs(window - said) <= rtol * max(1.0, abs(said)):
+            yield f"{name}: the window gives {window:.12g}, the text {said:.12g}"
+    # At the edges of what Lemma D.4 speaks of, P beta omega and 1 - 1/K, and beyond.
+    edges = (_bound(given.relation, letters) for given in by_id("Lemma D.4").given)
+    low, high = sorted(map(float, edges))
+    for level in (low * (1 - 1e-9), high * (1 + 1e-9), 1.0):
+        found = lemmas.reach_by(scale, signal, log_start, level) if level > 0 else math.nan
+        if not math.isnan(found):
+            yield (
+                f"Lemma D.4: the window gives step {found:.6g} for the level {level:.6g}, of "
+                "which the text says nothing"
+            )
+
+
+def _pairs(
+    scale: Scale, a: float, start: float, letters: dict[str, Any]
+) -> Iterator[tuple[str, float, float]]:
+    """Name of a lemma, its window, and what the text says."""
+
+    def log_bound(claim: Any, place: int, **values: Any) -> float:
+        return float(sympy.log(_bound(claim.conditions[place], letters | values)))
+
+    for level in _LEVELS:
+        step = lemmas.reach_not_before(scale, a, start, math.log(level))
+        name = f"Lemma D.1 (log w_ii at the step from which {level} is possible)"
+        yield name, math.log(level), log_bound(by_id("Lemma D.1"), 0, t=step)
+    said = float(_value(by_id("Lemma D.2").conclusion.until, letters))
+    yield "Lemma D.2 (T_1)", lemmas.initial_phase_end(scale), said
+    said = log_bound(by_id("Lemma D.2"), 0)
+    yield "Lemma D.2 (log of P beta omega)", scale.log_initial_phase, said
+    printed = lemmas.leave_initial_phase_by(scale, a, start, "printed")
+    said = float(_value(by_id("Lemma D.3").conclusion.until, letters))
+    yield "Lemma D.3 (T_1 as printed)", printed, said
+    corrected = lemmas.leave_initial_phase_by(scale, a, start, "corrected")
+    name = "Lemma D.3 (log of P beta omega, reached by the corrected T_1)"
+    yield name, log_bound(by_id("Lemma D.3"), 0), log_bound(by_id("Lemma D.3"), 1, t=corrected)
+    yield (
+        name.replace("Lemma D.3", "(D.35)"),
+        log_bound(by_id("Lemma D.3"), 0),
+        log_bound(by_id("D.35"), 0, t=corrected),
+    )
+    for edition, left in (("printed", printed), ("corrected", corrected)):
+        for level in _LEVELS:
+            values = {
+                "t": lemmas.reach_by(scale, a, start, level, edition),
+                "t_0": left,
+                "w_ii(t_0)": _value(P * beta * omega, letters),
+                "lambda": level,
+            }
+            name = f"Lemma D.4 (log w_ii at the step by which it is {level}, {edition})"
+            yield name, math.log(level), log_bound(by_id("Lemma D.4"), 0, **values)
+    low, high = lemmas.final_band(scale)
+    yield "Lemma D.5 (upper end of the band)", high, math.exp(log_bound(by_id("Lemma D.5"), 1))
+    yield "Lemma D.6 (lower end of the band)", low, math.exp(log_bound(by_id("Lemma D.6"), 0))
+    name = "Lemma D.8 (log of the bound on minor entries)"
+    yield name, lemmas.log_minor_bound(scale), log_bound(by_id("Lemma D.8"), 0)
+
+
+def _letters(scale: Scale, signal: float, log_start: float) -> dict[str, Any]:
+    """The letters of the text as numbers of many digits."""
+    start = sympy.exp(sympy.Float(log_start, _DIGITS))
+    return {
+        "P": sympy.exp(sympy.Float(scale.log_P, _DIGITS)),
+        "beta": sympy.exp(sympy.Float(scale.log_beta, _DIGITS)),
+        "omega": sympy.exp(sympy.Float(scale.log_omega, _DIGITS)),
+        "kappa": scale.kappa,
+        "K": scale.K,
+        "alpha": scale.alpha,
+        "gamma": scale.gamma,
+        "eta": scale.eta,
+        "a_i": signal,
+        "a_j": signal,
+        "w_ij(0)": start,
+        "w_ii(0)": start,
+    }
+
+
+def _bound(relation: Any, letters: dict[str, Any]) -> Any:
+    """The side of a relation that has a number: the other one is the entry at time t, or lambda."""
+    sides = [side for side in relation.args if _names(side) <= set(letters)]
+    return _value(max(sides, key=lambda side: len(_names(side))), letters)
+
+
+def _names(expression: Any) -> set[str]:
+    return {str(symbol) for symbol in expression.free_symbols}
+
+
+def _value(expression: Any, letters: dict[str, Any]) -> Any:
+    filled = {
+        symbol: sympy.Float(letters[str(symbol)], _DIGITS) for symbol in expression.free_symbols
+    }
+    return expression.xreplace(filled).evalf(_DIGITS)
+
+
+LEMMA_EDITIONS = ("printed", "corrected")
+
+
+def assert_lemmas(
+    run: Run, setting: Setting | Report | None = None, edition: str = "corrected"
+) -> None:
+    """Assert that a run inside Assumptions D.1 to D.5 keeps to Lemmas D.1 to D.8.
+
+    Levels are passed within their windows (D.1, D.3, D.4), every entry is in the initial phase
+    until its end (D.2), diagonal entries stay in their band (D.5, D.6), minor entries do not grow
+    once the larger concept is learned (D.7), nor beyond P beta omega (D.8).
+
+    Parameters
+    ----------
+    run : Run
+        Under euler, the map of the lemmas, or another dynamics. Recorded steps are looked at, and
+        the levels and peaks that were found at every step.
+    setting : Setting or Report, optional
+        Where the constants come from; by default :func:`swingby.check` of the run's own W(0) and
+        eta.
+    edition : {"printed", "corrected"}
+        Of the lemmas. They differ in the time of Lemma D.3, which is too early as printed.
+
+    Raises
+    ------
+    AssertionError
+        One line per violation, beginning with the name of the lemma.
+    InvalidInput
+        If the run is not that of the setting, or Assumptions D.1 to D.5 do not hold there.
+
+    Notes
+    -----
+    D.1 to D.5 do not imply the lemmas: they need pivots of W(0) that are not small and, for euler,
+    few steps (see the ledger). A message says so where a run has neither.
+
+    Examples
+    --------
+    >>> import swingby
+    >>> pair, W0 = swingby.SIMTask.from_signal([4, 1]), swingby.Scaled([[2, 1], [1, 2]], "1e-90")
+    >>> run = swingby.simulate(pair, W0, eta="1/2000")
+    >>> assert_lemmas(run)
+    >>> assert_lemmas(run, edition="printed")
+    Traceback (most recent call last):
+        ...
+    AssertionError: Lemma D.3 (printed): w_11 is below P beta omega at step 44472, ...
+    """
+    __tracebackhide__ = True
+    if not isinstance(run, Run):
+        raise InvalidInput("run", run, "must be a Run, as simulate returns it")
+    if edition not in LEMMA_EDITIONS:
+        raise InvalidInput("edition", edition, f"must be one of {', '.join(LEMMA_EDITIONS)}")
+    if setting is None:
+        report = check(run.task, W0=run.initial, eta=run.eta)
+    else:
+        report = _report_of(setting)
+        _require_fits(run, report)
+    broken = violations(run, _scale(report), edition)
+    if broken:
+        raise AssertionError("\n".join([*broken, *missing_hypotheses(run)]))
+
+
+def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 1e-9) -> None:
+    """Assert that the lemma windows are what the text of the lemmas says, at a setting.
+
+    Two encodings of Lemmas D.1 to D.6 and D.8, written apart, are evaluated at the constants of the
+    setting, for every concept: closed forms in logarithms on one side, relations between letters
+    on the other. Lemma D.7 has no window.
+
+    Parameters
+    ----------
+    setting : Setting or Report
+        Inside Assumptions D.1 to D.5 of the printed edition.
+    rtol : float
+        Relative.
+
+    Raises
+    ------
+    AssertionError
+        One line per difference, beginning with the name of the lemma.
+    InvalidInput
+        If Assumptions D.1 to D.5 do not hold at the setting.
+
+    Examples
+    --------
+    >>> import swingby
+    >>> pair = swingby.SIMTask.from_signal([4, 1])
+    >>> assert_windows_match_statements(swingby.check(pair, omega="1e-90", eta="1/2000", beta=2))
+    """
+    __tracebackhide__ = True
+    report = _report_of(setting)
+    scale = _scale(report)
+    starts = (
+        log_diagonal(report.initial)
+        if report.initial is not None
+        else [scale.log_omega] * report.task.dim
+    )
+    found: list[str] = []
+    for k in report.task.order:
+        # The sign of w_kk(0) is not settled by D.1; the windows are about positive entries.
+        if math.isfinite(starts[k]):
+            found += differences(scale, float(report.task.signal[k]), float(starts[k]), rtol)
+    if found:
+        raise AssertionError("\n".join(dict.fromkeys(found)))
+
+
+def _report_of(setting: Any) -> Report:
+    if isinstance(setting, Setting):
+        return setting.check()
+    if not isinstance(setting, Report):
+        raise InvalidInput("setting", setting, "must be a Setting or the Report of a check")
+    return setting
+
+
+def _scale(report: Report) -> Scale:
+    """The constants that witness D.1 to D.5 at a report."""
+    if report.edition == "repaired":
+        raise InvalidInput("setting", "the repaired edition", "must be of the printed edition")
+    if report.constants is None or report.constants.exact is None:
+        failing = ", ".join(report.failing) or "the verdict is undecided"
+        raise InvalidInput("setting", failing, "must satisfy Assumptions D.1 to D.5", "Lemma D.1")
+    return report.constants.exact.scale(report.omega, report.eta)
+
+
+def _require_fits(run: Run, report: Report) -> None:
+    if report.task.exact_signal != run.task.exact_signal:
+        shown = ", ".join(map(str, report.task.exact_signal))
+        raise InvalidInput("setting.task", shown, "must have the signal of the run")
+    if report.eta != run.eta:
+        raise InvalidInput("setting.eta", report.eta, f"must be that of the run, {run.eta}")
+    low, high = run.initial.omega, run.initial.largest
+    if not report.omega <= low <= high <= report.beta * report.omega:
+        size = f"{numbers.scientific(low)} to {numbers.scientific(high)}"
+        raise InvalidInput(
+            "setting.omega",
+            numbers.scientific(report.omega),
+            f"must fit the entries of the run's W(0), of size {size}",
+            "(D.8)",
+        )

@@ -7,7 +7,9 @@
 that is named: ``pytest --ledger my.proof``. All of them carry the mark ``ledger``, so that
 ``-m ledger`` leaves out everything else.
 
-``pytest --hypothesis-profile=swingby`` loads the profile of :mod:`swingby.testing.profiles`.
+Claims about whole trajectories are searched for minutes. They are collected, and skipped unless
+``--ledger-trajectories`` is given or the claim is named by ``--ledger-item``. Trajectories that
+were followed for one claim are kept for the others of the same session.
 
 This module is imported in every run of pytest, so it imports nothing but pytest; without these
 options it does nothing.
@@ -15,14 +17,72 @@ options it does nothing.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from swingby.testing import hookspecs
+if TYPE_CHECKING:
+    from swingby.theory.claim import Claim
 
-#: The names that :func:`swingby.testing.profiles.register_profiles` gives.
-PROFILES = ("swingby", "swingby-full")
+    #: (claim, the verdict expected of it)
+    Expected = tuple[Claim, str]
+
+#: Examples per property, by Hypothesis profile.
+PROFILES = {"swingby": 100, "swingby-full": 10_000}
+
+_RUNS = pytest.StashKey[Any]()
+_NOT_SEARCHED = "a search over whole trajectories takes minutes: --ledger-trajectories runs it"
+
+
+def register_profiles() -> None:
+    """Register the profiles ``swingby`` and ``swingby-full`` with Hypothesis.
+
+    Both have no deadline, because the first run of the compiled dynamics takes seconds, and no
+    check for slow draws; they draw 100 and 10,000 examples. A profile of the same name that is
+    there already stays as it is. ``pytest --hypothesis-profile=swingby`` registers them by itself.
+
+    Raises
+    ------
+    MissingExtra
+        If Hypothesis is not installed.
+
+    Examples
+    --------
+    >>> from hypothesis import settings
+    >>> register_profiles()
+    >>> settings.get_profile("swingby").max_examples, settings.get_profile("swingby").deadline
+    (100, None)
+    """
+    try:
+        from hypothesis import HealthCheck, settings
+        from hypothesis.errors import InvalidArgument
+    except ImportError:
+        from swingby.errors import MissingExtra
+
+        raise MissingExtra("hypothesis", "testing") from None
+    for name, examples in PROFILES.items():
+        try:
+            settings.get_profile(name)
+        except InvalidArgument:
+            slow = [HealthCheck.too_slow]
+            settings.register_profile(
+                name, deadline=None, max_examples=examples, suppress_health_check=slow
+            )
+
+
+class Hooks:
+    """The hook that swingby adds to pytest."""
+
+    @pytest.hookspec
+    def pytest_swingby_claims(self, config: pytest.Config) -> Iterable[Expected] | None:
+        """Claims of one's own for ``pytest --ledger``, each with the verdict expected of it.
+
+        Implemented in a conftest.py. The claims become tests ``claims::<id>``, so ids must differ.
+        A verdict is ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
+        """
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,7 +116,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare ``pytest_swingby_claims``."""
-    pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.add_hookspecs(Hooks)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -64,8 +124,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the mark, and the profiles before Hypothesis looks for the one asked for."""
     config.addinivalue_line("markers", "ledger: a claim that swingby judges, see --ledger")
     if config.getoption("--hypothesis-profile", default=None) in PROFILES:
-        from swingby.testing.profiles import register_profiles
-
         register_profiles()
 
 
@@ -74,8 +132,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     named = file_path.suffix == ".proof" and parent.session.isinitpath(file_path)
     if not named or not parent.config.option.ledger:
         return None
-    from swingby.testing.ledger_items import ProofFile
-
     return ProofFile.from_parent(parent, path=file_path)
 
 
@@ -85,8 +141,148 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     option = session.config.option
     # A proof file that is named stands in place of the paper's lines.
     asked = option.ledger and not any(item.path.suffix == ".proof" for item in items)
-    asked = asked or option.ledger_item
-    if asked or option.ledger_trajectories or option.ledger_repaired:
-        from swingby.testing.ledger_items import ledger_items
+    if not (asked or option.ledger_item or option.ledger_trajectories or option.ledger_repaired):
+        return
+    lines, own = paper_lines(), _own_claims(session.config)
+    named = _named(session.config, [claim.id for claim, _ in (*lines, *own)])
+    if named is None and not option.ledger_repaired:
+        lines = [(claim, expected) for claim, expected in lines if claim.edition != "repaired"]
+    for name, group in (("ledger", lines), ("claims", own)):
+        chosen = [pair for pair in group if named is None or pair[0].id in named]
+        if chosen:
+            collector = ClaimCollector.from_parent(session, name=name, nodeid=name)
+            collector.claims, collector.searched = chosen, named or frozenset()
+            items.extend(session.genitems(collector))
 
-        items.extend(ledger_items(session))
+
+def paper_lines() -> list[Expected]:
+    """The lines of the ledger with the verdicts on record."""
+    from swingby.testing.assertions import ledger_verdicts
+    from swingby.theory.derivations import ledger
+
+    known = ledger_verdicts()
+    # A line without a verdict on record is one that nobody has looked at: it must not pass.
+    return [(claim, known.get(claim.id, "a verdict on record")) for claim in ledger.claims()]
+
+
+def _own_claims(config: pytest.Config) -> list[Expected]:
+    from swingby.testing.assertions import finding
+    from swingby.theory.claim import Claim
+
+    found: list[Expected] = []
+    for returned in config.hook.pytest_swingby_claims(config=config):
+        try:
+            found += [(claim, str(finding(expected))) for claim, expected in returned]
+        except (TypeError, ValueError) as error:
+            # InvalidInput is a ValueError and says it better.
+            reason = error if hasattr(error, "requirement") else "must return (claim, verdict)"
+            raise pytest.UsageError(f"pytest_swingby_claims: {reason}") from None
+    names = []
+    for claim, _ in found:
+        if not isinstance(claim, Claim):
+            raise pytest.UsageError(f"pytest_swingby_claims: {claim!r} is not a Claim")
+        names.append(claim.id)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise pytest.UsageError(f"pytest_swingby_claims: two claims called {', '.join(twice)}")
+    return found
+
+
+def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
+    """The ids that ``--ledger-item`` names; None where it was not given."""
+    from swingby.errors import InvalidInput
+    from swingby.theory.derivations.ledger import find
+
+    if not config.option.ledger_item:
+        return None
+    named: set[str] = set()
+    for text in config.option.ledger_item:
+        try:
+            # One id has a comma of its own, so the whole comes first.
+            named.add(find(text, ids))
+        except InvalidInput:
+            try:
+                named |= {find(part, ids) for part in text.split(",") if part.strip()}
+            except InvalidInput as error:
+                raise pytest.UsageError(f"--ledger-item: {error}") from None
+    return frozenset(named)
+
+
+class ClaimCollector(pytest.Collector):
+    """Claims of one kind; `searched` are ids searched for although about trajectories."""
+
+    claims: list[Expected]
+    searched: frozenset[str] = frozenset()
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One test per claim."""
+        from swingby.theory.claim import AlongTrajectory
+
+        for claim, expected in self.claims:
+            repaired = isinstance(self, ProofFile) and claim.edition != "printed"
+            item = ClaimItem.from_parent(self, name=claim.id + ", repaired" * repaired)
+            item.claim, item.expected = claim, expected
+            item.along = isinstance(claim.conclusion, AlongTrajectory)
+            item.add_marker("ledger")
+            if item.along:
+                if self.config.pluginmanager.hasplugin("xdist"):
+                    # With --dist loadgroup one worker follows the trajectories for all of them.
+                    item.add_marker(pytest.mark.xdist_group("ledger-trajectories"))
+                if not (self.config.option.ledger_trajectories or claim.id in self.searched):
+                    item.add_marker(pytest.mark.skip(reason=_NOT_SEARCHED))
+            yield item
+
+
+class ProofFile(ClaimCollector, pytest.File):
+    """The lines of a proof file: refuted where the file names a flaw, and proved otherwise."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One test per line, and one per repair."""
+        from swingby.errors import InvalidInput
+        from swingby.theory.proofs.reader import load
+
+        try:
+            self.claims = [
+                (version, "refuted" if version.flaw else "proved")
+                for claim in load(self.path).values()
+                for version in claim
+            ]
+        except InvalidInput as error:
+            raise self.CollectError(str(error)) from None
+        yield from super().collect()
+
+
+class ClaimItem(pytest.Item):
+    """A claim, judged: passes where the verdict is the one expected."""
+
+    claim: Claim
+    expected: str
+    #: Whether it is about a whole trajectory.
+    along: bool
+
+    def runtest(self) -> None:
+        """Judge the claim; AssertionError if the verdict is another one."""
+        from swingby.testing.assertions import claim_message
+        from swingby.verify.prover.judge import judge
+
+        runs = None
+        if self.along:
+            from swingby.verify.prover.trajectories.judge import Runs
+
+            runs = self.config.stash.setdefault(_RUNS, Runs())
+        judged = judge(self.claim, runs=runs)
+        if judged.verdict != self.expected:
+            raise AssertionError(claim_message(self.claim, self.expected, judged))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The message alone; a traceback only where a prover broke down."""
+        if isinstance(excinfo.value, AssertionError) and excinfo.traceback[-1].name == "runtest":
+            return excinfo.getrepr(style="value")
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        """Where the claims come from, and a headline."""
+        from swingby.theory.derivations import ledger
+
+        source = Path(ledger.__file__) if self.nodeid.startswith("ledger::") else self.path
+        return source, 0, f"{self.name}: {self.claim.about}"

@@ -42,8 +42,8 @@ def ball(number: Fraction | int) -> flint.arb:
 def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
     """A ball that contains the value of a sympy expression.
 
-    Returns not finite where the expression is undefined at some point of the balls. Raises KeyError
-    if a symbol has no value; TypeError if the expression has a function that no statement uses.
+    Not finite where the expression is undefined at some point of the balls. TypeError if it has a
+    function that no statement uses.
 
     Examples
     --------
@@ -104,10 +104,7 @@ def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
 
 
 def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
-    """The exact value of a rational expression.
-
-    Returns None where the expression is not a rational function of symbols that have a value.
-    """
+    """The exact value of a rational function of symbols that have a value, else None."""
     if expression.is_Symbol:
         return values.get(expression)
     if expression.is_Rational:
@@ -140,12 +137,7 @@ def sign(number: flint.arb) -> int | None:
 def with_rising_precision(
     compute: Callable[[], Result], decided: Callable[[Result], bool]
 ) -> Result:
-    """Repeat a ball computation at rising precision until its result is decided.
-
-    `compute`: computes at the current working precision of python-flint.
-    `decided`: says whether the result is good enough.
-    Returns the last result, also when the highest precision did not decide it.
-    """
+    """Repeat a ball computation at rising precision until its result is decided, or to the end."""
     for bits in PRECISIONS:
         with precision(bits):
             result = compute()
@@ -155,10 +147,7 @@ def with_rising_precision(
 
 
 def midpoint(number: flint.arb) -> mpmath.mpf:
-    """The midpoint of a ball as an mpmath number, without rounding.
-
-    Returns infinite or NaN where the ball is.
-    """
+    """The midpoint of a ball without rounding; infinite or NaN where the ball is."""
     if number.is_nan():
         return mpmath.mpf("nan")
     if not number.is_finite():

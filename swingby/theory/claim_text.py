@@ -8,32 +8,26 @@ from typing import Any
 import sympy
 
 from swingby.theory.claim import AlongTrajectory, Claim, Given
+from swingby.theory.derivations import conclusions
+from swingby.theory.derivations.ledger import hypotheses
 from swingby.theory.formula import formula, greek
 
-#: Which entries a claim speaks of.
-ENTRIES = {
-    "any": "",
-    "all": "for all i, j",
-    "diagonal": "for all i = j",
-    "off-diagonal": "for all i ≠ j",
-    "larger first": "for all i ≠ j with a_i > a_j",
+#: Which entries a claim speaks of, as text and as LaTeX.
+_ENTRIES = {
+    "any": ("", ""),
+    "all": ("for all i, j", r"\text{for all } i, j"),
+    "diagonal": ("for all i = j", r"\text{for all } i = j"),
+    "off-diagonal": ("for all i ≠ j", r"\text{for all } i \ne j"),
+    "larger first": (
+        "for all i ≠ j with a_i > a_j",
+        r"\text{for all } i \ne j \text{ with } a_i > a_j",
+    ),
 }
-
-_LATEX_ENTRIES = {
-    "any": "",
-    "all": r"\text{for all } i, j",
-    "diagonal": r"\text{for all } i = j",
-    "off-diagonal": r"\text{for all } i \ne j",
-    "larger first": r"\text{for all } i \ne j \text{ with } a_i > a_j",
-}
-
 _SOURCES = {
     "induction": "induction hypothesis",
     "PSD": "W positive semidefinite",
     "dynamics": "the update",
 }
-
-IN_FORCE = "Assumptions D.1 to D.5 are in force."
 
 
 def source_text(source: str) -> str:
@@ -46,14 +40,11 @@ def source_text(source: str) -> str:
 def relations(conclusion: Any, *, latex: bool = False) -> list[str]:
     """The relations of a conclusion, one per line."""
     if isinstance(conclusion, AlongTrajectory):
-        return relations(conclusion.relation, latex=latex)
-    if isinstance(conclusion, sympy.Tuple | sympy.And | tuple):
-        parts = conclusion.args if isinstance(conclusion, sympy.Basic) else conclusion
-        return [formula(part, latex=latex) for part in parts]
+        conclusion = conclusion.relation
+    if isinstance(conclusion, sympy.Tuple | sympy.And):
+        return [formula(part, latex=latex) for part in conclusion.args]
     if isinstance(conclusion, sympy.Basic):
         return [formula(conclusion, latex=latex)]
-    from swingby.theory.derivations import conclusions
-
     # Several conclusions in one display.
     parts = getattr(conclusion, "parts", None) or (conclusion,)
     if latex:
@@ -80,60 +71,60 @@ def _definitions(claim: Claim, latex: bool) -> list[str]:
     ]
 
 
-def _quantifier(claim: Claim, latex: bool) -> str:
-    """The head of the conclusion, without its colon."""
+def _entries(name: str, latex: bool) -> str:
+    return _ENTRIES.get(name, (name, name))[latex]
+
+
+def _head(claim: Claim, latex: bool) -> str:
+    """The head of the conclusion, without its colon: of which cases it speaks."""
     conclusion = claim.conclusion
+    if isinstance(conclusion, AlongTrajectory) and claim.quantifier != "exists":
+        return _trajectory_head(conclusion, latex)
     along = isinstance(conclusion, AlongTrajectory)
-    entries = conclusion.entries if along else claim.indices
-    over = (_LATEX_ENTRIES if latex else ENTRIES).get(entries, entries)
-    if claim.quantifier == "exists":
-        head = r"\text{there are numbers with}" if latex else "there are numbers with"
-        return head + (("," + (r"\ " if latex else " ") + over) if over else "")
-    if not along:
+    over = _entries(conclusion.entries if along else claim.indices, latex)
+    if claim.quantifier != "exists":
         return over
-    return _trajectory_head(conclusion, over, latex)
+    head = r"\text{there are numbers with}" if latex else "there are numbers with"
+    return head + (r",\ " if latex else ", ") * bool(over) + over
 
 
-def _trajectory_head(conclusion: AlongTrajectory, over: str, latex: bool) -> str:
+def _trajectory_head(conclusion: AlongTrajectory, latex: bool) -> str:
     def text(words: str) -> str:
         return rf"\text{{{words}}}" if latex else words
 
     def shown(parts: tuple[Any, ...]) -> str:
         return text(" and ").join(formula(part, latex=latex) for part in parts)
 
-    pieces = [text("along every trajectory" + (" " if latex else "")), over]
+    pieces = [
+        text("along every trajectory" + " " * latex),
+        _entries(conclusion.entries, latex),
+    ]
+    at_least, at_most = (r"\ge", r"\le") if latex else ("≥", "≤")
     if conclusion.when:
         pieces.append(f"{text('every ')}t_0{text(' with ')}{shown(conclusion.when)}")
-        pieces.append(text("every ") + (r"t \ge t_0" if latex else "t ≥ t_0"))
-    else:
-        pieces.append(text("every ") + (r"t \ge 0" if latex else "t ≥ 0"))
+    begin = "t_0" if conclusion.when else "0"
+    pieces.append(f"{text('every ')}t {at_least} {begin}")
     if conclusion.until is not None:
-        sign = r"t \le " if latex else "t ≤ "
-        pieces.append(f"{text('up to ')}{sign}{formula(conclusion.until, latex=latex)}")
+        pieces.append(f"{text('up to ')}t {at_most} {formula(conclusion.until, latex=latex)}")
     if conclusion.during:
         pieces.append(f"{text('as long as ')}{shown(conclusion.during)}")
     return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
 
 
 def to_text(claim: Claim) -> str:
-    """A claim for a terminal: hypotheses with their sources, definitions, conclusion.
-
-    Returns one relation per line.
-    """
+    """A claim for a terminal: hypotheses with their sources, definitions, conclusion."""
     lines = []
     if claim.given:
-        pairs = [
-            (_relation(given, latex=False), source_text(given.source)) for given in claim.given
-        ]
-        width = min(max(len(text) for text, _ in pairs), 56)
-        lines += ["given", *(f"  {text:<{width}}    {source}" for text, source in pairs)]
+        shown = [_relation(given, latex=False) for given in claim.given]
+        width = min(max(map(len, shown)), 56)
+        lines.append("given")
+        for text, given in zip(shown, claim.given, strict=True):
+            lines.append(f"  {text:<{width}}    {source_text(given.source)}")
     if claim.in_force:
-        lines.append(IN_FORCE)
+        lines.append("Assumptions D.1 to D.5 are in force.")
     if claim.where:
         lines += ["where", *(f"  {text}" for text in _definitions(claim, latex=False))]
-    head = _quantifier(claim, latex=False)
-    alone = not (claim.given or claim.where or claim.in_force)
-    lines.append(head or ("always" if alone else "then"))
+    lines.append(_head(claim, latex=False) or ("then" if lines else "always"))
     lines += [f"  {text}" for text in relations(claim.conclusion)]
     return "\n".join(lines)
 
@@ -149,18 +140,14 @@ def to_latex(claim: Claim) -> str:
         rows.append(r"\text{in force}\quad & \text{Assumptions D.1 to D.5}")
     for place, text in enumerate(_definitions(claim, latex=True)):
         rows.append((r"\text{where}\quad" if place == 0 else "") + f" & {text}")
-    head = _quantifier(claim, latex=True)
+    head = _head(claim, latex=True)
+    shown = relations(claim.conclusion, latex=True)
     if isinstance(claim.conclusion, AlongTrajectory):
-        rows += [f"& {head}", *(f"& {text}" for text in relations(claim.conclusion, latex=True))]
-        return _aligned(rows)
-    first = r"\text{then}\quad" if rows else ""
-    for place, text in enumerate(relations(claim.conclusion, latex=True)):
-        over = rf" && {head}" if place == 0 and head else ""
-        rows.append((first if place == 0 else "") + f" & {text}{over}")
-    return _aligned(rows)
-
-
-def _aligned(rows: list[str]) -> str:
+        rows += [f"& {text}" for text in (head, *shown)]
+    else:
+        first = r"\text{then}\quad" if rows else ""
+        rows.append(f"{first} & {shown[0]}" + (rf" && {head}" if head else ""))
+        rows += [f" & {text}" for text in shown[1:]]
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
@@ -186,18 +173,22 @@ def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str
         old, new = _unshared(before, after, joint)
         return old, new + (r"\ \text{ if } " if latex else "  if ") * bool(extra) + extra
     before, after = ([_relation(given, latex) for given in one.given] for one in (claim, repair))
-    if before != after:
-        return _conditional(
-            *_unshared(before, after, joint), statement_line(claim, latex=latex), latex
-        )
-    names = _LATEX_ENTRIES if latex else ENTRIES
-    return names.get(claim.indices, ""), names.get(repair.indices, "")
+    if before == after:
+        return _entries(claim.indices, latex), _entries(repair.indices, latex)
+    # The statement is the same, under other hypotheses.
+    old, new = _unshared(before, after, joint)
+
+    def text(words: str) -> str:
+        return rf"\text{{{words} }} " if latex else f"{words} "
+
+    first = text("if") + old if old != "-" else statement_line(claim, latex=latex)
+    if new == "-":
+        return first, text("the same without the hypothesis") + old
+    return first, text("the same if") + new
 
 
 def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:
     """Hypotheses that a repair adds to those of the text, corrected lines left aside."""
-    from swingby.theory.derivations.ledger import hypotheses
-
     known = {given.relation for given in claim.given}
     known |= {given.relation for group in hypotheses().values() for given in group}
     added = (
@@ -213,15 +204,3 @@ def _unshared(before: list[str], after: list[str], joint: str) -> tuple[str, str
     old = joint.join(text for text in before if text not in after)
     new = joint.join(text for text in after if text not in before)
     return old or "-", new or "-"
-
-
-def _conditional(old: str, new: str, statement: str, latex: bool) -> tuple[str, str]:
-    """A difference in hypotheses: the statement is the same, under other conditions."""
-    if latex:
-        shown = [rf"\text{{the same if }} {text}" for text in (old, new)]
-        nothing = r"\text{the same without the hypothesis } "
-    else:
-        shown = [f"the same if {text}" for text in (old, new)]
-        nothing = "the same without the hypothesis "
-    first = statement if old == "-" else shown[0].replace("the same ", "", 1)
-    return first, nothing + old if new == "-" else shown[1]

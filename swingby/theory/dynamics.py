@@ -7,6 +7,7 @@ Right side of (D.2), with A = diag(a) and B(W) = A - (AW + WA)/2:
 ``euler`` adds eta times this to W. ``gd`` takes :math:`U \mapsto U + \eta B U`, which is
 :math:`W \mapsto (I + \eta B) W (I + \eta B)` and differs by :math:`\eta^2 B W B`. ``flow`` solves
 the differential equation. Numerical versions are checked against the expressions here.
+Indices count from 0.
 """
 
 from __future__ import annotations
@@ -26,14 +27,7 @@ def symbols(d: int) -> tuple[sympy.Matrix, sympy.Matrix, sympy.Symbol]:
 
 
 def right_side(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
-    """The right side of (D.2) as printed.
-
-    Returns change of W per unit of eta times steps.
-
-    References
-    ----------
-    (D.2).
-    """
+    """The right side of (D.2) as printed: the change of W per unit of eta times steps."""
     return W * A + A * W - (A * W**2 + W**2 * A + 2 * W * A * W) / 2
 
 
@@ -43,15 +37,7 @@ def drift(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Matrix:
 
 
 def step(dynamics: str, A: sympy.Matrix, W: sympy.Matrix, eta: sympy.Symbol) -> sympy.Matrix:
-    """One step of a discrete dynamics.
-
-    Returns W after the step. Raises InvalidInput for another name, the flow included: it has no
-    one-step formula.
-
-    References
-    ----------
-    (D.2) for euler.
-    """
+    """W after one step of euler (D.2) or gd; the flow has no one-step formula."""
     if dynamics == "euler":
         return W + eta * right_side(A, W)
     if dynamics == "gd":
@@ -61,52 +47,24 @@ def step(dynamics: str, A: sympy.Matrix, W: sympy.Matrix, eta: sympy.Symbol) -> 
 
 
 def growth_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
-    """G_ij = w_ij (a_i + a_j).
-
-    `i`, `j`: counted from 0.
-
-    References
-    ----------
-    (D.4).
-    """
+    """G_ij = w_ij (a_i + a_j) (D.4)."""
     return W[i, j] * (A[i, i] + A[j, j])
 
 
 def suppression_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
-    """S_ij = w_ij [w_ii (3 a_i + a_j) + 1{i != j} w_jj (3 a_j + a_i)] / 2.
-
-    `i`, `j`: counted from 0.
-
-    References
-    ----------
-    (D.5).
-    """
+    """S_ij = w_ij [w_ii (3 a_i + a_j) + 1{i != j} w_jj (3 a_j + a_i)] / 2 (D.5)."""
     other = W[j, j] * (3 * A[j, j] + A[i, i]) if i != j else 0
     return W[i, j] * (W[i, i] * (3 * A[i, i] + A[j, j]) + other) / 2
 
 
 def noise_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
-    """N_ij = sum over k other than i, j of w_ki w_kj (a_i + a_j + 2 a_k) / 2.
-
-    `i`, `j`: counted from 0.
-
-    References
-    ----------
-    (D.6).
-    """
+    """N_ij = sum over k other than i, j of w_ki w_kj (a_i + a_j + 2 a_k) / 2 (D.6)."""
     others = (k for k in range(W.rows) if k not in (i, j))
     terms = (W[k, i] * W[k, j] * (A[i, i] + A[j, j] + 2 * A[k, k]) for k in others)
     return sum(terms, sympy.Integer(0)) / 2
 
 
 def loss(A: sympy.Matrix, W: sympy.Matrix) -> sympy.Expr:
-    """The training loss |(W - I) A^(1/2)|^2 / 2.
-
-    `A`, `W` (d, d).
-
-    References
-    ----------
-    (4.1).
-    """
+    """The training loss |(W - I) A^(1/2)|^2 / 2 (4.1)."""
     difference = W - sympy.eye(W.rows)
     return (difference * A * difference.T).trace() / 2

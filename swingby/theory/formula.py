@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from string import Template
 from typing import Any
 
 import sympy
+
+from swingby.theory.derivations.matrices import LETTERS as MATRICES
+from swingby.theory.derivations.matrices import squared_norm
 
 GREEK = {
     "alpha": "α",
@@ -42,11 +46,7 @@ _SUM, _PRODUCT, _POWER = range(3)
 
 
 def formula(expression: Any, *, latex: bool = False) -> str:
-    """An expression or a relation on one line.
-
-    `expression`: in scalar letters, or in the letters of
-    :mod:`swingby.theory.derivations.matrices`.
-    """
+    """An expression or a relation, in numbers or in matrices, on one line."""
     if isinstance(expression, sympy.Tuple | tuple):
         return (r",\quad " if latex else ",  ").join(
             formula(part, latex=latex) for part in expression
@@ -60,8 +60,6 @@ def formula(expression: Any, *, latex: bool = False) -> str:
         joint = rf"\ \text{{{word}}}\ " if latex else f" {word} "
         return joint.join(sorted(formula(part, latex=latex) for part in expression.args))
     if _is_algebraic(expression):
-        from swingby.theory.derivations.conclusions import show
-
         return show(expression, latex) if latex else greek(show(expression))
     return _show(expression, latex, _SUM)
 
@@ -254,3 +252,130 @@ def _power(base: Any, exponent: Any, latex: bool) -> str:
     if exponent.is_Integer and exponent > 0:
         return text + shown.translate(_RAISED)
     return f"{text}^({shown})"
+
+
+#: Names in LaTeX of letters that stand in identities of matrices, where they differ.
+_LATEX_NAMES = {
+    **{name: rf"\{name}" for name in ("eta", "tau", "mu", "sigma", "xi", "epsilon")},
+    "a^-1": "a^{-1}",
+}
+#: Operators on matrices and entries, as text and as LaTeX.
+_OPERATORS = {
+    "KroneckerDelta": ("1{$pair}", r"\mathbb{1}_{\{$pair\}}"),
+    "inside": ("1{$body <= s}", r"\mathbb{1}_{\{$body \le s\}}"),
+    "squared_norm": ("|$body|^2", r"\left\|$body\right\|^2"),
+    "mean": ("E[$body]", r"\mathbb{E}\left[$body\right]"),
+    "exp": ("exp($body)", "e^{$body}"),
+    "over_samples": ("sum_{p<=s, k<=n} $term", r"\sum_{p=1}^{s}\sum_{k=1}^{n} $term"),
+    "rest": ("sum_{$index != i,j} $term", r"\sum_{$index \ne i,j} $term"),
+    "Sum": ("sum_{$index=$lower..$upper} $term", r"\sum_{$index=$lower}^{$upper} $term"),
+}
+
+
+def show(expression: Any, latex: bool = False, level: int = _SUM) -> str:
+    """A formula in the letters of :mod:`swingby.theory.derivations.matrices`."""
+    if expression.is_Add:
+        return _wrap(_terms(expression, latex), level > _SUM, latex)
+    if expression.is_Mul:
+        return _wrap(_ordered_product(expression, latex), level > _PRODUCT, latex)
+    if expression.is_Pow:
+        if expression.exp == -1 and not latex:
+            return _wrap(f"1/{show(expression.base, latex, _POWER)}", level > _PRODUCT, latex)
+        base = show(expression.base, latex, _POWER)
+        exponent = show(expression.exp, latex)
+        if latex and "^" in base:
+            base = rf"\left({base}\right)"
+        return f"{base}^{{{exponent}}}" if latex else f"{base}^{exponent}"
+    if expression.is_Rational:
+        if expression.q == 1:
+            return _wrap(str(expression), expression < 0 and level > _SUM, latex)
+        sign, top = ("-" if expression < 0 else ""), abs(expression.p)
+        return rf"{sign}\frac{{{top}}}{{{expression.q}}}" if latex else f"{expression}"
+    if isinstance(expression, sympy.Indexed):
+        return _entry(expression, latex)
+    if expression.is_Symbol:
+        if not latex:
+            return str(expression.name)
+        known = MATRICES.get(expression)
+        return known.latex if known else _LATEX_NAMES.get(expression.name, expression.name)
+    return _operator(expression, latex, level)
+
+
+def _terms(expression: Any, latex: bool) -> str:
+    text = ""
+    for term in sorted(
+        expression.as_ordered_terms(), key=lambda term: term.could_extract_minus_sign()
+    ):
+        negative = term.could_extract_minus_sign() and not term.is_Add
+        shown = show(-term if negative else term, latex, _PRODUCT)
+        joint = " - " if negative else " + "
+        text += (joint if text else joint.strip() * negative) + shown
+    return text
+
+
+def _ordered_product(expression: Any, latex: bool) -> str:
+    commuting, matrices = expression.args_cnc()
+    top: list[Any] = []
+    bottom: list[Any] = []
+    sign = ""
+    for factor in commuting:
+        if factor.is_Rational:
+            # -2 comes apart into -1 and 2.
+            if factor < 0:
+                sign = "" if sign else "-"
+            top += [sympy.Integer(abs(factor.p))] * (abs(factor.p) != 1)
+            bottom += [sympy.Integer(factor.q)] * (factor.q != 1)
+        elif factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
+            bottom.append(factor.base**-factor.exp)
+        else:
+            top.append(factor)
+    rest = [show(factor, latex, _POWER) for factor in (*top, *matrices)]
+    if not bottom:
+        return sign + " ".join(rest)
+    below = " ".join(show(factor, latex, _POWER) for factor in bottom)
+    if latex:
+        over = rf"\frac{{1}}{{{below}}}"
+    else:
+        over = f"1/({below})" if len(bottom) > 1 else f"1/{below}"
+    return " ".join([sign + over, *rest])
+
+
+def _entry(expression: Any, latex: bool) -> str:
+    name = str(expression.base)
+    indices = ",".join(show(index, latex) for index in expression.indices)
+    below = f"_{{{indices}}}" if latex else f"_{indices}"
+    if name == "exp(-a t)":
+        return f"e^{{-a{below} t}}" if latex else f"exp(-a{below} t)"
+    if name == "a^-1":
+        return f"a{below}^{{-1}}" if latex else f"a{below}^-1"
+    if name.endswith("(0)"):
+        return f"{name[:-3]}{below}(0)"
+    return (_LATEX_NAMES.get(name, name) if latex else name) + below
+
+
+def _operator(expression: Any, latex: bool, level: int) -> str:
+    name = expression.func.__name__
+    if name not in _OPERATORS:
+        raise TypeError(f"no text for {name}")
+    body, *limits = expression.args if name != "Sum" else (expression.function, *expression.limits)
+    listed = limits[0] if name == "Sum" else limits
+    shown = [show(part, latex) for part in (body, *listed)]
+    parts = dict(zip(("index", "lower", "upper"), shown[1:], strict=False))
+    parts |= {"body": shown[0], "pair": " = ".join(sorted(shown))}
+    text = _OPERATORS[name][latex]
+    is_sum = "$term" in text
+    parts["term"] = show(body, latex, _PRODUCT) if is_sum else ""
+    return _wrap(Template(text).substitute(parts), is_sum and level > _SUM, latex)
+
+
+def equation(left: Any, right: Any, latex: bool = False, trace: bool = False) -> str:
+    """Two sides of an identity, inside a trace where asked."""
+    return " = ".join(_side(side, latex, trace) for side in (left, right))
+
+
+def _side(side: Any, latex: bool, trace: bool) -> str:
+    text = show(side, latex)
+    # a squared norm is a number: its trace is itself
+    if not trace or side.has(squared_norm):
+        return text
+    return rf"\operatorname{{Tr}}\left[{text}\right]" if latex else f"Tr[{text}]"

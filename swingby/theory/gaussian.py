@@ -77,11 +77,7 @@ class GaussianTimes(numbers.ReadOnly):
         return np.where(np.isinf(spread), np.nan, spread)
 
     def quantile(self, level: float | Sequence[float]) -> NDArray[np.float64]:
-        """Quantiles of each half-time.
-
-        `level`: strictly between 0 and 1. Returns (d,) or (n, d): steps; inf where a_k = 0. Raises
-        InvalidInput if a level is not strictly between 0 and 1.
-        """
+        """Quantiles of each half-time in steps, shape (d,) or (n, d); inf where a_k = 0."""
         levels = np.atleast_1d(np.asarray(level, dtype=float))
         if not ((levels > 0) & (levels < 1)).all():
             raise InvalidInput("level", level, "must lie strictly between 0 and 1")
@@ -111,10 +107,9 @@ class GaussianTimes(numbers.ReadOnly):
         .. math:: |\xi|\,\tau\,\pi_k^{1/2 - g_{kj}/g_{kk}}\;
                   x^{(1+r)/2} (1 + x)^{-(3+r)/4}, \qquad x = \frac{2(1+r)}{1-r},\ r = a_j/a_k .
 
-        `level`: strictly between 0 and 1.
-        Returns from (i, j), user indices with i < j, to an ndarray of shape (n,): sizes |w_ij|, 0
-        below the float range. Pairs with equal or zero signals are left out, and beyond
-        :data:`MOST_PEAKS` concepts all but neighbours in the order of a.
+        By (i, j), user indices with i < j, sizes |w_ij| of shape (n,), 0 below the float range.
+        Pairs with equal or zero signals are left out, and beyond :data:`MOST_PEAKS` concepts all
+        but neighbours in the order of a.
         """
         from scipy.special import gammaincinv, ndtri
 
@@ -169,13 +164,7 @@ def gaussian_times(
     eta: Fraction,
     dynamics: str,
 ) -> GaussianTimes:
-    """The distribution for entries of variance `tau_squared`, any size.
-
-    `tau_squared`: variance of the entries of U(0); positive.
-    `width`: at least the number of concepts with positive signal.
-    `dynamics` in {"euler", "gd", "flow"}.
-    Raises InvalidInput if the width is too small for every concept to be learned.
-    """
+    """The distribution for entries of U(0) of variance `tau_squared`, any size."""
     signal = task.signal
     learned = int((signal > 0).sum())
     if width > LARGEST_WIDTH:

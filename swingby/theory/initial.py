@@ -60,8 +60,10 @@ class Scaled:
     omega: Fraction
 
     def __init__(self, matrix: ArrayLike, omega: Any) -> None:
-        object.__setattr__(self, "matrix", numbers.real_array(matrix, "W0.matrix"))
-        object.__setattr__(self, "omega", numbers.positive(omega, "W0.omega", "Assumption D.4"))
+        self.__dict__.update(
+            matrix=numbers.real_array(matrix, "W0.matrix"),
+            omega=numbers.positive(omega, "W0.omega", "Assumption D.4"),
+        )
 
     def __repr__(self) -> str:
         return f"Scaled({self.matrix.tolist()}, {written.number(self.omega)})"
@@ -198,13 +200,9 @@ def initial_state(
 
 
 def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:
-    """Check an initial matrix.
+    """Check an initial matrix: finite, d by d, not zero, and symmetric.
 
-    `W0` (d, d).
-    `dim`: the d it has to have.
-    `argument`: name used in errors.
-    Raises InvalidInput if it is not finite, not square, not d by d, not symmetric (beyond a
-    relative 1e-9, below which it is symmetrised), or zero.
+    An asymmetry below a relative 1e-9 is taken out.
     """
     if isinstance(W0, Initial):
         return W0
@@ -229,11 +227,9 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
 
 
 def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
-    """Connected components of the graph of nonzero off-diagonal entries.
+    """Connected components of the graph of nonzero off-diagonal entries, by first concept.
 
     A is diagonal, so all dynamics keep the entries between two blocks at 0.
-
-    Returns each ascending, ordered by their first concept.
     """
     found = []
     waiting = list(range(len(W0)))

@@ -50,30 +50,17 @@ class Scale:
 
 
 def initial_phase_end(scale: Scale) -> float:
-    r"""Steps up to which every entry is in the initial phase.
+    r"""Steps up to which every entry is in the initial phase (Lemma D.2).
 
     .. math:: T_1 = \frac{\log P}{2\eta\gamma\alpha\kappa}
-
-    Returns steps.
-
-    References
-    ----------
-    Lemma D.2.
     """
     return scale.log_P / (2 * scale.eta * scale.gamma * scale.alpha * scale.kappa)
 
 
 def reach_not_before(scale: Scale, a_i: float, log_start: float, log_level: float) -> float:
-    r"""Steps before which a diagonal entry cannot reach a level.
+    r"""Steps before which w_ii cannot reach a level (Lemma D.1, (D.11)).
 
-    From :math:`w_{ii}(t) \le w_{ii}(0) e^{2\eta t a_i \kappa}`.
-
-    `a_i`: signal, per unit of eta times steps. `log_start`, `log_level`: natural logarithms of
-    w_ii(0) and of the level. Returns steps.
-
-    References
-    ----------
-    Lemma D.1, (D.11).
+    From :math:`w_{ii}(t) \le w_{ii}(0) e^{2\eta t a_i \kappa}`; `log_start` is log w_ii(0).
     """
     return max(0.0, log_level - log_start) / (2 * scale.eta * a_i * scale.kappa)
 
@@ -81,17 +68,10 @@ def reach_not_before(scale: Scale, a_i: float, log_start: float, log_level: floa
 def leave_initial_phase_by(
     scale: Scale, a_i: float, log_start: float, edition: str = "printed"
 ) -> float:
-    r"""Steps by which a diagonal entry has left the initial phase.
+    r"""Steps by which w_ii has left the initial phase (Lemma D.3, (D.35); t_0 of Lemma D.8).
 
     Printed: :math:`\log(P\beta\omega/w_{ii}(0))/(2\eta a_i\kappa)`; corrected: kappa times the
     logarithm over :math:`2\eta a_i`.
-
-    `a_i`: signal, per unit of eta times steps. `log_start`: log w_ii(0). `edition` in {"printed",
-    "corrected"}. Returns steps.
-
-    References
-    ----------
-    Lemma D.3, (D.35), and t_0 in the proof of Lemma D.8.
     """
     waiting = (scale.log_initial_phase - log_start) / (2 * scale.eta * a_i)
     return waiting / scale.kappa if edition == "printed" else waiting * scale.kappa
@@ -100,20 +80,10 @@ def leave_initial_phase_by(
 def reach_by(
     scale: Scale, a_i: float, log_start: float, level: float, edition: str = "printed"
 ) -> float:
-    r"""Steps by which a diagonal entry has reached a level.
+    r"""Steps by which w_ii has reached a level; nan where Lemma D.4 says nothing of it.
 
     Lemma D.3 until the initial phase is left, then Lemma D.4 with lambda equal to the level:
-    :math:`w_{ii}(t_0 + t) \ge P\beta\omega\, e^{2\eta t a_i (1 - \lambda)/\kappa}`.
-
-    `a_i`: signal, per unit of eta times steps.
-    `log_start`: log w_ii(0).
-    `level`: between P beta omega and 1 - 1/K.
-    `edition` in {"printed", "corrected"}.
-    Returns steps; nan for a level at which Lemma D.4 says nothing.
-
-    References
-    ----------
-    Lemmas D.3 and D.4, (D.35), (D.36).
+    :math:`w_{ii}(t_0 + t) \ge P\beta\omega\, e^{2\eta t a_i (1 - \lambda)/\kappa}` (D.36).
     """
     if not scale.log_initial_phase < math.log(level) or not level < 1 - 1 / scale.K:
         return math.nan
@@ -123,24 +93,12 @@ def reach_by(
 
 
 def final_band(scale: Scale) -> tuple[float, float]:
-    """The band 1 - 2/K to 1 + 2/K in which a learned diagonal entry stays.
-
-    References
-    ----------
-    Lemmas D.5 and D.6.
-    """
+    """The band in which a learned diagonal entry stays (Lemmas D.5 and D.6)."""
     return 1 - 2 / scale.K, 1 + 2 / scale.K
 
 
 def log_minor_bound(scale: Scale) -> float:
-    """Log of P beta omega, which no off-diagonal entry ever exceeds.
-
-    Returns natural logarithm.
-
-    References
-    ----------
-    Lemma D.8 (Assertion D.1).
-    """
+    """Log of P beta omega, which no off-diagonal entry ever exceeds (Lemma D.8)."""
     return scale.log_initial_phase
 
 

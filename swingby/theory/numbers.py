@@ -35,12 +35,10 @@ _NUMBER = re.compile(
 
 
 def exact(value: object, argument: str, source: str = "") -> Fraction:
-    """The exact rational number that `value` denotes.
+    """The exact rational number that `value` denotes; a float is the binary number it stores.
 
     `value`: text may be a decimal (``"0.05"``, ``"1e-400"``) or a quotient (``"1/3"``).
-    `argument`: name used in the error.
-    `source`: statement that asks for the number, used in the error.
-    Returns exactly the number given; a float is the binary number it stores.
+    `argument`, `source`: what the number is called, and the statement that asks for it, in errors.
     Raises InvalidInput for NaN, infinity, booleans, text that is not a number, or exponents past
     100000.
 
@@ -58,7 +56,9 @@ def exact(value: object, argument: str, source: str = "") -> Fraction:
     if isinstance(value, np.longdouble) and np.isfinite(value):
         return Fraction(*value.as_integer_ratio())
     if isinstance(value, (float, np.floating)):
-        return _finite_float(float(value), value, argument, source)
+        if not math.isfinite(value):
+            raise InvalidInput(argument, value, "must be a finite number", source)
+        return Fraction(float(value))
     if isinstance(value, str):
         return _from_text(value, argument, source)
     if isinstance(value, Decimal):
@@ -70,12 +70,6 @@ def exact(value: object, argument: str, source: str = "") -> Fraction:
     if hasattr(value, "detach") and getattr(value, "ndim", 1) == 0:
         return exact(_unwrapped(value, argument, source), argument, source)
     return _from_library_number(value, argument, source)
-
-
-def _finite_float(number: float, shown: object, argument: str, source: str) -> Fraction:
-    if not math.isfinite(number):
-        raise InvalidInput(argument, shown, "must be a finite number", source)
-    return Fraction(number)
 
 
 def _from_text(text: str, argument: str, source: str) -> Fraction:
@@ -121,11 +115,7 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
 
 
 def positive(value: object, argument: str, source: str = "") -> Fraction:
-    """The exact number `value`, which must be positive.
-
-    `value`, `argument`, `source`: as in :func:`exact`. Raises InvalidInput if the value is not a
-    number, or not positive.
-    """
+    """The exact number `value`, which must be positive."""
     number = exact(value, argument, source)
     if number <= 0:
         raise InvalidInput(argument, value, "must be positive", source)
@@ -133,11 +123,7 @@ def positive(value: object, argument: str, source: str = "") -> Fraction:
 
 
 def within_float(number: Fraction, argument: str, source: str = "") -> float:
-    """The float nearest to `number`, refused when it lies outside the normal float range.
-
-    `argument`, `source`: used in the error. Raises InvalidInput if the number is nonzero and below
-    2.3e-308 or above 1.7e308 in size.
-    """
+    """The nearest float, refused if nonzero and below 2.3e-308, or above 1.7e308, in size."""
     try:
         result = float(number)
     except OverflowError:
@@ -147,11 +133,12 @@ def within_float(number: Fraction, argument: str, source: str = "") -> float:
     return result
 
 
-def vector(values: object, argument: str, source: str = "") -> tuple[Fraction, ...]:
-    """A non-empty sequence of exact numbers.
+def vector(
+    values: object, argument: str, source: str = "", *, sign: str = ""
+) -> tuple[Fraction, ...]:
+    """A non-empty sequence of exact numbers; element p is called ``argument[p]``, from 1 on.
 
-    `argument`, `source`: used in errors; element p is called ``argument[p]``, counted from 1.
-    Raises InvalidInput if it is empty, text, not iterable, or one element is not a number.
+    `sign` in {"", "positive", "not negative"}: what every number has to be.
     """
     if isinstance(values, (str, bytes, dict, set)):
         raise InvalidInput(argument, values, "must be a sequence of numbers", source)
@@ -162,21 +149,22 @@ def vector(values: object, argument: str, source: str = "") -> tuple[Fraction, .
         )
     if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and not values.ndim):
         values = (values,)
-    numbers = tuple(
+    found = tuple(
         exact(value, f"{argument}[{place}]", source) for place, value in enumerate(values, 1)
     )
-    if not numbers:
+    if not found:
         raise InvalidInput(argument, "an empty sequence", "must not be empty", source)
-    return numbers
+    for place, value in enumerate(found, 1):
+        if sign and (value < 0 or (sign == "positive" and not value)):
+            requirement = "must be positive" if sign == "positive" else "must not be negative"
+            raise InvalidInput(f"{argument}[{place}]", value, requirement, source)
+    return found
 
 
 def whole(
     value: object, argument: str, least: int = 0, source: str = "", most: int | None = None
 ) -> int:
-    """A whole number of at least `least`.
-
-    Raises InvalidInput if the value is not whole, too small or too large.
-    """
+    """A whole number from `least` to `most`."""
     number = exact(value, argument, source)
     if number.denominator != 1:
         raise InvalidInput(argument, value, "must be a whole number", source)
@@ -229,11 +217,7 @@ def _unwrapped(values: Any, argument: str, source: str) -> Any:
 
 
 def real_array(values: object, argument: str, source: str = "") -> NDArray[np.float64]:
-    """A finite float64 array.
-
-    Returns always a fresh array, so that a caller's later edit changes nothing. Raises InvalidInput
-    if it is not numeric, complex, empty, ragged, masked, or holds NaN or infinity.
-    """
+    """A finite float64 array that is fresh: a caller's later edit changes nothing."""
     raw = entries(values, argument, source)
     if raw.dtype.kind == "O":
         flat = [
@@ -274,10 +258,7 @@ def per_step(unit: str, eta: Fraction) -> float:
 
 
 def log_of(number: Fraction) -> float:
-    """Natural logarithm of a positive rational of any size.
-
-    Returns correct to a few units in the last place, also where ``float(number)`` is 0 or infinite.
-    """
+    """Natural logarithm of a positive rational of any size, to a few units in the last place."""
     shift = number.numerator.bit_length() - number.denominator.bit_length()
     scaled = number / Fraction(2) ** shift
     near_one = float(scaled - 1)
@@ -285,10 +266,7 @@ def log_of(number: Fraction) -> float:
 
 
 def scientific(number: Fraction, digits: int = 4) -> str:
-    """`number` for a person: plain where short, otherwise scientific, at any size.
-
-    `digits`: significant digits.
-    """
+    """`number` for a person: plain where short, otherwise scientific, at any size."""
     if not number:
         return "0"
     if Fraction(1, 10**4) <= abs(number) < 10**6:
@@ -304,10 +282,7 @@ def scientific(number: Fraction, digits: int = 4) -> str:
 
 
 def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:
-    """The number ``10**log10`` as text such as ``1.413e-75``.
-
-    `digits`: significant digits. `negative`: put a minus sign in front.
-    """
+    """The number ``10**log10``, or its negative, as text such as ``1.413e-75``."""
     if -4 <= log10 < 4:
         return f"{'-' if negative else ''}{10**log10:.{digits}g}"
     exponent = math.floor(log10)

@@ -1,8 +1,8 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.theorem_two` on convergence, :mod:`swingby.theory.theorem_two` for two
-concepts and :mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
+W(0): :mod:`swingby.theory.theorem_two` on convergence and for two concepts,
+:mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
 anything goes wrong there.
@@ -68,17 +68,15 @@ STATEMENTS = (D1, D3, D4)
 
 @dataclass(frozen=True)
 class RepairedFindings:
-    """What the repaired edition says at given numbers.
+    """What the repaired edition says at given numbers; concepts in the user's order.
 
     `verdict`: on D.1' and D.4' together.
     `theorem`: the theorem that covers omega.
     `omega_0`: the largest omega covered, rounded down; None when D.1' fails.
     `margin`: log10 of omega_0/omega; minus infinity when D.1' fails.
-    `log_peaks`: upper bounds on log |w_ij(t)| for all t, natural; i < j count from 0 in the user's
-    order.
-    `reach_by`: eta times steps by which each w_ii has reached 0.8 for good, in the user's order.
-    `constants`: theta, E_ij, N_i, M_i, counted from 1 in the user's order, or r, x_star, K, k, E1,
-    extra of the theorem on two concepts.
+    `log_peaks`: upper bounds on log |w_ij(t)| for all t, natural; i < j count from 0.
+    `reach_by`: eta times steps by which each w_ii has reached 0.8 for good.
+    `constants`: theta, E_ij, N_i, M_i, counted from 1, or those of the theorem on two concepts.
     `reason`: one sentence with both sides of D.4'.
     """
 
@@ -104,7 +102,7 @@ def largest_omega(
     peak: Fraction | None = None,
     extra: Fraction | None = None,
 ) -> mpmath.mpf | None:
-    r"""Find the largest omega that a theorem of this edition covers, with a promise of some size.
+    r"""The largest omega that a theorem of this edition covers, with a promise of some size.
 
     At the largest omega of all the promise is nearly empty: for a = (4, 1), beta = 2, rho = 0.1 it
     is :math:`|w_{12}| \le 0.48`, 15 units of :math:`1/(2a_1)` late.
@@ -114,10 +112,8 @@ def largest_omega(
     `peak`: promised are :math:`|w_{ij}(t)| \le` peak for all t and i != j.
     `extra`: promised is that each w_ii stays above 0.8 from :math:`[\operatorname{logit} 0.8 -
     \operatorname{logit}\rho\omega + \text{extra}]/(2a_i)` on, in eta times steps.
-    Returns rounded down, so that it is covered itself, to 1e-4 of its logarithm where a promise is
-    asked for; None when D.1' fails, or no omega above exp(-10000) promises as much.
-    Raises InvalidInput if rho is not positive or exceeds beta, which no W(0) can meet;
-    :func:`findings` too. If peak or extra is not positive.
+    Returns rounded down, to 1e-4 of its logarithm where a promise is asked for; None when D.1'
+    fails, or no omega above exp(-10000) promises as much.
 
     Examples
     --------
@@ -134,13 +130,13 @@ def largest_omega(
         return None
     if len(signal) == 1:
         return _below(_enclosed(lambda: 1 / balls.ball(beta)))
-    limits = _limits(Setting.of(signal, beta, rho))
+    limits = _Limits.of(signal, beta, rho)
     if peak is None and extra is None:
         return _below(limits.omega_0)
 
     def promised(log_omega: Fraction) -> bool:
         omega = _rational_below(log_omega)
-        found = _covered(signal, omega, beta, rho, limits)
+        found = limits.covered(signal, omega)
         return found is not None and _keeps(found, signal, omega, rho, peak, extra)
 
     high, step = limits.largest, Fraction(1)
@@ -197,11 +193,7 @@ def _keeps(
 def findings(
     signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction
 ) -> RepairedFindings:
-    """Decide D.4' and, where it holds, evaluate what the theorem promises.
-
-    `signal`: in any order, per unit of eta times steps. `omega`, `beta`, `rho`: positive, of any
-    size, rho <= beta.
-    """
+    """Decide D.4' and, where it holds, evaluate what the theorem promises."""
     if omega <= 0:
         raise InvalidInput("omega", omega, "must be positive", "D.4'")
     if not _admissible(signal, beta, rho):
@@ -209,30 +201,24 @@ def findings(
         return RepairedFindings(Verdict.FAILS, None, None, -math.inf, None, None, None, reason)
     if len(signal) == 1:
         return _one_concept(signal[0], omega, beta, rho)
-    setting = Setting.of(signal, beta, rho)
-    limits = _limits(setting)
-    found = _covered(signal, omega, beta, rho, limits)
+    limits = _Limits.of(signal, beta, rho)
+    found = limits.covered(signal, omega)
     return found or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
-
-
-def _covered(
-    signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction, limits: _Limits
-) -> RepairedFindings | None:
-    """The promise of the theorem that covers omega, if one does."""
-    setting = Setting.of(signal, beta, rho)
-    if limits.two is not None and _side(omega, limits.two) == Verdict.HOLDS:
-        return _two_concepts(setting, _ranks(signal), omega, limits)
-    if _side(omega, limits.r.log_omega_0) == Verdict.HOLDS:
-        return _many_concepts(setting, _ranks(signal), omega, limits)
-    return None
 
 
 @dataclass(frozen=True)
 class _Limits:
     """Certified logarithms of omega_0, by theorem."""
 
+    setting: Setting
     two: Fraction | None
     r: Certified
+
+    @classmethod
+    def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> _Limits:
+        setting = Setting.of(signal, beta, rho)
+        two = theorem_two.log_omega_0(*setting.signal, beta, rho) if len(signal) == 2 else None
+        return cls(setting, two, theorem_r.search(setting))
 
     @property
     def largest(self) -> Fraction:
@@ -242,11 +228,14 @@ class _Limits:
     def omega_0(self) -> flint.arb:
         return _enclosed(lambda: balls.ball(self.largest).exp())
 
-
-def _limits(setting: Setting) -> _Limits:
-    a = setting.signal
-    two = theorem_two.log_omega_0(*a, setting.beta, setting.rho) if len(a) == 2 else None
-    return _Limits(two, theorem_r.search(setting))
+    def covered(self, signal: tuple[Fraction, ...], omega: Fraction) -> RepairedFindings | None:
+        """The promise of the theorem that covers omega, if one does."""
+        ranks = [self.setting.signal.index(value) for value in signal]
+        if self.two is not None and _side(omega, self.two) == Verdict.HOLDS:
+            return _two_concepts(self, ranks, omega)
+        if _side(omega, self.r.log_omega_0) == Verdict.HOLDS:
+            return _many_concepts(self, ranks, omega)
+        return None
 
 
 def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
@@ -254,11 +243,6 @@ def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> 
     if not 0 < rho <= beta:
         raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")
     return min(signal) > 0 and len(set(signal)) == len(signal)
-
-
-def _ranks(signal: tuple[Fraction, ...]) -> list[int]:
-    """Place of each concept in descending order."""
-    return [sorted(signal, reverse=True).index(value) for value in signal]
 
 
 def _side(omega: Fraction, log_limit: Fraction) -> Verdict:
@@ -307,9 +291,8 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
     return replace(judged, log_peaks={}, reach_by=(reach,), constants={})
 
 
-def _two_concepts(
-    setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
-) -> RepairedFindings:
+def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
+    setting = limits.setting
     with precision(256):
         given = (*setting.signal, setting.beta, setting.rho, balls.ball(omega).log())
         peak, times = theorem_two.log_peak(*given), theorem_two.time_bounds(*given)
@@ -325,10 +308,9 @@ def _two_concepts(
     )
 
 
-def _many_concepts(
-    setting: Setting, ranks: list[int], omega: Fraction, limits: _Limits
-) -> RepairedFindings:
+def _many_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
     """Theorem R, with a witness made for this omega where the search finds one."""
+    setting = limits.setting
     with precision(256):
         L = balls.ball(omega).log()
         above = min(Fraction(theorem_two.float_above(L)), limits.r.log_omega_0)

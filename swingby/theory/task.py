@@ -94,44 +94,33 @@ class SIMTask:
         note: str = "",
         rotation: NDArray[np.float64] | None = None,
     ) -> None:
-        centres = numbers.vector(mu, "mu", "Sec. 2.1")
-        for place, centre in enumerate(centres, 1):
-            if centre <= 0:
-                raise InvalidInput(f"mu[{place}]", centre, "must be positive", "Sec. 2.1")
-            numbers.within_float(centre, f"mu[{place}]", "Sec. 2.1")
+        source = "Sec. 2.1"
+        centres = numbers.vector(mu, "mu", source, sign="positive")
         scalar_array = isinstance(sigma, np.ndarray) and sigma.ndim == 0
         shared = scalar_array or isinstance(sigma, str) or not isinstance(sigma, Iterable)
-        spreads = numbers.vector((sigma,) if shared else sigma, "sigma", "Sec. 2.1")
-        if shared:
-            spreads = spreads * len(centres)
+        given = (sigma,) if shared else sigma
+        spreads = numbers.vector(given, "sigma", source, sign="not negative")
+        spreads = spreads * len(centres) if shared else spreads
         if len(spreads) != len(centres):
-            raise InvalidInput(
-                "sigma",
-                f"{len(spreads)} values",
-                f"must have as many values as mu, which has {len(centres)}",
-                "Sec. 2.1",
-            )
-        for place, spread in enumerate(spreads, 1):
-            if spread < 0:
-                raise InvalidInput(f"sigma[{place}]", spread, "must not be negative", "Sec. 2.1")
-            numbers.within_float(spread, f"sigma[{place}]", "Sec. 2.1")
-        size = (
-            len(centres)
-            if dim is None
-            else numbers.whole(dim, "dim", 1, "Sec. 2.1", most=LARGEST_DIMENSION)
-        )
+            requirement = f"must have as many values as mu, which has {len(centres)}"
+            raise InvalidInput("sigma", f"{len(spreads)} values", requirement, source)
+        size = len(centres)
+        if dim is not None:
+            size = numbers.whole(dim, "dim", 1, source, most=LARGEST_DIMENSION)
         if size < len(centres):
-            raise InvalidInput(
-                "dim", size, f"must be at least the number of concepts, {len(centres)}", "Sec. 2.1"
-            )
-        object.__setattr__(self, "mu", centres)
-        object.__setattr__(self, "sigma", spreads)
-        object.__setattr__(self, "dim", size)
-        object.__setattr__(self, "signal_override", signal_override)
-        object.__setattr__(self, "note", note)
-        object.__setattr__(self, "rotation", rotation)
-        for place, value in enumerate(self.exact_signal, 1):
-            numbers.within_float(value, f"a[{place}] = sigma^2 + mu^2/s", "Sec. 2.1")
+            requirement = f"must be at least the number of concepts, {len(centres)}"
+            raise InvalidInput("dim", size, requirement, source)
+        # The fields of a frozen dataclass.
+        self.__dict__.update(mu=centres, sigma=spreads, dim=size)
+        self.__dict__.update(signal_override=signal_override, note=note, rotation=rotation)
+        named_values = (
+            ("mu[{}]", centres),
+            ("sigma[{}]", spreads),
+            ("a[{}] = sigma^2 + mu^2/s", self.exact_signal),
+        )
+        for name, values in named_values:
+            for place, value in enumerate(values, 1):
+                numbers.within_float(value, name.format(place), source)
 
     def __repr__(self) -> str:
         """Python that makes the same task again, but for the rotation of its data."""
@@ -204,12 +193,8 @@ class SIMTask:
         (array([0., 2.]), 4)
         """
         if self.s > MOST_TEST_POINT_CONCEPTS:
-            raise InvalidInput(
-                "the number of concepts",
-                self.s,
-                f"must be at most {MOST_TEST_POINT_CONCEPTS} for test_points",
-                "(B.1)",
-            )
+            requirement = f"must be at most {MOST_TEST_POINT_CONCEPTS} for test_points"
+            raise InvalidInput("the number of concepts", self.s, requirement, "(B.1)")
         full = self.test_point
         points = {}
         for index in itertools.product((0, 1), repeat=self.s):
@@ -287,7 +272,13 @@ class SIMTask:
         -------
         SIMTask
         """
-        return replace_signal(self, numbers.vector(signal, "signal"), note)
+        values = numbers.vector(signal, "signal", "Sec. 4")
+        if len(values) != self.dim:
+            raise InvalidInput("signal", f"{len(values)} values", f"must have {self.dim} values")
+        numbers.vector(values, "signal", "Sec. 4", sign="not negative")
+        if not any(values):
+            raise InvalidInput("signal", "all zeros", "must have a positive entry", "Sec. 4")
+        return replace(self, signal_override=values, note=note)
 
     @classmethod
     def from_signal(cls, a: Sequence[Any]) -> SIMTask:
@@ -313,17 +304,12 @@ class SIMTask:
         >>> SIMTask.from_signal([4, 1]).signal
         array([4., 1.])
         """
-        values = numbers.vector(a, "a", "Sec. 4")
-        for place, value in enumerate(values, 1):
-            if value < 0:
-                raise InvalidInput(f"a[{place}]", value, "must not be negative", "Sec. 4")
-        s = sum(value > 0 for value in values)
+        values = numbers.vector(a, "a", "Sec. 4", sign="not negative")
+        s, shown = sum(value > 0 for value in values), list(map(str, values))
         if not s:
-            raise InvalidInput("a", list(map(str, values)), "must have a positive entry", "Sec. 4")
+            raise InvalidInput("a", shown, "must have a positive entry", "Sec. 4")
         if any(value == 0 for value in values[:s]):
-            raise InvalidInput(
-                "a", list(map(str, values)), "must have its zeros (free directions) last", "Sec. 4"
-            )
+            raise InvalidInput("a", shown, "must have its zeros (free directions) last", "Sec. 4")
         mu = [
             math.sqrt(numbers.within_float(s * value, f"s a[{place}]", "Sec. 4"))
             for place, value in enumerate(values[:s], 1)
@@ -361,26 +347,8 @@ class SIMTask:
         return cls(centres, spreads, len(rotation), rotation=rotation)
 
 
-def replace_signal(task: SIMTask, signal: tuple[Fraction, ...], note: str) -> SIMTask:
-    """`task` with its signal replaced; see :meth:`SIMTask.with_signal`.
-
-    Raises InvalidInput if the length differs from d or an entry is negative.
-    """
-    if len(signal) != task.dim:
-        raise InvalidInput("signal", f"{len(signal)} values", f"must have {task.dim} values")
-    for place, value in enumerate(signal, 1):
-        if value < 0:
-            raise InvalidInput(f"signal[{place}]", value, "must not be negative", "Sec. 4")
-    if not any(signal):
-        raise InvalidInput("signal", "all zeros", "must have a positive entry", "Sec. 4")
-    return replace(task, signal_override=signal, note=note)
-
-
 def orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
-    """A rotation as an array.
-
-    Raises InvalidInput for another shape, or columns that are not orthonormal.
-    """
+    """A rotation as an array: of this shape, with orthonormal columns."""
     turn = numbers.real_array(rotation, "rotation")
     if turn.shape != (dim, dim):
         raise InvalidInput("rotation", f"shape {turn.shape}", f"must have shape ({dim}, {dim})")

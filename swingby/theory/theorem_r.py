@@ -103,6 +103,7 @@ has been certified in balls.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -115,7 +116,14 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.theorem_two import LEVEL, float_above, round_down
+from swingby.theory.theorem_two import (
+    LEVEL,
+    as_ball,
+    float_above,
+    found_in_balls,
+    is_narrow,
+    round_down,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,11 +133,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """What the theorem is about.
-
-    `signal`: a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps. `beta`, `rho`: 0 < rho <=
-    beta.
-    """
+    """a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps, and 0 < rho <= beta."""
 
     signal: tuple[Fraction, ...]
     beta: Fraction
@@ -158,8 +162,7 @@ class Setting:
 class Witness:
     """Constants of the statement, exact.
 
-    `theta`: in (0, 1). `log_peaks` (d, d): natural logarithms of E_ij, symmetric; the diagonal
-    means nothing. `N`, `M`: at least 0.
+    `log_peaks` (d, d): natural logarithms of E_ij, symmetric; the diagonal means nothing.
     """
 
     theta: Fraction
@@ -171,10 +174,9 @@ class Witness:
 def conditions(
     setting: Setting, log_omega: Fraction | flint.arb, witness: Witness
 ) -> Iterator[tuple[str, flint.arb]]:
-    """Evaluate C0 to C6 at the current working precision.
+    """C0 to C6 at the current working precision: names, and slacks that are positive inside.
 
-    Yields `name` ``"C0"`` to ``"C6"``; ``"range"`` stands for theta in (0, 1), E symmetric, N, M >=
-    0; `slack` the condition holds exactly when this is positive.
+    ``"range"`` stands for theta in (0, 1), E symmetric, N, M >= 0.
     """
     indices = range(setting.d)
     fits = 0 < witness.theta < 1 and min(*witness.N, *witness.M) >= 0
@@ -185,7 +187,7 @@ def conditions(
     if not fits:
         return
     a, theta = [balls.ball(value) for value in setting.signal], balls.ball(witness.theta)
-    log_b = balls.ball(setting.beta).log() + _as_ball(log_omega)
+    log_b = balls.ball(setting.beta).log() + as_ball(log_omega)
     spread = balls.ball(setting.beta / setting.rho).log()
     log_peaks = [[balls.ball(value) for value in row] for row in witness.log_peaks]
     E = [[value.exp() for value in row] for row in log_peaks]
@@ -226,10 +228,7 @@ def conditions(
 
 
 def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness) -> tuple[str, ...]:
-    """Name the conditions that do not certainly hold at the highest working precision tried.
-
-    `setting`, `log_omega`, `witness`: as in :func:`conditions`.
-    """
+    """Names of the conditions that do not certainly hold at the highest precision tried."""
 
     def signs() -> dict[str, list[int | None]]:
         found: dict[str, list[int | None]] = {}
@@ -256,17 +255,13 @@ def time_bounds(
 ) -> tuple[float, ...]:
     """Bound the times by which w_11, ..., w_dd have reached a level for good, by (c).
 
-    `setting`, `log_omega`, `witness`: as in :func:`conditions`; the witness must be certified at
-    this omega or a larger one.
-    `level`: in (0, 1).
-    Returns eta times steps, rounded up.
-    Raises InvalidInput if the level is not certainly kept, that is H_i < 2 a_i level (1 - level)
-    fails.
+    `witness`: certified at this omega or a larger one. Raises InvalidInput unless H_i < 2 a_i
+    level (1 - level) certainly.
     """
     bounds = []
     with precision(256):
         a, theta, aim = [balls.ball(x) for x in setting.signal], witness.theta, balls.ball(level)
-        log_b = balls.ball(setting.beta).log() + _as_ball(log_omega)
+        log_b = balls.ball(setting.beta).log() + as_ball(log_omega)
         Z = _exponents(setting, witness, balls.ball(min(theta, level)))
         g = balls.ball(min(theta * (1 - theta), level * (1 - level)))
         climb = (aim / (1 - aim)).log() - balls.ball(theta / (1 - theta)).log()
@@ -283,10 +278,6 @@ def time_bounds(
     return tuple(bounds)
 
 
-def _as_ball(log_omega: Fraction | flint.arb) -> flint.arb:
-    return log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
-
-
 def _exponents(setting: Setting, witness: Witness, theta: flint.arb) -> list[flint.arb]:
     """Z_i = 2 a_i T_i + log b, with any level in the place of theta."""
     spread = balls.ball(setting.beta / setting.rho).log()
@@ -299,28 +290,22 @@ def _exponents(setting: Setting, witness: Witness, theta: flint.arb) -> list[fli
 
 @dataclass(frozen=True)
 class Certified:
-    """An omega with a certified witness: the theorem holds there and below.
-
-    `log_omega_0`: natural logarithm.
-    """
+    """An omega with a certified witness: the theorem holds there and below."""
 
     log_omega_0: Fraction
     witness: Witness
 
 
 def closed_form(setting: Setting) -> Certified:
-    """Evaluate Corollary R1 and certify it.
-
-    Raises InvalidInput if 2048 bits are not enough to certify it: signals that agree to 500 digits.
-    """
+    """Evaluate Corollary R1 and certify it."""
 
     def attempt() -> Certified | None:
         log_e = _log_entry(setting)
-        if not log_e.rad() < flint.arb(2) ** -70:
+        if not is_narrow(log_e):
             return None
         log_e = balls.ball(round_down(log_e))
         L = _log_limit(setting, log_e)
-        if not L.rad() < flint.arb(2) ** -70:
+        if not is_narrow(L):
             return None
         row = (round_down(log_e),) * setting.d
         quarter = (Fraction(1, 4),) * setting.d
@@ -329,70 +314,47 @@ def closed_form(setting: Setting) -> Certified:
         found = Certified(round_down(L) - Fraction(1, 2**30), witness)
         return found if certify(setting, found.log_omega_0, witness) else None
 
-    certified = balls.with_rising_precision(attempt, lambda value: value is not None)
-    if certified is None:
-        raise InvalidInput(
-            "signal",
-            tuple(map(str, setting.signal)),
-            "must be distinct enough for 2048 bits",
-            "D.1'",
-        )
-    return certified
+    return found_in_balls(attempt, setting.signal)
 
 
 def _log_entry(setting: Setting) -> flint.arb:
-    """Take log e of the closed form, a little below its bound."""
-    a = [balls.ball(value) for value in setting.signal]
-    log_theta, spread = (
-        balls.ball(Fraction(4, 5)).log(),
-        balls.ball(setting.beta / setting.rho).log(),
-    )
-    bounds = []
-    for i in range(setting.d):
-        others = [k for k in range(setting.d) if k != i]
-        total = sum((a[i] + a[k] for k in others), flint.arb(0))
+    """Log e of the closed form, a little below its bound."""
+    d, a = setting.d, [balls.ball(value) for value in setting.signal]
+    log_theta = balls.ball(Fraction(4, 5)).log()
+    spread = balls.ball(setting.beta / setting.rho).log()
+    zero, bounds = flint.arb(0), []
+    for i in range(d):
+        others = [k for k in range(d) if k != i]
+        total = sum((a[i] + a[k] for k in others), zero)
         bounds.append((balls.ball(Fraction(4, 25)) * a[i] / total).log() / 2)
         if i:
-            before = sum((a[i] + a[k] for k in range(i)), flint.arb(0))
-            h = (a[i] / (20 * before)).log()
-            Y = (
-                balls.ball(Fraction(3, 2))
-                + flint.arb(4).log()
-                + i * spread
-                + (-h).max(flint.arb(0))
-            )
+            h = (a[i] / (20 * sum((a[i] + a[k] for k in range(i)), zero))).log()
+            Y = balls.ball(Fraction(3, 2)) + flint.arb(4).log() + i * spread + (-h).max(zero)
             bounds.append((h - (2 * Y).log()) / 2)
-        for j in range(i + 1, setting.d if setting.d > 2 else 0):
+        for j in range(i + 1, d if d > 2 else 0):
             s, gap, mean = (1 + a[j] / a[i]) / 2, a[i] - a[j], (a[i] + a[j]) / 2
             rest = [a[k] for k in others if k != j]
-            noise = sum((a[i] + value for value in rest), flint.arb(0))
-            source = sum((mean + value for value in rest), flint.arb(0))
+            noise = sum((a[i] + value for value in rest), zero)
+            source = sum((mean + value for value in rest), zero)
             bounds.append(log_theta + (gap / (4 * s * noise)).log() / 2)
             bounds.append((1 + s) * log_theta + (gap / (8 * source)).log())
-    smallest = bounds[0]
-    for bound in bounds:
-        smallest = smallest.min(bound)
-    return smallest - balls.ball(Fraction(1, 10**6))
+    return functools.reduce(flint.arb.min, bounds) - balls.ball(Fraction(1, 10**6))
 
 
 def _log_limit(setting: Setting, log_e: flint.arb) -> flint.arb:
-    """Take log omega_0 of the closed form."""
+    """Log omega_0 of the closed form."""
     a, d = [balls.ball(value) for value in setting.signal], setting.d
     log_theta, log_beta = balls.ball(Fraction(4, 5)).log(), balls.ball(setting.beta).log()
     log_rho, quarter = balls.ball(setting.rho).log(), balls.ball(Fraction(1, 4))
-    limit = log_theta - log_beta
+    spread, limit = log_beta - log_rho, log_theta - log_beta
     for i in range(d):
-        root = flint.arb(1)
-        if i:
-            root = 2 * ((i * (log_beta - log_rho) + quarter) / 2).exp()
+        root = 2 * ((i * spread + quarter) / 2).exp() if i else flint.arb(1)
+        growth = flint.arb(4).log() - log_rho + max(i - 1, 0) * spread + 2 * quarter
         for j in range(i + 1, d):
             r = a[j] / a[i]
             nu = (a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * root + a[j]
             X = 2 * a[j] * (1 / (4 * nu)).min(1 / (32 * (a[i] + a[j]))) / (d - i - 1)
             target = (balls.ball(Fraction(49, 100)).log() + log_e).min(X.log() / 2)
-            growth = (
-                flint.arb(4).log() - log_rho + max(i - 1, 0) * (log_beta - log_rho) + 2 * quarter
-            )
             at_one = (-r * log_theta + log_beta + r * growth) / 2  # log P_ij at omega = 1
             limit = limit.min(2 * (target - at_one) / (1 - r))
     return limit
@@ -424,21 +386,12 @@ class _State:
 
 
 def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Fraction:
-    """Find a certified lower value of log omega_0.
-
-    `signal`: distinct and positive, in any order, at least two, per unit of eta times steps.
-    `beta`, `rho`: 0 < rho <= beta.
-    Returns natural logarithm.
-    Raises InvalidInput if an argument is out of range.
-    """
+    """A certified lower value of log omega_0, natural; the signal in any order."""
     return search(Setting.of(signal, beta, rho)).log_omega_0
 
 
 def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
-    """Find the largest omega with a certified witness, to about :data:`TOLERANCE`.
-
-    `thetas`: values of theta to try. Returns at least as large as :func:`closed_form`.
-    """
+    """The largest omega with a certified witness, to about :data:`TOLERANCE`."""
     fallback = closed_form(setting)
     low = float(fallback.log_omega_0)
     if not _in_float_range(setting) or math.isinf(low):
@@ -471,10 +424,7 @@ def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified
 def find_witness(
     setting: Setting, log_omega: Fraction, thetas: tuple[Fraction, ...] = THETAS
 ) -> Witness | None:
-    """Find the certified witness with the smallest peak at one omega.
-
-    Returns None when the search finds none, which does not mean that there is none.
-    """
+    """The certified witness with the smallest peak that the search finds at one omega."""
     L = float(log_omega)
     if not _in_float_range(setting) or math.isinf(L):
         return None
@@ -494,11 +444,7 @@ def find_witness(
 
 
 def scaled(setting: Setting, log_omega: Fraction, certified: Certified) -> Witness:
-    """Scale a certified witness down to a smaller omega by [R.17].
-
-    `log_omega`: natural logarithm, at most that of the certified omega. Returns its entries are
-    those of the certified one times (omega/omega_0)^((1-q)/2).
-    """
+    """Scale the entries of a witness down to a smaller omega, by [R.17]."""
     neighbours = zip(setting.signal, setting.signal[1:], strict=False)
     q = max(small / large for large, small in neighbours)
     shift = (1 - q) / 2 * (log_omega - certified.log_omega_0)

@@ -77,8 +77,10 @@ Nothing is proved here for the discrete dynamics.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 import flint
 
@@ -86,16 +88,19 @@ from swingby.errors import InvalidInput
 from swingby.theory import balls
 from swingby.theory.balls import precision
 
+Found = TypeVar("Found")
+
+#: The level at which a concept counts as learned.
+LEVEL = Fraction(4, 5)
+
+#: The proof needs E_1(0.8) < 1. Close to 1 the extra time e of (c) grows to its cap.
+LARGEST_E1 = Fraction(9, 10)
+
 
 def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -> float:
-    """Bound the time by which a diagonal entry first reaches a level, by [G.6].
+    """Bound the time (eta times steps) by which w_ii first reaches a level, by [G.6].
 
-    `a_i`: signal, per unit of eta times steps.
-    `log_start`: log w_ii(0), natural, below log level.
-    `log_det`: log det C(0), natural, at most 0.
-    `level`: in (0, 1).
-    Returns eta times steps.
-    Raises InvalidInput if the entry does not start below the level, or log_det is positive.
+    `log_start`: log w_ii(0), below log level. `log_det`: log det C(0), at most 0.
     """
     if not log_start < math.log(level) < 0:
         raise InvalidInput("log_start", log_start, "must lie below log level < 0", "Theorem G")
@@ -105,19 +110,12 @@ def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -
     return (math.log(level / (1 - level)) - start - log_det / (1 - level)) / (2 * a_i)
 
 
-#: The level at which a concept counts as learned.
-LEVEL = Fraction(4, 5)
-
-#: The proof needs E_1(0.8) < 1. Close to 1 the extra time e of (c) grows to its cap.
-LARGEST_E1 = Fraction(9, 10)
-
-
 @dataclass(frozen=True)
 class Constants:
     """The constants of the statement at one omega and theta, as balls.
 
-    `r`, `x_star`, `K`: free of omega. `log_k`: natural logarithm; minus infinity when beta = rho,
-    where W(0) is diagonal. `E1`: E_1(theta). `extra`: e of (c), in units of 1/(2 a_1).
+    `log_k`: minus infinity when beta = rho, where W(0) is diagonal. `E1`: E_1(theta). `extra`: e
+    of (c), in units of 1/(2 a_1).
     """
 
     r: flint.arb
@@ -138,14 +136,11 @@ def constants(
 ) -> Constants:
     """Evaluate the constants at the current working precision of python-flint.
 
-    `a1`, `a2`: signals, a1 > a2 > 0, per unit of eta times steps.
-    `beta`, `rho`: 0 < rho <= beta.
-    `log_omega`: natural logarithm.
-    `theta`: a level in (0, 1).
-    Raises InvalidInput if the arguments are out of range, or beta omega is not certainly below 1.
+    Raises InvalidInput if the theorem does not speak of the arguments, or beta omega is not
+    certainly below 1. Times are in eta times steps, logarithms natural.
     """
     _require(a1, a2, beta, rho)
-    L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
+    L = as_ball(log_omega)
     b = balls.ball(beta) * L.exp()
     if not b < 1:
         raise InvalidInput("omega", f"exp({L.str(5)})", "must satisfy beta omega < 1", "[1.4]")
@@ -168,11 +163,7 @@ def constants(
 
 
 def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction) -> bool:
-    """Decide whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold.
-
-    `a1`, `a2`, `beta`, `rho`, `log_omega`: as in :func:`constants`. Returns False also where the
-    working precision does not decide.
-    """
+    """Whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold at the working precision."""
     if not balls.ball(2 * beta).log() + balls.ball(log_omega) <= 0:
         return False
     found, limit = constants(a1, a2, beta, rho, log_omega).E1, balls.ball(LARGEST_E1)
@@ -180,11 +171,9 @@ def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega
 
 
 def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fraction:
-    """Find a certified lower value of log omega_0, within 1e-18 of it.
+    """A certified lower value of log omega_0, within 1e-18 of it; a dyadic number.
 
-    `a1`, `a2`, `beta`, `rho`: as in :func:`constants`.
-    Returns natural logarithm, a dyadic number; :func:`certify` accepts it.
-    Raises InvalidInput if the arguments are out of range, or signals agree to more than 500 digits.
+    Raises InvalidInput also if signals agree to more than 500 digits.
     """
     _require(a1, a2, beta, rho)
 
@@ -200,7 +189,7 @@ def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fr
                 - (1 + r) / 2 * (1 - level).log()
             )
             upper = upper.min(-log_scale / (1 - r))
-        if not upper.rad() < flint.arb(2) ** -70:
+        if not is_narrow(upper):
             return None
         high = round_down(upper)
         low = high - Fraction(1, 2)
@@ -214,22 +203,13 @@ def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fr
                 high = middle
         return low if certify(a1, a2, beta, rho, low) else None
 
-    found = balls.with_rising_precision(attempt, lambda value: value is not None)
-    if found is None:
-        raise InvalidInput(
-            "signal", (str(a1), str(a2)), "must be distinct enough for 2048 bits", "D.1'"
-        )
-    return found
+    return found_in_balls(attempt, (a1, a2))
 
 
 def log_peak(
     a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction | flint.arb
 ) -> float:
-    """Bound log |w_12(t)| from above for all t, by (a).
-
-    `a1`, `a2`, `beta`, `rho`, `log_omega`: as in :func:`constants`; beta omega < 1 is enough.
-    Returns natural logarithm, rounded up; minus infinity when beta = rho.
-    """
+    """Bound log |w_12(t)| from above for all t, by (a); minus infinity when beta = rho."""
     with precision(256):
         found = constants(a1, a2, beta, rho, log_omega)
         return -math.inf if beta == rho else float_above((found.log_k + found.K.log()) / 2)
@@ -243,14 +223,9 @@ def time_bounds(
     log_omega: Fraction | flint.arb,
     theta: Fraction = LEVEL,
 ) -> tuple[float, float]:
-    """Bound the times by which w_11 and w_22 have reached theta, by (c) and (b).
-
-    `a1`, `a2`, `beta`, `rho`, `log_omega`, `theta`: as in :func:`constants`, with beta omega <
-    theta. Returns eta times steps, rounded up.
-    """
+    """Bound the times by which w_11 and w_22 have reached theta, by (c) and (b)."""
     with precision(256):
-        L = log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
-        level = balls.ball(theta)
+        L, level = as_ball(log_omega), balls.ball(theta)
         if not balls.ball(beta).log() + L < level.log():
             raise InvalidInput(
                 "omega", f"exp({L.str(5)})", "must satisfy beta omega < theta", "(c)"
@@ -262,15 +237,37 @@ def time_bounds(
         return float_above(first), float_above(base / (2 * balls.ball(a2)))
 
 
+# What the search for omega_0 of both theorems needs.
+
+
+def as_ball(log_omega: Fraction | flint.arb) -> flint.arb:
+    """A logarithm that may be exact."""
+    return log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
+
+
 def float_above(number: flint.arb) -> float:
-    """Round up: a float that is at least every point of a ball."""
+    """A float that is at least every point of a ball."""
     return math.nextafter(float(number.upper()), math.inf)
 
 
 def round_down(number: flint.arb) -> Fraction:
-    """Round down: a multiple of 2^-64 that is at most every point of a ball."""
+    """A multiple of 2^-64 that is at most every point of a ball."""
     scaled = (number.lower() * 2**64).lower().floor()
     return Fraction(int(scaled.lower().unique_fmpz()), 2**64)
+
+
+def is_narrow(number: flint.arb) -> bool:
+    """Whether rounding down loses next to nothing."""
+    return bool(number.rad() < flint.arb(2) ** -70)
+
+
+def found_in_balls(attempt: Callable[[], Found | None], signal: tuple[Fraction, ...]) -> Found:
+    """What is certified at rising precision."""
+    found = balls.with_rising_precision(attempt, lambda value: value is not None)
+    if found is None:
+        shown = tuple(map(str, signal))
+        raise InvalidInput("signal", shown, "must be distinct enough for 2048 bits", "D.1'")
+    return found
 
 
 def _require(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 
 from swingby.theory import numbers
@@ -13,18 +14,9 @@ MOST_TEXT_DIGITS = 400
 
 
 def number(value: Fraction) -> str:
-    """Write a number so that swingby reads the same number back.
+    """Write a number, at least 0, so that swingby reads the same number back.
 
-    Parameters
-    ----------
-    value : Fraction
-        At least 0, of any size.
-
-    Returns
-    -------
-    str
-        A whole number, a float, text in quotes, or, where text would be too long to be read, a
-        Fraction.
+    A whole number, a float, text in quotes, or a Fraction where text would be too long to be read.
 
     Examples
     --------
@@ -53,30 +45,14 @@ def vector(values: tuple[Fraction, ...]) -> str:
 
 def _decimal(value: Fraction) -> str | None:
     """A decimal that is short enough to be read, or None."""
-    denominator = value.denominator
-    twos = (denominator & -denominator).bit_length() - 1
-    odd = denominator >> twos
-    fives = round(numbers.log_of(Fraction(odd)) / numbers.log_of(Fraction(5)))
-    if 5**fives != odd:
-        return None
-    places = max(twos, fives)
-    scaled = value.numerator * 2 ** (places - twos) * 5 ** (places - fives)
-    if scaled >= 10**MOST_DIGITS and places:
-        return None
-    digits = scaled
-    zeros = 0
-    while digits and digits % 10 == 0:
-        digits //= 10
-        zeros += 1
-    if digits >= 10**MOST_DIGITS:
-        return None
-    text = str(digits)
-    exponent = zeros - places + len(text) - 1
+    with localcontext(Context(MOST_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])):
+        try:
+            exact = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+        except Inexact:
+            return None
+    exponent, digits = exact.adjusted(), "".join(map(str, exact.as_tuple().digits))
     if abs(exponent) > numbers.LARGEST_EXPONENT:
         return None
-    if -5 < exponent < 0:
-        return "0." + "0" * (-exponent - 1) + text
-    if 0 <= exponent < 6 and len(text) <= 12:
-        # No whole number gets here, so there are digits after the point.
-        return f"{text[: exponent + 1]}.{text[exponent + 1 :]}"
-    return text[0] + ("." + text[1:] if len(text) > 1 else "") + f"e{exponent}"
+    if -5 < exponent < 0 or (0 <= exponent < 6 and len(digits) <= 12):
+        return f"{exact:f}"
+    return digits[0] + "." * (len(digits) > 1) + digits[1:] + f"e{exponent}"

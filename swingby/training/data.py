@@ -169,14 +169,7 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     Y = None if targets is None else numbers.real_array(targets, "Y")
     if Y is not None and Y.shape != X.shape:
         raise InvalidInput("Y", f"shape {Y.shape}", f"must have shape {X.shape}, that of X")
-    marks = None
-    if labels is not None:
-        given = numbers.real_array(labels, "labels")
-        if given.shape != X.shape[:1]:
-            raise InvalidInput("labels", f"shape {given.shape}", f"must have shape ({len(X)},)")
-        if (given != np.floor(given)).any() or given.min() < -1 or given.max() > 2**31:
-            raise InvalidInput("labels", labels, "must be whole numbers from -1 on")
-        marks = given.astype(np.int64)
+    marks = None if labels is None else _marks(labels, len(X))
     digest = hashlib.sha256()
     for one in (X, Y, marks):
         digest.update(str(None if one is None else one.shape).encode())
@@ -186,6 +179,16 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     if not np.isfinite(square):
         raise InvalidInput("X", "these points", "must have squares that are floats")
     return Samples(len(X), X.shape[1], digest.hexdigest(), X, Y, marks, square)
+
+
+def _marks(labels: Any, count: int) -> Integers:
+    """The cluster of each point."""
+    given = numbers.real_array(labels, "labels")
+    if given.shape != (count,):
+        raise InvalidInput("labels", f"shape {given.shape}", f"must have shape ({count},)")
+    if (given != np.floor(given)).any() or given.min() < -1 or given.max() > 2**31:
+        raise InvalidInput("labels", labels, "must be whole numbers from -1 on")
+    return given.astype(np.int64)
 
 
 def _read_csv(path: Any) -> dict[str, Any]:
@@ -206,9 +209,9 @@ def _read_csv(path: Any) -> dict[str, Any]:
     if named and (head not in accepted or values.shape[1] != len(head)):
         required = "must name the columns x1,x2,... then y1,y2,... or none, then label or none"
         raise InvalidInput("data", ",".join(head), required)
-    found = {"X": values[:, :d], "Y": values[:, d : 2 * d], "labels": values[:, -1]}
-    given = ("X", *(["Y"] if "y1" in head else []), *(["labels"] if "label" in head else []))
-    return {name: found[name] for name in given}
+    found = {"X": values[:, :d]}
+    found |= {"Y": values[:, d : 2 * d]} if "y1" in head else {}
+    return found | ({"labels": values[:, -1]} if "label" in head else {})
 
 
 def given_points(samples: Samples) -> tuple[Floats, Floats | None]:
@@ -240,25 +243,41 @@ class Coordinates:
     frames: Floats
     #: Shape (d, m): the output that an input should have.
     target: Floats
+    #: The p test points (B.1), the last of which is all ones: v of each, and where they lie along
+    #: the concepts, (r, p, s).
+    index: tuple[tuple[int, ...], ...]
+    points: Floats
+
+    def looks(self) -> Floats:
+        """The test points as the networks see them."""
+        s = self.points.shape[2]
+        if not self.rotated:
+            return self.points @ self.frames[:, :, :s].swapaxes(1, 2)
+        return np.pad(self.points, ((0, 0), (0, 0), (0, self.inputs - s)))
 
 
 def coordinates(settings: Sequence[Setting]) -> Coordinates:
     """The coordinates of settings of one dimension and one optimizer."""
     first = settings[0]
-    d = first.task.dim
+    d, s = first.task.dim, first.task.s
     rotated = first.optimizer.kind != "adamw"
-    inputs = max(busy_inputs(one) for one in settings)
-    if first.network.symmetric or not rotated:
-        inputs = d
+    inputs = d if first.network.symmetric or not rotated else max(map(_busy_inputs, settings))
     frames = np.stack([np.eye(d) if rotated else directions(one) for one in settings])
-    return Coordinates(inputs, rotated, frames, np.eye(d, inputs))
+    tests = [one.task.test_points() for one in settings]
+    points = np.stack([np.stack([point[:s] for point in one.values()]) for one in tests])
+    return Coordinates(inputs, rotated, frames, np.eye(d, inputs), tuple(tests[0]), points)
 
 
-def busy_inputs(setting: Setting) -> int:
+def _busy_inputs(setting: Setting) -> int:
     """Coordinates of the concepts up to the last that is not zero in all points."""
     if setting.data.free_sigma or setting.data.samples is not None:
         return setting.task.dim
     return max(setting.task.s, 1 + int(np.flatnonzero(setting.task.signal).max()))
+
+
+def has_targets(setting: Setting) -> bool:
+    """Whether the answers asked for are others than the points."""
+    return setting.data.samples is not None and setting.data.samples.Y is not None
 
 
 class Points:
@@ -276,7 +295,7 @@ class Points:
         points[:, :, place.inputs : self._columns] = 1.0
         for run, setting in enumerate(settings):
             order = slice(None) if self._moves else batch_order(setting, 0)
-            plain, away = seen_points(setting, place, run)
+            plain, away = _seen_points(setting, place, run)
             points[run, :, : plain.shape[1]] = plain[order]
             if away is not None:
                 points[run, :, self._columns :] = away[order]
@@ -284,17 +303,12 @@ class Points:
         self._epoch, self._ordered = -1, self._all
 
     def _split(self, points: Any) -> tuple[Any, Any]:
-        if points.shape[2] == self._columns:
-            return points, None
-        return points[:, :, : self._columns], points[:, :, self._columns :]
+        targets = points[:, :, self._columns :]
+        return points[:, :, : self._columns], targets if targets.shape[2] else None
 
     def all(self) -> tuple[Any, Any]:
         """The whole training set."""
         return self._split(self._all)
-
-    def release(self) -> None:
-        """Let go of the points, once nobody asks for them any more."""
-        self._all = self._ordered = self._all[:, :0]
 
     def batch(self, step: int) -> tuple[Any, Any]:
         """The points of one step."""
@@ -308,22 +322,16 @@ class Points:
         return self._split(self._ordered[:, first : first + self._size])
 
 
-def has_targets(setting: Setting) -> bool:
-    """Whether the answers asked for are others than the points."""
-    return setting.data.samples is not None and setting.data.samples.Y is not None
-
-
-def seen_points(setting: Setting, place: Coordinates, run: int) -> tuple[Floats, Floats | None]:
+def _seen_points(setting: Setting, place: Coordinates, run: int) -> tuple[Floats, Floats | None]:
     """Points as the network of a run gets them, and targets less points in all d dimensions."""
-    samples, away = setting.data.samples, None
+    samples = setting.data.samples
     if samples is not None:
         X, Y = given_points(samples)
         frame = directions(setting) if place.rotated else np.eye(setting.task.dim)
-        away = None if Y is None else (Y - X) @ frame
-        return X @ frame, away
+        return X @ frame, None if Y is None else (Y - X) @ frame
     if place.rotated:
-        return training_points(setting, place.inputs)[0], away
-    return training_points(setting)[0] @ place.frames[run].T, away
+        return training_points(setting, place.inputs)[0], None
+    return training_points(setting)[0] @ place.frames[run].T, None
 
 
 class Moments:
@@ -334,47 +342,45 @@ class Moments:
     """
 
     def __init__(
-        self, torch: Any, settings: Sequence[Setting], place: Coordinates, like: Any
+        self,
+        torch: Any,
+        settings: Sequence[Setting],
+        place: Coordinates,
+        like: Any,
+        rates: Any = None,
     ) -> None:
-        first = settings[0]
+        first, self._rates = settings[0], rates
         self._points: Points | None = None
-        self._kept: dict[int, tuple[Any, Any]] = {}
-        self._only: tuple[Any, Any] | None = None
-        self._rates: Any = None
-        self._keep = False
-        #: Of the whole training set, and half the mean of |y - x|^2.
+        #: Of the whole training set, without the rates, and half the mean of |y - x|^2.
         self.whole: tuple[Any, Any]
         self.rest: Any = 0.0
         if first.points:
             points = Points(torch, settings, place, like.device, first.network.bias)
-            self._points = points
             self.whole, away = self._moments(points.all()), points.all()[1]
             self.rest = 0.0 if away is None else 0.5 * away.square().sum(2).mean(1)
-            size = self.whole[0].nelement() * self.whole[0].element_size() * points.per_epoch
-            self._keep = first.optimizer.shuffle == "once" and size <= MOST_KEPT
+            self._points = points
         else:
             found = [_of_population(one, run, place) for run, one in enumerate(settings)]
             m = place.inputs + first.network.bias
-            whole = like.new_tensor(np.stack(found))
-            self.whole = whole[:, :m, :m].contiguous(), None
-
-    def scale(self, rates: Any) -> None:
-        """From now on, multiply the moments of every run by a rate of its own."""
-        self._rates = rates
+            self.whole = like.new_tensor(np.stack(found))[:, :m, :m].contiguous(), None
+        #: Those of all batches of an epoch, where they are the same in every epoch, and few.
+        self._kept: list[tuple[Any, Any]] = []
+        per_epoch = first.steps_per_epoch
+        size = self.whole[0].nelement() * self.whole[0].element_size() * per_epoch
+        if per_epoch == 1:
+            self._kept = [self._scaled(self.whole)]
+        elif first.optimizer.shuffle == "once" and size <= MOST_KEPT:
+            self._kept = [self._made(step) for step in range(per_epoch)]
+        if self._kept:
+            self._points = None
 
     def batch(self, step: int) -> tuple[Any, Any]:
         """The moments of the points of one step."""
-        points = self._points
-        if points is None or points.per_epoch == 1:
-            self._only = self._only or self._scaled(self.whole)
-            return self._only
-        if not self._keep:
-            return self._scaled(self._moments(points.batch(step)))
-        if not self._kept:
-            for one in range(points.per_epoch):
-                self._kept[one] = self._scaled(self._moments(points.batch(one)))
-            points.release()
-        return self._kept[step % points.per_epoch]
+        return self._kept[step % len(self._kept)] if self._kept else self._made(step)
+
+    def _made(self, step: int) -> tuple[Any, Any]:
+        assert self._points is not None
+        return self._scaled(self._moments(self._points.batch(step)))
 
     def _scaled(self, both: tuple[Any, Any]) -> tuple[Any, Any]:
         rates = self._rates
@@ -390,9 +396,8 @@ class Moments:
 
 def _of_population(setting: Setting, run: int, place: Coordinates) -> Floats:
     mean, second = population_moments(setting)
-    frame = place.frames[run]
+    frame, m = place.frames[run], place.inputs
     mean, second = frame @ mean, frame @ second @ frame.T
-    m = place.inputs
     found = np.ones((m + 1, m + 1))
     found[:m, :m] = second[:m, :m]
     found[:m, m] = found[m, :m] = mean[:m]

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.theory import numbers
 from swingby.theory.lemmas import one_layer_output
 from swingby.theory.task import SIMTask
 from swingby.training.data import training_points
@@ -56,6 +55,9 @@ SWING = 0.01
 CUT, LEVELS = 0.6, (0.05, 0.5)
 #: Most that W(T) may differ from its transpose, as a part of its largest minor entry.
 LARGEST_SKEW = 0.5
+#: Runs that are trained together, and how much longer than until their last predicted half-time:
+#: a stage that comes later than that is missed, and counts as an error.
+GROUP, MARGIN = 50, 1.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,32 +94,26 @@ def draw_starts(
     *,
     omega: tuple[float, float] = (1e-8, 1e-5),
     width: int | None = None,
-    loss: str = "paper",
 ) -> Starts:
     r"""Draw settings of 0 steps and Gaussian U(0) with :math:`\mathbb E\,w_{ii}(0) = \omega`.
 
     Successive signals differ by factors between 1.3 and 4 and all by at most 8, in random order;
-    eta a_max lies between 0.002 and 0.05, and omega is uniform in its logarithm. The loss "both"
-    takes that of the paper and that of torch in turn.
+    eta a_max lies between 0.002 and 0.05, omega is uniform in its logarithm, and the losses of the
+    paper and of torch take turns.
     """
     source = np.random.default_rng(rng)
-    runs, size = numbers.whole(count, "count", 1), numbers.whole(d, "d", 1)
-    columns = size if width is None else numbers.whole(width, "width", 1)
-    low, high = (positive(one, "omega") for one in omega)
-    if not low <= high:
-        raise InvalidInput("omega", omega, "must be a range")
+    columns = width or d
     network = Network(2, columns, bias=False, symmetric=True)
-    losses = ("paper", "torch") if loss == "both" else (loss,)
     settings, factors = [], []
-    for k in range(runs):
-        signal = _signal(size, source)
-        scale = math.exp(source.uniform(math.log(low), math.log(high)))
-        optimizer = Optimizer("gd", lr=1.0, loss=losses[k % len(losses)])
+    for k in range(count):
+        signal = _signal(d, source)
+        scale = math.exp(source.uniform(math.log(omega[0]), math.log(omega[1])))
+        optimizer = Optimizer("gd", lr=1.0, loss=("paper", "torch")[k % 2])
         task = SIMTask.from_signal(signal.tolist())
         plain = Setting(task, Data(None), network, optimizer, steps=0, precision="float64")
         rate = source.uniform(*STEP_SIZES) / float(signal.max()) / clock(plain)
         settings.append(replace(plain, optimizer=replace(optimizer, lr=rate)))
-        factors.append(source.standard_normal((size, columns)) * math.sqrt(scale / columns))
+        factors.append(source.standard_normal((d, columns)) * math.sqrt(scale / columns))
     U = np.stack(factors)
     return Starts(tuple(settings), U, gram(U))
 
@@ -136,74 +132,53 @@ def gram(U: Floats) -> Floats:
     return np.asarray((W + W.swapaxes(-1, -2)) / 2)
 
 
-def lasting(starts: Starts, size: int = 50, margin: float = 1.25) -> Iterator[Starts]:
-    """Groups of similar duration, each trained until well after its last predicted half-time.
-
-    A stage that comes later than `margin` times that is missed, and counts as an error.
-    """
+def _groups(starts: Starts) -> Iterator[Starts]:
+    """Groups of similar duration, with the steps that they take."""
     times = starts.law.half_times
     last = np.nanmax(np.where(np.isfinite(times), times, np.nan), axis=1)
     order = np.argsort(last)
-    for first in range(0, len(order), size):
-        chosen = order[first : first + size]
-        steps = math.ceil(margin * float(last[chosen].max())) + 20
+    for first in range(0, len(order), GROUP):
+        chosen = order[first : first + GROUP]
+        steps = math.ceil(MARGIN * float(last[chosen].max())) + 20
         settings = tuple(replace(starts.settings[k], steps=steps) for k in chosen)
         yield Starts(settings, starts.U[chosen], starts.W0[chosen])
 
 
-@dataclass(frozen=True, eq=False)
-class LawErrors:
+class LawErrors(NamedTuple):
     """Trained networks against the law. Made by :func:`law_errors`."""
 
-    runs: int
     #: abs(predicted / observed - 1) of every stage predicted to be learned; inf if it was not.
     half_times: Floats
     #: Predicted less observed, in steps.
     off: Floats
-    #: Concepts foreseen as trapped; trapped in the prediction alone; in the run alone.
-    traps: tuple[int, int, int]
-    #: The error for every minor entry with a peak after the start.
-    peak_times: Floats
-    peak_heights: Floats
-    #: Runs with as many descents as predicted, with another number, and undecided.
-    descents: tuple[int, int, int]
+    #: Of each run: concepts foreseen as trapped; trapped in the prediction alone; in the run alone.
+    traps: Integers
+    #: Errors of time and height for every minor entry with a peak after the start, (n, 2).
+    peaks: Floats
+    #: Of each run: whether it has as many descents as predicted; another number; is undecided.
+    descents: Integers
     #: Error of the step of every turn, of runs with as many turns as predicted.
     turns: Floats
 
 
-def law_errors(starts: Starts, *, gradient: str = "autograd", curves: bool = True) -> LawErrors:
-    """Train U U^T from given starts and compare with the law; `curves`: peaks and turns too.
+def law_errors(starts: Starts, *, gradient: str = "autograd") -> LawErrors:
+    """Train U U^T from given starts and compare with the law.
 
-    >>> found = law_errors(draw_starts(2, 2, 0), gradient="written", curves=False)
+    >>> found = law_errors(draw_starts(2, 2, 0), gradient="written")
     >>> bool((found.half_times < 0.005).all())
     True
     """
-    if not isinstance(starts, Starts) or not len(starts):
-        raise InvalidInput("starts", starts, "must be Starts with at least one run")
-    parts = []
-    for group in lasting(starts):
-        steps = group.settings[0].total_steps
-        record = max(1, steps // RECORDED) if curves else steps
-        given = [[one] for one in group.U]
-        run = train(group.settings, start=given, record=record, gradient=gradient)
-        parts.append(_compare(group, run, curves=curves))
-    return join_errors(parts)
+    return join_errors([_compare(group, gradient) for group in _groups(starts)])
 
 
 def join_errors(parts: Sequence[LawErrors]) -> LawErrors:
     """The errors of several sets of runs as one."""
-    joined: dict[str, Any] = {}
-    for one in fields(LawErrors):
-        values = [getattr(part, one.name) for part in parts]
-        if isinstance(values[0], np.ndarray):
-            joined[one.name] = np.concatenate(values)
-        else:
-            total = np.sum(values, axis=0).tolist()
-            joined[one.name] = tuple(total) if isinstance(total, list) else total
-    return LawErrors(**joined)
+    return LawErrors(*(np.concatenate(same) for same in zip(*parts, strict=True)))
 
 
-def _compare(starts: Starts, run: TrainingRun, *, curves: bool) -> LawErrors:
+def _compare(starts: Starts, gradient: str) -> LawErrors:
+    record = max(1, starts.settings[0].total_steps // RECORDED)
+    run = train(starts.settings, start=[[U] for U in starts.U], record=record, gradient=gradient)
     law = starts.law
     said, seen = law.half_times, run.jacobian_half_times
     learned = ~law.trapped & np.isfinite(said)
@@ -211,41 +186,40 @@ def _compare(starts: Starts, run: TrainingRun, *, curves: bool) -> LawErrors:
     # A concept may be there before the first step; then nothing but 0 is right.
     error = np.where(np.isnan(off), np.inf, np.abs(off) / np.maximum(seen[learned], 1.0))
     missing = np.isnan(seen)
-    traps = _counts(law.trapped & missing, law.trapped & ~missing, learned & missing)
+    traps = [law.trapped & missing, law.trapped & ~missing, learned & missing]
     points = np.stack([one.task.test_point for one in starts.settings])
     swing = predict_swing_batch(
         starts.signal, starts.W0, starts.eta, "gd", test_point=points, swing=SWING
     )
     same, open_ = swing.descents == run.descents(SWING), swing.undecided
-    counts = _counts(same & ~open_, ~same & ~open_, open_)
-    peaks: list[Any] = []
+    descents = np.stack([same & ~open_, ~same & ~open_, open_], axis=1).astype(np.int64)
+    peaks: list[tuple[float, float]] = []
     turns: list[float] = []
-    for place in range(len(starts)) if curves else ():
+    for place in range(len(starts)):
         _compare_curve(starts, run, place, peaks, turns)
-    both = np.array(peaks).reshape(-1, 2)
     return LawErrors(
-        len(starts), error, off, traps, both[:, 0], both[:, 1], counts, np.array(turns)
+        error,
+        off,
+        np.stack([one.sum(axis=1) for one in traps], axis=1),
+        np.array(peaks).reshape(-1, 2),
+        descents,
+        np.array(turns),
     )
-
-
-def _counts(first: Booleans, second: Booleans, third: Booleans) -> tuple[int, int, int]:
-    return int(first.sum()), int(second.sum()), int(third.sum())
 
 
 def _compare_curve(
     starts: Starts, run: TrainingRun, place: int, peaks: list[Any], turns: list[float]
 ) -> None:
-    setting = starts.settings[place]
-    schedule = predict(setting.task, starts.W0[place], eta=starts.eta[place], dynamics="gd")
+    task = starts.settings[place].task
+    schedule = predict(task, starts.W0[place], eta=starts.eta[place], dynamics="gd")
     said = {(event.entry, event.event): event.time for event in schedule.events}
     for (entry, name), time in said.items():
         # A peak at the end of the run is not over yet.
         if name == "peak" and 0 < time < 0.98 * run.steps[-1]:
-            height = said[entry, "peak height"]
             step, seen = peak_of(run.steps, np.abs(run.jacobian[place, :, entry[0], entry[1]]))
             # Seen at the start alone, there is no peak to be near.
             late = abs(time / step - 1) if step else math.inf
-            peaks.append((late, abs(height / seen - 1)))
+            peaks.append((late, abs(said[entry, "peak height"] / seen - 1)))
     wanted = [event for event in schedule.events if event.event.startswith("loss ")]
     # The law's list has the swings of a thousandth, and neither start nor end.
     found = run.extrema(place, 1e-3)[1:-1]
@@ -270,8 +244,7 @@ def peak_of(steps: Integers, values: Floats) -> tuple[float, float]:
     return float(steps[place] + move * stride), float(top - 0.25 * (left - right) * move)
 
 
-@dataclass(frozen=True, eq=False)
-class OutputErrors:
+class OutputErrors(NamedTuple):
     """Output at the test point less Theorem 4.1. Made by :func:`output_errors`."""
 
     #: Largest error over steps and concepts, in units of mu, with the signal of the task; (r,).
@@ -294,32 +267,30 @@ def output_errors(settings: Sequence[Setting]) -> OutputErrors:
     True
     """
     for one in settings:
-        if not isinstance(one, Setting):
-            raise InvalidInput("settings", one, "must be Settings")
         plain = not one.network.bias and not one.data.rotation and one.task.rotation is None
         if one.network.depth != 1 or not plain:
             required = "must be one layer without bias on data that is not rotated"
             raise InvalidInput("settings", one, required, "Theorem 4.1")
     run = train(settings)
     found = zip(*(_output_error(run, place) for place in range(len(run))), strict=True)
-    population, own, half_times, own_half_times = (np.array(same) for same in found)
+    population, own, half_times, own_half_times = map(np.array, found)
     return OutputErrors(population, own, half_times, own_half_times, run.half_times)
 
 
 def _output_error(run: TrainingRun, place: int) -> tuple[float, float, Floats, Floats]:
     setting = run.settings[place]
-    task, s = setting.task, setting.task.s
+    mu = setting.task.test_point[: setting.task.s]
     # In float32 the network starts from the rounded weights.
     W0 = initial_weights(setting)[0].astype(setting.precision).astype(np.float64)
     steps = np.arange(setting.total_steps + 1)
-    law = one_layer_output(task, W0, steps * clock(setting))[:, :s]
-    own = law if setting.data.infinite else own_output(setting, W0, steps)[:, :s]
-    mu = task.test_point[:s]
-    seen = run.output[place, :, -1]
-    off = [float(np.abs((seen - one[run.steps]) / mu).max()) for one in (law, own)]
-    reached = [one / mu >= 0.5 for one in (law, own)]
-    first = [np.where(one.any(axis=0), steps[one.argmax(axis=0)], np.nan) for one in reached]
-    halves = [run.half_times[place] - one for one in first]
+    law = one_layer_output(setting.task, W0, steps * clock(setting))[:, : len(mu)]
+    own = law if setting.data.infinite else _own_output(setting, W0, steps)[:, : len(mu)]
+    off, halves = [], []
+    for said in (law, own):
+        off.append(float(np.abs((run.output[place, :, -1] - said[run.steps]) / mu).max()))
+        reached = said / mu >= 0.5
+        first = np.where(reached.any(axis=0), steps[reached.argmax(axis=0)], np.nan)
+        halves.append(run.half_times[place] - first)
     return off[0], off[1], halves[0], halves[1]
 
 
@@ -329,13 +300,16 @@ def own_moment(setting: Setting) -> Floats:
     return np.asarray(points.T @ points / len(points))
 
 
-def own_output(setting: Setting, W0: Floats, steps: Integers) -> Floats:
+def _own_output(setting: Setting, W0: Floats, steps: Integers) -> Floats:
     r"""Theorem 4.1 with that moment: :math:`\hat x + (W(0) - I) e^{-S t} \hat x`."""
     values, basis = np.linalg.eigh(own_moment(setting))
     point = setting.task.test_point
     decay = np.exp(-np.outer(steps * clock(setting), values))
     left = (decay * (basis.T @ point)) @ basis.T
     return np.asarray(point + left @ (W0 - np.eye(len(point))).T)
+
+
+_FORECASTS = ("law", "alone", "ratio")
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,15 +334,12 @@ class Forecast:
     #: Why there is no forecast, "" where there is one for every concept.
     reason: tuple[str, ...]
 
-    def __len__(self) -> int:
-        return len(self.cut)
-
     def errors(self, name: str) -> Floats:
         """abs(forecast - observed) / (observed - cut), (r, s), of "law", "alone" or "ratio".
 
         Only of concepts of which all three exist: the three are compared on the same.
         """
-        if name not in ("law", "alone", "ratio"):
+        if name not in _FORECASTS:
             raise InvalidInput("name", name, "must be law, alone or ratio")
         left = self.observed - self.cut[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -385,7 +356,7 @@ class Forecast:
     @property
     def best(self) -> Booleans:
         """Where the largest error of a run is smaller for the law than for both others, (r,)."""
-        law, alone, ratio = (self.worst(name) for name in ("law", "alone", "ratio"))
+        law, alone, ratio = map(self.worst, _FORECASTS)
         return (law < alone) & (law < ratio)
 
     @property
@@ -399,8 +370,7 @@ class Forecast:
 
         run, concept = np.nonzero(np.arange(self.law.shape[1]) != self.first[:, None])
         columns: dict[str, Any] = {"network": run, "concept": concept + 1, "cut": self.cut[run]}
-        for name in ("law", "alone", "ratio", "observed"):
-            columns[name] = getattr(self, name)[run, concept]
+        columns |= {name: getattr(self, name)[run, concept] for name in (*_FORECASTS, "observed")}
         reason = [self.reason[k] for k in run]
         return pd.DataFrame({**columns, "within": self.within[run], "reason": reason})
 
@@ -424,39 +394,36 @@ def forecast(run: TrainingRun, *, cut: Any = CUT) -> Forecast:
     if not 0.5 <= level <= 0.9:
         raise InvalidInput("cut", cut, "must lie between 1/2 and 0.9")
     r, s = run.half_times.shape
-    times = {name: np.full((r, s), np.nan) for name in ("law", "alone", "ratio")}
+    law, alone, ratio = (np.full((r, s), np.nan) for _ in _FORECASTS)
     at, eta, first = np.full(r, np.nan), np.full(r, np.nan), np.full(r, -1)
     observed, reasons = run.jacobian_half_times.copy(), []
     for place in range(r):
-        place_at, which, step, reason = first_stage(run, place, level)
+        place_at, which, step, reason = _first_stage(run, place, level)
         if reason:
-            reasons.append(reason)
             observed[place] = np.nan
-            continue
-        at[place], first[place], eta[place] = run.steps[place_at], which, step
-        W = run.jacobian[place, place_at]
-        signal = run.settings[place].task.signal[:s]
-        law, reason = _continued(W, signal, step, which)
-        times["law"][place] = at[place] + law
-        growth = np.where(signal > 0, 2 * np.log1p(step * signal), np.nan)
-        now = np.diagonal(W)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            times["alone"][place] = at[place] - np.log(now / (1 - now)) / growth
-            half = float(run.jacobian_half_times[place, which])
-            times["ratio"][place] = half * signal[which] / signal
-        for values in (observed, *times.values()):
-            values[place, which] = np.nan
+        else:
+            at[place], first[place], eta[place] = run.steps[place_at], which, step
+            W = run.jacobian[place, place_at]
+            signal = run.settings[place].task.signal[:s]
+            later, reason = _continued(W, signal, step, which)
+            law[place] = at[place] + later
+            growth = np.where(signal > 0, 2 * np.log1p(step * signal), np.nan)
+            now = np.diagonal(W)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                alone[place] = at[place] - np.log(now / (1 - now)) / growth
+                half = float(run.jacobian_half_times[place, which])
+                ratio[place] = half * signal[which] / signal
+            for values in (observed, law, alone, ratio):
+                values[place, which] = np.nan
         reasons.append(reason)
     within = [
         one.network.symmetric and one.data.infinite and one.optimizer.kind == "gd"
         for one in run.settings
     ]
-    return Forecast(
-        at, first, eta, **times, observed=observed, within=np.array(within), reason=tuple(reasons)
-    )
+    return Forecast(at, first, eta, law, alone, ratio, observed, np.array(within), tuple(reasons))
 
 
-def first_stage(run: TrainingRun, place: int, level: float) -> tuple[int, int, float, str]:
+def _first_stage(run: TrainingRun, place: int, level: float) -> tuple[int, int, float, str]:
     """Place of the cut in the recorded steps, the first concept, the clock; or why not."""
     major = np.diagonal(run.jacobian[place], axis1=1, axis2=2)
     reached = major >= level

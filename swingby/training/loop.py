@@ -110,12 +110,15 @@ def _resume(checkpoint: Checkpoint, parts: Sequence[Stateful], total: int) -> in
         if not 0 <= step <= total:
             raise ValueError(f"step {step} of {total}")
         for k, part in enumerate(parts):
-            head = f"{k} "
-            own = {name: one for name, one in tensors.items() if name.startswith(head)}
-            part.restore({name.removeprefix(head): one for name, one in own.items()})
+            part.restore(_below(f"{k} ", tensors))
     except (LookupError, ValueError, RuntimeError) as error:
         raise files.foreign(checkpoint.path, error) from None
     return step
+
+
+def _below(head: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """What has a name that begins so, by the rest of its name."""
+    return {name.removeprefix(head): one for name, one in state.items() if name.startswith(head)}
 
 
 class Signals:
@@ -221,13 +224,8 @@ class Autograd:
                     raise ValueError(f"{name} of shape {tuple(state[name].shape)}")
                 one.copy_(state[name])
         for k, one in enumerate(self.parameters):
-            head = f"optimizer{k} "
-            known = {
-                # The number of steps stays on the CPU, where torch counts it.
-                name[len(head) :]: value.to(one.device if value.ndim else "cpu", copy=True)
-                for name, value in state.items()
-                if name.startswith(head)
-            }
             self.optimizer.state.pop(one, None)
-            if known:
-                self.optimizer.state[one].update(known)
+            for name, value in _below(f"optimizer{k} ", state).items():
+                # The number of steps stays on the CPU, where torch counts it.
+                where = one.device if value.ndim else "cpu"
+                self.optimizer.state[one][name] = value.to(where, copy=True)

@@ -12,7 +12,7 @@ from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.training.data import Coordinates, Moments, Points, directions, stream
 from swingby.training.loop import Autograd
-from swingby.training.recorder import Probe, Seen, read_points
+from swingby.training.recorder import Seen, read_points
 from swingby.training.setting import Floats, Setting, loss_factor, shapes
 
 #: Points of the training set that are evaluated together.
@@ -87,37 +87,29 @@ class Differentiated(Autograd):
     """Any network; parameters of shape (r, ...), in the order of :func:`shapes`."""
 
     def __init__(
-        self,
-        torch: Any,
-        settings: Sequence[Setting],
-        weights: list[Any],
-        place: Coordinates,
-        probe: Probe,
+        self, torch: Any, settings: Sequence[Setting], weights: list[Any], place: Coordinates
     ) -> None:
         first, like = settings[0], weights[0]
-        self._probe, self._place, self._network = probe, place, first.network
-        chosen, network = first.optimizer, first.network
+        self._place, self._network = place, first.network
+        chosen, s = first.optimizer, first.task.s
         parameters = [one.clone().requires_grad_() for one in weights]
+        rates = like.new_tensor([loss_factor(one) for one in settings])
         if chosen.kind == "adamw":
             decay = chosen.weight_decay
             optimizer = torch.optim.AdamW(parameters, chosen.lr, weight_decay=decay, foreach=True)
         else:
             # Learning rates differ from run to run, so they are in the loss.
+            rates = like.new_tensor([loss_factor(one) * one.optimizer.lr for one in settings])
             optimizer = torch.optim.SGD(parameters, lr=1.0)
-        rates = like.new_tensor(
-            [loss_factor(one) * (1.0 if chosen.kind == "adamw" else one.optimizer.lr)
-             for one in settings]
-        )  # fmt: skip
         self._target = like.new_tensor(place.target)
         self._feed: Moments | Points
-        if network.linear:
+        if first.network.linear:
             self._feed = Moments(torch, settings, place, like)
             loss: Any = self._loss_of_moments
         else:
             self._feed = Points(torch, settings, place, like.device, bias=False)
             loss = self._loss_at
-        self._inputs = like.new_tensor(probe.inputs(place))
-        s = first.task.s
+        self._inputs = like.new_tensor(place.looks())
         self._along = like.new_tensor(place.frames[:, : place.inputs, :s]).mT
         self._targets = self._inputs @ self._target.mT
         self._slopes = self._along @ self._target.mT
@@ -133,13 +125,13 @@ class Differentiated(Autograd):
     def advance(self, first: int, count: int) -> Seen:
         """Look, then take a step; so many times."""
         away, slope = (one.transpose(0, 1).contiguous() for one in super().advance(first, count))
-        return read_points(away, slope, self._probe, self._place)
+        return read_points(away, slope, self._place)
 
     def look(self) -> Seen:
         """Look once."""
         with self.torch.no_grad():
             away, slope = self._shown()
-        return read_points(away[:, None], slope[:, None], self._probe, self._place)
+        return read_points(away[:, None], slope[:, None], self._place)
 
     def _shown(self) -> tuple[Any, Any]:
         """Output less target at the test points, and its derivative along the concepts."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,35 +54,8 @@ def _geometric(total: int, ratio: float) -> Integers:
     if total <= dense:
         return np.arange(total + 1)
     count = math.ceil(math.log(total / dense) / math.log(ratio)) + 1
-    return np.unique(np.append(np.arange(dense), np.geomspace(dense, total, count).round())).astype(
-        np.int64
-    )
-
-
-@dataclass(frozen=True)
-class Probe:
-    """Where networks are looked at: at the p test points (B.1), the last of which is all ones."""
-
-    index: tuple[tuple[int, ...], ...]
-    #: Shape (r, p, s), in the coordinates of the concepts.
-    points: Floats
-
-    @classmethod
-    def of(cls, settings: Sequence[Setting]) -> Probe:
-        """The test points of settings with equally many concepts."""
-        s = settings[0].task.s
-        found = [one.task.test_points() for one in settings]
-        points = np.stack([np.stack([point[:s] for point in one.values()]) for one in found])
-        return cls(tuple(found[0]), points)
-
-    def inputs(self, place: Coordinates) -> Floats:
-        """The test points as the networks see them."""
-        runs, count, s = self.points.shape
-        if place.rotated:
-            found = np.zeros((runs, count, place.inputs))
-            found[:, :, :s] = self.points
-            return found
-        return self.points @ place.frames[:, :, :s].swapaxes(1, 2)
+    rest = np.geomspace(dense, total, count).round()
+    return np.unique(np.append(np.arange(dense), rest)).astype(np.int64)
 
 
 class Seen(NamedTuple):
@@ -94,95 +66,43 @@ class Seen(NamedTuple):
     jacobian: Floats
 
 
-def read_maps(maps: Any, probe: Probe, place: Coordinates) -> Seen:
+def read_maps(maps: Any, place: Coordinates) -> Seen:
     """What affine networks showed, by output less target along each concept, (r, s, n, d).
 
     With a bias, that is the last of s + 1.
     """
     runs, columns, count, d = maps.shape
-    s = probe.points.shape[2]
-    points = np.ones((runs, probe.points.shape[1], columns))
-    points[:, :, :s] = probe.points
+    s = place.points.shape[2]
+    points = np.ones((runs, place.points.shape[1], columns))
+    points[:, :, :s] = place.points
     away = maps.new_tensor(points).bmm(maps.reshape(runs, columns, -1))
     away = away.reshape(runs, -1, count, d).permute(0, 2, 3, 1)
-    return _read(away, maps[:, :s].permute(0, 2, 3, 1), probe.points, place)
+    return _read(away, maps[:, :s].permute(0, 2, 3, 1), place)
 
 
-def read_points(away: Any, slope: Any, probe: Probe, place: Coordinates) -> Seen:
+def read_points(away: Any, slope: Any, place: Coordinates) -> Seen:
     """What other networks showed, by output less target at each test point, (r, n, p, d).
 
     `slope`, (r, n, s, d), is its derivative at the last of them, along each concept.
     """
-    return _read(away.mT, slope.mT, probe.points, place)
+    return _read(away.mT, slope.mT, place)
 
 
-def _read(away: Any, slope: Any, points: Floats, place: Coordinates) -> Seen:
+def _read(away: Any, slope: Any, place: Coordinates) -> Seen:
     """From errors, which are used up, and their derivatives; outputs in the rows."""
-    s = points.shape[2]
+    s = place.points.shape[2]
     if place.rotated:
         shown, slope = away[:, :, :s].mT.cpu().numpy().copy(), slope[:, :, :s]
     else:
         frames = away.new_tensor(place.frames[:, :, :s]).mT[:, None]
         shown, slope = (frames @ away).mT.cpu().numpy(), frames @ slope
-    shown += points[:, None].astype(shown.dtype)
+    shown += place.points[:, None].astype(shown.dtype)
     jacobian = slope.cpu().numpy()
     loss = 0.5 * away.square_().sum(2).cpu().numpy()
     return Seen(shown, loss, jacobian + np.eye(s, dtype=jacobian.dtype))
 
 
-class Following(NamedTuple):
-    """Where r runs stand with the turns of their losses and their half-times."""
-
-    #: The first loss, the extreme since the last turn, and its step; shape (r,).
-    first: Floats
-    extreme: Floats
-    at: Integers
-    #: 1 while the loss rises, -1 while it falls, 0 before it moved; shape (r,).
-    heading: Integers
-    #: First step with half the output, or half the diagonal of the Jacobian; shape (r, s).
-    half_times: Floats
-    jacobian_half_times: Floats
-
-    @classmethod
-    def start(cls, runs: int, s: int) -> Following:
-        """Runs of which nothing has been seen."""
-        unknown = [np.full(runs, np.nan) for _ in range(2)]
-        zeros = [np.zeros(runs, dtype=np.int64) for _ in range(2)]
-        return cls(*unknown, *zeros, *(np.full((runs, s), np.nan) for _ in range(2)))
-
-
 Turn = tuple[int, float, int]
-
-
-def follow(
-    following: Following, start: int, loss: Floats, share: Floats, slope: Floats
-) -> list[tuple[int, int, float, int]]:
-    """Look at some steps; turns that are certain by now, (run, step, loss, 1 for a maximum or -1).
-
-    `loss` (r, n) is that at the test point, `share` (r, n, s) the output there in units of what it
-    should be, `slope` (r, n, s) the diagonal of the Jacobian. `following` is changed in place.
-    """
-    for seen, found in (
-        (share, following.half_times),
-        (slope, following.jacobian_half_times),
-    ):
-        reached = seen >= 0.5
-        new = np.isnan(found) & reached.any(axis=1)
-        found[new] = start + reached.argmax(axis=1)[new]
-    turns: list[tuple[int, int, float, int]] = []
-    fresh = np.isnan(following.first)
-    for values in (following.first, following.extreme):
-        values[fresh] = loss[fresh, 0]
-    states = (following.extreme, following.at, following.heading)
-    for run, (losses, first) in enumerate(
-        zip(loss.tolist(), following.first.tolist(), strict=True)
-    ):
-        now: Sequence[Any] = [one[run].item() for one in states]
-        found_here, now = _zigzag(now, enumerate(losses, start), LEAST_TURN * first)
-        turns += [(run, *turn) for turn in found_here]
-        for one, value in zip(states, now, strict=True):
-            one[run] = value
-    return turns
 
 
 def _zigzag(
@@ -217,55 +137,76 @@ def thinned(turns: Sequence[Turn], least: float) -> list[Turn]:
     return [*kept, (at, extreme, heading)] if heading else kept
 
 
-_KEPT = ("output", "loss", "jacobian", "train_loss")
-
-
 class Recorder:
     """What some runs showed so far, in the precision in which they are trained."""
 
-    def __init__(self, steps: Integers, losses: int, probe: Probe, precision: str) -> None:
-        runs, count, s = probe.points.shape
+    def __init__(self, steps: Integers, losses: int, points: Floats, precision: str) -> None:
+        runs, count, s = points.shape
         n = len(steps)
-        self.steps, self.probe = steps, probe
-        self.output = np.empty((runs, n, count, s), dtype=precision)
-        self.loss = np.empty((runs, n, count), dtype=precision)
-        self.jacobian = np.empty((runs, n, s, s), dtype=precision)
-        self.train_loss = np.full((runs, losses), np.nan)
-        self.following = Following.start(runs, s)
+        self._steps, self._points = steps, points
+        #: Fields of a TrainingRun.
+        self.kept: dict[str, Any] = {
+            "output": np.empty((runs, n, count, s), dtype=precision),
+            "point_loss": np.empty((runs, n, count), dtype=precision),
+            "jacobian": np.empty((runs, n, s, s), dtype=precision),
+            "train_loss": np.full((runs, losses), np.nan),
+            "half_times": np.full((runs, s), np.nan),
+            "jacobian_half_times": np.full((runs, s), np.nan),
+            "first_loss": np.full(runs, np.nan),
+        }
+        # The extreme of the loss since its last turn, its step, and 1 while it rises, -1 while it
+        # falls, 0 before it moved.
+        self._state = {
+            "extreme": np.full(runs, np.nan),
+            "at": np.zeros(runs, dtype=np.int64),
+            "heading": np.zeros(runs, dtype=np.int64),
+        }
         self._turns: list[tuple[int, int, float, int]] = []
 
     def take(self, start: int, seen: Seen) -> None:
         """Take note of some steps."""
         n = seen.loss.shape[1]
-        first, last = np.searchsorted(self.steps, [start, start + n])
-        chosen = self.steps[first:last] - start
-        self.output[:, first:last] = seen.output[:, chosen]
-        self.loss[:, first:last] = seen.loss[:, chosen]
-        self.jacobian[:, first:last] = seen.jacobian[:, chosen]
-        share = seen.output[:, :, -1] / self.probe.points[:, None, -1]
+        first, last = np.searchsorted(self._steps, [start, start + n])
+        chosen = self._steps[first:last] - start
+        for name, values in zip(("output", "point_loss", "jacobian"), seen, strict=True):
+            self.kept[name][:, first:last] = values[:, chosen]
+        share = seen.output[:, :, -1] / self._points[:, None, -1]
         slope = np.diagonal(seen.jacobian, axis1=2, axis2=3)
-        self._turns.extend(follow(self.following, start, seen.loss[:, :, -1], share, slope))
+        for name, values in (("half_times", share), ("jacobian_half_times", slope)):
+            found, reached = self.kept[name], values >= 0.5
+            new = np.isnan(found) & reached.any(axis=1)
+            found[new] = start + reached.argmax(axis=1)[new]
+        self._follow(start, seen.loss[:, :, -1])
+
+    def _follow(self, start: int, loss: Floats) -> None:
+        """Turns of the loss at the test point, (r, n), that are certain by now."""
+        fresh = np.isnan(self.kept["first_loss"])
+        for values in (self.kept["first_loss"], self._state["extreme"]):
+            values[fresh] = loss[fresh, 0]
+        for run, losses in enumerate(loss.tolist()):
+            now: Sequence[Any] = [one[run].item() for one in self._state.values()]
+            least = LEAST_TURN * self.kept["first_loss"][run].item()
+            turns, now = _zigzag(now, enumerate(losses, start), least)
+            self._turns += [(run, *turn) for turn in turns]
+            for one, value in zip(self._state.values(), now, strict=True):
+                one[run] = value
 
     def turns(self) -> Floats:
         """All turns and where each run ends, in order; shape (k, 4)."""
-        end = [
-            (run, int(self.following.at[run]), float(self.following.extreme[run]), int(heading))
-            for run, heading in enumerate(self.following.heading)
-            if heading
-        ]
+        states = zip(
+            *(self._state[name].tolist() for name in ("at", "extreme", "heading")), strict=True
+        )
+        end = [(run, *state) for run, state in enumerate(states) if state[2]]
         return np.array(sorted([*self._turns, *end]), dtype=np.float64).reshape(-1, 4)
 
     def state(self) -> dict[str, Any]:
         """Everything that is not known beforehand, as arrays."""
         turns = np.array(self._turns, dtype=np.float64).reshape(-1, 4)
-        kept = {name: getattr(self, name) for name in _KEPT}
-        return {**kept, **self.following._asdict(), "turns": turns}
+        return {**self.kept, **self._state, "turns": turns}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        held = {name: np.asarray(one) for name, one in state.items()}
-        for name, own in {name: getattr(self, name) for name in _KEPT}.items():
-            own[:] = held[name]
-        for name, own in self.following._asdict().items():
-            own[:] = held[name]
-        self._turns[:] = [(int(a), int(b), float(c), int(e)) for a, b, c, e in held["turns"]]
+        for name, own in (self.kept | self._state).items():
+            own[:] = np.asarray(state[name])
+        turns = np.asarray(state["turns"]).tolist()
+        self._turns[:] = [(int(a), int(b), c, int(e)) for a, b, c, e in turns]

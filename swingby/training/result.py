@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,20 @@ _MOST_ROWS = 24
 #: Marks along a drawn trajectory, at equal intervals of time.
 _MARKS = 41
 _DASHED = (0, (4, 2))
+#: Shape of each array, for r networks, n and e recorded steps, p test points, s concepts, k turns.
+_ARRAYS = {
+    "points": "rps",
+    "steps": "n",
+    "output": "rnps",
+    "jacobian": "rnss",
+    "point_loss": "rnp",
+    "half_times": "rs",
+    "jacobian_half_times": "rs",
+    "first_loss": "r",
+    "turns": "k4",
+    "train_loss_steps": "e",
+    "train_loss": "re",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,24 +137,10 @@ class TrainingRun(Drawn, numbers.ReadOnly):
         return tuple(np.where(lost, "diverged", late).tolist())
 
     def extrema(self, run: int, least: float = 0.01) -> list[tuple[int, float, str]]:
-        """Turns of the test loss of one network.
+        """Turns of the test loss of one network, the start and the last extreme included.
 
-        Parameters
-        ----------
-        run : int
-        least : number
-            Smallest rise or fall that counts, as a part of the loss before the first step; at
-            least a thousandth.
-
-        Returns
-        -------
-        list of (step, loss, "max" or "min")
-            The start and the last extreme included.
-
-        Raises
-        ------
-        InvalidInput
-            For a network that is not there, or a smaller part.
+        `least`: smallest rise or fall that counts, as a part of the loss before the first step; at
+        least a thousandth. Returns a list of (step, loss, "max" or "min").
         """
         place = numbers.whole(run, "run", 0, most=len(self) - 1)
         part = numbers.within_float(numbers.positive(least, "least"), "least")
@@ -162,34 +162,43 @@ class TrainingRun(Drawn, numbers.ReadOnly):
         times = np.take_along_axis(self.half_times, found, axis=1)
         return np.where(np.isnan(times), -1, found)
 
+    def _rows(self) -> list[dict[str, Any]]:
+        """One row of plain values per network and concept."""
+        descents, outcomes = self.descents().tolist(), self.outcomes
+        return [
+            {
+                "network": place,
+                "seed": setting.seed,
+                "outcome": outcomes[place],
+                "concept": concept + 1,
+                "mu": float(setting.task.mu[concept]),
+                "sigma": float(setting.task.sigma[concept]),
+                "half_time": half,
+                "half_time_epochs": half / setting.steps_per_epoch,
+                "descents": descents[place],
+                "test_loss": float(self.test_loss[place, -1]),
+                "train_loss": float(self.train_loss[place, -1]),
+            }
+            for place, setting in enumerate(self.settings)
+            for concept, half in enumerate(self.half_times[place].tolist())
+        ]
+
     def to_frame(self) -> pd.DataFrame:
         """One row per network and concept: half-times in steps and epochs, descents, losses."""
         import pandas as pd
 
-        return pd.DataFrame(list(_rows(self)))
+        return pd.DataFrame(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame` and the settings, as JSON can hold them."""
-        rows = [storable(row) for row in _rows(self)]
+        rows = [storable(row) for row in self._rows()]
         return {"settings": [one.to_dict() for one in self.settings], "concepts": rows}
 
     def parameters(self, run: int) -> list[Floats]:
         """Parameters of one network at the end, in the coordinates in which its data is given.
 
-        Parameters
-        ----------
-        run : int
-
-        Returns
-        -------
-        list of ndarray
-            A weight or bias each, first layer first, as `start` of
-            :func:`swingby.training.train` takes them.
-
-        Raises
-        ------
-        InvalidInput
-            For a network that is not there, or one of a run of several shapes.
+        Returns a list of arrays, a weight or bias each, first layer first, as `start` of
+        :func:`swingby.training.train` takes them.
         """
         place = numbers.whole(run, "run", 0, most=len(self) - 1)
         if not self.weights:
@@ -198,28 +207,27 @@ class TrainingRun(Drawn, numbers.ReadOnly):
 
     def to_grid(self) -> Grid:
         """The table that is printed: half-times, descents and losses."""
-        first, times = self.settings[0], self.half_times
         order, descents, outcomes = self.order(), self.descents(), self.outcomes
-        rows = []
-        for k, setting in enumerate(self.settings[:_MOST_ROWS]):
-            epochs = times[k] / setting.steps_per_epoch
-            rows.append(
-                [
-                    str(k),
-                    str(setting.seed),
-                    outcomes[k],
-                    " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
-                    " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in epochs),
-                    str(descents[k]),
-                    f"{self.test_loss[k, -1]:.3g}",
-                    f"{self.train_loss[k, -1]:.3g}",
-                ]
-            )
-        below = [f"{int(self.steps[-1])} steps, {first.steps_per_epoch} to an epoch."]
+        per_epoch = np.array([one.steps_per_epoch for one in self.settings])[:, None]
+        times = self.half_times / per_epoch
+        rows = [
+            [
+                str(k),
+                str(setting.seed),
+                outcomes[k],
+                " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
+                " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in times[k]),
+                str(descents[k]),
+                f"{self.test_loss[k, -1]:.3g}",
+                f"{self.train_loss[k, -1]:.3g}",
+            ]
+            for k, setting in enumerate(self.settings[:_MOST_ROWS])
+        ]
+        below = [f"{int(self.steps[-1])} steps, {per_epoch[0, 0]} to an epoch."]
         if len(self) > _MOST_ROWS:
             below.insert(0, f"... and {len(self) - _MOST_ROWS} more networks.")
         if len(self) > 1:
-            below.append(_summary(self))
+            below.append(_summary(times))
         heads = ("network", "seed", "outcome", "order", "half-times (epochs)", "descents")
         columns = [f">{name}" for name in (*heads, "test loss", "train loss")]
         title = f"{_networks(self)}: {_shared(self, _shape)}; {_shared(self, _steps)}"
@@ -229,7 +237,6 @@ class TrainingRun(Drawn, numbers.ReadOnly):
         """Output trajectories at the test point, in the plane of the first two concepts.
 
         `size`: ``"column"`` or ``"text"`` of a paper, or (width, height) in inches.
-        Raises InvalidInput for one concept, and for a size that is none.
         """
         from swingby.report.pictures import drawn
 
@@ -244,13 +251,7 @@ class TrainingRun(Drawn, numbers.ReadOnly):
         return drawn(lambda ax: _draw_losses(self, ax), ax, size, (5.2, 3.4))
 
     def save_picture(self, path: str | Path) -> None:
-        """Write trajectories and losses to a .png, .pdf or .svg file.
-
-        Raises
-        ------
-        InvalidInput
-            If the path cannot be written or has another ending.
-        """
+        """Write trajectories and losses to a .png, .pdf or .svg file."""
         from swingby.report.pictures import save_figure
 
         save_figure(lambda: _figure(self), path)
@@ -269,13 +270,7 @@ class TrainingRun(Drawn, numbers.ReadOnly):
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingRun:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        InvalidInput
-            If the file is missing or not such a file.
-        """
+        """Read what :meth:`save` wrote; InvalidInput for anything else."""
         what = "a file of TrainingRun.save, or of swingby train --out FILE.npz"
         header, held = reading.read_sealed(path, "path", what)
         try:
@@ -294,32 +289,15 @@ class TrainingRun(Drawn, numbers.ReadOnly):
             raise InvalidInput("path", path, shown) from None
 
 
-#: Fields that are arrays.
-_ARRAYS = tuple(
-    one.name for one in fields(TrainingRun) if one.name not in ("settings", "index", "weights")
-)
-
-
 def _require_shapes(run: TrainingRun) -> None:
     """Refuse arrays that do not belong together."""
-    r, n, p, s = run.output.shape
-    e = len(run.train_loss_steps)
-    shapes = {
-        "points": (r, p, s),
-        "steps": (n,),
-        "output": (r, n, p, s),
-        "jacobian": (r, n, s, s),
-        "point_loss": (r, n, p),
-        "half_times": (r, s),
-        "jacobian_half_times": (r, s),
-        "first_loss": (r,),
-        "turns": (len(run.turns), 4),
-        "train_loss_steps": (e,),
-        "train_loss": (r, e),
-    }
-    for name, shape in shapes.items():
-        if getattr(run, name).shape != shape or getattr(run, name).dtype.kind not in "fi":
-            raise ValueError(f"{name} of shape {getattr(run, name).shape}, not {shape}")
+    sizes = dict(zip("rnps", run.output.shape, strict=True)) | {"4": 4}
+    sizes |= {"e": len(run.train_loss_steps), "k": len(run.turns)}
+    for name, letters in _ARRAYS.items():
+        array, shape = getattr(run, name), tuple(sizes[one] for one in letters)
+        if array.shape != shape or array.dtype.kind not in "fi":
+            raise ValueError(f"{name} of shape {array.shape}, not {shape}")
+    r, p, s = (sizes[one] for one in "rps")
     if np.shape(run.index) != (p, s) or [one.task.s for one in run.settings] != [s] * r:
         raise ValueError("settings or test points of other networks")
     if any(len(one) != r for one in run.weights):
@@ -351,40 +329,15 @@ def join(parts: Sequence[TrainingRun], places: Sequence[Sequence[int]]) -> Train
         groups = zip(*(part.weights for part in parts), strict=True)
         weights = tuple(np.concatenate(same)[order] for same in groups)
     settings = [one for part in parts for one in part.settings]
-    shared = {"steps", "turns", "train_loss_steps"}
     stacked: dict[str, Any] = {
         name: np.concatenate([getattr(one, name) for one in parts])[order]
-        for name in _ARRAYS
-        if name not in shared
+        for name, shape in _ARRAYS.items()
+        if shape[0] == "r"
     }
+    chosen = tuple(settings[k] for k in order)
     return replace(
-        parts[0],
-        settings=tuple(settings[k] for k in order),
-        turns=np.concatenate(turns),
-        weights=weights,
-        **stacked,
+        parts[0], settings=chosen, turns=np.concatenate(turns), weights=weights, **stacked
     )
-
-
-def _rows(run: TrainingRun) -> Iterator[dict[str, Any]]:
-    """One row of plain values per network and concept."""
-    descents, outcomes = run.descents(), run.outcomes
-    for place, setting in enumerate(run.settings):
-        for concept in range(setting.task.s):
-            half = float(run.half_times[place, concept])
-            yield {
-                "network": place,
-                "seed": setting.seed,
-                "outcome": outcomes[place],
-                "concept": concept + 1,
-                "mu": float(setting.task.mu[concept]),
-                "sigma": float(setting.task.sigma[concept]),
-                "half_time": half,
-                "half_time_epochs": half / setting.steps_per_epoch,
-                "descents": int(descents[place]),
-                "test_loss": float(run.test_loss[place, -1]),
-                "train_loss": float(run.train_loss[place, -1]),
-            }
 
 
 def storable(row: dict[str, Any]) -> dict[str, Any]:
@@ -417,21 +370,18 @@ def _steps(setting: Setting) -> str:
     return f"{chosen.kind}, lr {chosen.lr:g}, {chosen.loss} loss"
 
 
-def _summary(run: TrainingRun) -> str:
-    """Mean half-times over the networks that have them."""
-    steps = np.array([one.steps_per_epoch for one in run.settings])[:, None]
+def _summary(times: Floats) -> str:
+    """Mean half-times over the networks that have them, from those in epochs."""
     shown = []
-    for concept, column in enumerate((run.half_times / steps).T, 1):
+    for concept, column in enumerate(times.T, 1):
         known = column[~np.isnan(column)]
         spread = f" \N{PLUS-MINUS SIGN} {known.std(ddof=1):.3f}" if known.size > 1 else ""
-        share = f"{spread} ({known.size} of {len(run)})"
+        share = f"{spread} ({known.size} of {len(times)})"
         shown.append(f"{concept}: {known.mean():.3f}{share}" if known.size else f"{concept}: never")
     return f"Half-times by concept, mean and spread: {'; '.join(shown)}."
 
 
 def _draw_trajectories(run: TrainingRun, ax: Axes) -> None:
-    from swingby.report.pictures import COLORS
-
     # At about equal intervals of time, whatever was kept.
     wanted = np.searchsorted(run.steps, np.linspace(0, run.steps[-1], _MARKS))
     marks = np.unique(wanted.clip(max=len(run.steps) - 1))
@@ -441,7 +391,7 @@ def _draw_trajectories(run: TrainingRun, ax: Axes) -> None:
         ax.plot(*path.T, color=color, lw=1.0, alpha=strength)
         if name:
             ax.plot([], [], color=color, lw=1.2, label=name)
-        if len(run) <= len(COLORS):
+        if not _bundled(run):
             ax.plot(*path[marks].T, ls="none", marker="o", ms=2.4, color=color)
     points = np.unique(run.points[:, -1, :2], axis=0)
     corners = [one * np.eye(2) for one in points]
@@ -460,16 +410,15 @@ def _draw_trajectories(run: TrainingRun, ax: Axes) -> None:
 def _draw_losses(run: TrainingRun, ax: Axes) -> None:
     from swingby.report.pictures import COLORS
 
-    bundle = len(run) > len(COLORS)
     epochs = run.train_loss_steps / run.settings[0].steps_per_epoch
+    first, second = COLORS[:2] if _bundled(run) else ("0.4", "0.4")
     for k in range(len(run)):
         color, strength, name = _line(run, k)
-        under = COLORS[1] if bundle else color
+        under = second if _bundled(run) else color
         ax.plot(run.epochs, run.test_loss[k], color=color, alpha=strength, lw=1.2)
         ax.plot(epochs, run.train_loss[k], color=under, alpha=strength, lw=1.0, ls=_DASHED)
-        if name and not bundle:
+        if not _bundled(run):
             ax.plot([], [], color=color, lw=1.2, label=name)
-    first, second = COLORS[:2] if bundle else ("0.4", "0.4")
     ax.plot([], [], color=first, lw=1.2, label="at the test point")
     ax.plot([], [], color=second, lw=1.0, ls=_DASHED, label="on the training set")
     ax.set_yscale("log")
@@ -490,25 +439,30 @@ def _draw_legend(ax: Axes) -> None:
 
 def _figure(run: TrainingRun) -> Figure:
     """Trajectories on the left where there is a plane to draw them in, losses on the right."""
-    from swingby.report.pictures import new_figure, styled
+    from swingby.report.pictures import new_figure
 
     plane = run.points.shape[2] > 1
-    with styled():
-        figure = new_figure(9.6 if plane else 5.2, 4.6 if plane else 3.6)
-        axes = figure.subplots(1, 2 if plane else 1, squeeze=False)[0]
-        _draw_losses(run, axes[-1])
-        if plane:
-            _draw_trajectories(run, axes[0])
+    figure = new_figure(9.6 if plane else 5.2, 4.6 if plane else 3.6)
+    axes = figure.subplots(1, 2 if plane else 1, squeeze=False)[0]
+    _draw_losses(run, axes[-1])
+    if plane:
+        _draw_trajectories(run, axes[0])
     return figure
 
 
-def _line(run: TrainingRun, k: int) -> tuple[str, float, str | None]:
-    """Colour, opacity and name of a network; many are drawn alike, as a bundle."""
+def _bundled(run: TrainingRun) -> bool:
+    """Whether there are so many networks that they are drawn alike."""
     from swingby.report.pictures import COLORS
 
-    if len(run) > len(COLORS):
+    return len(run) > len(COLORS)
+
+
+def _line(run: TrainingRun, k: int) -> tuple[str, float, str | None]:
+    """Colour, opacity and name of a network."""
+    from swingby.report.pictures import COLORS
+
+    if _bundled(run):
         return COLORS[0], max(0.12, 3.0 / len(run)), f"{len(run)} networks" if k == 0 else None
-    setting = run.settings[k]
     seeds = {one.seed for one in run.settings}
-    name = f"seed {setting.seed}" if len(seeds) == len(run) else f"network {k}"
-    return COLORS[k], 1.0, name
+    alone = len(seeds) == len(run)
+    return COLORS[k], 1.0, f"seed {run.settings[k].seed}" if alone else f"network {k}"

@@ -6,8 +6,9 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,16 +18,10 @@ from swingby.simulate.device import usable_device
 from swingby.theory import numbers
 from swingby.theory.reading import read_arrays
 from swingby.training import checkpoint as files
-from swingby.training.data import (
-    Coordinates,
-    coordinates,
-    directions,
-    has_targets,
-    read_samples,
-)
+from swingby.training.data import Coordinates, coordinates, directions, has_targets, read_samples
 from swingby.training.loop import Checkpoint, descend
 from swingby.training.model import Differentiated, given_weights, initial_weights, rotated
-from swingby.training.recorder import MOST_WHOLE, Probe, Recorder, loss_steps, recorded_steps
+from swingby.training.recorder import MOST_WHOLE, Recorder, loss_steps, recorded_steps
 from swingby.training.result import TrainingRun, diverged, join
 from swingby.training.setting import Data, Samples, Setting, at_least_zero, shapes
 from swingby.training.written import Written
@@ -40,8 +35,13 @@ MOST_BYTES, MOST_POINT_BYTES = 2**34, 2**30
 WORTH_THREADS = 200_000_000
 #: Most steps, and multiplications in all, between two looks at the clock.
 CHUNK, CHUNK_WORK = 64, 2**36
-#: What settings that are trained together have in common.
-_SHARED = ("concepts", "steps", "steps per epoch")
+#: What all settings of a call have in common.
+_SHARED = {"concepts": "task.s", "steps": "total_steps", "steps per epoch": "steps_per_epoch"}
+#: What networks have in common that are trained as one stacked model, beside their shape.
+_STACKED = attrgetter(
+    *("task.dim", "width", "optimizer.kind", "optimizer.shuffle", "optimizer.weight_decay"),
+    *("batch", "points", "precision", "data.infinite"),
+)
 GRADIENTS = ("auto", "written", "autograd")
 #: What a run computes is named by the code of these.
 _PARTS = ("setting", "data", "model", "written", "loop", "recorder", "run")
@@ -127,42 +127,53 @@ def train(
     >>> run.output.shape, run.half_times.tolist()
     ((1, 40, 4, 2), [[11.0, 4.0]])
     """
-    single = isinstance(settings, Setting)
-    given = (
-        (settings,) if isinstance(settings, Setting) else _listed(settings, "settings", "Setting")
-    )
-    _require_settings(given)
-    if data is not None:
-        samples = data if isinstance(data, Samples) else read_samples(data)
-        given = tuple(replace(one, data=Data(samples=samples)) for one in given)
-    _require_fitting(given)
-    starts = _starts(given, start, single=single)
+    given = _settings(settings, data)
+    starts = _starts(given, start, single=isinstance(settings, Setting))
     if gradient not in GRADIENTS:
         raise InvalidInput("gradient", gradient, f"must be one of {', '.join(GRADIENTS)}")
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
     pause = at_least_zero(every, "every")
     check_memory(given, record)
-    steps = recorded_steps(record, given[0].total_steps)
+    total = given[0].total_steps
+    steps = recorded_steps(record, total)
     torch, on = usable_device("cpu" if device is None else device)
     folder = None if checkpoint is None else files.usable_folder(checkpoint)
+    call = _Call(torch, on, steps, gradient, folder, pause)
     groups = list(_groups(given, on.type))
     parts = []
-    with _Progress(given[0].total_steps * len(groups), len(given), shown=progress) as report:
+    with _Progress(total * len(groups), len(given), shown=progress) as report:
         for members in groups:
             own, begin = ([each[k] for k in members] for each in (given, starts))
-            parts.append(
-                _train_together(torch, on, own, begin, steps, gradient, folder, pause, report.reach)
-            )
-            report.before += given[0].total_steps
+            parts.append(_train_together(call, own, begin, report.reach))
+            report.before += total
     return join(parts, groups)
 
 
-def _listed(values: Any, name: str, each: str) -> tuple[Any, ...]:
-    """A sequence as a tuple."""
+def _listed(values: Any, name: str, each: str) -> list[Any]:
+    """A sequence as a list."""
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
         raise InvalidInput(name, values, f"must be a sequence, a {each} each")
-    return tuple(values)
+    return list(values)
+
+
+def _settings(settings: Any, data: Any) -> list[Setting]:
+    """The settings of a call, on the points that it gives; refused where they do not fit."""
+    single = isinstance(settings, Setting)
+    given = [settings] if single else _listed(settings, "settings", "Setting")
+    if not given:
+        raise InvalidInput("settings", "nothing", "must be at least one Setting")
+    for one in given:
+        if not isinstance(one, Setting):
+            raise InvalidInput("settings", one, "must be Settings")
+    if data is not None:
+        samples = data if isinstance(data, Samples) else read_samples(data)
+        given = [replace(one, data=Data(samples=samples)) for one in given]
+    for name, attribute in _SHARED.items():
+        found = sorted(set(map(attrgetter(attribute), given)))
+        if len(found) > 1:
+            raise InvalidInput("settings", f"{found} {name}", f"must agree in {name}")
+    return given
 
 
 def _starts(settings: Sequence[Setting], start: Any, *, single: bool) -> list[Any]:
@@ -170,26 +181,10 @@ def _starts(settings: Sequence[Setting], start: Any, *, single: bool) -> list[An
         return [list(read_arrays(start, "start").values())] * len(settings)
     if start is None:
         return [None] * len(settings)
-    given = [start] if single else list(_listed(start, "start", "list of arrays"))
+    given = [start] if single else _listed(start, "start", "list of arrays")
     if len(given) != len(settings):
         raise InvalidInput("start", f"{len(given)} entries", f"must have {len(settings)}")
     return given
-
-
-def _require_settings(settings: tuple[Any, ...]) -> None:
-    if not settings:
-        raise InvalidInput("settings", "nothing", "must be at least one Setting")
-    for one in settings:
-        if not isinstance(one, Setting):
-            raise InvalidInput("settings", one, "must be Settings")
-
-
-def _require_fitting(settings: Sequence[Setting]) -> None:
-    kinds = [(one.task.s, one.total_steps, one.steps_per_epoch) for one in settings]
-    for name, values in zip(_SHARED, zip(*kinds, strict=True), strict=True):
-        if len(set(values)) > 1:
-            found = sorted(set(values))
-            raise InvalidInput("settings", f"{found} {name}", f"must agree in {name}")
 
 
 def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
@@ -197,20 +192,11 @@ def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
     found: dict[Any, list[int]] = {}
     for place, one in enumerate(settings):
         network = replace(one.network, scale=1.0, initialization="torch")
-        chosen = one.optimizer
-        lr = chosen.lr if chosen.kind == "adamw" else 0.0
-        key = (
-            one.task.dim,
-            network,
-            one.width,
-            (chosen.kind, chosen.shuffle, chosen.weight_decay, lr),
-            (one.batch, one.points, one.precision, one.data.infinite, has_targets(one)),
-        )
-        found.setdefault(key, []).append(place)
+        lr = one.optimizer.lr if one.optimizer.kind == "adamw" else 0.0
+        found.setdefault((network, lr, has_targets(one), _STACKED(one)), []).append(place)
     for members in found.values():
         first = settings[members[0]]
-        size = max(1, first.points * first.task.dim * 4)
-        most = max(1, MOST_POINT_BYTES // size)
+        most = max(1, MOST_POINT_BYTES // max(1, first.points * first.task.dim * 4))
         if kind == "cpu" and not first.network.linear:
             most = max(1, min(most, CPU_ENTRIES // (first.batch * first.width)))
         for begin in range(0, len(members), most):
@@ -259,48 +245,38 @@ class _Progress(Progress):
             self._write(f"{self._runs} networks, {done} of {self._total} steps")
 
 
+class _Call(NamedTuple):
+    """What a call of train() asks for, for all groups alike."""
+
+    torch: Any
+    device: Any
+    steps: Any
+    gradient: str
+    folder: Path | None
+    every: float
+
+
 def _train_together(
-    torch: Any,
-    device: Any,
-    settings: list[Setting],
-    starts: list[Any],
-    steps: Any,
-    gradient: str,
-    folder: Path | None,
-    every: float,
-    progress: Callable[[int], None],
+    call: _Call, settings: list[Setting], starts: list[Any], progress: Callable[[int], None]
 ) -> TrainingRun:
     """Networks of one shape, from where the checkpoint left off, or from the start."""
-    first, total = settings[0], settings[0].total_steps
+    torch, first, total = call.torch, settings[0], settings[0].total_steps
     simple = first.network.linear and first.optimizer.kind != "adamw"
-    if gradient == "written" and not simple:
+    if call.gradient == "written" and not simple:
         required = "is for linear networks and plain gradient descent"
-        raise InvalidInput("gradient", gradient, required)
+        raise InvalidInput("gradient", call.gradient, required)
     weights = [
         initial_weights(one) if begin is None else given_weights(one, begin)
         for one, begin in zip(settings, starts, strict=True)
     ]
-    kept = None
-    if folder is not None:
-        own = hashlib.sha256()
-        for one in (array for same in weights for array in same):
-            own.update(np.ascontiguousarray(one).tobytes())
-        inputs = {
-            "settings": [one.to_dict() for one in settings],
-            "weights": own.hexdigest(),
-            "steps": steps.tolist() if len(steps) < 50 else [len(steps), int(steps.sum())],
-            "gradient": gradient,
-        }
-        name = files.identity(inputs, _CODE)
-        kept = Checkpoint(folder / f"{name}.safetensors", name, every, torch)
-    place, probe, losses = coordinates(settings), Probe.of(settings), loss_steps(first)
-    stacked, idle = _stacked(torch, device, settings, weights, place)
-    kind = Written if simple and gradient != "autograd" else Differentiated
-    networks = kind(torch, settings, stacked, place, probe)
-    found = Recorder(steps, len(losses), probe, first.precision)
+    place, losses = coordinates(settings), loss_steps(first)
+    stacked, idle = _stacked(call, settings, weights, place)
+    kind = Written if simple and call.gradient != "autograd" else Differentiated
+    networks = kind(torch, settings, stacked, place)
+    found = Recorder(call.steps, len(losses), place.points, first.precision)
 
     def look(step: int) -> None:
-        found.train_loss[:, np.searchsorted(losses, step)] = networks.train_loss()
+        found.kept["train_loss"][:, np.searchsorted(losses, step)] = networks.train_loss()
         if step == total:
             found.take(step, networks.look())
 
@@ -315,37 +291,50 @@ def _train_together(
             look=look,
             at=losses,
             beside=[found],
-            checkpoint=kept,
+            checkpoint=_checkpoint(call, settings, weights),
             chunk=max(1, min(CHUNK, CHUNK_WORK // work)),
             progress=progress,
         )
     finally:
         torch.set_num_threads(threads)
-    following = found.following
-    lost = diverged(settings, found.train_loss)[:, None]
+    lost = diverged(settings, found.kept["train_loss"])[:, None]
+    for name in ("half_times", "jacobian_half_times"):
+        found.kept[name] = np.where(lost, np.nan, found.kept[name])
     last, *rest = networks.weights()
     if not first.network.symmetric:
         last = np.concatenate([last, idle], axis=2)
     return TrainingRun(
         settings=tuple(settings),
-        index=probe.index,
-        points=probe.points,
-        steps=steps,
-        output=found.output,
-        jacobian=found.jacobian,
-        point_loss=found.loss,
-        half_times=np.where(lost, np.nan, following.half_times),
-        jacobian_half_times=np.where(lost, np.nan, following.jacobian_half_times),
-        first_loss=following.first,
+        index=place.index,
+        points=place.points,
+        steps=call.steps,
         turns=found.turns(),
         train_loss_steps=losses,
-        train_loss=found.train_loss,
         weights=(last, *rest),
+        **found.kept,
     )
 
 
+def _checkpoint(call: _Call, settings: list[Setting], weights: list[Any]) -> Checkpoint | None:
+    """A file named by all that a run depends on."""
+    if call.folder is None:
+        return None
+    own = hashlib.sha256()
+    for one in (array for same in weights for array in same):
+        own.update(np.ascontiguousarray(one).tobytes())
+    steps = call.steps
+    inputs = {
+        "settings": [one.to_dict() for one in settings],
+        "weights": own.hexdigest(),
+        "steps": steps.tolist() if len(steps) < 50 else [len(steps), int(steps.sum())],
+        "gradient": call.gradient,
+    }
+    name = files.identity(inputs, _CODE)
+    return Checkpoint(call.folder / f"{name}.safetensors", name, call.every, call.torch)
+
+
 def _stacked(
-    torch: Any, device: Any, settings: list[Setting], weights: list[list[Any]], place: Coordinates
+    call: _Call, settings: list[Setting], weights: list[list[Any]], place: Coordinates
 ) -> tuple[list[Any], Any]:
     """Tensors of all weights, and the columns of inputs that are always zero, for the end."""
     if place.rotated:
@@ -356,9 +345,9 @@ def _stacked(
     idle = np.stack([one[0][:, place.inputs :] for one in weights])
     if not settings[0].network.symmetric:
         weights = [[one[0][:, : place.inputs], *one[1:]] for one in weights]
-    dtype = getattr(torch, settings[0].precision)
+    dtype = getattr(call.torch, settings[0].precision)
     joined = (np.stack(same) for same in zip(*weights, strict=True))
-    return [torch.tensor(one, dtype=dtype, device=device) for one in joined], idle
+    return [call.torch.tensor(one, dtype=dtype, device=call.device) for one in joined], idle
 
 
 def _multiplications(settings: Sequence[Setting]) -> int:

@@ -261,23 +261,20 @@ class Setting:
         for name, kind in _PARTS.items():
             if not isinstance(getattr(self, name), kind):
                 raise InvalidInput(name, getattr(self, name), f"must be a {kind.__name__}")
+        data, network = self.data, self.network
         one_of(self.precision, "precision", PRECISIONS)
         put(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
         if self.epochs is not None and self.steps is not None:
             raise InvalidInput("steps", self.steps, "and epochs exclude each other")
         unknown = self.epochs is None and self.steps is None
-        if unknown and (self.data.infinite or self.optimizer.kind == "gd"):
-            reason = "infinite data" if self.data.infinite else "gd"
+        if unknown and (data.infinite or self.optimizer.kind == "gd"):
+            reason = "infinite data" if data.infinite else "gd"
             raise InvalidInput("steps", MISSING, f"must be given for {reason}")
         name = "epochs" if self.steps is None else "steps"
         given = 40 if unknown else getattr(self, name)
         put(self, name, numbers.whole(given, name, 0, most=MOST_STEPS))
         if self.total_steps > MOST_STEPS:
             raise InvalidInput("epochs", self.epochs, f"must make at most {MOST_STEPS} steps")
-        self._fitting_data()
-
-    def _fitting_data(self) -> None:
-        data, network = self.data, self.network
         if data.infinite and not network.linear:
             required = f"(infinite data) needs a linear network, not {network.activation}"
             raise InvalidInput("n_per_class", None, required, "(C.7)")
@@ -339,11 +336,9 @@ class Setting:
         """The setting as plain values that JSON can hold; of given points their digest."""
         task, override, turn = self.task, self.task.signal_override, self.task.rotation
         data, samples = asdict(replace(self.data, samples=None)), self.data.samples
-        if samples is None:
-            del data["samples"]
-        else:
-            names = ("count", "dim", "digest", "square")
-            data["samples"] = {name: getattr(samples, name) for name in names}
+        del data["samples"]
+        if samples is not None:
+            data["samples"] = {name: getattr(samples, name) for name in _RECORDED}
         return {
             "task": {
                 "mu": [str(one) for one in task.mu],
@@ -361,13 +356,7 @@ class Setting:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Setting:
-        """The setting that :meth:`to_dict` wrote; given points have to be given again.
-
-        Raises
-        ------
-        InvalidInput
-            For anything else.
-        """
+        """The setting that :meth:`to_dict` wrote; given points have to be given again."""
         try:
             given, data = dict(plain["task"]), dict(plain["data"])
             turn = given["rotation"]
@@ -377,7 +366,14 @@ class Setting:
             if given["signal"] is not None:
                 task = task.with_signal(given["signal"], str(given["note"]))
             if data.get("samples") is not None:
-                data["samples"] = _recorded(**data["samples"])
+                count, dim, digest, square = (data["samples"][name] for name in _RECORDED)
+                size = numbers.whole(count, "count", 1, most=MOST_POINTS)
+                data["samples"] = Samples(
+                    size,
+                    numbers.whole(dim, "dim", 1),
+                    str(digest),
+                    square=at_least_zero(square, "square"),
+                )
             return cls(
                 task,
                 Data(**data),
@@ -390,12 +386,8 @@ class Setting:
 
 
 _PARTS = {"task": SIMTask, "data": Data, "network": Network, "optimizer": Optimizer}
-
-
-def _recorded(count: object, dim: object, digest: object, square: object) -> Samples:
-    """What a file says of points that were given."""
-    size = numbers.whole(count, "count", 1, most=MOST_POINTS), numbers.whole(dim, "dim", 1)
-    return Samples(*size, str(digest), square=at_least_zero(square, "square"))
+#: What a file says of points that were given.
+_RECORDED = ("count", "dim", "digest", "square")
 
 
 def shapes(setting: Setting) -> list[tuple[int, ...]]:

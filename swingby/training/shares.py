@@ -55,9 +55,7 @@ class Share:
         return self.interval[1]
 
     def __str__(self) -> str:
-        if not self.total:
-            return "none"
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]" if self.total else "none"
 
 
 def share_of(runs: Any) -> Share:
@@ -65,16 +63,18 @@ def share_of(runs: Any) -> Share:
     return Share(int(np.sum(runs)), int(np.size(runs)))
 
 
-def reaches(share: Share, threshold: float) -> Verdict:
-    """Whether a share of runs reaches a threshold between 0 and 1.
+def _between(value: float, name: str) -> None:
+    if not 0 < value < 1:
+        raise InvalidInput(name, value, "must lie between 0 and 1")
 
-    *holds* where the whole interval lies at or above it, *fails* where it lies below.
+
+def reaches(share: Share, threshold: float) -> Verdict:
+    """Whether the whole interval lies at or above a threshold (*holds*), or below it (*fails*).
 
     >>> [str(reaches(one, 0.9)) for one in (Share(100, 100), Share(80, 100), Share(9, 10))]
     ['holds', 'fails', 'undecided']
     """
-    if not 0 < threshold < 1:
-        raise InvalidInput("threshold", threshold, "must lie between 0 and 1")
+    _between(threshold, "threshold")
     if share.low >= threshold:
         return Verdict.HOLDS
     return Verdict.FAILS if share.high < threshold else Verdict.UNDECIDED
@@ -103,27 +103,23 @@ def judged(share: Share, threshold: float) -> dict[str, Any]:
         "predicted": f"in {threshold:.0%} of the runs",
         "observed": f"{share.value:.1%}" if known else "-",
         "interval": f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
-        "verdict": reaches(share, threshold) if known else Verdict.UNDECIDED,
+        "verdict": reaches(share, threshold),
         "seeds": share.total,
         "needed": needed(share, threshold),
     }
 
 
 def agrees(share: Share, expected: Share, tolerance: float) -> Verdict:
-    """Whether two shares of independent runs are equal up to a tolerance between 0 and 1.
-
-    By Newcombe's interval of the difference: *holds* where it lies within, *fails* where outside.
+    """Whether two shares of independent runs are equal up to a tolerance, by Newcombe's interval.
 
     >>> theory = Share(400, 1000)
     >>> [str(agrees(Share(n, 200), theory, 0.15)) for n in (82, 150, 105)]
     ['holds', 'fails', 'undecided']
     """
-    if not 0 < tolerance < 1:
-        raise InvalidInput("tolerance", tolerance, "must lie between 0 and 1")
+    _between(tolerance, "tolerance")
     difference = share.value - expected.value
-    below = math.hypot(share.value - share.low, expected.high - expected.value)
-    above = math.hypot(share.high - share.value, expected.value - expected.low)
-    low, high = difference - below, difference + above
+    low = difference - math.hypot(share.value - share.low, expected.high - expected.value)
+    high = difference + math.hypot(share.high - share.value, expected.value - expected.low)
     if -tolerance <= low and high <= tolerance:
         return Verdict.HOLDS
     return Verdict.FAILS if low > tolerance or high < -tolerance else Verdict.UNDECIDED

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,18 +30,24 @@ from swingby.training.laws import (
     output_errors,
 )
 from swingby.training.run import train
-from swingby.training.setting import Data, Floats, Network, Optimizer, Setting, positive
+from swingby.training.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.training.shares import Share, share_of
 from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.verify.predict_swing import predict_swing_batch
 
+#: omega of the runs of :func:`laws`, and what their gradient is.
+OMEGAS = {
+    "1e-8 to 1e-5": (1e-8, 1e-5, "autograd"),
+    "1e-4 to 1e-2": (1e-4, 1e-2, "autograd"),
+    "0.05 to 0.2": (0.05, 0.2, "written"),
+}
 #: (d, d'), many runs of small ones.
 SHAPES = ((2, 2), (2, 4), (4, 4), (2, 8), (4, 8), (8, 8), (16, 8), (2, 16), (16, 16), (2, 32))
 SCALES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5, 1e-8)
 #: Fig. 2 (c).
 FIG2 = SIMTask([1, 2], ["1/20", "1/20"])
-#: Largest eta a_max of the study of dimensions.
-STEP = 0.05
+#: Of the study of dimensions: largest eta a_max, and E w_ii(0).
+STEP, OMEGA = 0.05, 1e-3
 
 
 def percent(values: Floats, levels: Sequence[float] = (0.5, 0.99, 1.0)) -> str:
@@ -63,173 +69,13 @@ def _grid(title: str, cells: Sequence[dict[str, str]], *below: str) -> Grid:
     return Grid(title, columns, [list(row.values()) for row in cells], below=below)
 
 
-def _law_row(label: str, found: LawErrors) -> dict[str, str]:
-    return {
-        "U U^T": label,
-        "runs": str(found.runs),
-        "stages": str(len(found.half_times)),
-        "half-times %": percent(found.half_times),
-        "steps off": f"{np.nanmax(np.abs(found.off), initial=0):.0f}",
-        "traps": " / ".join(map(str, found.traps)),
-        "peaks": str(len(found.peak_times)),
-        "peak times %": percent(found.peak_times, (0.5, 0.99)),
-        "heights %": percent(found.peak_heights, (0.5, 0.99)),
-        "descents": " / ".join(map(str, found.descents)),
-        "turns %": percent(found.turns, (0.5, 1.0)),
-    }
-
-
-def _output_row(label: str, found: OutputErrors) -> dict[str, str]:
-    def off(values: Floats) -> str:
-        known = np.abs(values)[np.isfinite(values)]
-        return f"{np.median(known):.0f} / {np.quantile(known, 0.99):.0f}"
-
-    return {
-        "one layer": label,
-        "runs": str(len(found.own)),
-        "output, a of the task %": percent(found.population, (0.5, 0.99)),
-        "output, own moment %": percent(found.own, (0.5, 0.99)),
-        "half-time": f"{np.nanmedian(found.times):.0f}",
-        "steps off, a of the task": off(found.half_times),
-        "steps off, own moment": off(found.own_half_times),
-    }
-
-
-def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
-    judged = found.judged
-    why = Counter(
-        "no positive pivot" if "pivot" in one else one.removeprefix("undecided: ").split(",")[0]
-        for one in found.reason
-        if one
-    )
-    names = ("law", "alone", "ratio")
-    return {
-        "network": label,
-        "judged": f"{int(judged.sum())} of {len(found)}",
-        **{f"{name} %": percent(found.errors(name), (0.5, 0.9)) for name in names},
-        "law best [95 %]": str(share_of(found.best[judged])),
-        "no forecast, or not of all concepts": ", ".join(
-            f"{count} {reason}" for reason, count in why.most_common(3)
-        ),
-    }
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """Networks U U^T of one dimension d and one width d'."""
-
-    dim: int
-    width: int
-    #: Of networks with two descents of the test loss or more.
-    trained: Share
-    #: Of Gaussian W(0) with that, without and with those that the law leaves undecided because a
-    #: swing is near the threshold.
-    theory: Share
-    theory_most: Share
-    #: Quartiles of the largest minor entry over time.
-    sizes: tuple[float, float, float]
-    theory_sizes: tuple[float, float, float]
-
-
-def transient_by_dimension(
-    shapes: Sequence[tuple[int, int]],
-    *,
-    task: SIMTask = FIG2,
-    omega: Any = 1e-3,
-    runs: int = 200,
-    theory_runs: int = 4000,
-    seed: int = 0,
-) -> tuple[Dimension, ...]:
-    r"""Train U U^T in several (d, d') and compare its transients with those of the law (App. E.2).
-
-    The law says that the dimension itself does not matter: for Gaussian U(0) the block of W(0) on
-    the s concepts is that of s rows of d' numbers, whatever d is, and directions without a concept
-    hardly act on it while W(0) is small. What matters is d': minor entries are smaller than major
-    ones by :math:`1/\sqrt{d'}` at the start. In high dimension transients are weaker because a
-    network there is usually wide. `omega` is :math:`\mathbb E\,w_{ii}(0)`; the law gets
-    `theory_runs` draws of W(0) on the concepts alone.
-
-    >>> (found,) = transient_by_dimension([(2, 2)], runs=100, theory_runs=1000)
-    >>> found.trained.low < found.theory_most.value and found.theory.value < found.trained.high
-    True
-    """
-    size = positive(omega, "omega")
-    draws = numbers.whole(theory_runs, "theory_runs", 1, most=10_000_000)
-    count = numbers.whole(runs, "runs", 1, most=1_000_000)
-    found = []
-    for place, shape in enumerate(shapes):
-        if len(shape) != 2:
-            raise InvalidInput("shapes", shape, "must be pairs of d and width", "App. E.2")
-        d, width = (numbers.whole(one, "shapes", task.s, "App. E.2") for one in shape)
-        wide = SIMTask(task.mu, task.sigma, d)
-        found.append(_dimension(wide, width, size, count, draws, (seed, place)))
-    return tuple(found)
-
-
-def _dimension(
-    task: SIMTask, width: int, omega: float, runs: int, theory_runs: int, key: tuple[int, int]
-) -> Dimension:
-    tau, signal = math.sqrt(omega / width), task.signal[: task.s]
-    eta = STEP / float(signal.max())
-    weakest = float(signal[signal > 0].min())
-    # Late enough for a pivot that is a hundred times smaller than omega.
-    steps = math.ceil((math.log(100 / omega) + 8) / (2 * math.log1p(eta * weakest)))
-    network = Network(2, width, bias=False, symmetric=True, initialization="gaussian", scale=tau)
-    optimizer = Optimizer("gd", lr=eta / 2, loss="paper")
-    setting = Setting(task, Data(None), network, optimizer, steps=steps, precision="float64")
-    # Seeds of their own for every shape.
-    first = 1_000_000 * key[0] + max(1000, runs) * key[1]
-    settings = [replace(setting, seed=first + k) for k in range(runs)]
-    run = train(settings, record=max(1, steps // 500))
-    rng = np.random.default_rng([*key, theory_runs])
-    W0 = gram(tau * rng.standard_normal((theory_runs, task.s, width)))
-    point = task.test_point[: task.s]
-    law = predict_swing_batch(signal, W0, eta, "gd", test_point=point, swing=SWING)
-    inside = law.least_descents >= 0
-    least, most = (share_of(one[inside] >= 2) for one in (law.least_descents, law.most_descents))
-    trained = share_of(run.descents(SWING) >= 2)
-    known = law.transient[np.isfinite(law.transient)]
-    sizes = _quartiles(largest_minor(run)), _quartiles(known)
-    return Dimension(task.dim, width, trained, least, most, *sizes)
-
-
-def _quartiles(values: Any) -> tuple[float, float, float]:
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
-    return low, middle, high
-
-
-def dimension_grid(found: Sequence[Dimension]) -> Grid:
-    """A row per shape."""
-    rows = [
-        [
-            str(one.dim),
-            str(one.width),
-            str(one.trained),
-            f"{one.theory.value:.3f} to {one.theory_most.value:.3f}",
-            *(
-                f"{middle:.3f} ({low:.3f} to {high:.3f})"
-                for low, middle, high in (one.sizes, one.theory_sizes)
-            ),
-        ]
-        for one in found
-    ]
-    columns = (">d", ">d'", ">two descents [95 %]", ">law", ">largest minor entry", ">law")
-    below = ("largest minor entry: median (and quartiles) of the largest |w_ij| over time",)
-    return Grid("Transients against d and d', omega = 1e-3", columns, rows, below=below)
-
-
 def laws(runs: int, seed: int) -> list[Grid]:
     """U U^T by automatic differentiation, against the stage law."""
-    rows = []
-    rng = np.random.default_rng(seed)
-    for name, omega, gradient in (
-        ("1e-8 to 1e-5", (1e-8, 1e-5), "autograd"),
-        ("1e-4 to 1e-2", (1e-4, 1e-2), "autograd"),
-        ("0.05 to 0.2", (0.05, 0.2), "written"),
-    ):
+    rows, rng = [], np.random.default_rng(seed)
+    for name, (low, high, gradient) in OMEGAS.items():
         parts = []
         for d in (2, 3, 4, 5):
-            starts = draw_starts(max(1, runs // 4), d, rng, omega=omega, loss="both")
+            starts = draw_starts(max(1, runs // 4), d, rng, omega=(low, high))
             parts.append(law_errors(starts, gradient=gradient))
             rows.append(_law_row(f"omega {name}, d = {d}", parts[-1]))
         rows.append(_law_row(f"omega {name}, all", join_errors(parts)))
@@ -242,6 +88,22 @@ def laws(runs: int, seed: int) -> list[Grid]:
             "traps: foreseen / false / missed; descents: as predicted / not / undecided by the law",
         )
     ]
+
+
+def _law_row(label: str, found: LawErrors) -> dict[str, str]:
+    return {
+        "U U^T": label,
+        "runs": str(len(found.traps)),
+        "stages": str(len(found.half_times)),
+        "half-times %": percent(found.half_times),
+        "steps off": f"{np.nanmax(np.abs(found.off), initial=0):.0f}",
+        "traps": " / ".join(map(str, found.traps.sum(axis=0))),
+        "peaks": str(len(found.peaks)),
+        "peak times %": percent(found.peaks[:, 0], (0.5, 0.99)),
+        "heights %": percent(found.peaks[:, 1], (0.5, 0.99)),
+        "descents": " / ".join(map(str, found.descents.sum(axis=0))),
+        "turns %": percent(found.turns, (0.5, 1.0)),
+    }
 
 
 def one_layer(runs: int, seed: int) -> list[Grid]:
@@ -271,6 +133,22 @@ def one_layer(runs: int, seed: int) -> list[Grid]:
     ]
 
 
+def _output_row(label: str, found: OutputErrors) -> dict[str, str]:
+    def off(values: Floats) -> str:
+        known = np.abs(values)[np.isfinite(values)]
+        return f"{np.median(known):.0f} / {np.quantile(known, 0.99):.0f}"
+
+    return {
+        "one layer": label,
+        "runs": str(len(found.own)),
+        "output, a of the task %": percent(found.population, (0.5, 0.99)),
+        "output, own moment %": percent(found.own, (0.5, 0.99)),
+        "half-time": f"{np.nanmedian(found.times):.0f}",
+        "steps off, a of the task": off(found.half_times),
+        "steps off, own moment": off(found.own_half_times),
+    }
+
+
 def scales(runs: int, seed: int) -> list[Grid]:
     """W2 W1 against the law of its growing mode, as a function of the scale of the weights."""
     rows = []
@@ -278,7 +156,7 @@ def scales(runs: int, seed: int) -> list[Grid]:
         network = Network(2, 5, bias=False, initialization="gaussian", scale=scale)
         steps = 3000 if scale > 1e-4 else 8000
         cell = make_cell("", network, steps=steps, lr=0.03, runs=runs, seed=seed)
-        expected = expect(cell.settings, SWING)
+        expected = expect(cell.settings)
         run = train(cell.settings, record=max(1, steps // 800))
         said = np.ceil(expected.half_times)
         known = np.isfinite(said) & (said > 0)
@@ -311,14 +189,14 @@ def scales(runs: int, seed: int) -> list[Grid]:
 
 def survivals(runs: int, seed: int) -> list[Grid]:
     """What holds where: a line a network, and a line a prediction."""
-    found = survival(standard_cells(seed=seed, runs=runs))
+    found = survival(standard_cells(seed, runs))
     return [found.to_overview(), found.to_grid()]
 
 
 def forecasts(runs: int, seed: int) -> list[Grid]:
     """Later half-times from the first stage of a run, with half as many runs."""
     rows = []
-    for cell in standard_cells(seed=seed, runs=max(1, runs // 2)):
+    for cell in standard_cells(seed, max(1, runs // 2)):
         if cell.setting.task.dim < 64:
             run = train(cell.settings, record=max(1, cell.setting.total_steps // 1500))
             rows.append(_forecast_row(cell.name, forecast(run)))
@@ -334,11 +212,101 @@ def forecasts(runs: int, seed: int) -> list[Grid]:
     ]
 
 
+def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
+    judged = found.judged
+    why = Counter(
+        "no positive pivot" if "pivot" in one else one.removeprefix("undecided: ").split(",")[0]
+        for one in found.reason
+        if one
+    )
+    names = ("law", "alone", "ratio")
+    return {
+        "network": label,
+        "judged": f"{int(judged.sum())} of {len(judged)}",
+        **{f"{name} %": percent(found.errors(name), (0.5, 0.9)) for name in names},
+        "law best [95 %]": str(share_of(found.best[judged])),
+        "no forecast, or not of all concepts": ", ".join(
+            f"{count} {reason}" for reason, count in why.most_common(3)
+        ),
+    }
+
+
+class Dimension(NamedTuple):
+    """Networks U U^T of one dimension d and one width d'."""
+
+    dim: int
+    width: int
+    #: Of networks with two descents of the test loss or more.
+    trained: Share
+    #: Of Gaussian W(0) with that, without and with those that the law leaves undecided because a
+    #: swing is near the threshold.
+    theory: Share
+    theory_most: Share
+    #: Quartiles of the largest minor entry over time.
+    sizes: list[float]
+    theory_sizes: list[float]
+
+
+def transient_by_dimension(
+    shapes: Sequence[tuple[int, int]], *, runs: int = 200, theory_runs: int = 4000, seed: int = 0
+) -> list[Dimension]:
+    r"""Train U U^T in several (d, d') and compare its transients with those of the law (App. E.2).
+
+    The law says that the dimension itself does not matter: for Gaussian U(0) the block of W(0) on
+    the s concepts is that of s rows of d' numbers, whatever d is, and directions without a concept
+    hardly act on it while W(0) is small. What matters is d': minor entries are smaller than major
+    ones by :math:`1/\sqrt{d'}` at the start. In high dimension transients are weaker because a
+    network there is usually wide. The law gets `theory_runs` draws of W(0) on the concepts alone.
+
+    >>> (found,) = transient_by_dimension([(2, 2)], runs=100, theory_runs=1000)
+    >>> found.trained.low < found.theory_most.value and found.theory.value < found.trained.high
+    True
+    """
+    signal = FIG2.signal[: FIG2.s]
+    eta = STEP / float(signal.max())
+    # Late enough for a pivot that is a hundred times smaller than omega.
+    steps = (math.log(100 / OMEGA) + 8) / (2 * math.log1p(eta * float(signal.min())))
+    optimizer = Optimizer("gd", lr=eta / 2, loss="paper")
+    found = []
+    for place, (d, width) in enumerate(shapes):
+        tau = math.sqrt(OMEGA / width)
+        network = Network(2, width, "linear", False, True, "gaussian", tau)
+        task = SIMTask(FIG2.mu, FIG2.sigma, d)
+        # Seeds of their own for every shape.
+        first = 1_000_000 * seed + max(1000, runs) * place
+        base = Setting(
+            task, Data(None), network, optimizer, steps=math.ceil(steps), precision="float64"
+        )
+        settings = [replace(base, seed=first + k) for k in range(runs)]
+        run = train(settings, record=max(1, base.total_steps // 500))
+        rng = np.random.default_rng([seed, place, theory_runs])
+        W0 = gram(tau * rng.standard_normal((theory_runs, FIG2.s, width)))
+        point = FIG2.test_point[: FIG2.s]
+        law = predict_swing_batch(signal, W0, eta, "gd", test_point=point, swing=SWING)
+        known = law.least_descents >= 0
+        least, most = (share_of(one[known] >= 2) for one in (law.least_descents, law.most_descents))
+        trained = share_of(run.descents(SWING) >= 2)
+        sizes, heights = largest_minor(run), law.transient[np.isfinite(law.transient)]
+        quartiles = [np.quantile(one, [0.25, 0.5, 0.75]).tolist() for one in (sizes, heights)]
+        found.append(Dimension(d, width, trained, least, most, *quartiles))
+    return found
+
+
 def dimensions(runs: int, seed: int) -> list[Grid]:
     """Transients against the dimension and the width, with five times as many runs."""
-    few = list(transient_by_dimension(SHAPES, runs=5 * runs, seed=seed))
-    few += transient_by_dimension([(32, 32)], runs=runs, seed=seed)
-    return [dimension_grid(few)]
+    found = transient_by_dimension(SHAPES, runs=5 * runs, seed=seed)
+    found += transient_by_dimension([(32, 32)], runs=runs, seed=seed)
+    rows = []
+    for one in found:
+        theory = f"{one.theory.value:.3f} to {one.theory_most.value:.3f}"
+        spreads = [
+            f"{middle:.3f} ({low:.3f} to {high:.3f})"
+            for low, middle, high in (one.sizes, one.theory_sizes)
+        ]
+        rows.append([str(one.dim), str(one.width), str(one.trained), theory, *spreads])
+    columns = (">d", ">d'", ">two descents [95 %]", ">law", ">largest minor entry", ">law")
+    below = ("largest minor entry: median (and quartiles) of the largest |w_ij| over time",)
+    return [Grid("Transients against d and d', omega = 1e-3", columns, rows, below=below)]
 
 
 #: What each study asks.

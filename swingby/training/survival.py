@@ -16,7 +16,6 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.training.data import directions
@@ -24,16 +23,7 @@ from swingby.training.laws import SWING, gram
 from swingby.training.model import initial_weights, rotated
 from swingby.training.result import TrainingRun, storable
 from swingby.training.run import train
-from swingby.training.setting import (
-    Data,
-    Floats,
-    Integers,
-    Network,
-    Optimizer,
-    Setting,
-    one_of,
-    rate_of,
-)
+from swingby.training.setting import Data, Floats, Integers, Network, Optimizer, Setting, rate_of
 from swingby.training.shares import Share, agrees, reaches, share_of
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
@@ -66,9 +56,6 @@ class Cell:
     setting: Setting
     runs: int = 200
 
-    def __post_init__(self) -> None:
-        numbers.whole(self.runs, "runs", 1)
-
     @property
     def settings(self) -> tuple[Setting, ...]:
         """One for each seed."""
@@ -83,17 +70,19 @@ def make_cell(
     steps: int,
     lr: float,
     dim: int | None = None,
-    task: SIMTask = FIG8,
     n_per_class: int | None = None,
     runs: int = 200,
     seed: int = 0,
 ) -> Cell:
-    """Networks under gradient descent on the paper's loss; without `n_per_class`, infinite data."""
-    wide = task if dim is None else SIMTask(task.mu, task.sigma, dim)
+    """Networks that learn the concepts of Fig. 8 by gradient descent on the paper's loss.
+
+    Without `n_per_class`, from infinite data.
+    """
+    task = SIMTask(FIG8.mu, FIG8.sigma, dim)
     precision = "float64" if network.linear else "float32"
     optimizer = Optimizer("gd", lr=lr, loss="paper")
     setting = Setting(
-        wide, Data(n_per_class), network, optimizer, steps=steps, seed=seed, precision=precision
+        task, Data(n_per_class), network, optimizer, steps=steps, seed=seed, precision=precision
     )
     return Cell(name, setting, runs)
 
@@ -122,26 +111,21 @@ _CELLS: tuple[tuple[str, int, int, str, float | None, int | None, int, float], .
 )
 
 
-def standard_cells(which: str = "all", seed: int = 0, runs: int = 200) -> list[Cell]:
-    """The cells of the documentation: those that are "linear", "activated", or "all".
+def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
+    """The cells of the documentation.
 
     Linear networks have infinite data; activations have 20 points per cluster and 32 neurons a
     layer. "small" is Gaussian, "torch" the default of ``torch.nn.Linear``.
 
-    >>> [cell.name for cell in standard_cells("linear")][:2]
+    >>> [cell.name for cell in standard_cells()][:2]
     ['U U^T, small', 'W2 W1, small']
     """
-    one_of(which, "which", ("linear", "activated", "all"))
     found = []
     for name, depth, width, activation, scale, dim, steps, lr in _CELLS:
-        linear = activation == "linear"
-        if which == ("activated" if linear else "linear"):
-            continue
         start = ("torch", 1.0) if scale is None else ("gaussian", scale)
-        own = name.startswith("U U^T")
-        network = Network(depth, width, activation, "bias" in name, own, *start)
+        network = Network(depth, width, activation, "bias" in name, name.startswith("U U"), *start)
         # The law of a 64 x 64 matrix takes half a second.
-        count, points = min(runs, 100) if dim == 64 else runs, None if linear else 20
+        count, points = min(runs, 100) if dim == 64 else runs, None if network.linear else 20
         same: dict[str, Any] = {"steps": steps, "lr": lr, "dim": dim, "seed": seed}
         found.append(make_cell(name, network, n_per_class=points, runs=count, **same))
     return found
@@ -169,13 +153,9 @@ class Expected:
         return self.source == _TYPICAL
 
 
-def expect(settings: Sequence[Setting], swing: float) -> Expected:
-    """What the theory says of networks before they are trained, by sgd or gd."""
-    if not settings:
-        raise InvalidInput("settings", "nothing", "must be at least one Setting")
+def expect(settings: Sequence[Setting], swing: float = SWING) -> Expected:
+    """What the theory says of networks of one kind before they are trained, by sgd or gd."""
     network, task = settings[0].network, settings[0].task
-    if any(one.network != network or one.task != task for one in settings):
-        raise InvalidInput("settings", "several kinds", "must share task and network")
     if network.depth < 2 or settings[0].optimizer.kind == "adamw":
         shown = f"depth {network.depth}, {settings[0].optimizer.kind}"
         raise InvalidInput("settings", shown, "must have two layers or more, and sgd or gd")
@@ -185,21 +165,19 @@ def expect(settings: Sequence[Setting], swing: float) -> Expected:
     if network.symmetric:
         source, W0 = "own W(0)", np.stack([gram(_weights(one)[0]) for one in settings])
     elif network.depth == 2:
-        W0 = np.stack([growing_mode(one) for one in settings])
-        source = _MODES[network.activation]
+        source, W0 = _MODES[network.activation], np.stack([growing_mode(one) for one in settings])
     else:
         W0 = _typical(settings)
         eta, signal = np.repeat(eta, TYPICAL), np.repeat(signal, TYPICAL, axis=0)
     law = predict_batch(signal, W0, eta, "gd")
     usable = np.isfinite(law.crossing) & ~law.undecided
     half_times = np.where(usable, law.crossing, np.nan)[:, :s]
-    if source == _TYPICAL:
-        middle = np.nanmedian(half_times.reshape(len(settings), TYPICAL, s), axis=1)
-        half_times = np.broadcast_to(np.median(middle, axis=0), middle.shape)
     points = np.broadcast_to(task.test_point, signal.shape)
     found = predict_swing_batch(signal, W0, eta, "gd", test_point=points, swing=swing)
     descents = found.descents
     if source == _TYPICAL:
+        middle = np.nanmedian(half_times.reshape(len(settings), TYPICAL, s), axis=1)
+        half_times = np.broadcast_to(np.median(middle, axis=0), middle.shape)
         # Undecided counts lie at the threshold: as often the smaller number as the larger one.
         either = np.where(np.arange(len(W0)) % 2, found.most_descents, found.least_descents)
         descents = np.where(found.undecided, either, descents)
@@ -220,8 +198,6 @@ def growing_mode(setting: Setting) -> Floats:
     With ReLU only entries of U remain that are positive where :math:`W_1^\top` is; with GELU it
     is half of :math:`U U^\top`.
     """
-    if setting.network.depth != 2 or setting.network.symmetric:
-        raise InvalidInput("setting", setting, "must have two layers W2 W1 to have a growing mode")
     first, second = _weights(setting)
     U = (first.T + second) / 2
     if setting.network.activation == "relu":
@@ -298,20 +274,10 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        plain = {
-            "cell": self.cell,
-            "prediction": self.prediction,
-            "source": self.source,
-            "count": self.share.count,
-            "runs": self.share.total,
-            "share": self.share.value,
-            "low": self.share.low,
-            "high": self.share.high,
-            "control": self.control,
-            "verdict": str(self.verdict),
-            "risky": self.risky,
-            "note": self.note,
-        }
+        plain = {name: getattr(self, name) for name in ("cell", "prediction", "source")}
+        plain |= {"count": self.share.count, "runs": self.share.total, "share": self.share.value}
+        plain |= {"low": self.share.low, "high": self.share.high, "control": self.control}
+        plain |= {"verdict": str(self.verdict), "risky": self.risky, "note": self.note}
         return storable(plain)
 
 
@@ -321,43 +287,42 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
     "size" only where single runs are predicted, and neither that nor "transient" with directions
     that have no concept: the Jacobian is recorded along concepts, the law's is over all d.
     """
-    source, seen = expected.source, run.jacobian_half_times
+    seen, size, descents = run.jacobian_half_times, largest_minor(run), run.descents(SWING)
+    along_all = run.settings[0].task.dim == seen.shape[1]
+    decided, there = expected.descents >= 0, np.isfinite(expected.transient)
+    said, heights = expected.descents[decided], expected.transient[there]
     known = np.isfinite(expected.half_times) & (expected.half_times > 0)
     usable = np.asarray(known.all(axis=1))
-    size, descents = largest_minor(run), run.descents(SWING)
-    along_all = run.settings[0].task.dim == seen.shape[1]
+    outcomes: list[Outcome] = []
 
-    def judged(what: str, good: Any, control: float, note: str = "") -> Outcome:
+    def single(what: str, good: Any, control: float, note: str = "") -> None:
         share = share_of(good)
-        return Outcome(name, what, source, share, control, reaches(share, THRESHOLD), note)
+        verdict = reaches(share, THRESHOLD)
+        outcomes.append(Outcome(name, what, expected.source, share, control, verdict, note))
 
-    outcomes = [judged("order", *_order(expected, run, usable))]
+    def typical(what: str, mine: Any, theory: Any) -> None:
+        share, other = share_of(mine), share_of(theory)
+        verdict = agrees(share, other, TOLERANCE)
+        outcomes.append(Outcome(name, what, expected.source, share, other.value, verdict))
+
+    single("order", *_order(expected, run, usable))
     if expected.typical:
-        decided, there = expected.descents >= 0, np.isfinite(expected.transient)
-        pairs = {
-            "descents": (descents >= 2, expected.descents[decided] >= 2),
-            "transient": (size >= TRANSIENT, expected.transient[there] >= TRANSIENT),
-        }
-        for what, (mine, theory) in pairs.items():
-            if what == "descents" or along_all:
-                share, other = share_of(mine), share_of(theory)
-                verdict = agrees(share, other, TOLERANCE)
-                outcomes.append(Outcome(name, what, source, share, other.value, verdict))
+        typical("descents", descents >= 2, said >= 2)
+        if along_all:
+            typical("transient", size >= TRANSIENT, heights >= TRANSIENT)
     else:
-        decided = expected.descents >= 0
-        said, counted = expected.descents[decided], descents[decided]
-        note = "; ".join(_open(decided))
-        outcomes.append(judged("descents", said == counted, _crossed(said, counted), note))
-    if not expected.typical and along_all:
-        known = np.isfinite(expected.transient)
-        size, height = size[known], expected.transient[known]
-        here, there = height >= TRANSIENT, size >= TRANSIENT
-        outcomes.append(judged("transient", here == there, _crossed(here, there)))
-        ratio, others = size / height, size[:, None] / height[None, :]
-        control = float((np.abs(others - 1) <= NEAR).mean()) if ratio.size else math.nan
-        note = f"observed / predicted: {_quantile(ratio, 0.5):.2f}"
-        outcomes.append(judged("size", np.abs(ratio - 1) <= NEAR, control, note))
-    return [*outcomes, judged("times", *_times(expected, seen, usable))]
+        counted = descents[decided]
+        single("descents", said == counted, _crossed(said, counted), "; ".join(_open(decided)))
+        if along_all:
+            size = size[there]
+            tall, seen_tall = heights >= TRANSIENT, size >= TRANSIENT
+            single("transient", tall == seen_tall, _crossed(tall, seen_tall))
+            ratio, others = size / heights, size[:, None] / heights[None, :]
+            control = float((np.abs(others - 1) <= NEAR).mean()) if ratio.size else math.nan
+            note = f"observed / predicted: {_quantile(ratio, 0.5):.2f}"
+            single("size", np.abs(ratio - 1) <= NEAR, control, note)
+    single("times", *_times(expected, seen, usable))
+    return outcomes
 
 
 def _order(expected: Expected, run: TrainingRun, usable: Any) -> tuple[Any, float, str]:
@@ -373,8 +338,7 @@ def _order(expected: Expected, run: TrainingRun, usable: Any) -> tuple[Any, floa
         notes.append(f"by signal alone {plain.mean():.2f}")
     if not learned.all():
         notes.append(f"{int((~learned).sum())} runs leave a concept unlearned")
-    notes += _open(usable)
-    return same[usable], 1 / math.factorial(seen.shape[1]), "; ".join(notes)
+    return same[usable], 1 / math.factorial(seen.shape[1]), "; ".join([*notes, *_open(usable)])
 
 
 def _times(expected: Expected, seen: Floats, usable: Any) -> tuple[Any, float, str]:
@@ -448,9 +412,6 @@ class Survival(Drawn):
 
     outcomes: tuple[Outcome, ...]
 
-    def __len__(self) -> int:
-        return len(self.outcomes)
-
     def __getitem__(self, key: tuple[str, str]) -> Outcome:
         for one in self.outcomes:
             if (one.cell, one.prediction) == key:
@@ -503,7 +464,7 @@ def survival(cells: Sequence[Cell]) -> Survival:
 
     Times are compared up to one factor per cell.
 
-    >>> found = survival(standard_cells("linear", runs=40)[:1])
+    >>> found = survival(standard_cells(runs=40)[:1])
     >>> str(found["U U^T, small", "times"].verdict)
     'holds'
     """
@@ -511,9 +472,7 @@ def survival(cells: Sequence[Cell]) -> Survival:
     for cell in cells:
         if not isinstance(cell, Cell):
             raise InvalidInput("cells", cell, "must be Cells")
-        settings = cell.settings
-        expected = expect(settings, SWING)
         # A minor entry is known at recorded steps only; it is smooth.
-        run = train(settings, record=max(1, cell.setting.total_steps // 600))
-        found += judge(cell.name, expected, run)
+        run = train(cell.settings, record=max(1, cell.setting.total_steps // 600))
+        found += judge(cell.name, expect(cell.settings), run)
     return Survival(tuple(found))

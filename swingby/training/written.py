@@ -16,7 +16,7 @@ from typing import Any
 
 from swingby.training.data import Coordinates, Moments
 from swingby.training.model import plain
-from swingby.training.recorder import Probe, Seen, read_maps
+from swingby.training.recorder import Seen, read_maps
 from swingby.training.setting import Setting, loss_factor
 
 
@@ -29,14 +29,9 @@ class Written:
     """
 
     def __init__(
-        self,
-        torch: Any,
-        settings: Sequence[Setting],
-        weights: list[Any],
-        place: Coordinates,
-        probe: Probe,
+        self, torch: Any, settings: Sequence[Setting], weights: list[Any], place: Coordinates
     ) -> None:
-        self._torch, self._probe, self._place = torch, probe, place
+        self._torch, self._place = torch, place
         like, self._network = weights[0], settings[0].network
         target = torch.tensor(place.target.T, dtype=like.dtype, device=like.device)
         if self._network.bias:
@@ -52,9 +47,8 @@ class Written:
             own = [own[0] - target]
         self._target = target
         self._weights = [one.clone(memory_format=torch.contiguous_format) for one in own]
-        self._moments = Moments(torch, settings, place, like)
         rates = like.new_tensor([one.optimizer.lr * loss_factor(one) for one in settings])
-        self._moments.scale(rates[:, None, None])
+        self._moments = Moments(torch, settings, place, like, rates[:, None, None])
         s, bias = settings[0].task.s, self._network.bias
         columns = [*range(s), *([place.inputs] if bias else [])]
         self._columns = torch.tensor(columns, device=like.device)
@@ -72,7 +66,7 @@ class Written:
                     self._room = shown.new_empty((runs, columns, count, d))
                 self._room[:, :, k] = shown
                 self._descend(*self._moments.batch(first + k), errors, below)
-        return read_maps(self._room, self._probe, self._place)
+        return read_maps(self._room, self._place)
 
     def _maps(self, errors: Any) -> Any:
         return errors if self._whole else errors.index_select(1, self._columns)
@@ -110,7 +104,7 @@ class Written:
     def look(self) -> Seen:
         """Look once."""
         shown = self._maps(self._forward()[0])
-        return read_maps(shown[:, :, None], self._probe, self._place)
+        return read_maps(shown[:, :, None], self._place)
 
     def train_loss(self) -> Any:
         """The paper's loss on the whole training set, shape (r,)."""

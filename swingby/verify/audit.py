@@ -1,25 +1,36 @@
-"""The audit: every line of the text judged, with what it rests on and what a repair changes."""
+"""The audit: every line of the text judged, with what it rests on and what a repair changes.
+
+Where a line cites a refuted one, the hypotheses that it takes from there are replaced by what the
+repair proves, and the line is judged again: claims about numbers only, which take seconds.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import sympy
+
 from swingby.errors import InvalidInput, named
-from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory import assumptions
+from swingby.theory.claim import AlongTrajectory, Claim, Given
+from swingby.theory.claim_text import source_text
 from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.ledger import find
+from swingby.theory.numbers import positive
+from swingby.theory.proofs.reader import load, packaged
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.ledger import AUDITED, Ledger, Record
 from swingby.verify.prover.evidence import NOT_RUN, Judged
-from swingby.verify.prover.judge import judge
-from swingby.verify.standing import below, downstream, granted, promises
+from swingby.verify.prover.judge import is_scalar, judge
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.judge import Runs
@@ -110,8 +121,6 @@ def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, s
     """The claims, the part of the text that each belongs to, and the name of the text."""
     if proof is None:
         return text.Claims(), text.parts(), AUDITED
-    from swingby.theory.proofs.reader import load
-
     if Path(proof).suffix != ".proof":
         raise InvalidInput("proof", proof, "must end in .proof (one line is asked for by its item)")
     found = load(proof)
@@ -119,11 +128,7 @@ def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, s
 
 
 class Judgements:
-    """Verdicts of one audit, each computed once.
-
-    `claims`: every claim by id, in the order of the text. `trajectories`, `cache`: as in
-    :func:`audit`. `audited`: the text.
-    """
+    """Verdicts of one audit, each computed once; `claims` by id, in the order of the text."""
 
     def __init__(
         self, claims: Mapping[str, Claim], trajectories: bool, cache: bool, audited: str = AUDITED
@@ -170,42 +175,25 @@ class Judgements:
             self._runs = Runs()
         return self._runs
 
-    def is_refuted(self, id: str) -> bool:
-        """Whether a line of the text is refuted as printed; False for what is no line of it."""
-        claim = self.claims.get(id)
-        return claim is not None and self.judged(claim).verdict == Finding.REFUTED
-
     def record(self, claim: Claim, part: str = "") -> Record:
         """The record of a claim, with its repair, what it rests on, and what follows from it."""
         judged, seconds = self._timed(claim)
         refuted = judged.verdict == Finding.REFUTED
         flaw = claim.flaw if refuted else None
+        said = ("id", "kind", "edition", "reference", "about", "reading", "rests_on")
         return Record(
-            id=claim.id,
-            kind=claim.kind,
-            edition=claim.edition,
-            reference=claim.reference,
-            about=claim.about,
             statement=claim,
-            verdict=judged.verdict,
-            method=judged.method,
-            evidence=judged.evidence,
-            witness=judged.witness,
-            cases=judged.cases,
-            tried=judged.tried,
-            parts=judged.parts,
+            **{name: getattr(claim, name) for name in said},
+            **vars(judged),
             breaks=flaw.breaks if flaw else "",
             severity=flaw.severity if flaw else "",
             explanation=flaw.explanation if flaw else "",
-            reading=claim.reading,
             repair=None if claim.repair is None else self.record(claim.repair, part),
-            rests_on=claim.rests_on,
             rests_on_refuted=tuple(one for one in claim.rests_on if self._uses_refuted(claim, one)),
             downstream=downstream(claim, self) if refuted and claim.repair else (),
             seconds=seconds,
             part=part,
             audited=self._audited,
-            proof=judged.proof,
         )
 
     def _uses_refuted(self, claim: Claim, id: str) -> bool:
@@ -214,9 +202,9 @@ class Judgements:
         Assumption D.5 read by value says the same of a pair as D.5 read by index; t_0 with another
         value is another t_0.
         """
-        if not self.is_refuted(id):
+        cited = self.claims.get(id)
+        if cited is None or self.judged(cited).verdict != Finding.REFUTED:
             return False
-        cited = self.claims[id]
         repair = cited.repair
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
@@ -232,25 +220,209 @@ def _reporting(progress: Progress | bool | None, total: int) -> Iterator[Progres
     elif progress is False:
         yield lambda name, done, total: None
     elif total > 1 and (progress or sys.stderr.isatty()):
-        with _bar(total) as report:
-            yield report
+        from rich import progress as rich
+        from rich.console import Console
+
+        columns = (rich.TextColumn("{task.description}"), rich.BarColumn())
+        times = (rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
+        with rich.Progress(*columns, *times, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("audit", total=total)
+            yield lambda name, done, total: bar.update(
+                task, completed=done, description=f"{name:<28.28}"
+            )
     else:
         yield lambda name, done, total: _log.info("%d of %d: %s", done, total, name)
 
 
-@contextlib.contextmanager
-def _bar(total: int) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+#: What a reader calls some lines.
+_SHORT = {"psd": "before D.37 (semidefinite)"}
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+
+def promises(texts: str | Sequence[str], names: Sequence[str]) -> tuple[list[str], list[Given]]:
+    """What is promised: ids of lines, and hypotheses on W(0) and eta.
+
+    `texts`: separated by commas: ``"PSD"`` (every W(t) is positive semidefinite), ``"pivots >=
+    1/2"`` (in units of w_kk(0)), ``"few steps"`` (eta gamma alpha log(1/omega) <= 1/2), and ids.
+    `names`: ids of the lines that there are.
+    Raises InvalidInput if a part is none of these.
+    """
+    parts = texts.split(",") if isinstance(texts, str) else texts
+    ids: list[str] = []
+    relations: list[Given] = []
+    for one in (part.strip() for part in parts):
+        if one.casefold() == "few steps":
+            relations += packaged("trajectories").groups["FEW_STEPS"]
+        elif match := re.fullmatch(r"pivots\s*(?:>=|\u2265)\s*(.+)", one):
+            share = positive(match[1].strip(), "assume")
+            if share > 1:
+                raise InvalidInput("assume", one, "asks of a pivot more than w_kk(0)", "Sec. 4.2")
+            (known,) = packaged("trajectories").groups["NOT_DEGENERATE"]
+            least = sympy.Ge(known.relation.lhs, sympy.Rational(share), evaluate=False)
+            relations.append(Given(least, "assumed"))
+        else:
+            try:
+                ids.append(find(_SHORT.get(one.casefold(), one), names))
+            except InvalidInput:
+                what = "must be PSD, pivots >= 1/2, few steps, or ids of lines, by commas"
+                raise InvalidInput("assume", one, what) from None
+    return ids, relations
+
+
+def below(ids: Collection[str], claims: Mapping[str, Claim]) -> set[str]:
+    """The ids and all that they rest on."""
+    found, waiting = set(ids), list(ids)
+    while waiting:
+        claim = claims[waiting.pop()]
+        cited = {source for edition in claim for source in edition.rests_on}
+        new = cited & claims.keys() - found
+        found |= new
+        waiting += new
+    return found
+
+
+def granted(claim: Claim, relations: Sequence[Given]) -> Claim:
+    """The claim with what is promised among its hypotheses, where it speaks of trajectories.
+
+    A repair that says the same of fewer W(0), all of them inside the promise, is what is left.
+    """
+    if not relations or not isinstance(claim.conclusion, AlongTrajectory):
+        return claim
+    repair = claim.repair
+    if repair is not None and (repair.conclusion, repair.where) == (claim.conclusion, claim.where):
+        known = {one.relation for one in (*claim.given, *relations)}
+        if all(one.relation in known or _weaker(one.relation, known) for one in repair.given):
+            return repair
+    return replace(claim, given=(*claim.given, *relations))
+
+
+def _weaker(relation: Any, known: set[Any]) -> bool:
+    """Whether it bounds a letter from below by less than one that is known."""
+    return any(
+        relation.func == one.func == sympy.Ge
+        and relation.lhs == one.lhs
+        and (one.rhs - relation.rhs).is_nonnegative
+        for one in known
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("audit", total=total)
-        yield lambda name, done, total: bar.update(
-            task, completed=done, description=f"{name:<28.28}"
-        )
+
+
+_FOLLOWS = {Finding.PROVED: "follows", Finding.TESTED: "holds in every case tested"}
+
+
+def downstream(refuted: Claim, judges: Judgements) -> tuple[tuple[str, str], ...]:
+    """What becomes of the lines that cite a refuted one once it is repaired.
+
+    `refuted`: with a repair. Returns id and sentence, in the order of the text; only claims about
+    numbers, and only where the repair speaks of the same letters.
+    """
+    names = list(judges.claims)
+    here = names.index(refuted.id) if refuted.id in judges.claims else -1
+    sources = getattr(judges.claims, "sources", lambda name: judges.claims[name].rests_on)
+    found: list[tuple[str, str]] = []
+    # Right sides that are others now, in displays that go on in later lines.
+    moved = [] if (end := _moved_end(refuted)) is None else [(refuted, *end)]
+    for name in names[here + 1 :]:
+        uses = refuted.id in sources(name)
+        # Of a proof file, a line that is not looked at is not read either.
+        if not uses and not moved:
+            continue
+        claim = judges.claims[name]
+        sentence = _after(claim, refuted, judges) if uses else ""
+        if not sentence:
+            goes_on = (_goes_on(claim, *one, judges) for one in moved)
+            sentence = next(filter(None, goes_on), "")
+        if sentence:
+            found.append((name, sentence))
+            if (end := _moved_end(claim)) is not None:
+                moved.append((claim, *end))
+    return tuple(found)
+
+
+def _moved_end(claim: Claim) -> tuple[Any, Any] | None:
+    """The right side of its last relation as printed and as repaired, where they differ."""
+    if claim.repair is None:
+        return None
+    last = [relation for one in (claim, claim.repair) for relation in one.conditions[-1:]]
+    if len(last) < 2 or not all(isinstance(one, sympy.Rel) for one in last):
+        return None
+    old, new = (one.rhs for one in last)
+    return (old, new) if old != new and old.args else None
+
+
+def _goes_on(claim: Claim, earlier: Claim, old: Any, new: Any, judges: Judgements) -> str:
+    """What becomes of a line that starts where a changed one ends, once that ends elsewhere."""
+    if not is_scalar(claim) or claim.edition != "printed":
+        return ""
+    starts = [one.lhs for one in claim.conditions if isinstance(one, sympy.Rel)]
+    if old not in starts:
+        return ""
+    moved = tuple(
+        one.func(one.lhs.xreplace({old: new}), one.rhs, evaluate=False) for one in claim.conditions
+    )
+    conclusion = moved[0] if len(moved) == 1 else sympy.Tuple(*moved)
+    shown = replace(claim, conclusion=conclusion, flaw=None, repair=None)
+    verdict, begins = judges.judged(shown).verdict, f"goes on from {source_text(earlier.id)}"
+    if verdict in _FOLLOWS:
+        return f"{begins}: still {_FOLLOWS[verdict]} from its corrected form"
+    lost = "no longer follows" if verdict == Finding.REFUTED else "undecided"
+    return f"{begins}: {lost}; {_once_corrected(claim, earlier, judges)}"
+
+
+def _after(claim: Claim, refuted: Claim, judges: Judgements) -> str:
+    changed = with_repaired(claim, refuted)
+    if changed is None or not is_scalar(claim) or claim.quantifier != "for all":
+        return ""
+    own = judges.judged(claim).verdict
+    verdict = judges.judged(changed).verdict
+    if own != Finding.REFUTED and verdict in _FOLLOWS:
+        return f"still {_FOLLOWS[verdict]}"
+    begins = "undecided"
+    if Finding.REFUTED in (own, verdict):
+        begins = "refuted on its own account" if own == Finding.REFUTED else "no longer follows"
+    return f"{begins}; {_once_corrected(claim, refuted, judges)}"
+
+
+def _once_corrected(claim: Claim, refuted: Claim, judges: Judgements) -> str:
+    repair = claim.repair
+    if repair is None:
+        return "it has no corrected form"
+    # A repair that cites the line already cites its corrected form, or one derived from it.
+    verdict = judges.judged(repair).verdict
+    if verdict != Finding.PROVED and (changed := with_repaired(repair, refuted)) is not None:
+        verdict = judges.judged(changed).verdict
+    if verdict in _FOLLOWS:
+        return f"{_FOLLOWS[verdict]} in its corrected form"
+    return f"its corrected form is {verdict}"
+
+
+def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
+    """A claim with what it takes from a refuted line replaced by what the repair says.
+
+    Returns None if the repair speaks of letters that the claim does not know.
+    """
+    repair = refuted.repair
+    if repair is None or not repair.conditions:
+        return None
+    defined = {left for left, _ in claim.where}
+    where = tuple(pair for pair in repair.where if pair[0] not in defined)
+    known = _letters(claim) | {left for left, _ in where} | _CONSTANTS
+    new = (*repair.conditions, *(right for _, right in where))
+    if any(not hasattr(part, "free_symbols") or part.free_symbols - known for part in new):
+        return None
+    given: list[Given] = []
+    replaced = False
+    for hypothesis in claim.given:
+        if hypothesis.source != refuted.id:
+            given.append(hypothesis)
+        elif not replaced:
+            given += [Given(relation, refuted.id) for relation in repair.conditions]
+            replaced = True
+    return replace(claim, given=tuple(given), where=(*where, *claim.where), flaw=None, repair=None)
+
+
+_CONSTANTS = {*assumptions.CONSTANTS, assumptions.omega, assumptions.eta, assumptions.d}
+
+
+def _letters(claim: Claim) -> set[Any]:
+    parts = [*claim.conditions, *(given.relation for given in claim.given)]
+    parts += [side for pair in claim.where for side in pair]
+    return {letter for part in parts for letter in getattr(part, "free_symbols", ())}

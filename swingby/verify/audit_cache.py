@@ -14,13 +14,14 @@ import importlib.metadata
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import sympy
 
-from swingby.report.files import write_text
+from swingby.report.files import BROKEN, sealed, unsealed, write_text
 from swingby.theory.claim import Claim
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
@@ -32,16 +33,12 @@ WORDS = frozenset({"about", "reference", "reading", "flaw", "repair"})
 _IMPORT = re.compile(
     r"^\s*(?:from (swingby[\w.]*) import (\([^)]*\)|.*)|import (swingby[\w.]*))", re.MULTILINE
 )
-
 _LIBRARIES = ("sympy", "python-flint", "z3-solver")
-_FORMAT = 1
+_ROOT = Path(__file__).parents[1]
 
 
 def folder() -> Path:
-    """Where verdicts are kept: ``swingby/ledger`` under ``$XDG_CACHE_HOME`` or ``~/.cache``.
-
-    Returns it may not exist yet.
-    """
+    """Where verdicts are kept: ``swingby/ledger`` under ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     home = os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home and Path(home).is_absolute() else Path("~/.cache").expanduser()
     return base / "swingby" / "ledger"
@@ -65,10 +62,7 @@ def content(part: Any) -> str:
 
 
 def key(claim: Claim) -> str:
-    """Name of the file that keeps the verdict on a claim.
-
-    Returns A SHA-256 in hexadecimal digits.
-    """
+    """Name of the file that keeps the verdict on a claim: a SHA-256."""
     text = "\n".join([content(claim), code_hash(), *_versions()])
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -76,31 +70,27 @@ def key(claim: Claim) -> str:
 @functools.cache
 def code_hash() -> str:
     """Hash of the sources that a verdict depends on: the provers and all they import."""
-    waiting = sorted((_ROOT / "verify" / "prover").glob("*.py"))
-    waiting += [_ROOT / "theory" / f"{name}.py" for name in ("balls", "claim", "dynamics")]
-    return hash_of(*waiting, _ROOT / "theory" / "assumptions.py")
-
-
-_ROOT = Path(__file__).parents[1]
+    theory = (_ROOT / "theory" / f"{name}.py" for name in ("assumptions", "balls", "dynamics"))
+    return hash_of(Path(__file__), *(_ROOT / "verify" / "prover").glob("*.py"), *theory)
 
 
 def hash_of(*sources: Path, words: bool = True) -> str:
     """Hash of some sources of the package and of all they import, with or without their words."""
-    waiting, root = list(sources), _ROOT
+    waiting = list(sources)
     seen: dict[str, bytes] = {}
     while waiting:
         path = waiting.pop()
-        if root not in path.parents or not path.is_file():
+        if _ROOT not in path.parents or not path.is_file():
             continue
-        name = path.relative_to(root).as_posix()
+        name = path.relative_to(_ROOT).as_posix()
         if name in seen:
             continue
         seen[name] = path.read_bytes()
-        waiting += [root / relative for relative in _imported(seen[name])]
+        waiting += [_ROOT / relative for relative in _imported(seen[name])]
     digest = hashlib.sha256()
     for name in sorted(seen):
-        content = seen[name] if words else _without_words(seen[name])
-        digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+        code = seen[name] if words else _without_words(seen[name])
+        digest.update(f"{name}\0{hashlib.sha256(code).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
@@ -137,43 +127,20 @@ def _versions() -> tuple[str, ...]:
 
 
 def load(claim: Claim) -> tuple[Judged, float] | None:
-    """The verdict kept for a claim and the seconds that it took.
-
-    Returns None if there is none that can be used.
-    """
+    """The verdict kept for a claim and the seconds that it took; None if none can be used."""
     name = key(claim)
     try:
-        kept = json.loads((folder() / f"{name}.json").read_text(encoding="utf-8"))
-        if kept["format"] != _FORMAT or kept["key"] != name:
-            return None
-        if kept["check"] != _check(name, kept["judged"], kept["seconds"]):
-            return None
-        return from_plain(kept["judged"]), float(kept["seconds"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        kept = unsealed(json.loads((folder() / f"{name}.json").read_text(encoding="utf-8")))
+        return (_judged(kept["judged"]), float(kept["seconds"])) if kept["key"] == name else None
+    except BROKEN:
         return None
 
 
 def store(claim: Claim, judged: Judged, seconds: float) -> bool:
-    """Keep a verdict.
-
-    Returns False where the folder cannot be written, which is no error.
-    """
+    """Keep a verdict; False where the folder cannot be written, which is no error."""
     name = key(claim)
-    plain = to_plain(judged)
-    seconds = round(seconds, 3)
-    text = json.dumps(
-        {
-            "format": _FORMAT,
-            "key": name,
-            "id": claim.id,
-            "edition": claim.edition,
-            "seconds": seconds,
-            "judged": plain,
-            "check": _check(name, plain, seconds),
-        },
-        indent=1,
-        ensure_ascii=False,
-    )
+    kept = {"key": name, "id": claim.id, "edition": claim.edition, "seconds": round(seconds, 3)}
+    text = json.dumps(sealed(kept | {"judged": plain(judged)}), indent=1, ensure_ascii=False)
     try:
         folder().mkdir(parents=True, exist_ok=True)
         write_text(folder() / f"{name}.json", text)
@@ -182,69 +149,30 @@ def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     return True
 
 
-def _check(name: str, plain: Any, seconds: float) -> str:
-    """Checksum against damage and careless editing; it is no signature."""
-    text = json.dumps([name, plain, seconds], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+def plain(value: Any) -> Any:
+    """A record, with all that is in it, as plain values ready for JSON; no empty proofs."""
+    if is_dataclass(value):
+        parts = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {name: part for name, part in parts.items() if part or name != "proof"}
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, str):
+        return str(value)
+    return value.item() if hasattr(value, "item") else value
 
 
-def to_plain(judged: Judged) -> dict[str, Any]:
-    """A verdict as plain values, ready for JSON."""
-    witness = judged.witness
-    return ({"proof": list(judged.proof)} if judged.proof else {}) | {
-        "verdict": str(judged.verdict),
-        "method": judged.method,
-        "evidence": list(judged.evidence),
-        "witness": None
-        if witness is None
-        else {
-            "values": dict(witness.values),
-            "relation": witness.relation,
-            "left": witness.left,
-            "right": witness.right,
-            "checked": list(witness.checked),
-        },
-        "cases": int(judged.cases),
-        "tried": list(judged.tried),
-        "parts": {name: to_plain(part) for name, part in judged.parts.items()},
-    }
-
-
-def from_plain(plain: dict[str, Any]) -> Judged:
-    """The verdict that :func:`to_plain` wrote.
-
-    Raises ValueError, KeyError, TypeError if something else is given.
-    """
+def _judged(kept: dict[str, Any]) -> Judged:
+    """A verdict from its plain values; their digest says that nobody changed them."""
+    witness = kept["witness"]
     return Judged(
-        verdict=Finding(plain["verdict"]),
-        method=_text(plain["method"]),
-        evidence=_texts(plain["evidence"]),
-        witness=None if plain["witness"] is None else _witness(plain["witness"]),
-        cases=int(plain["cases"]),
-        tried=_texts(plain["tried"]),
-        parts={_text(name): from_plain(part) for name, part in plain["parts"].items()},
-        proof=tuple(plain.get("proof", ())),
+        Finding(kept["verdict"]),
+        kept["method"],
+        tuple(kept["evidence"]),
+        None if witness is None else Witness(**witness | {"checked": tuple(witness["checked"])}),
+        kept["cases"],
+        tuple(kept["tried"]),
+        {name: _judged(part) for name, part in kept["parts"].items()},
+        tuple(kept.get("proof", ())),
     )
-
-
-def _witness(plain: dict[str, Any]) -> Witness:
-    values = {_text(name): _text(value) for name, value in plain["values"].items()}
-    return Witness(
-        values=values,
-        relation=_text(plain["relation"]),
-        left=_text(plain["left"]),
-        right=_text(plain["right"]),
-        checked=_texts(plain["checked"]),
-    )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("text expected")
-    return value
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list):
-        raise TypeError("a list expected")
-    return tuple(_text(value) for value in values)

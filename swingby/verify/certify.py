@@ -11,8 +11,13 @@ from swingby.theory.balls import precision
 from swingby.theory.task import SIMTask
 from swingby.verify.certification.certificate import Certificate
 from swingby.verify.certification.events import Doubt
-from swingby.verify.certification.followed import Telling, assemble, first_steps, follow_in_balls
-from swingby.verify.certification.given import read_given
+from swingby.verify.certification.followed import (
+    Telling,
+    assemble,
+    first_steps,
+    follow_in_balls,
+    read_given,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -92,8 +97,7 @@ def certify(
         raise InvalidInput("progress", progress, "must be callable")
     given = read_given(task, W0, eta, dynamics, steps)
     tell = Telling(progress)
-    last = given.cap if given.steps is None else given.steps
-    seconds = last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(given.signal) ** 3)
+    seconds = given.last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(given.signal) ** 3)
     budget.expect("the certificate", seconds, partial=True)
     with precision(PRECISIONS[0]):
         start, finished = first_steps(given, tell)

@@ -1,14 +1,13 @@
 r"""Assumptions certified: verdicts and margins as proved intervals, also over a box of numbers.
 
-At exact numbers the constants are those of :func:`swingby.verify.check.check`, every inequality is
-compared exactly where it is rational and in balls of rising precision elsewhere, and the margin is
-a ball around the log10 slack. Over a box :mod:`swingby.verify.checking.box`
-decides by the reduction of :mod:`swingby.verify.checking.feasibility`.
+At exact numbers every inequality is compared as :func:`swingby.verify.check.check` does it, exactly
+where it is rational and in balls of rising precision elsewhere. Over a box
+:mod:`swingby.verify.checking.box` decides by the reduction of
+:mod:`swingby.verify.checking.feasibility`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,27 +18,14 @@ from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.check import EDITIONS
-from swingby.verify.checking import box as boxes
-from swingby.verify.checking import certified, evaluation
-from swingby.verify.checking.box import (
-    Box,
-    Ends,
-    Interval,
-    at_least,
-    ends,
-    interval,
-)
-from swingby.verify.checking.certified import (
-    CertifiedAssumption,
-    CertifiedAssumptions,
-)
-from swingby.verify.checking.feasibility import Problem
+from swingby.verify.checking.box import enclose, interval
+from swingby.verify.checking.evaluation import MARGIN_BITS, judge_point, judge_repaired
+from swingby.verify.checking.feasibility import Box, Ends, Interval
+from swingby.verify.checking.report import CertifiedAssumption, CertifiedAssumptions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-#: Working precision of margins, in bits, at the least.
-MARGIN_BITS = 256
 _LARGEST_BITS = 10**6
 
 
@@ -112,7 +98,7 @@ def certify_assumptions(
         bits = numbers.whole(bits, "bits", 2, most=_LARGEST_BITS)
     if eta is None:
         raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
-    step = at_least(interval(eta, "eta", "Assumption D.2"), 0, "eta", "Assumption D.2", strict=True)
+    step = interval(eta, "eta", "Assumption D.2", 0, strict=True)
     initial = None
     if W0 is not None:
         if omega is not None:
@@ -123,22 +109,23 @@ def certify_assumptions(
     else:
         if omega is None:
             raise InvalidInput("omega", MISSING, "must be given, or W0", "Assumption D.4")
-        source = "Assumption D.4"
-        smallest = at_least(interval(omega, "omega", source), 0, "omega", source, strict=True)
-        source = "Assumption D.1"
-        spread = at_least(interval(beta, "beta", source), 1, "beta", source)
+        smallest = interval(omega, "omega", "Assumption D.4", 0, strict=True)
+        spread = interval(beta, "beta", "Assumption D.1", 1)
     power = 2 if edition == "corrected" else 1
     has_zero = initial is not None and initial.omega == 0
     box = Box(_signal(task, signal), smallest, step, spread, power, has_zero)
     if edition == "repaired":
-        least = numbers.positive(rho, "rho")
-        rows, box = certified.rows(box, initial, least, bits)
-        return CertifiedAssumptions(edition, rows, box, bits or MARGIN_BITS)
-    if box.is_point:
-        values = tuple(low for low, _ in box.signal)
-        problem = Problem(values, smallest[0], step[0], spread[0], power, has_zero)
-        return CertifiedAssumptions(edition, *_at_a_point(problem, edition, box, bits))
-    return CertifiedAssumptions(edition, *_over_a_box(edition, box, bits))
+        box, judged, *_ = judge_repaired(box, initial, numbers.positive(rho, "rho"), bits)
+        used = bits or MARGIN_BITS
+    elif box.is_point:
+        _, judged, used = judge_point(edition, box.corner(0), bits)
+    else:
+        texts = assumptions.statements(edition)
+        found, used = _over_a_box(box, bits)
+        rows = tuple(CertifiedAssumption.of(text, *found[text.id]) for text in texts)
+        return CertifiedAssumptions(edition, rows, box, used)
+    rows = tuple(CertifiedAssumption.of(one.statement, one.verdict, one.margin) for one in judged)
+    return CertifiedAssumptions(edition, rows, box, used)
 
 
 def _signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]:
@@ -146,65 +133,24 @@ def _signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]
         return tuple((value, value) for value in task.exact_signal)
     if isinstance(signal, str | bytes) or not isinstance(signal, Iterable):
         raise InvalidInput("signal", signal, "must be a sequence of numbers or pairs", "Sec. 4")
-    found = []
-    for place, value in enumerate(signal, 1):
-        label = f"signal[{place}]"
-        found.append(at_least(interval(value, label, "Sec. 4"), 0, label, "Sec. 4"))
+    found = tuple(
+        interval(value, f"signal[{place}]", "Sec. 4", 0) for place, value in enumerate(signal, 1)
+    )
     if len(found) != task.dim:
         raise InvalidInput("signal", f"{len(found)} values", f"must have {task.dim} values")
     if not any(high for _, high in found):
         raise InvalidInput("signal", "all zeros", "must have a positive entry", "Sec. 4")
-    return tuple(found)
+    return found
 
 
-def _precisions(bits: int | None) -> tuple[int, ...]:
-    return balls.PRECISIONS if bits is None else (bits,)
-
-
-def _over_a_box(
-    edition: str, box: Box, bits: int | None
-) -> tuple[tuple[CertifiedAssumption, ...], Box, int]:
+def _over_a_box(box: Box, bits: int | None) -> tuple[dict[str, tuple[Verdict, Ends]], int]:
     """Rising precision until verdicts are those of the numbers, not of the rounding."""
-    used, found = 0, None
-    for used in _precisions(bits):
+    used, found = 0, dict[str, tuple[Verdict, Ends]]()
+    for used in balls.PRECISIONS if bits is None else (bits,):
         with precision(used):
-            last, found = found, boxes.enclose(box)
+            last, found = found, enclose(box)
         decided = all(verdict != Verdict.UNDECIDED for verdict, _ in found.values())
         # A box that contains an edge stays undecided at every precision.
         if used >= MARGIN_BITS and (decided or found == last or used >= 2 * MARGIN_BITS):
             break
-    assert found is not None
-    rows = tuple(
-        CertifiedAssumption.of(text, *found[text.id]) for text in assumptions.statements(edition)
-    )
-    return rows, box, used
-
-
-def _at_a_point(
-    problem: Problem, edition: str, box: Box, bits: int | None
-) -> tuple[tuple[CertifiedAssumption, ...], Box, int]:
-    """Every assumption at the constants that check tries."""
-    rows, used = [], MARGIN_BITS
-    for judged in evaluation.judge_point(edition, problem, bits)[1]:
-        limits: Ends = (math.inf, math.inf)
-        if judged.statement.id == "D.1" and judged.verdict == Verdict.FAILS:
-            limits = (-math.inf, -math.inf)
-        for instance in judged.instances:
-            margin, at = _margin(instance, bits)
-            limits = min(limits[0], margin[0]), min(limits[1], margin[1])
-            used = max(used, at)
-        if judged.verdict == Verdict.UNDECIDED:
-            limits = min(limits[0], 0), max(limits[1], 0)
-        rows.append(CertifiedAssumption.of(judged.statement, judged.verdict, limits))
-    return tuple(rows), box, bits or used
-
-
-def _margin(instance: evaluation.Instance, bits: int | None) -> tuple[Ends, int]:
-    """Ends of one margin, and the precision at which its verdict is decided too."""
-    for used in (bits,) if bits else balls.PRECISIONS[1:]:
-        slack = instance.log10_slack(used)
-        if not slack.is_nan() and instance.verdict((used,)) != Verdict.UNDECIDED:
-            break
-    if not slack.is_nan() and not slack.is_finite():
-        return (float(slack), float(slack)), used
-    return ends(slack), used
+    return found, used

@@ -1,29 +1,23 @@
 """Which assumptions hold at given numbers, and by what margin; the largest omega of each edition.
 
-``check`` reads (task, omega, eta, beta) or (task, W(0), eta) and gives a report with a verdict
-and a margin per assumption. For the editions with existential constants the question is decided
-by :mod:`swingby.verify.checking.feasibility` and the witness is confirmed by plain evaluation of
-the statements themselves.
-
-The largest omega that each edition of the assumptions admits, side by side.
+For the editions with existential constants the question is decided by
+:mod:`swingby.verify.checking.feasibility`, and the witness is confirmed by plain evaluation of the
+statements themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath
 
 from swingby.errors import MISSING, InvalidInput, named
-from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
-from swingby.verify.checking.evaluation import judge_existential, judge_repaired
+from swingby.verify.checking.evaluation import report_existential, report_repaired
 from swingby.verify.checking.feasibility import Problem
 from swingby.verify.checking.report import Report
 
@@ -120,74 +114,26 @@ def check(
         has_zero=initial is not None and initial.omega == 0,
     )
     if edition == "repaired":
-        return judge_repaired(task, problem, initial, numbers.positive(rho, "rho"), dynamics)
-    return judge_existential(task, problem, initial, edition, dynamics)
+        return report_repaired(task, problem, initial, numbers.positive(rho, "rho"), dynamics)
+    return report_existential(task, problem, initial, edition, dynamics)
 
 
 #: The signals of the summary: ratio 4 throughout, which every edition can treat.
 SIGNALS = ((4, 1), (16, 4, 1), (64, 16, 4, 1))
 
 
-@dataclass(frozen=True)
-class Admitted:
-    """The largest omega for one signal.
-
-    `signal`: a, per unit of eta times steps. `beta`, `rho`: w_ii(0) <= beta omega; for the repaired
-    edition also pivots >= rho omega. `largest`: by edition; None where no omega is admitted.
-    """
-
-    signal: tuple[Fraction, ...]
-    beta: Fraction
-    rho: Fraction
-    largest: dict[str, mpmath.mpf | None]
-
-
-def admitted(
-    signal: Sequence[object], *, beta: object = 2, rho: object = Fraction(1, 10)
-) -> Admitted:
-    """Find the largest omega that each edition admits for a signal.
-
-    `signal`: a, distinct and positive, per unit of eta times steps. `beta`: w_ii(0) <= beta omega;
-    printed and corrected: all entries. `rho`: repaired: pivots of W(0) at least rho omega.
-    """
-    exact = tuple(numbers.exact(value, "signal") for value in signal)
-    task = SIMTask.from_signal(list(exact))
-    largest = {
-        edition: check(
-            task, omega="1e-5000", eta="1e-9", beta=beta, edition=edition, rho=rho
-        ).largest_omega
-        for edition in EDITIONS
-    }
-    return Admitted(exact, numbers.exact(beta, "beta"), numbers.exact(rho, "rho"), largest)
-
-
-def editions_lines(signals: Sequence[Sequence[object]] = SIGNALS) -> list[str]:
-    """Say in one line per signal which omega each edition admits."""
-    grid = editions_grid(signals)
-    return [
-        f"{grid.title}, a = ({row[0]}): "
-        + ", ".join(f"{name} {limit}" for name, limit in zip(EDITIONS, row[1:], strict=True))
-        + "."
-        for row in grid.rows
-    ]
-
-
-def editions_grid(signals: Sequence[Sequence[object]] = SIGNALS) -> Grid:
-    """Tabulate the largest omega of each edition, one signal a row."""
-    found = [admitted(signal) for signal in signals]
-    rows = [
-        [
-            ", ".join(map(str, row.signal)),
-            *(_power(row.largest[name]) for name in EDITIONS),
-        ]
-        for row in found
-    ]
-    first = found[0]
-    return Grid(
-        f"Largest omega at beta = {first.beta} (repaired: pivots at least {first.rho} omega)",
-        ["a", *(f">{name}" for name in EDITIONS)],
-        rows,
-    )
+def editions_lines() -> list[str]:
+    """One line per signal of the summary: the largest omega that each edition admits."""
+    lines = []
+    for signal in SIGNALS:
+        limits = {
+            name: check(signal, "1e-5000", "1e-9", 2, name, rho="0.1").largest_omega
+            for name in EDITIONS
+        }
+        admitted = ", ".join(f"{name} {_power(limit)}" for name, limit in limits.items())
+        head = "Largest omega at beta = 2 (repaired: pivots at least 1/10 omega)"
+        lines.append(f"{head}, a = ({', '.join(map(str, signal))}): {admitted}.")
+    return lines
 
 
 def _power(limit: mpmath.mpf | None) -> str:

@@ -141,33 +141,16 @@ class Comparison(Drawn):
         )
 
     def to_grid(self, unit: str = "step") -> Grid:
-        """The comparison as a :class:`swingby.report.Grid`.
-
-        Parameters
-        ----------
-        unit : {"step", "eta t"}
-            Of all times.
-
-        Returns
-        -------
-        Grid
-        """
+        """The comparison as a :class:`swingby.report.Grid`; `unit`: step or eta t, of all times."""
         from swingby.verify.tables import comparison_grid
 
         return comparison_grid(self, unit)
 
     def to_frame(self, unit: str = "step") -> Any:
-        """One row per event; ``inside`` is True, False or missing.
+        """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
 
-        Parameters
-        ----------
-        unit : {"step", "eta t"}
-            Of all times.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns entry, event, predicted, observed, relative_error, lower, upper, inside.
+        `unit` in {"step", "eta t"}: of all times. Columns entry, event, predicted, observed,
+        relative_error, lower, upper, inside.
         """
         import pandas
 
@@ -177,12 +160,7 @@ class Comparison(Drawn):
         return in_unit(frame.astype({"inside": "boolean"}), unit, self.schedule.eta)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON; inf and nan as text.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain numbers and text, ready for JSON; inf and nan as text."""
         return {
             "title": self.title,
             "dynamics": self.run.dynamics,
@@ -193,21 +171,9 @@ class Comparison(Drawn):
         }
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
-        """The frame as CSV.
+        """The frame as CSV, written to `path`, or returned as text without one.
 
-        Parameters
-        ----------
-        path : path, optional
-            Where to write; without it the text is returned.
-
-        Returns
-        -------
-        str or None
-
-        Raises
-        ------
-        InvalidInput
-            If the path cannot be written.
+        Raises InvalidInput if the path cannot be written.
         """
         text = str(self.to_frame().to_csv(index=False))
         if path is None:
@@ -217,18 +183,10 @@ class Comparison(Drawn):
         return None
 
     def to_parquet(self, path: str | Path) -> None:
-        """The frame as Parquet; needs the ``report`` extra.
+        """The frame as Parquet.
 
-        Parameters
-        ----------
-        path : path
-
-        Raises
-        ------
-        InvalidInput
-            If the path cannot be written.
-        MissingExtra
-            If pyarrow is not installed.
+        Raises InvalidInput if the path cannot be written, MissingExtra without pyarrow (extra
+        ``report``).
         """
         try:
             import pyarrow  # noqa: F401
@@ -258,15 +216,8 @@ class Comparison(Drawn):
     def save_picture(self, path: str | Path) -> None:
         """Entries and loss over time on the left, the output trajectory on the right.
 
-        Parameters
-        ----------
-        path : path
-            The suffix gives the format: png, pdf or svg.
-
-        Raises
-        ------
-        InvalidInput
-            If the path cannot be written or the format is unknown.
+        The suffix of `path` gives the format: png, pdf or svg. Raises InvalidInput if it cannot be
+        written or the format is unknown.
         """
         from swingby.verify.plots import save_comparison
 
@@ -296,22 +247,14 @@ def compare(
 
     Parameters
     ----------
-    task : SIMTask or sequence of numbers
-        The task, or its signal a.
-    W0 : array of shape (d, d) or Scaled, optional
-    eta : number or text
-        Step size in the clock of (D.2).
-    dynamics : {"euler", "gd", "flow"}
+    task, W0, U0, eta, dynamics, edition
+        As in :func:`swingby.predict`.
     steps : int, optional
         Default: until the run has converged. With `observed`: its steps, of shape (n,); 0, 1, 2,
         ... by default.
     record : int, str or sequence, optional
         What the run records for pictures; see :func:`swingby.simulate`.
-    edition : {"printed", "corrected"}
-        Of the lemma windows.
     title : str
-    U0 : array of shape (d, m) or Scaled, optional
-        Factor of W(0) = U(0) U(0)^T, in place of W0.
     observed : array of shape (n, d, d), DataFrame or path of a .csv, optional
         W at some steps, of a network of one's own; tables have the columns ``step``, ``w_1_1``,
         ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
@@ -561,11 +504,6 @@ def paper_settings() -> Iterator[Setting]:
 
 
 def paper_tables() -> Iterator[Comparison]:
-    """Predicted against observed for every setting of the paper, one after the other.
-
-    Yields
-    ------
-    Comparison
-    """
+    """Predicted against observed for every setting of the paper, one after the other."""
     for setting in paper_settings():
         yield setting.compare()

@@ -32,6 +32,23 @@ _ROWS = 19
 _HEAD = 1.4
 #: Least inches of a column and of a row; what the legend takes of the height.
 _COLUMN, _ROW, _LEGEND = 1.05, 0.25, 0.5
+_RED = "#D55E00"
+
+_HEADING: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "fontweight": "bold", "zorder": 6}
+_LETTER: dict[str, Any] = {"fontsize": 6.5, "fontweight": "bold", "zorder": 5}
+_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75}
+_LABEL: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 8, "zorder": 6, "bbox": _BOX}
+_EDGE: dict[str, Any] = {"markeredgecolor": "black", "markeredgewidth": 0.6}
+#: What a label shortens.
+_SHORTER = {
+    "Assumption": "Ass.",
+    "Definition": "Def.",
+    "Corollary": "Cor.",
+    "Theorem": "Thm.",
+    "before ": "< ",
+    "after ": "> ",
+    ">=": "≥",
+}
 
 
 def plot_ledger(ledger: Ledger, ax: Axes | None = None, size: Size = None) -> Axes:
@@ -49,15 +66,7 @@ def _short(record: Record) -> str:
     """A label of a few characters: the heading already says which lemma it is."""
     text = re.sub(r" \((?:Lemma|Sec\.?) [^)]*\)$", "", record.id)
     text = re.sub(r"^(?:Lemma|Theorem) \S+ (\[.*\])$", r"\1", text)
-    for word, short in (
-        ("Assumption", "Ass."),
-        ("Definition", "Def."),
-        ("Corollary", "Cor."),
-        ("Theorem", "Thm."),
-        ("before ", "< "),
-        ("after ", "> "),
-        (">=", "≥"),
-    ):
+    for word, short in _SHORTER.items():
         text = text.replace(word, short)
     text = re.sub(r" \((?:its )?(\w{1,4}).*?\)$", r" \1", text)
     return re.sub(r"_(\w+)\^\((\w)\)", r"_\1(\2)", text)
@@ -97,16 +106,7 @@ def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
         down = 0.0
         for name, members in column:
             down += _HEAD
-            ax.text(
-                across - 0.09,
-                0.75 - down,
-                name,
-                ha="left",
-                va="bottom",
-                fontsize=9.5,
-                fontweight="bold",
-                zorder=6,
-            )
+            ax.text(across - 0.09, 0.75 - down, name, **_HEADING)
             for record in members:
                 places[record.id] = (float(across), -down)
                 down += 1
@@ -117,46 +117,17 @@ def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
     ax.set_xlim(-0.32, max(len(columns), least) - 0.25)
     ax.set_ylim(-deepest, -_HEAD + 1.4)
     ax.set_axis_off()
-    ax.set_title(
-        f"Lines of the proofs and what they rest on (< before, > after a display). "
-        f"Text audited: {ledger.audited}",
-        loc="left",
-    )
+    title = "Lines of the proofs and what they rest on (< before, > after a display). "
+    ax.set_title(f"{title}Text audited: {ledger.audited}", loc="left")
     _draw_legend(ledger, ax)
 
 
 def _draw_line(record: Record, across: float, up: float, ax: Axes) -> None:
     color, marker, letter = SIGNS[str(record.verdict)]
-    ax.plot(
-        [across],
-        [up],
-        marker,
-        color=color,
-        markersize=9.5 if marker == "D" else 12,
-        zorder=4,
-        markeredgecolor="black",
-        markeredgewidth=0.6,
-    )
-    ax.text(
-        across,
-        up,
-        letter,
-        ha="center",
-        va="center_baseline",
-        fontsize=6.5,
-        zorder=5,
-        fontweight="bold",
-    )
-    ax.text(
-        across + 0.13,
-        up,
-        _plain(_short(record)),
-        ha="left",
-        va="center",
-        fontsize=8,
-        zorder=6,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75},
-    )
+    size = 9.5 if marker == "D" else 12
+    ax.plot([across], [up], marker, color=color, markersize=size, zorder=4, **_EDGE)
+    ax.text(across, up, letter, ha="center", va="center_baseline", **_LETTER)
+    ax.text(across + 0.13, up, _plain(_short(record)), **_LABEL)
 
 
 def _plain(text: str) -> str:
@@ -176,21 +147,20 @@ def _draw_arrows(ledger: Ledger, places: dict[str, tuple[float, float]], ax: Axe
             faint = name.startswith("Assumption") and not refuted
             start, end = places[name], places[record.id]
             bend = 0.25 if start[0] == end[0] else 0.12
-            ax.add_patch(
-                FancyArrowPatch(
-                    start,
-                    end,
-                    arrowstyle="-|>",
-                    mutation_scale=9 if refuted else 6,
-                    connectionstyle=f"arc3,rad={bend}",
-                    shrinkA=7,
-                    shrinkB=7,
-                    linewidth=1.3 if refuted else 0.5,
-                    color="#D55E00" if refuted else "0.45",
-                    alpha=0.75 if refuted else 0.18 if faint else 0.6,
-                    zorder=3 if refuted else 1,
-                )
+            arrow = FancyArrowPatch(
+                start,
+                end,
+                arrowstyle="-|>",
+                mutation_scale=9 if refuted else 6,
+                connectionstyle=f"arc3,rad={bend}",
+                shrinkA=7,
+                shrinkB=7,
+                linewidth=1.3 if refuted else 0.5,
+                color=_RED if refuted else "0.45",
+                alpha=0.75 if refuted else 0.18 if faint else 0.6,
+                zorder=3 if refuted else 1,
             )
+            ax.add_patch(arrow)
 
 
 def _draw_legend(ledger: Ledger, ax: Axes) -> None:
@@ -198,28 +168,25 @@ def _draw_legend(ledger: Ledger, ax: Axes) -> None:
     from matplotlib.lines import Line2D
 
     drawn = {record.id for record in ledger}
-    edge: dict[str, Any] = {"markersize": 9, "markeredgecolor": "black", "markeredgewidth": 0.6}
-    handles = [
-        Line2D(
-            [], [], ls="", color=color, marker=sign, label=f"{letter}: {name} ({number})", **edge
-        )
-        for name, number in ledger.counts().items()
-        if number
-        for color, sign, letter in (SIGNS[name],)
-    ]
+    handles = []
+    for name, number in ledger.counts().items():
+        color, sign, letter = SIGNS[name]
+        style = {"color": color, "marker": sign, "markersize": 9, **_EDGE}
+        label = f"{letter}: {name} ({number})"
+        handles += [Line2D([], [], ls="", label=label, **style)] if number else []
     arrows = sum(len(drawn.intersection(record.rests_on)) for record in ledger)
     refuted = sum(len(drawn.intersection(record.rests_on_refuted)) for record in ledger)
     for color, width, words, number in (
         ("0.45", 0.8, "used by", arrows - refuted),
-        ("#D55E00", 1.6, "refuted, and cited by", refuted),
+        (_RED, 1.6, "refuted, and cited by", refuted),
     ):
         if number:
             label = f"{words} ({number})"
             handles.append(Line2D([], [], color=color, linewidth=width, label=label))
     if not legend_above(ax, 10.0, handles=handles, handletextpad=0.4):
         place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-        place["ncols"] = len(handles)
-        ax.legend(handles=handles, fontsize=9, handletextpad=0.4, **place)
+        place |= {"ncols": len(handles), "fontsize": 9, "handletextpad": 0.4}
+        ax.legend(handles=handles, **place)
 
 
 def save_ledger_picture(ledger: Ledger, path: str | Path) -> None:

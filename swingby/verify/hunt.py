@@ -2,28 +2,196 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import flint
 import numpy as np
 
 from swingby.errors import InvalidInput, named
+from swingby.report import Drawn
+from swingby.report.markup import html_text
+from swingby.report.numbers import counted
+from swingby.report.text import USUAL, line_width, lines_text, wrapped
 from swingby.theory import numbers
-from swingby.theory.claim import Claim
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.claim_text import source_text, to_text
+from swingby.theory.derivations import ledger
+from swingby.theory.formula import greek
 from swingby.theory.verdict import Finding
-from swingby.verify.hunting.promises import still_refuted
-from swingby.verify.hunting.result import Hunt
-from swingby.verify.hunting.search import Clock, Hunted, search
-from swingby.verify.hunting.statements import Target, targets
+from swingby.verify.audit_cache import plain
+from swingby.verify.hunting.search import Clock, Closest, Hunted, search
+from swingby.verify.ledger_report import header, witness_lines
+from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.judge import is_scalar, judge
+from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, counterexample
+from swingby.verify.prover.scalar.dispatch import Unknown, judge_scalar, prepared
+from swingby.verify.prover.scalar.exact_value import condition, decide
 
-DYNAMICS = ("euler", "gd", "flow")
+EDITIONS = ("printed", "corrected", "repaired")
+#: The dynamics, as a title names them.
+DYNAMICS = {"euler": "the map (D.2)", "gd": "gradient descent on U", "flow": "the flow"}
+#: Searches per relation of a line about numbers, with seeds of their own; a proof is tried after
+#: the first.
+MOST_ROUNDS = 12
+#: Bits of the balls that look at a counterexample once more.
+THIRD = (4096,)
 
 _FLOW_ONLY = (
     "The theorem speaks of the flow. Under {} a broken promise says that its bounds do not carry "
     "over as they stand, and nothing against the theorem."
 )
 _NOT_IN_BALLS = "Runs of the flow are in floats: a violation could be seen, but not confirmed."
+_ROUNDS = "An instance is a round of search over hundreds of points and more."
+
+
+@dataclass(frozen=True)
+class Hunt(Drawn):
+    """A hunt for a counterexample, and what was found.
+
+    Parameters
+    ----------
+    statement : str
+        Its id.
+    edition : {"printed", "corrected", "repaired"}
+    dynamics : {"euler", "gd", "flow", ""}
+        Empty for a statement about numbers alone.
+    verdict : Finding
+        *refuted* with a confirmed counterexample; *tested* where none was found; *undecided* where
+        nothing was looked at, or floats show a violation that balls do not confirm; *proved* for a
+        line about numbers that the prover proves on the way.
+    violation : Witness or None
+        The confirmed counterexample.
+    instances, steps : int
+        Instances looked at, and steps at which the statement was evaluated.
+    seconds : float
+        Time used.
+    closest : Closest or None
+        The closest call of what kept the statement.
+    shrinks : int
+        Changes that made the counterexample simpler.
+    unconfirmed : int
+        Violations in floats that balls did not confirm. They are not reported.
+    checked : tuple of str
+        How the counterexample was confirmed.
+    text : str
+        The statement, as :func:`swingby.theory.formula.to_text` writes it.
+    note : str
+        What else a reader has to know.
+    parts : tuple of Hunt
+        One per theorem, for a hunt over several.
+    seed : int or None
+        Of the hunt, where a whole number was given.
+    """
+
+    statement: str
+    edition: str
+    dynamics: str
+    verdict: Finding
+    violation: Witness | None = None
+    instances: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    closest: Closest | None = None
+    shrinks: int = 0
+    unconfirmed: int = 0
+    checked: tuple[str, ...] = ()
+    text: str = ""
+    note: str = ""
+    parts: tuple[Hunt, ...] = ()
+    seed: int | None = None
+    again: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def found(self) -> bool:
+        """Whether a confirmed counterexample was found."""
+        return self.violation is not None
+
+    def rerun(self) -> bool:
+        """Follow the counterexample once more, in balls of a third precision.
+
+        Returns
+        -------
+        bool
+            Whether it still breaks the statement.
+
+        Raises
+        ------
+        InvalidInput
+            If the hunt found none.
+        """
+        if self.again is None:
+            raise InvalidInput("hunt", self.statement, "must have found a counterexample")
+        return self.again()
+
+    def __repr__(self) -> str:
+        where = f", {self.dynamics}" if self.dynamics else ""
+        head = f"{self.statement}, {self.edition}{where}"
+        return f"<Hunt {head}: {self.verdict}, {self.instances} instances>"
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """The hunt for a terminal."""
+        width = width or line_width() or USUAL
+        lines = [] if self.edition == "repaired" else [header()]
+        lines += [""] if self.text else []
+        for line in self.text.splitlines():
+            lines += wrapped(line.lstrip(), width, " " * (len(line) - len(line.lstrip()) + 2))
+        lines += ["", *_outcome(self, width)]
+        lines += ["", *wrapped(self.note, width)] if self.note else []
+        for part in self.parts:
+            lines += ["", f"{_title(part)}: {part.verdict}"]
+            lines += [f"  {line}" for line in _outcome(part, width - 2)]
+        return lines_text(f"Hunt: {_title(self)}: {self.verdict}", lines, width, color=color)
+
+    def to_html(self) -> str:
+        """The text as HTML."""
+        return html_text(self.to_text(width=USUAL))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        shown = {name: part for name, part in vars(self).items() if name not in ("again", "parts")}
+        parts = [part.to_dict() for part in self.parts]
+        seconds = round(self.seconds, 3)
+        return {**plain(shown), "found": self.found, "seconds": seconds, "parts": parts}
+
+
+def _title(hunt: Hunt) -> str:
+    """What was hunted, in one line."""
+    edition = "" if hunt.edition == "printed" else f", {hunt.edition}"
+    under = f", under {DYNAMICS[hunt.dynamics]}" if hunt.dynamics else ""
+    return f"{source_text(hunt.statement)}{edition}{under}"
+
+
+def _outcome(hunt: Hunt, width: int) -> list[str]:
+    steps = f", {hunt.steps} steps" if hunt.steps else ""
+    among = f"in {counted(hunt.instances, 'instance')}{steps}, {hunt.seconds:.1f} s"
+    if hunt.violation is not None:
+        simpler = f", made simpler by {counted(hunt.shrinks, 'change')}" if hunt.shrinks else ""
+        lines = wrapped(f"Counterexample, found {among}{simpler}:", width)
+        return lines + witness_lines(hunt.violation, width)
+    words = f"No counterexample {among}. That proves nothing."
+    if hunt.verdict == Finding.PROVED:
+        words = f"No counterexample: {hunt.checked[0] if hunt.checked else 'proved'}."
+    elif not hunt.instances:
+        words = f"Nothing was looked at in {hunt.seconds:.1f} s."
+    lines = wrapped(words, width)
+    if hunt.unconfirmed:
+        doubt = (
+            f"{counted(hunt.unconfirmed, 'violation')} in floats not confirmed in balls: "
+            "no counterexample, and no evidence for the statement there either."
+        )
+        lines += wrapped(doubt, width)
+    if hunt.closest is not None:
+        slack = hunt.closest.slack
+        near = f"slack {slack:.3g}" if slack else "both sides equal"
+        what = "" if hunt.edition == "repaired" else ", the logarithm of one side over the other"
+        lines += wrapped(f"Closest call: {near}{what}.", width)
+        for line in (hunt.closest.where, hunt.closest.instance):
+            lines += wrapped(greek(line.replace("**", "^").replace("*", " ")), width, "  ")
+    return lines
 
 
 @named
@@ -84,54 +252,64 @@ def hunt(
     >>> found.found, str(found.verdict), found.rerun()
     (True, 'refuted', True)
     """
-    limit = _seconds(seconds)
+    limit = numbers.within_float(numbers.positive(seconds, "seconds"), "seconds")
     if dim is not None and numbers.whole(dim, "dim", 2) > 4:
         raise InvalidInput("dim", dim, "must be 2, 3 or 4")
     if progress is not None and not callable(progress):
         raise InvalidInput("progress", progress, "must be callable")
-    seed, generator = _generator(rng)
+    seed, generator = None, rng
+    if not isinstance(rng, np.random.Generator):
+        seed = 0 if rng is None else numbers.whole(rng, "rng", 0)
+        generator = np.random.default_rng(seed)
     chosen = targets(statement, edition)
     asked = _dynamics(dynamics, chosen[0])
     clock = Clock(limit, progress)
     if len(chosen) > 1 and dim not in (None, 2):
-        chosen = tuple(target for target in chosen if target.id != "Theorem two")
+        chosen = tuple(target for target in chosen if target.claim.id != "Theorem two")
     hunts = []
     for done, target in enumerate(chosen):
         part = clock.part(1 / (len(chosen) - done))
-        hunts.append(_hunt(target, asked, part, generator, dim, seed))
-    return hunts[0] if len(hunts) == 1 else _together(hunts, edition, asked, clock, seed)
+        hunts.append(_hunt(target, edition, asked, part, generator, dim, seed))
+    return hunts[0] if len(hunts) == 1 else _together(hunts, clock)
 
 
 def _hunt(
     target: Target,
+    edition: str,
     dynamics: str,
     clock: Clock,
     rng: np.random.Generator,
     dim: int | None,
     seed: int | None,
 ) -> Hunt:
-    note = ""
+    claim, note = target.claim, ""
     if target.kind == "trajectory":
-        found = search(target.claim, dynamics, rng, clock, dim)
+        found = search(claim, dynamics, rng, clock, dim)
         if not found.instances:
             note = "No instance met the hypotheses of the statement in the time given."
     elif target.kind == "theorem":
-        from swingby.verify.hunting.statements import search_theorem
+        from swingby.verify.hunting.theorems import search_theorem
 
-        found = search_theorem(target.id, dynamics, rng, clock, dim)
+        found = search_theorem(claim.id, dynamics, rng, clock, dim)
         note = _NOT_IN_BALLS if dynamics == "flow" else _FLOW_ONLY.format(dynamics)
+    elif target.kind == "numbers":
+        found, note = search_numbers(claim, int(rng.integers(2**31)), clock), _ROUNDS
     else:
-        found, note = _on_line(target, clock, rng)
+        whole = judge(claim)
+        found, note = Hunted(whole.cases), f"Judged as a whole: {whole.method}."
+        if whole.verdict.is_decided:
+            again = None if whole.witness is None else partial(_still_refuted, claim)
+            found, note = Hunted(max(whole.cases, 1), judged=whole, again=again), ""
     judged = found.judged
-    witness = judged.witness if judged is not None else None
+    witness = None if judged is None else judged.witness
     checked = () if witness is None else witness.checked
     verdict = Finding.TESTED if found.instances and not found.unconfirmed else Finding.UNDECIDED
     if judged is not None:
         verdict = judged.verdict
         checked = checked or (f"proved by {judged.method}",)
     return Hunt(
-        target.id,
-        target.edition,
+        claim.id,
+        edition,
         dynamics,
         verdict,
         witness,
@@ -142,58 +320,39 @@ def _hunt(
         found.shrinks,
         found.unconfirmed,
         checked,
-        target.text,
+        to_text(claim),
         note,
         seed=seed,
         again=found.again,
     )
 
 
-def _on_line(target: Target, clock: Clock, rng: np.random.Generator) -> tuple[Hunted, str]:
-    """Lines that are not about trajectories: their provers look for a counterexample."""
-    if target.kind == "numbers":
-        from swingby.verify.hunting.statements import search_numbers
-
-        number = int(rng.integers(2**31))
-        judged, rounds, again = search_numbers(target.claim, number, clock)
-        note = "An instance is a round of search over hundreds of points and more."
-        return Hunted(instances=rounds, judged=judged, again=again), note
-    from swingby.verify.prover.judge import judge
-
-    verdict = judge(target.claim)
-    if verdict.verdict in (Finding.REFUTED, Finding.PROVED):
-        repeat = None if verdict.witness is None else partial(still_refuted, target.claim)
-        return Hunted(instances=max(verdict.cases, 1), judged=verdict, again=repeat), ""
-    return Hunted(instances=verdict.cases), f"Judged as a whole: {verdict.method}."
-
-
-def _together(
-    hunts: list[Hunt], edition: str, dynamics: str, clock: Clock, seed: int | None
-) -> Hunt:
-    first = next((one for one in hunts if one.found), None)
+def _together(hunts: list[Hunt], clock: Clock) -> Hunt:
+    """Several hunts as one, with the first counterexample of them."""
+    found = next((one for one in hunts if one.found), None)
     verdict = Finding.TESTED
-    if first is not None:
+    if found is not None:
         verdict = Finding.REFUTED
     elif any(one.verdict == Finding.UNDECIDED for one in hunts):
         verdict = Finding.UNDECIDED
     near = [one.closest for one in hunts if one.closest is not None]
+    first = found or hunts[0]
     return Hunt(
         "the repaired theorems",
-        edition,
-        dynamics,
+        first.edition,
+        first.dynamics,
         verdict,
-        None if first is None else first.violation,
+        first.violation,
         sum(one.instances for one in hunts),
         sum(one.steps for one in hunts),
         clock.used,
         min(near, key=lambda one: one.slack, default=None),
-        0,
-        sum(one.unconfirmed for one in hunts),
-        () if first is None else first.checked,
+        unconfirmed=sum(one.unconfirmed for one in hunts),
+        checked=first.checked if first.found else (),
         note=hunts[0].note,
         parts=tuple(hunts),
-        seed=seed,
-        again=None if first is None else first.again,
+        seed=first.seed,
+        again=first.again,
     )
 
 
@@ -205,21 +364,114 @@ def _dynamics(dynamics: str | None, target: Target) -> str:
     if target.kind != "trajectory":
         return ""
     if dynamics == "flow":
-        raise InvalidInput(
-            "dynamics",
-            dynamics,
-            "must be euler or gd: App. D is about steps, and only the "
-            "repaired theorems about the flow",
-        )
+        wanted = "must be euler or gd: App. D is about steps, and only the repaired theorems about "
+        raise InvalidInput("dynamics", dynamics, wanted + "the flow")
     return dynamics or "euler"
 
 
-def _seconds(value: Any) -> float:
-    return numbers.within_float(numbers.positive(value, "seconds"), "seconds")
+@dataclass(frozen=True)
+class Target:
+    """A statement to be hunted, in the edition asked for, and the kind of search for it."""
+
+    kind: str
+    claim: Claim
 
 
-def _generator(rng: Any) -> tuple[int | None, np.random.Generator]:
-    if isinstance(rng, np.random.Generator):
-        return None, rng
-    seed = 0 if rng is None else numbers.whole(rng, "rng", 0)
-    return seed, np.random.default_rng(seed)
+def targets(statement: str | Claim | None, edition: str) -> tuple[Target, ...]:
+    """What a statement and an edition stand for; None and "theorem" are all repaired theorems."""
+    if edition not in EDITIONS:
+        raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
+    if isinstance(statement, Claim):
+        return (_target(_in_edition(statement, edition, own=True)),)
+    known = ledger.Claims()
+    if statement is None or (isinstance(statement, str) and statement.strip().lower() == "theorem"):
+        if edition != "repaired":
+            raise InvalidInput("statement", statement, "must be named, such as Lemma D.3")
+        return tuple(_target(known[name]) for name in ledger.OWN)
+    if not isinstance(statement, str):
+        raise InvalidInput("statement", statement, "must be an id such as Lemma D.3, or a Claim")
+    claim = known[ledger.find(statement, list(known))]
+    return (_target(_in_edition(claim, edition, own=False)),)
+
+
+def _in_edition(claim: Claim, edition: str, *, own: bool) -> Claim:
+    """The form of a claim that an edition has."""
+    if edition == "repaired":
+        for form in claim:
+            if form.edition == "repaired" or (own and form is claim):
+                return form
+        corrected = f"; edition='corrected' has {claim.id} mended" if claim.repair else ""
+        raise InvalidInput(
+            "edition",
+            edition,
+            f"must be another: {claim.id} has no repaired form{corrected}; repaired are "
+            f"{', '.join(ledger.OWN)} and the steps of their proofs",
+        )
+    if claim.edition == "repaired" and not own:
+        raise InvalidInput("edition", edition, f"must be repaired: {claim.id} is not the paper's")
+    if edition == "printed":
+        return claim
+    if claim.repair is None:
+        raise InvalidInput(
+            "edition", edition, f"must be printed: {claim.id} has no repair, it stands as it is"
+        )
+    return claim.repair
+
+
+def _target(claim: Claim) -> Target:
+    if claim.quantifier == "exists":
+        wanted = "must say something of all cases: that numbers exist, no single case refutes"
+        raise InvalidInput("statement", claim.id, wanted)
+    if claim.id in ledger.OWN:
+        return Target("theorem", claim)
+    if isinstance(claim.conclusion, AlongTrajectory):
+        return Target("trajectory", claim)
+    return Target("numbers" if is_scalar(claim) else "algebra", claim)
+
+
+def search_numbers(claim: Claim, seed: int, clock: Clock) -> Hunted:
+    """Look for numbers that break a line, in rounds of seconds; its proof ends the search too."""
+    try:
+        search, questions = prepared(claim)
+    except Unknown:
+        return Hunted()
+    asked, rounds = [search.to(question.goal) for question in questions], 0
+    for number in range(MOST_ROUNDS):
+        effort = QUICK if number == 0 else LONG
+        for one in asked:
+            if rounds and clock.over():
+                return Hunted(rounds)
+            rounds += 1
+            witness = counterexample(one, effort=effort, rng=seed + 7919 * number)
+            if witness is not None:
+                line = f"{witness.relation} fails: {witness.left} against {witness.right}"
+                judged = Judged(Finding.REFUTED, "counterexample", (line,), witness)
+                return Hunted(rounds, judged=judged, again=partial(_still_fails, one, witness))
+        clock.report(f"{claim.id}: {rounds} rounds of search")
+        if number == 0 and not clock.over():
+            judged = judge_scalar(claim, rng=seed)
+            if judged.verdict == Finding.PROVED:
+                return Hunted(rounds, judged=judged)
+    return Hunted(rounds)
+
+
+def _still_fails(search: Search, witness: Witness) -> bool:
+    """Whether a printed witness breaks the line, read back and evaluated once more."""
+    point = {name: read(value) for name, value in witness.values.items()}
+    goal, *given = map(condition, (search.sequent.goal, *search.given))
+    if decide(goal.margin, goal.relation.kind, point, THIRD) is not False:
+        return False
+    return all(decide(one.margin, one.relation.kind, point, THIRD) is True for one in given)
+
+
+def read(text: str) -> Any:
+    """A rational as :func:`swingby.verify.prover.scalar.sampling.compact` writes it."""
+    match = re.fullmatch(r"(?:(-?\d+(?:/\d+)?)\*)?10\^(-?\d+)", text)
+    body, power = (match[1] or "1", int(match[2])) if match else (text, 0)
+    over, _, under = body.partition("/")
+    return flint.fmpq(int(over), int(under or 1)) * flint.fmpq(10) ** power
+
+
+def _still_refuted(claim: Claim) -> bool:
+    """Whether the prover refutes a line when asked again."""
+    return judge(claim).witness is not None

@@ -1,6 +1,9 @@
-"""What an audit is: one record per line of the text, with its verdict and what it rests on.
+"""What an audit is: one record per line of the text, and which lines stand with all below them.
 
-One line of the text with the verdict on it.
+A verdict is about one step: it follows from its hypotheses. A line *stands* if its step does and
+every line that it cites stands; it *falls* with the first refuted lines below it; it is *open*
+where something below is undecided. A line that uses of a refuted one only what the corrected form
+says as well rests on that form.
 """
 
 from __future__ import annotations
@@ -11,29 +14,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from swingby.report.files import whole
+from swingby.report import Drawn, Grid
+from swingby.report.files import write_text
 from swingby.theory.claim import Claim
+from swingby.theory.claim_text import statement_line, to_latex, to_text
+from swingby.theory.derivations.ledger import find
 from swingby.theory.verdict import Finding
+from swingby.verify.audit_cache import plain
 from swingby.verify.prover.evidence import Judged, Witness
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from swingby.report.pictures import Size
-    from swingby.verify.standing import Standing
 
 #: The text that the ledger is about.
 AUDITED = "the anonymous ICLR submission of arXiv 2410.08309; later versions may differ"
 
+COLUMNS = (
+    *("id", "part", "kind", "about", "verdict", "method", "witness", "breaks", "severity"),
+    *("repair", "rests_on", "rests_on_refuted", "reference", "seconds"),
+)
+#: Of a record, what is no plain value or is said elsewhere.
+_NOT_PLAIN = {"statement", "repair", "downstream", "audited", "proof"}
+
 
 @dataclass(frozen=True)
-class Record:
+class Record(Drawn):
     """One line of the text and the verdict on it.
 
     Parameters
     ----------
-    id, kind, edition, reference, about : str
-        Of the claim.
+    id, kind, edition, reference, about, reading : str
+        Of the claim: `reading` is how an ambiguity was read.
     statement : Claim
     verdict : Finding
     method : str
@@ -49,14 +62,10 @@ class Record:
         Verdicts by part, where they differ.
     breaks, severity, explanation : str
         What breaks; empty unless the verdict is *refuted*.
-    reading : str
-        How an ambiguity was read.
     repair : Record or None
         The repaired line, judged like any other.
-    rests_on : tuple of str
-        Ids of the lines that the hypotheses come from.
-    rests_on_refuted : tuple of str
-        Those of them that are refuted.
+    rests_on, rests_on_refuted : tuple of str
+        Ids of the lines that the hypotheses come from, and those of them that are refuted.
     downstream : tuple of (str, str)
         Id of a line that uses this one, and what becomes of it once this one is repaired.
     seconds : float
@@ -99,12 +108,14 @@ class Record:
         tail = f", repaired: {self.repair.verdict}" if self.repair is not None else ""
         return f"<Record {self.id}: {self.verdict}{tail}>"
 
-    def __str__(self) -> str:
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """Everything that is known about the line, for a terminal."""
         from swingby.verify.ledger_report import record_text
 
-        return record_text(self)
+        return record_text(self, width=width, color=color)
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """The text as HTML."""
         from swingby.verify.ledger_report import record_html
 
         return record_html(self)
@@ -116,62 +127,17 @@ class Record:
         -------
         dict
         """
-        from swingby.theory.claim_text import statement_line, to_latex, to_text
-        from swingby.verify.audit_cache import to_plain
-
-        judged = Judged(
-            self.verdict,
-            self.method,
-            self.evidence,
-            self.witness,
-            self.cases,
-            self.tried,
-            self.parts,
-        )
-        return {
-            "id": self.id,
-            "part": self.part,
-            "kind": self.kind,
-            "edition": self.edition,
-            "reference": self.reference,
-            "about": self.about,
+        known = {name: plain(part) for name, part in vars(self).items() if name not in _NOT_PLAIN}
+        return known | {
             "conclusion": statement_line(self.statement),
             "statement": to_text(self.statement),
             "latex": to_latex(self.statement),
-            **to_plain(judged),
-            "breaks": self.breaks,
-            "severity": self.severity,
-            "explanation": self.explanation,
-            "reading": self.reading,
             "repair": None if self.repair is None else self.repair.to_dict(),
-            "rests_on": list(self.rests_on),
-            "rests_on_refuted": list(self.rests_on_refuted),
             "downstream": [{"id": line, "verdict": text} for line, text in self.downstream],
-            "seconds": self.seconds,
         }
 
 
-__all__ = ["AUDITED", "COLUMNS", "Ledger", "Record"]
-
-COLUMNS = (
-    "id",
-    "part",
-    "kind",
-    "about",
-    "verdict",
-    "method",
-    "witness",
-    "breaks",
-    "severity",
-    "repair",
-    "rests_on",
-    "rests_on_refuted",
-    "reference",
-    "seconds",
-)
-
-
-class Ledger(Sequence[Record]):
+class Ledger(Drawn, Sequence[Record]):
     """The records of an audit in the order of the text; it does not change.
 
     Parameters
@@ -201,8 +167,6 @@ class Ledger(Sequence[Record]):
             return Ledger(self._records[place], self.promised)
         if isinstance(place, int):
             return self._records[place]
-        from swingby.theory.derivations.ledger import find
-
         names = [record.id for record in self._records]
         return self._records[names.index(find(place, names))]
 
@@ -237,13 +201,11 @@ class Ledger(Sequence[Record]):
         shown = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
         return f"<Ledger: {len(self)} lines; {shown or 'none'}>"
 
-    def __str__(self) -> str:
-        from swingby.verify.ledger_report import ledger_text
+    def to_grids(self) -> Sequence[Grid]:
+        """Counts by verdict; and one row per line, with the summary."""
+        from swingby.verify.ledger_report import ledger_grids
 
-        return ledger_text(self)
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
+        return ledger_grids(self)
 
     def to_frame(self) -> Any:
         """One row per record; ``repair`` is the verdict on the repaired line.
@@ -257,15 +219,13 @@ class Ledger(Sequence[Record]):
 
         def cell(record: Record, name: str) -> Any:
             value = getattr(record, name)
+            if value is None:
+                return ""
             if name == "witness":
-                return (
-                    "" if value is None else ", ".join(f"{k}={v}" for k, v in value.values.items())
-                )
+                return ", ".join(f"{letter}={number}" for letter, number in value.values.items())
             if name == "repair":
-                return "" if value is None else str(value.verdict)
-            if isinstance(value, tuple):
-                return ", ".join(value)
-            return str(value) if name == "verdict" else value
+                return str(value.verdict)
+            return ", ".join(value) if isinstance(value, tuple) else plain(value)
 
         rows = [[cell(record, name) for name in COLUMNS] for record in self]
         return pandas.DataFrame(rows, columns=list(COLUMNS))
@@ -303,8 +263,7 @@ class Ledger(Sequence[Record]):
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         if path is None:
             return text
-        with whole(path) as target:
-            target.write_text(text + "\n", encoding="utf-8")
+        write_text(path, text)
         return None
 
     def export(self, folder: str | Path) -> tuple[list[str], list[str]]:
@@ -357,39 +316,22 @@ class Ledger(Sequence[Record]):
         >>> [(line.id, line.state) for line in ledger.standing()]
         [('D.61', 'falls'), ('D.64', 'stands')]
         """
-        from swingby.verify.standing import standings
-
         return standings(self, self.promised, corrected=corrected)
 
     def to_markdown(self) -> str:
-        """Summary, and every record, as Markdown with mathematics between dollars.
-
-        Returns
-        -------
-        str
-        """
+        """Summary, and every record, as Markdown with mathematics between dollars."""
         from swingby.verify.ledger_report import ledger_markdown
 
         return ledger_markdown(self)
 
-    def to_latex(self) -> str:
-        """The table of records as LaTeX (booktabs, longtable, amsmath, amssymb).
-
-        Returns
-        -------
-        str
-        """
+    def to_latex(self, *, siunitx: bool = False) -> str:
+        """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb)."""
         from swingby.verify.ledger_report import ledger_latex
 
         return ledger_latex(self)
 
     def to_html(self) -> str:
-        """The ledger as an HTML fragment.
-
-        Returns
-        -------
-        str
-        """
+        """The tables as an HTML fragment, with every record folded away below them."""
         from swingby.verify.ledger_report import ledger_html
 
         return ledger_html(self)
@@ -416,3 +358,84 @@ class Ledger(Sequence[Record]):
         from swingby.verify.dependency_graph import plot_ledger
 
         return plot_ledger(self, ax, size)
+
+
+STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
+#: How a line stands by its own verdict, the worst last.
+_OWN = {
+    Finding.PROVED: STANDS,
+    Finding.TESTED: TESTED,
+    Finding.UNDECIDED: OPEN,
+    Finding.REFUTED: FALLS,
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether a line stands.
+
+    `state`: *tested*: it stands if what was only tested holds.
+    `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
+    `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
+    of lines that were not judged.
+    """
+
+    id: str
+    state: str
+    because: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
+
+
+def standings(
+    records: Sequence[Record], promised: Sequence[str] = (), *, corrected: bool = False
+) -> tuple[Standing, ...]:
+    """Of every record, in their order.
+
+    `promised`: ids of lines that are taken for granted as printed. `corrected`: every refuted line
+    reads as its repair says, and those that need it as theirs say.
+    """
+    known = {record.id: record for record in records}
+    found: dict[str, Standing] = {}
+
+    def read(record: Record) -> Record:
+        """The last of its repairs where it is refuted or uses what a repair takes back."""
+        needs = record.verdict == Finding.REFUTED or record.rests_on_refuted
+        kept = not corrected or record.id in promised or not needs or record.repair is None
+        return record if kept or record.repair is None else read(record.repair)
+
+    def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
+        """How what a record takes from a source stands."""
+        cited = known.get(source)
+        if cited is None or source in users:
+            return Standing(source, STANDS, assumes=(source,))
+        if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
+            # A line that needs the printed form goes with it, unless it follows when judged again.
+            again = dict(cited.downstream).get(record.id, "") if corrected else "no"
+            if source in record.rests_on_refuted and not again.startswith("still"):
+                return Standing(source, FALLS if again else OPEN, (source,))
+            cited = cited.repair
+        return standing(read(cited), users)
+
+    def standing(record: Record, users: tuple[str, ...] = ()) -> Standing:
+        """Of one record of any edition; `users` are the lines that lead to it."""
+        name = f"{record.id} {record.edition}"
+        if name in found:
+            return found[name]
+        proved = record.verdict == Finding.PROVED
+        if record.id in promised or (record.kind == "assumption" and proved):
+            return Standing(record.id, STANDS, assumes=(record.id,))
+        parts = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
+        # What is refuted falls by itself, whatever it rests on.
+        if record.verdict != Finding.REFUTED:
+            sources = dict.fromkeys(given.source for given in record.statement.given)
+            parts += [below(record, source, (*users, record.id)) for source in sources]
+        order = tuple(_OWN.values())
+        worst = max((part.state for part in parts), key=order.index, default=STANDS)
+        because = (name for part in parts if part.state == worst for name in part.because)
+        assumes = (name for part in parts for name in part.assumes)
+        found[name] = Standing(
+            record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
+        )
+        return found[name]
+
+    return tuple(standing(read(one)) for one in records)

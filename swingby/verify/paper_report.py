@@ -54,22 +54,12 @@ def summary_grid(comparisons: Sequence[Comparison]) -> Grid:
                 str(run.outcome),
             ]
         )
-    return Grid(
-        title="Summary",
-        columns=[
-            "setting",
-            "failing",
-            ">stages",
-            ">median",
-            ">largest",
-            "outcome",
-        ],
-        rows=rows,
-        above=[
-            "Assumptions that fail as printed; stages predicted within the run / observed; median "
-            "and largest error of the half-times, predicted before the run, observed to the step."
-        ],
+    columns = ["setting", "failing", ">stages", ">median", ">largest", "outcome"]
+    above = (
+        "Assumptions that fail as printed; stages predicted within the run / observed; median and "
+        "largest error of the half-times, predicted before the run, observed to the step."
     )
+    return Grid("Summary", columns, rows, [above])
 
 
 def _percent(value: float) -> str:
@@ -110,25 +100,14 @@ def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
                     f"{runs - len(seen)}",
                 ]
             )
-    return Grid(
-        title="Gaussian initializations, mu = (1, 1.5, 2.2), sigma = 0.05",
-        columns=[
-            "dynamics",
-            "entry",
-            ">mean predicted",
-            ">mean seen",
-            ">sd predicted",
-            ">sd seen",
-            ">5 % to 95 %",
-            ">seen inside",
-            ">not learned",
-        ],
-        rows=rows,
-        above=[
-            f"U(0) = {GAUSSIAN_SCALE} N(0, 1), 3 x {GAUSSIAN_WIDTH}, eta = {GAUSSIAN_ETA}, "
-            f"{runs} runs; half-times in steps."
-        ],
+    columns = ["dynamics", "entry", ">mean predicted", ">mean seen", ">sd predicted", ">sd seen"]
+    columns += [">5 % to 95 %", ">seen inside", ">not learned"]
+    above = (
+        f"U(0) = {GAUSSIAN_SCALE} N(0, 1), 3 x {GAUSSIAN_WIDTH}, eta = {GAUSSIAN_ETA}, "
+        f"{runs} runs; half-times in steps."
     )
+    title = "Gaussian initializations, mu = (1, 1.5, 2.2), sigma = 0.05"
+    return Grid(title, columns, rows, [above])
 
 
 def write_folder(

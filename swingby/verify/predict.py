@@ -26,7 +26,6 @@ from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, req
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.feasibility import (
-    Constants,
     Problem,
     largest_eta,
     omega_verdict,
@@ -42,11 +41,8 @@ if TYPE_CHECKING:
 class Windows:
     """Lemma windows, or the reason why there are none.
 
-    `scale`: the constants in use.
-    `log_start`: smallest and largest log w_kk(0) per concept.
-    `signal` (d,).
-    `edition` in {"printed", "corrected"}.
-    `reason`: which constants, or which assumption fails.
+    `log_start`: smallest and largest log w_kk(0) per concept; `reason`: which constants are in use,
+    or which assumption fails.
     """
 
     scale: lemmas.Scale | None
@@ -100,7 +96,7 @@ class Windows:
         constants = witness(problem)
         shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {float(constants.kappa):g}"
         return cls(
-            _scale(problem, constants),
+            constants.scale(omega, step),
             starts,
             task.signal,
             edition,
@@ -131,19 +127,6 @@ def _why_no_windows(problem: Problem) -> str:
     if not problem.separated:
         return "Assumption D.5 fails: some a_i <= 3 a_j"
     return ""
-
-
-def _scale(problem: Problem, constants: Constants) -> lemmas.Scale:
-    return lemmas.Scale(
-        log_P=float(constants.log10_P) * math.log(10),
-        log_beta=numbers.log_of(constants.beta),
-        log_omega=numbers.log_of(problem.omega),
-        kappa=float(constants.kappa),
-        K=float(constants.K),
-        alpha=float(constants.alpha),
-        gamma=float(constants.gamma),
-        eta=float(problem.eta),
-    )
 
 
 #: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing.

@@ -85,13 +85,10 @@ class BatchSchedule(numbers.ReadOnly):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per instance and concept.
+        """One row per instance and concept, as a pandas DataFrame.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``instance`` (number in C order), ``concept`` (from 1), ``half_time``,
-            ``crossing``, ``error``, ``trapped``, ``undecided``.
+        Columns ``instance`` (number in C order), ``concept`` (from 1), ``half_time``, ``crossing``,
+        ``error``, ``trapped``, ``undecided``.
         """
         import pandas as pd
 

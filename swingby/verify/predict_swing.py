@@ -141,20 +141,13 @@ def predict_swing_batch(
 
     Parameters
     ----------
-    signal : array_like of shape (..., d)
-        The signal a of each instance; at least 0, one entry positive. Leading axes broadcast.
-    W0 : array_like of shape (..., d, d)
-        Symmetric initial matrices, or what `omega` or `log_scale` multiplies.
-    eta : array_like of shape (...)
-        Step sizes in the clock of (D.2); positive.
-    dynamics : {"euler", "gd", "flow"}
+    signal, W0, eta, dynamics
+        As in :func:`swingby.predict_batch`.
     test_point : array_like of shape (..., d), optional
         Where the loss :math:`\tfrac12 |W x - x|^2` is taken; its length does not matter. By
         default that of ``SIMTask.from_signal``, :math:`x_p = \sqrt{s a_p}`.
-    omega : number or text, optional
-        W(0) is ``omega * W0`` for all instances; may lie below the float range (``"1e-400"``).
-    log_scale : array_like of shape (...), optional
-        W(0) is ``exp(log_scale) * W0``, for every instance its own.
+    omega, log_scale
+        Scales of W0, as there.
     swing : array_like of shape (...)
         A descent counts from this share of the initial loss on; at least 1e-9. Small ones take
         longer, by the inverse cube root.

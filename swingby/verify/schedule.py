@@ -158,19 +158,8 @@ class Schedule(Drawn, numbers.ReadOnly):
     def evaluate(self, t: ArrayLike) -> NDArray[np.float64]:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
 
-        Parameters
-        ----------
-        t : array of shape (n,)
-            Steps; need not be whole.
-
-        Returns
-        -------
-        ndarray of shape (n, d, d)
-
-        Raises
-        ------
-        InvalidInput
-            If the schedule was made without a W(0), or a time is negative or not finite.
+        `t` (n,): steps; need not be whole. Returns shape (n, d, d). Raises InvalidInput if the
+        schedule was made without a W(0), or a time is negative or not finite.
         """
         if self.stages is None:
             raise InvalidInput("W0", MISSING, "must be given to evaluate W(t)", "(D.2)")
@@ -180,16 +169,7 @@ class Schedule(Drawn, numbers.ReadOnly):
         return self.stages.evaluate(moments)
 
     def test_loss(self, t: ArrayLike) -> NDArray[np.float64]:
-        """Test loss of the composite, |W(t) x - x|^2 / 2, at given steps.
-
-        Parameters
-        ----------
-        t : array of shape (n,)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Test loss of the composite, |W(t) x - x|^2 / 2, at given steps t (n,)."""
         return loss_at(self.task.test_point, self.evaluate(t))
 
     def __repr__(self) -> str:
@@ -199,16 +179,9 @@ class Schedule(Drawn, numbers.ReadOnly):
         )
 
     def to_frame(self, unit: str = "step") -> Any:
-        """One row per event: entry, event, time, lower, upper, error.
+        """A pandas DataFrame, one row per event: entry, event, time, lower, upper, error.
 
-        Parameters
-        ----------
-        unit : {"step", "eta t"}
-            Of all times.
-
-        Returns
-        -------
-        pandas.DataFrame
+        `unit` in {"step", "eta t"}: of all times.
         """
         import pandas
 
@@ -222,12 +195,7 @@ class Schedule(Drawn, numbers.ReadOnly):
         return in_unit(frame, unit, self.eta)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON; inf and nan as text.
-
-        Returns
-        -------
-        dict
-        """
+        """Plain numbers and text, ready for JSON; inf and nan as text."""
         return {
             "dynamics": self.dynamics,
             "eta": numbers.scientific(self.eta, 15),
@@ -297,10 +265,9 @@ _BETWEEN = 16
 class MinorPeak:
     """The largest size of a minor entry.
 
-    `entry`: user indices from 0, ascending.
-    `time`: step.
-    `height`: |w_ij| there; 0 when it lies below the float range.
-    `suppressed`: step at which it has fallen back to half of that; inf if it never does.
+    `entry`: user indices from 0, ascending; `time`: step; `height`: |w_ij| there, 0 when it lies
+    below the float range; `suppressed`: step at which it has fallen back to half of that, inf if it
+    never does.
     """
 
     entry: tuple[int, int]
@@ -313,10 +280,9 @@ class MinorPeak:
 class CurveEvents:
     """What the composite does besides its stage times.
 
-    `turning`: turning points of the test loss.
-    `end`: step from which ``max |W - I| <= 0.01`` on the concepts; nan if some are not learned.
-    `high` (d,): step at which each w_kk reaches 0.8, the level of Lemma D.7; inf and nan as
-    half-times.
+    `turning`: turning points of the test loss; `end`: step from which ``max |W - I| <= 0.01`` on
+    the concepts, nan if some are not learned; `high` (d,): step at which each w_kk reaches 0.8, the
+    level of Lemma D.7, inf and nan as half-times.
     """
 
     peaks: tuple[MinorPeak, ...]

@@ -27,11 +27,9 @@ def data_of():
 @pytest.fixture(scope="session")
 def judged():
     """From number, data and criterion to what is measured."""
-
-    def judge(number, data, criterion):
-        return {one.id: measured for one, measured in figure(number).judge(data)}[criterion]
-
-    return judge
+    return lambda number, data, criterion: {
+        one.id: measured for one, measured in figure(number).judge(data)
+    }[criterion]
 
 
 class Toy:
@@ -41,7 +39,7 @@ class Toy:
         self.computed, self.drawn = [], []
         self.stop_at = self.fail_at = None
 
-    def figure(self, number, *, version=1, level=1.0):
+    def figure(self, number, *, level=1.0):
         def compute(parameters, tell):
             if number == self.stop_at:
                 raise KeyboardInterrupt
@@ -67,9 +65,8 @@ class Toy:
             for name in ("caption", "code")
         )
         criterion = Criterion("one", "One is one.", "1", "exactly", judge)
-        return Figure(
-            number, "a dot", "A claim.", "Sec. 0", editions, compute, (criterion,), draw, version
-        )
+        about = (number, "a dot", "A claim.", "Sec. 0")
+        return Figure(*about, editions, compute, (criterion,), draw)
 
 
 @pytest.fixture

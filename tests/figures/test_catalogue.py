@@ -14,20 +14,16 @@ FIGURES = {one.number: one for one in all_figures()}
 
 
 def test_the_order_is_that_of_the_paper():
+    plain = [int(one) for one in FIGURES if one.isdigit()]
     assert list(FIGURES) == list(numbers())
-    assert [one for one in FIGURES if one.isdigit()] == sorted(
-        (one for one in FIGURES if one.isdigit()), key=int
-    )
+    assert plain == sorted(plain)
 
 
 @pytest.mark.parametrize("number", FIGURES)
 def test_a_figure_fits_the_framework(number):
     one = FIGURES[number]
-    assert one.number == number
-    assert one.title
+    assert all((one.number == number, one.title, one.source, one.criteria))
     assert one.claim.endswith(".")
-    assert one.source
-    assert one.criteria
     names = [edition.name for edition in one.editions]
     assert names == [name for name in EDITIONS if name in names]
     assert len({criterion.id for criterion in one.criteria}) == len(one.criteria)
@@ -37,8 +33,7 @@ def test_a_figure_fits_the_framework(number):
         assert json.loads(json.dumps(edition.given(quick=True))) == edition.given(quick=True)
     for criterion in one.criteria:
         assert criterion.statement.endswith(".")
-        assert criterion.paper
-        assert criterion.threshold
+        assert all((criterion.paper, criterion.threshold))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.figures import evidence as module
-from swingby.figures.evidence import Row, evidence, image_rows, map_rows, row_of_share, update
+from swingby.figures.evidence import Row, Study, evidence, rows_of_shares, update
 from swingby.theory.verdict import Verdict
 from swingby.training.shares import Share, needed, reaches
 from swingby.verify import audit_cache
@@ -48,16 +48,16 @@ def test_what_the_package_ships():
     assert 0 < len(fails) < len(found)
 
 
-@pytest.mark.parametrize(("name", "make"), [("map", map_rows), ("images", image_rows)])
-def test_rows_are_made_again_as_recorded(name, make):
-    assert list(evidence(name).rows) == make(lambda share, words: None)
+@pytest.mark.parametrize("name", ["map", "images"])
+def test_rows_are_made_again_as_recorded(name):
+    assert list(evidence(name).rows) == module.STUDIES[name].rows(lambda share, words: None)
 
 
-def test_a_share_of_runs_as_a_row():
-    row = row_of_share("a", "b", "c", Share(58, 64))
+def test_shares_of_runs_as_rows():
+    shares = {"c": Share(58, 64), "d": Share(0, 0)}
+    row, nothing = rows_of_shares("a", "b", shares)
     assert (row.verdict, row.seeds, row.needed) == (Verdict.UNDECIDED, 64, 8851)
     assert row.interval == "[81.0%, 95.6%]"
-    nothing = row_of_share("a", "b", "c", Share(0, 0))
     assert (nothing.verdict, nothing.needed, nothing.interval) == (Verdict.UNDECIDED, None, "")
 
 
@@ -73,7 +73,7 @@ def toy(monkeypatch):
         second = Row("map", "s", "", "second", "1", "2", "[1, 3]", Verdict.UNDECIDED, 4, 9)
         return [first, second]
 
-    monkeypatch.setattr(module, "STUDIES", {"map": ("a toy", rows)})
+    monkeypatch.setattr(module, "STUDIES", {"map": Study("a toy", rows)})
     monkeypatch.setattr(module, "code_of", lambda name: made["code"])
     monkeypatch.setattr(module, "_shipped", dict)
     return made
@@ -116,7 +116,7 @@ def test_the_old_record_stays_where_a_study_fails(toy, tmp_path, monkeypatch):
     def broken(tell):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "STUDIES", {"map": ("a toy", broken)})
+    monkeypatch.setattr(module, "STUDIES", {"map": Study("a toy", broken)})
     with pytest.raises(KeyboardInterrupt):
         update(None, record, force=True)
     assert record.read_bytes() == before
@@ -182,8 +182,8 @@ def test_studies_by_name(capsys):
 def test_every_study_names_code_that_exists(name):
     """A file that has moved away would leave a hash of nothing, which never changes."""
     package = Path(module.__file__).parents[1]
-    for part in module.PARTS[name]:
-        assert list(package.glob(part)), part
+    assert all(list(package.glob(source)) for source in module.STUDIES[name].sources)
+    assert module.STUDIES[name].sources
 
 
 def test_the_code_of_a_study_is_what_it_imports_and_not_its_words(tmp_path, monkeypatch):

@@ -14,12 +14,15 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_every_criterion_of_figure_5_holds_in_the_code_edition(capsys, workplace):
+def test_exit_codes_are_the_verdicts(capsys, workplace):
     assert cli.run(["figures", "--only", "5", "--edition", "code", "--out", "out"]) == 0
     printed = capsys.readouterr()
     assert "2 (0.001), 2 (0.01)" in printed.out
     assert "1 of 1: Fig. 5, code, computed" in printed.err
     assert (workplace / "out" / "fig5-code.pdf").is_file()
+    assert cli.run(["figures", "--only", "17", "--edition", "caption"]) == 1
+    assert "rises by 0.00082" in capsys.readouterr().out
+    assert cli.run(["figures", "--only", "18", "--edition", "code", "--quick"]) == 3
 
 
 def test_json_and_resuming(capsys, toy, workplace):
@@ -27,18 +30,9 @@ def test_json_and_resuming(capsys, toy, workplace):
     printed = capsys.readouterr()
     written = json.loads((workplace / "figures/figures.json").read_text())
     assert json.loads(printed.out) == unsealed(written)
-    assert "4 of 4: Fig. 2, code, computed" in printed.err
-    assert cli.run(["figures"]) == 0
-    assert "4 of 4: Fig. 2, code, kept" in capsys.readouterr().err
-    assert cli.run(["figures", "--no-resume"]) == 0
-    assert "4 of 4: Fig. 2, code, computed" in capsys.readouterr().err
-
-
-def test_exit_codes_of_fails_and_undecided(capsys, workplace):
-    assert cli.run(["figures", "--only", "17", "--edition", "caption"]) == 1
-    assert "rises by 0.00082" in capsys.readouterr().out
-    assert (workplace / "figures" / "figures.json").is_file()
-    assert cli.run(["figures", "--only", "18", "--edition", "code", "--quick"]) == 3
+    for options, word in (([], "kept"), (["--no-resume"], "computed")):
+        assert cli.run(["figures", *options]) == 0
+        assert f"4 of 4: Fig. 2, code, {word}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -60,14 +54,11 @@ def test_wrong_input_gives_one_line_and_exit_code_2(capsys, workplace, options):
     assert printed.err.count("\n") == 1
 
 
-def test_ctrl_c_gives_exit_code_130(toy, capsys):
+def test_ctrl_c_and_figures_that_cannot_be_made(toy, capsys):
     toy.stop_at = "2"
     assert cli.run(["figures"]) == 130
     assert "2 of 4" in capsys.readouterr().err
-
-
-def test_a_figure_that_cannot_be_made_gives_exit_code_1(toy, capsys):
-    toy.fail_at = "2"
+    toy.stop_at, toy.fail_at = None, "2"
     assert cli.run(["figures"]) == 1
     assert "not made" in capsys.readouterr().out
 

@@ -20,50 +20,52 @@ def make(folder, **options):
     return make_figures(folder, progress=False, **options)
 
 
-def test_everything_is_written(tmp_path, toy):
-    result = make(tmp_path / "new" / "folder")
-    names = {path.name for path in (tmp_path / "new" / "folder").iterdir()}
+def test_everything_is_written_with_what_made_it(tmp_path, toy):
+    folder = tmp_path / "new" / "folder"
+    result = make(folder)
     stems = {f"fig{number}-{edition}" for number, edition in ALL}
     endings = (".npz", ".json", ".pdf", ".png")
-    assert names == {stem + ending for stem in stems for ending in endings} | {"figures.json"}
+    expected = {stem + ending for stem in stems for ending in endings} | {"figures.json"}
+    assert {path.name for path in folder.iterdir()} == expected
     assert toy.computed == ALL
     assert result.verdict == "holds"
     assert result[1, "code", "one"].value == "1"
     with pytest.raises(KeyError):
         result[1, "code", "two"]
-
-
-def test_data_names_what_made_it(tmp_path, toy):
-    make(tmp_path)
-    with np.load(tmp_path / "fig1-code.npz", allow_pickle=False) as file:
+    with np.load(folder / "fig1-code.npz", allow_pickle=False) as file:
         inside = json.loads(str(file["facts"]))["provenance"]
         assert file["values"].tolist() == [0, 1, 2]
-    beside = json.loads((tmp_path / "fig1-code.json").read_text())
+    beside = json.loads((folder / "fig1-code.json").read_text())
     assert beside["provenance"] == inside
     assert inside["swingby"] == swingby.__version__
     assert inside["parameters"] == {"edition": "code", "level": 1.0}
     assert beside["data"] == {"name": "1", "never": None}
 
 
-def test_what_is_there_is_not_computed_again(tmp_path, toy):
-    first = make(tmp_path)
-    again = make(tmp_path)
+def test_what_is_there_is_not_computed_again(tmp_path, toy, capsys):
+    first = make_figures(tmp_path)
+    assert "1 of 4: Fig. 1, caption, computed\n" in capsys.readouterr().err
+    again = make_figures(tmp_path)
+    printed = capsys.readouterr()
+    assert "4 of 4: Fig. 2, code, kept\n" in printed.err
+    assert not printed.out
     assert toy.computed == ALL
-    assert [one.computed for one in first.made] == [True] * 4
-    assert [one.computed for one in again.made] == [False] * 4
+    assert [[one.computed for one in each.made] for each in (first, again)] == [[1] * 4, [0] * 4]
     assert again.to_dict() == first.to_dict()
     make(tmp_path, resume=False)
     assert toy.computed == ALL * 2
 
 
-def test_other_parameters_and_versions_are_computed_again(tmp_path, toy):
+def test_other_parameters_are_computed_again(tmp_path, toy):
     make(tmp_path)
-    toy.figures[0] = toy.figure("1", version=2)
-    make(tmp_path)
-    assert toy.computed == [*ALL, *ALL[:2]]
     toy.figures[1] = toy.figure("2", level=3.0)
     assert make(tmp_path)[2, "code", "one"].verdict == "fails"
-    assert toy.computed == [*ALL, *ALL]
+    assert toy.computed == [*ALL, *ALL[2:]]
+    quick = make(tmp_path, quick=True)
+    assert toy.computed == [*ALL, *ALL[2:], *ALL]
+    assert quick[1, "code", "one"].value == "2"
+    assert "quick" in str(quick)
+    assert json.loads((tmp_path / "figures.json").read_text())["figures"][0]["quick"]
 
 
 def test_another_release_computes_again(tmp_path, toy, monkeypatch):
@@ -71,15 +73,6 @@ def test_another_release_computes_again(tmp_path, toy, monkeypatch):
     monkeypatch.setattr(swingby, "__version__", "99.0")
     make(tmp_path)
     assert toy.computed == ALL * 2
-
-
-def test_quick_takes_the_quick_parameters_and_says_so(tmp_path, toy):
-    make(tmp_path)
-    quick = make(tmp_path, quick=True)
-    assert toy.computed == ALL * 2
-    assert quick[1, "code", "one"].value == "2"
-    assert "quick" in str(quick)
-    assert json.loads((tmp_path / "figures.json").read_text())["figures"][0]["quick"]
 
 
 @pytest.mark.parametrize("ending", ["npz", "json"])
@@ -117,58 +110,34 @@ def test_an_interrupted_call_keeps_what_is_finished(tmp_path, toy):
 def test_a_figure_that_raises_does_not_stop_the_others(tmp_path, toy):
     toy.fail_at = "1"
     result = make(tmp_path)
-    assert [(one.figure, one.edition, one.error) for one in result.problems] == [
-        ("1", "caption", "RuntimeError: no such trajectory"),
-        ("1", "code", "RuntimeError: no such trajectory"),
-    ]
+    error = "RuntimeError: no such trajectory"
+    assert result.problems == (("1", "caption", error), ("1", "code", error))
     assert [one.figure for one in result.made] == ["2", "2"]
     assert result.verdict == "fails"
-    assert "no such trajectory" in str(result)
+    assert error in str(result)
     assert len(json.loads((tmp_path / "figures.json").read_text())["problems"]) == 2
 
 
 def test_the_table_in_every_form(tmp_path, toy):
     toy.figures[1] = toy.figure("2", level=3.0)
     result = make(tmp_path)
-    frame = result.to_frame()
-    assert frame.verdict.tolist() == ["holds", "holds", "fails", "fails"]
+    assert result.to_frame().verdict.tolist() == ["holds", "holds", "fails", "fails"]
     assert repr(result) == "<FiguresResult 4 editions: 2 hold, 2 fail>"
     assert result.to_markdown().count("| fails |") == 2
-    assert r"\toprule" in result.to_latex()
-    assert "<table>" in result._repr_html_()
     assert "Fig. 2, code, one: fails. Because. (exactly)" in str(result)
     assert unsealed(json.loads((tmp_path / "figures.json").read_text())) == result.to_dict()
 
 
-def test_progress_is_told_on_stderr(tmp_path, toy, capsys):
-    make_figures(tmp_path)
-    make_figures(tmp_path)
-    printed = capsys.readouterr()
-    assert not printed.out
-    assert "1 of 4: Fig. 1, caption, computed\n" in printed.err
-    assert "4 of 4: Fig. 2, code, kept\n" in printed.err
-
-
 @pytest.mark.parametrize(
-    ("argument", "options"),
-    [
-        ("only", {"only": "6"}),
-        ("only", {"only": "5, six"}),
-        ("only", {"only": []}),
-        ("only", {"only": ""}),
-        ("only", {"only": True}),
-        ("only", {"only": [5.0]}),
-        ("only", {"only": 5.0}),
-        ("editions", {"editions": "printed"}),
-        ("editions", {"editions": []}),
-        ("out", {"out": ""}),
-        ("out", {"out": None}),
-    ],
+    ("argument", "value"),
+    [("only", one) for one in ("6", "5, six", [], "", True, [5.0], 5.0)]
+    + [("editions", one) for one in ("printed", [])]
+    + [("out", one) for one in ("", None)],
 )
-def test_wrong_input_is_refused(tmp_path, monkeypatch, argument, options):
+def test_wrong_input_is_refused(tmp_path, monkeypatch, argument, value):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput) as caught:
-        make_figures(**{"out": tmp_path / "out", "progress": False, **options})
+        make_figures(**{"out": tmp_path / "out", "progress": False, argument: value})
     assert caught.value.argument == argument
     assert not list(tmp_path.iterdir())
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from swingby.figures.criteria import contributions, count, growth_start, legs
-from swingby.figures.figure import Measured
+from swingby.figures.make import figure
 from swingby.figures.paper.figure_18 import bend
+from swingby.figures.theory import events_of
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 
@@ -31,16 +32,7 @@ CASES = {
 }
 
 #: Descents by 0.001 and by 0.01 of the start, counted in runs of the authors' scripts.
-DESCENTS = {
-    ("5", "caption"): (1, 1),
-    ("5", "code"): (2, 2),
-    ("8", "caption"): (3, 2),
-    ("8", "code"): (3, 3),
-    ("9", "caption"): (3, 2),
-    ("9", "code"): (4, 4),
-    ("10", "caption"): (3, 2),
-    ("10", "code"): (2, 2),
-}
+DESCENTS = dict(zip(CASES, ["11", "22", "32", "33", "32", "44", "32", "22"], strict=True))
 
 #: Turning points of the test loss (step, loss), from runs of the authors' scripts.
 TURNS = {
@@ -74,7 +66,8 @@ def test_the_run_is_that_of_the_authors(data_of, number, edition):
     for i, j, step, value, _ in data["peaks"]:
         peak = expected["off"][f"w{i}{j}"]
         assert (step, value) == (peak["t_peak_abs"], pytest.approx(peak["peak"], rel=1e-9))
-    assert tuple(count(data, swing) for swing in (0.001, 0.01)) == DESCENTS[number, edition]
+    descents = "".join(str(count(data, swing)) for swing in (0.001, 0.01))
+    assert descents == DESCENTS[number, edition]
 
 
 @pytest.mark.parametrize(("number", "edition"), TURNS, ids="-".join)
@@ -93,14 +86,11 @@ def test_values_and_verdicts_are_those_of_the_documentation(data_of, judged, num
     assert found == VERDICTS[number, criterion]
 
 
-@pytest.mark.parametrize("number", ["5", "8", "9", "10", "17", "18"])
-def test_every_criterion_is_judged_in_words(data_of, judged, number):
-    from swingby.figures.make import figure
-
+@pytest.mark.parametrize("number", ["4", "5", "8", "9", "10", "17", "18"])
+def test_every_criterion_is_judged_in_words(data_of, number):
     for edition in ("caption", "code"):
         for criterion, measured in figure(number).judge(data_of(number, edition)):
             assert (number, criterion.id) in VERDICTS
-            assert isinstance(measured, Measured)
             assert measured.reason.endswith(".")
             json.dumps(dict(measured.numbers), allow_nan=False)
 
@@ -156,8 +146,6 @@ def test_without_signal_on_the_free_direction_no_verdict_changes(data_of, judged
     data = dict(data_of("5", "caption"))
     W0 = data["W"][0]
     run = simulate(SIMTask(["1", "1.5"], "0.05", 3), W0, "0.01", 2000, record=1)
-    from swingby.figures.theory import events_of
-
     printed = {**data, **events_of(run), "W": run.W, "output": run.output}
     printed |= {"test_loss": run.test_loss, "train_loss": run.train_loss}
     for number, criterion in VERDICTS:
@@ -166,73 +154,38 @@ def test_without_signal_on_the_free_direction_no_verdict_changes(data_of, judged
             assert now == judged(number, data, criterion).verdict, (number, criterion)
 
 
-def _shifted(data, name, change):
-    values = data[name].copy()
-    change(values)
-    return {**data, name: values}
-
-
-def _later_halves(data):
-    return {**data, "half_times": [steps and 2 * steps for steps in data["half_times"]]}
-
-
-def _unsuppressed(data):
-    return {**data, "peaks": [[*peak[:2], 9000, *peak[3:]] for peak in data["peaks"]]}
-
-
-def _no_bump(data):
-    first, last = data["turns"][0], data["turns"][-1]
-    return {**data, "turns": [first, last]}
-
-
-def _bumpy_training(data):
-    return _shifted(data, "train_loss", lambda loss: loss.__setitem__(100, 2 * loss[99]))
-
-
-def _weak_first(data):
-    return {**data, "output": data["output"][:, [1, 0, 2]] * [1 / 1.5, 1.5, 1]}
-
-
-def _monotone_output(data):
-    return {**data, "output": np.maximum.accumulate(data["output"])}
-
-
-def _without_minor_entries(data):
-    return {**data, "W": data["W"] * np.eye(data["W"].shape[-1])}
-
-
-def _high_end(data):
-    return _shifted(data, "test_loss", lambda loss: loss.__setitem__(-1, loss[0] / 2))
-
-
-def _at_the_test_point(data):
-    return _shifted(data, "output", lambda output: output.__setitem__(-1, data["test_point"]))
+#: Changes of the data, by figure and criteria that have to notice.
+ALTERED = {
+    # The test point has a part along the direction without a concept.
+    "4 irrelevant": lambda data: {"test_point": np.ones(3)},
+    # No bump of the test loss.
+    "5 descents, 5 alignment, 8 descents, 9 descents, 17 test": lambda data: {
+        "turns": [data["turns"][0], data["turns"][-1]]
+    },
+    "5 alignment, 8 alignment": lambda data: {
+        "half_times": [steps and 2 * steps for steps in data["half_times"]]
+    },
+    # No minor entries.
+    "5 alignment, 18 both": lambda data: {"W": data["W"] * np.eye(data["W"].shape[-1])},
+    # The weak concept comes first; the output never turns back.
+    "5 first": lambda data: {"output": data["output"][:, [1, 0, 2]] * [1 / 1.5, 1.5, 1]},
+    "5 back": lambda data: {"output": np.maximum.accumulate(data["output"])},
+    "5 end": lambda data: {"test_loss": np.append(data["test_loss"][:-1], 1.0)},
+    # The minor entries are suppressed late.
+    "8 order": lambda data: {"peaks": [[*peak[:2], 9000, *peak[3:]] for peak in data["peaks"]]},
+    "10 output": lambda data: {"output": np.vstack([data["output"], data["test_point"]])},
+    "10 never": lambda data: {"half_times": [5000, 331, 23]},
+    "17 monotone": lambda data: {"train_loss": np.append(data["train_loss"], 1.0)},
+}
 
 
 @pytest.mark.parametrize(
-    ("number", "criterion", "alter"),
-    [
-        ("5", "descents", _no_bump),
-        ("5", "alignment", _no_bump),
-        ("5", "alignment", _later_halves),
-        ("5", "alignment", _without_minor_entries),
-        ("5", "first", _weak_first),
-        ("5", "back", _monotone_output),
-        ("5", "end", _high_end),
-        ("8", "descents", _no_bump),
-        ("8", "alignment", _later_halves),
-        ("8", "order", _unsuppressed),
-        ("9", "descents", _no_bump),
-        ("10", "output", _at_the_test_point),
-        ("10", "never", lambda data: {**data, "half_times": [5000, 331, 23]}),
-        ("17", "monotone", _bumpy_training),
-        ("17", "test", _no_bump),
-        ("18", "both", _without_minor_entries),
-    ],
+    ("name", "alter"),
+    [(name, alter) for names, alter in ALTERED.items() for name in names.split(", ")],
 )
-def test_a_criterion_fails_on_altered_data(data_of, judged, number, criterion, alter):
+def test_a_criterion_fails_on_altered_data(data_of, judged, name, alter):
+    number, criterion = name.split()
     data = data_of(number, "code")
     assert judged(number, data, criterion).verdict == "holds"
-    assert judged(number, alter(data), criterion).verdict in ("fails", "undecided")
-    if (number, criterion) != ("8", "order"):
-        assert judged(number, alter(data), criterion).verdict == "fails"
+    found = judged(number, {**data, **alter(data)}, criterion).verdict
+    assert found == ("undecided" if name == "8 order" else "fails")

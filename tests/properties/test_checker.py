@@ -40,6 +40,12 @@ def verdicts(report):
     return {result.id: str(result.verdict) for result in report}
 
 
+def same(one, other):
+    assert verdicts(one) == verdicts(other)
+    assert [result.margin for result in one] == [result.margin for result in other]
+    assert (one.binding, one.largest_omega) == (other.binding, other.largest_omega)
+
+
 @st.composite
 def anything(draw):
     """Numbers that need not satisfy anything: a task, omega, eta, beta."""
@@ -107,11 +113,7 @@ def test_permuting_concepts_changes_no_verdict(data, given_numbers, edition):
     task, omega, eta, beta = given_numbers
     order = data.draw(st.permutations(range(task.dim)))
     turned = task.with_signal([task.exact_signal[k] for k in order], "in another order")
-    before = check(task, omega, eta, beta, edition)
-    after = check(turned, omega, eta, beta, edition)
-    assert verdicts(before) == verdicts(after)
-    assert [result.margin for result in before] == [result.margin for result in after]
-    assert before.binding == after.binding
+    same(check(task, omega, eta, beta, edition), check(turned, omega, eta, beta, edition))
 
 
 @given(st.data(), SETTING)
@@ -120,10 +122,7 @@ def test_permuting_concepts_and_matrix_changes_no_verdict(data, setting):
     signal = [setting.task.exact_signal[k] for k in order]
     turned = setting.task.with_signal(signal, "in another order")
     W0 = Scaled(setting.W0.matrix[np.ix_(order, order)], setting.W0.omega)
-    before = setting.check()
-    after = check(turned, W0=W0, eta=setting.eta)
-    assert verdicts(before) == verdicts(after)
-    assert [result.margin for result in before] == [result.margin for result in after]
+    same(setting.check(), check(turned, W0=W0, eta=setting.eta))
 
 
 @given(st.data(), EDITION)
@@ -136,9 +135,7 @@ def test_a_matrix_and_its_omega_and_beta_agree(data, edition):
     whole = check(task, W0=W0, eta=eta, edition=edition)
     numbers = check(task, start.omega, eta, start.largest / start.omega, edition)
     assert (whole.omega, whole.beta) == (numbers.omega, numbers.beta)
-    assert verdicts(whole) == verdicts(numbers)
-    assert [result.margin for result in whole] == [result.margin for result in numbers]
-    assert whole.largest_omega == numbers.largest_omega
+    same(whole, numbers)
 
 
 @given(satisfying(), st.integers(1, 30))

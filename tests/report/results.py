@@ -91,7 +91,7 @@ def _judged():
 def _survival():
     from swingby.training.survival import standard_cells, survival
 
-    return survival(standard_cells("linear", runs=40)[:1])
+    return survival(standard_cells(runs=40)[:1])
 
 
 @functools.cache

@@ -10,8 +10,8 @@ import pytest
 
 from swingby.simulate.initialization import gaussian
 from swingby.simulate.result import Run
-from swingby.simulate.run import GOES_ON, advance, simulate
-from swingby.simulate.state import float_matrix, make_problem, make_record, make_state
+from swingby.simulate.run import run_on, simulate
+from swingby.simulate.state import Record, float_matrix, make_problem, make_state
 from swingby.theory.growth import BOTH, FIRST, NEITHER, log_factors
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask
@@ -112,10 +112,11 @@ def test_scaling_by_powers_of_two_changes_no_bit(dynamics: str) -> None:
         state = make_state(Initial((W0 + W0.T) / 2, Fraction(1)), point, scaled=scaled)
         assert (state.exponent < 0).any() == scaled
         problem = make_problem(TASK.signal, 0.02, dynamics, point)
-        record = make_record(range(0, 3000, 7), 3)
-        while advance(problem, state, record, 3000, skip=False, rest=False) == GOES_ON:
-            pass
-        ends.append((float_matrix(state), record.W, state.level_steps, state.extremum_step))
+        record = Record.at(range(0, 3000, 7), 3)
+        run_on(problem, state, record, 3000, skip=False)
+        ends.append(
+            (float_matrix(state.X, state.exponent), record.W, state.level_steps, state.extrema)
+        )
     for plain, powers in zip(*ends, strict=True):
         assert np.array_equal(plain, powers)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from swingby.simulate.observe import extremes, first_negative_pivot, negative_pivots, observe
-from swingby.simulate.run import GOES_ON, advance
-from swingby.simulate.state import Floats, make_problem, make_record, make_state, pairs
+from swingby.simulate.run import run_on
+from swingby.simulate.state import Floats, Record, make_problem, make_state, pairs
 from swingby.simulate.steps import compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 
@@ -38,10 +38,9 @@ def _run(d: int, gd: bool, scaled: bool, ends: tuple[int, ...]) -> tuple[Floats,
     signal, W0 = _start(d)
     state = make_state(initial_matrix(W0, d), np.ones(d), scaled=scaled)
     problem = make_problem(signal, ETA, "gd" if gd else "euler", np.ones(d))
-    record = make_record([0], d)
+    record = Record.at([0], d)
     for end in ends:
-        while advance(problem, state, record, end, skip=False, rest=False) == GOES_ON:
-            pass
+        run_on(problem, state, record, end, skip=False)
     return state.X, state.X * state.weight
 
 

@@ -1,6 +1,7 @@
 """A driver as a process of its own, and its workers, to be killed by the tests."""
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -47,7 +48,7 @@ class Driver:
 
     def workers(self):
         """Processes that measure, youngest last."""
-        return [one for one in children(self.process.pid) if b"spawn_main" in command(one)]
+        return running(children(self.process.pid))
 
     def kill(self):
         self.process.kill()
@@ -134,8 +135,8 @@ def kill_workers(store, rng, times, **options):
 
 
 def running(pids):
-    """Which of the workers are still there."""
-    return [pid for pid in pids if b"spawn_main" in command(pid)]
+    """Which of the processes are workers, of loky or of Dask, and still there."""
+    return [pid for pid in pids if re.search(b"popen_loky|spawn_main", command(pid))]
 
 
 def wait_for(condition):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.sweeping import workers
+from swingby.sweeping import sweep as module
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
 from tests.sweeping import killing
@@ -18,7 +18,7 @@ def test_without_distributed(grid, tmp_path, monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(workers.importlib, "import_module", missing)
+    monkeypatch.setattr(module.importlib, "import_module", missing)
     with pytest.raises(MissingExtra, match=r'pip install "swingby\[cluster\]"'):
         sweep(grid, store=tmp_path / "a", executor="dask", workers=1, progress=False)
 
@@ -44,7 +44,7 @@ def test_a_cluster_that_is_given(grid, tmp_path, undisturbed, rows_of):
 @pytest.mark.filterwarnings("ignore")
 def test_nobody_answers(grid, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(workers, "_ANSWER", 0.5)
+    monkeypatch.setattr(module, "_ANSWER", 0.5)
     with pytest.raises(InvalidInput, match="must be the address of a Dask scheduler"):
         sweep(grid, store=tmp_path / "a", executor="tcp://127.0.0.1:9", progress=False)
     assert SweepResult(tmp_path / "a").status().total == 0

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.sweeping.cells import axis_of
 from swingby.sweeping.frame import quantity
 from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.phases import axis_of
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
 from tests.sweeping.phase_rows import by_hand, row

@@ -11,15 +11,16 @@ from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
 from swingby.sweeping import phases
-from swingby.sweeping.cells import apart, tick_text
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.picture import (
     FAILED,
     PALEST,
     PANELS,
     STYLES,
+    apart,
     default_panels,
     lightness,
+    tick_text,
 )
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import writing

@@ -12,7 +12,6 @@ import pytest
 import swingby
 from swingby.errors import InvalidInput
 from swingby.sweeping import sweep as module
-from swingby.sweeping import workers as hands
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import Kept, verify_store, writing
@@ -28,13 +27,13 @@ def path(tmp_path):
 def counted(monkeypatch):
     """Points that this process measures."""
     seen = []
-    measure_chunk = hands.measure_chunk
+    measure_chunk = module.measure_chunk
 
     def counting(points, *more):
         seen.extend(points)
         return measure_chunk(points, *more)
 
-    monkeypatch.setattr(hands, "measure_chunk", counting)
+    monkeypatch.setattr(module, "measure_chunk", counting)
     return seen
 
 
@@ -91,7 +90,7 @@ def test_points_whose_worker_died_are_measured_by_the_next_sweep(grid, path, und
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     grid, path, monkeypatch, capsys, undisturbed, rows_of
 ):
-    measure_chunk = hands.measure_chunk
+    measure_chunk = module.measure_chunk
     twelfth = list(grid.points())[12]
 
     def interrupted(points, *more):
@@ -99,7 +98,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
             raise KeyboardInterrupt
         return measure_chunk(points, *more)
 
-    monkeypatch.setattr(hands, "measure_chunk", interrupted)
+    monkeypatch.setattr(module, "measure_chunk", interrupted)
     with pytest.raises(KeyboardInterrupt) as error:
         sweep(grid, store=path, workers=0, chunk=4)
     said = f"stopped: 12 of {len(grid)} points"
@@ -142,8 +141,8 @@ def test_recorded_trajectories_lie_beside_the_store(path):
 
 def test_a_worker_of_another_version_is_refused(grid, path, monkeypatch):
     versions = iter(["swingby 9.9.9, measure 2"])
-    running_code = hands.running_code
-    monkeypatch.setattr(hands, "running_code", lambda: next(versions, running_code()))
+    running_code = module.running_code
+    monkeypatch.setattr(module, "running_code", lambda: next(versions, running_code()))
     with pytest.raises(InvalidInput, match=r"must run the driver's version, swingby 9\.9\.9"):
         sweep(grid, store=path, workers=0, progress=False)
     assert SweepResult(path).status().total == 0
@@ -167,8 +166,8 @@ def test_wrong_arguments(grid, path, options, words):
 
 
 def test_workers_that_cannot_start(grid, path, monkeypatch):
-    monkeypatch.setattr(hands, "_prepare", _exit)
-    monkeypatch.setattr(hands, "STARTS", 2)
+    monkeypatch.setattr(module, "_prepare", _exit)
+    monkeypatch.setattr(module, "STARTS", 2)
     with pytest.raises(InvalidInput, match="must be processes that can be started"):
         sweep(grid, store=path, workers=1, progress=False)
     assert SweepResult(path).status().total == 0
@@ -218,7 +217,7 @@ def test_there_is_life_before_the_first_chunk_is_done(grid, path, monkeypatch, c
     monkeypatch.setattr(module, "EVERY", 0.01)
     said = threading.Event()
     write = module.Progress._write
-    measure_chunk = hands.measure_chunk
+    measure_chunk = module.measure_chunk
 
     def writing(report, text):
         write(report, text)
@@ -230,7 +229,7 @@ def test_there_is_life_before_the_first_chunk_is_done(grid, path, monkeypatch, c
         return measure_chunk(*call)
 
     monkeypatch.setattr(module.Progress, "_write", writing)
-    monkeypatch.setattr(hands, "measure_chunk", waiting)
+    monkeypatch.setattr(module, "measure_chunk", waiting)
     sweep(grid, store=path, workers=0, chunk=30)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "swingby: 0 of 60 points, the first ones are measured"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from swingby import cli
-from swingby.sweeping import workers
+from swingby.sweeping import sweep
 
 GRID = """
 signal = [[4, 1]]
@@ -57,14 +57,14 @@ def test_export(capsys, workplace):
 
 
 def test_ctrl_c_gives_exit_code_130(capsys, monkeypatch):
-    measure_chunk = workers.measure_chunk
+    measure_chunk = sweep.measure_chunk
 
     def interrupted(points, *more):
         if points[0].seed == 2:
             raise KeyboardInterrupt
         return measure_chunk(points, *more)
 
-    monkeypatch.setattr(workers, "measure_chunk", interrupted)
+    monkeypatch.setattr(sweep, "measure_chunk", interrupted)
     assert run("--workers", "0", "--chunk", "2") == 130
     stderr = capsys.readouterr().err
     assert "stopped: 2 of 6 points" in stderr

@@ -1,12 +1,12 @@
 """Chunks whose process dies: done again, split, and given up only one point at a time."""
 
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 
 import pytest
 
 from swingby.errors import InvalidInput
 from swingby.sweeping.point import Point
-from swingby.sweeping.workers import MOST_DEATHS, InProcess, measured
+from swingby.sweeping.sweep import MOST_DEATHS, measured
 
 
 def chunks(*sizes):
@@ -19,14 +19,14 @@ def chunks(*sizes):
         start += size
 
 
-class Scripted(InProcess):
+class Scripted(Executor):
     """Workers of a test: one process for all, lost whenever a killer is measured."""
 
-    def __init__(self, killers=(), slots=3, lose=(), error=None):
-        self.slots, self.killers, self.lose, self.error = slots, set(killers), set(lose), error
+    def __init__(self, killers=(), lose=(), error=None):
+        self.killers, self.lose, self.error = set(killers), set(lose), error
         self.submitted, self.out = [], []
 
-    def submit(self, points, folder, code):
+    def submit(self, call, points, folder, code):
         places = tuple(point.seed for point in points)
         self.submitted.append(places)
         future = Future()
@@ -41,12 +41,9 @@ class Scripted(InProcess):
             future.set_result((0.0, [({"place": place}, None, None) for place in places]))
         return future
 
-    def died(self, error):
-        return isinstance(error, BrokenExecutor)
-
 
 def failures(workers, *sizes):
-    rows = [row for found, _ in measured(workers, chunks(*sizes), "") for row in found]
+    rows = [row for found, _ in measured(workers, 3, chunks(*sizes), "") for row in found]
     assert sorted(row.place for row in rows) == list(range(sum(sizes)))
     return {row.place: row.reason for row in rows if row.results is None}
 
@@ -76,14 +73,14 @@ def test_no_more_chunks_are_taken_than_there_are_slots():
             taken.append(chunk)
             yield chunk
 
-    finished = measured(Scripted(slots=2), counted(), "")
+    finished = measured(Scripted(), 2, counted(), "")
     next(finished)
     assert len(taken) == 2
 
 
 def test_an_executor_that_cannot_work_is_an_error():
     with pytest.raises(InvalidInput, match=r"executor must be able to measure .*KeyError: 'x'"):
-        list(measured(Scripted(error=KeyError("x")), chunks(1), ""))
+        list(measured(Scripted(error=KeyError("x")), 3, chunks(1), ""))
     refusal = InvalidInput("store", "x", "must be writable")
     with pytest.raises(InvalidInput, match="store must be writable"):
-        list(measured(Scripted(error=refusal), chunks(1), ""))
+        list(measured(Scripted(error=refusal), 3, chunks(1), ""))

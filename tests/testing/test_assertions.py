@@ -8,9 +8,13 @@ import sympy
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.testing import lemma_assertions
-from swingby.testing.assertions import assert_claim, assert_stages
-from swingby.testing.lemma_assertions import assert_lemmas, assert_windows_match_statements
+from swingby.testing import assertions
+from swingby.testing.assertions import (
+    assert_claim,
+    assert_lemmas,
+    assert_stages,
+    assert_windows_match_statements,
+)
 from swingby.testing.setting import Setting
 from swingby.theory import lemmas
 from swingby.theory.claim import Claim
@@ -59,7 +63,10 @@ def test_a_claim_of_ones_own_and_a_line_of_the_ledger():
     ("claim", "verdict", "said"),
     [
         ("D.99", "proved", "must be the id of a line"),
-        ("D.61", "true", "verdict must be one of"),
+        *(
+            ("D.61", word, "verdict must be one of proved")
+            for word in ("true", "", None, 1, "Proved")
+        ),
         (61, "proved", "claim must be a Claim"),
     ],
 )
@@ -243,7 +250,7 @@ def test_windows_and_text_agree_and_say_nothing_outside_the_range_of_lemma_four(
     monkeypatch.setattr(lemmas, "reach_by", everywhere)
     text = message(assert_windows_match_statements, report)
     assert "of which the text says nothing" in text
-    assert lemma_assertions.lemmas is lemma_assertions.lemmas
+    assert assertions.lemmas is assertions.lemmas
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""The suite of the docs notices a theory with one wrong line, and names what broke.
+"""The suites in docs/examples pass as a user has them, in a folder of their own.
 
-The package is installed into a folder of its own, or copied there with its metadata where no
-build backend is at hand, and the suite is run from another folder that holds nothing else.
+The long one notices a theory with one wrong line, and names what broke. The package is installed
+into a folder of its own, or copied there with its metadata where no build backend is at hand.
 """
 
+import ast
 import importlib.util
 import os
 import shutil
@@ -18,6 +19,7 @@ import swingby
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "docs/examples/test_theory.py"
+SUITES = sorted(SUITE.parent.glob("test_*.py"))
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 #: A failure is shown as it was drawn: looking for a smaller one takes time.
@@ -33,136 +35,94 @@ ENTRY_POINTS = "[pytest11]\nswingby = swingby.testing.pytest_plugin\n"
 
 @dataclass(frozen=True)
 class Break:
-    """One wrong line.
+    """One wrong line: `old` occurs exactly once in a file below ``swingby/theory``.
 
-    Parameters
-    ----------
-    names : str
-        What the message has to name.
-    file : str
-        Below ``swingby/theory``.
-    old, new : str
-        ``old`` occurs exactly once in the file.
-    test : str
-        The first test of the suite to notice, without ``test_``.
+    `test` is the first of the suite to notice, and its message has to hold `names`.
     """
 
-    names: str
     file: str
+    test: str
+    names: str
     old: str
     new: str
-    test: str
 
 
-BREAKS = (
-    Break("(C.13)", "task.py", "centre**2 / self.s", "centre**2 * self.s", "signal"),
-    Break(
-        "Theorem 4.1",
-        "lemmas.py",
-        "(1 - decay) * point",
-        "(1 + decay) * point",
-        "theorem_4_1",
-    ),
-    Break("(D.2)", "dynamics.py", "+ 2 * W * A * W) / 2", "+ W * A * W) / 2", "one_step"),
-    Break(
-        "(D.4)",
-        "growth.py",
-        "= single[..., :, None] +",
-        "= 2 * single[..., :, None] +",
-        "growth_rates",
-    ),
-    Break("Assumption D.2", "assumptions.py", "1 / (9 * K", "1 / (8 * K", "assumption"),
-    Break(
-        "Assumption D.4",
-        "assumptions.py",
-        "d * beta**2), root",
-        "d * beta), root",
-        "assumption",
-    ),
-    Break("Assumption D.5", "assumptions.py", "a_i - 3 * a_j >=", "a_i - 2 * a_j >=", "assumption"),
-    Break(
-        "Lemma D.1",
-        "lemmas.py",
-        "(2 * scale.eta * a_i * scale.kappa)",
-        "(2 * scale.eta * a_i)",
-        "lemma_windows",
-    ),
-    Break("Lemma D.3", "lemmas.py", "else waiting * scale.kappa", "else waiting", "lemma_windows"),
-    Break("Lemma D.5", "lemmas.py", "1 + 2 / scale.K", "1 + 3 / scale.K", "lemma_windows"),
-    Break(
-        "Lemma D.6",
-        "proofs/trajectories.proof",
-        "then w_ii(t) >= 1 - 2/K",
-        "then w_ii(t) >= 1 - 4/K",
-        "lemma_windows",
-    ),
-    Break(
-        "two concepts, E1",
-        "theorem_two.py",
-        "(log_scale - (1 + r)",
-        "(log_scale - (1 - r)",
-        "theorem_on_two_concepts",
-    ),
-    Break(
-        "Theorem R, C4",
-        "theorem_r.py",
-        "mean = (a[i] + a[j]) / 2",
-        "mean = (a[i] - a[j]) / 2",
-        "conditions_of_theorem_R",
-    ),
-    Break(
-        "Theorem G", "theorem_two.py", "- log_det / (1 - level)", "- log_det / level", "theorem_G"
-    ),
-    Break(
-        "D.4'",
-        "repaired.py",
-        "limit = _enclosed(lambda: 1 /",
-        "limit = _enclosed(lambda: 2 /",
-        "one_concept_of_the_repaired_edition",
-    ),
-    Break(
-        "stage law, exact pivots",
-        "initial.py",
-        "rest[i][j] -= factor * row[j]",
-        "rest[i][j] += factor * row[j]",
-        "pivots",
-    ),
-    Break(
-        "stage law, logistic",
-        "law/coordinates.py",
-        "return 2.0 * rate, free * still",
-        "return 1.9 * rate, free * still",
-        "diagonal_start_is_one_logistic_per_concept",
-    ),
-    Break(
-        "stage law, logistic",
-        "law/coordinates.py",
-        "pair=-total / 2",
-        "pair=-total / 3",
-        "diagonal_start_is_one_logistic_per_concept",
-    ),
-    Break(
-        "modified flow of",
-        "law/coordinates.py",
-        "- flow.first * G + flow.mixed * C",
-        "- 0.9 * flow.first * G + flow.mixed * C",
-        "steps_of_the_modified_flow",
-    ),
-    Break(
-        "stage law",
-        "law/stages.py",
-        "np.ceil(self.crossing)",
-        "np.floor(self.crossing)",
-        "diagonal_start_is_one_logistic_per_concept",
-    ),
-    Break("Bartlett", "gaussian.py", "digamma(nu / 2)", "digamma(nu)", "gaussian_half_times"),
-    Break(
-        "D.61",
-        "proofs/suppression.proof",
-        "then collected <= -ω α/C",
-        "then collected <= -ω α/(5 C)",
-        "lines_that_do_not_hold",
-    ),
+def breaks(text):
+    lines = text.strip().splitlines()
+    for head, old, new in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+        place, _, names = head.partition(" says ")
+        yield Break(*place.split(": "), names, old.removeprefix("- "), new.removeprefix("+ "))
+
+
+BREAKS = list(
+    breaks("""
+task.py: test_signal says (C.13)
+- centre**2 / self.s
++ centre**2 * self.s
+lemmas.py: test_theorem_4_1 says Theorem 4.1
+- (1 - decay) * point
++ (1 + decay) * point
+dynamics.py: test_one_step says (D.2)
+- + 2 * W * A * W) / 2
++ + W * A * W) / 2
+growth.py: test_growth_rates says (D.4)
+- = single[..., :, None] +
++ = 2 * single[..., :, None] +
+assumptions.py: test_assumption says Assumption D.2
+- 1 / (9 * K
++ 1 / (8 * K
+assumptions.py: test_assumption says Assumption D.4
+- d * beta**2), root
++ d * beta), root
+assumptions.py: test_assumption says Assumption D.5
+- a_i - 3 * a_j >=
++ a_i - 2 * a_j >=
+lemmas.py: test_lemma_windows says Lemma D.1
+- (2 * scale.eta * a_i * scale.kappa)
++ (2 * scale.eta * a_i)
+lemmas.py: test_lemma_windows says Lemma D.3
+- else waiting * scale.kappa
++ else waiting
+lemmas.py: test_lemma_windows says Lemma D.5
+- 1 + 2 / scale.K
++ 1 + 3 / scale.K
+proofs/trajectories.proof: test_lemma_windows says Lemma D.6
+- then w_ii(t) >= 1 - 2/K
++ then w_ii(t) >= 1 - 4/K
+theorem_two.py: test_theorem_on_two_concepts says two concepts, E1
+- (log_scale - (1 + r)
++ (log_scale - (1 - r)
+theorem_r.py: test_conditions_of_theorem_R says Theorem R, C4
+- mean = (a[i] + a[j]) / 2
++ mean = (a[i] - a[j]) / 2
+theorem_two.py: test_theorem_G says Theorem G
+- - log_det / (1 - level)
++ - log_det / level
+repaired.py: test_one_concept_of_the_repaired_edition says D.4'
+- limit = _enclosed(lambda: 1 /
++ limit = _enclosed(lambda: 2 /
+initial.py: test_pivots says stage law, exact pivots
+- rest[i][j] -= factor * row[j]
++ rest[i][j] += factor * row[j]
+law/coordinates.py: test_diagonal_start_is_one_logistic_per_concept says stage law, logistic
+- return 2.0 * rate, free * still
++ return 1.9 * rate, free * still
+law/coordinates.py: test_diagonal_start_is_one_logistic_per_concept says stage law, logistic
+- pair=-total / 2
++ pair=-total / 3
+law/coordinates.py: test_steps_of_the_modified_flow says modified flow of
+- - flow.first * G + flow.mixed * C
++ - 0.9 * flow.first * G + flow.mixed * C
+law/stages.py: test_diagonal_start_is_one_logistic_per_concept says stage law
+- np.ceil(self.crossing)
++ np.floor(self.crossing)
+gaussian.py: test_gaussian_half_times says Bartlett
+- digamma(nu / 2)
++ digamma(nu)
+proofs/suppression.proof: test_lines_that_do_not_hold says D.61
+- then collected <= -ω α/C
++ then collected <= -ω α/(5 C)
+""")
 )
 
 
@@ -196,6 +156,38 @@ def run_suite(installed, folder, *arguments):
         text=True,
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def test_the_suites_are_there():
+    assert [suite.stem for suite in SUITES] == ["test_diagonal_network", "test_theory"]
+
+
+def test_a_claim_of_ones_own_takes_thirty_lines():
+    text = (SUITE.parent / "test_diagonal_network.py").read_text(encoding="utf-8")
+    assert sum(bool(line.strip()) for line in text.splitlines()) <= 30
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.stem)
+def test_a_suite_imports_nothing_that_a_user_does_not_have(suite):
+    found = list(ast.walk(ast.parse(suite.read_text(encoding="utf-8"))))
+    froms = [node for node in found if isinstance(node, ast.ImportFrom)]
+    plain = [alias.name for node in found if isinstance(node, ast.Import) for alias in node.names]
+    names = {*plain, *(node.module for node in froms)}
+    own = {name for name in names if name.split(".")[0] == "swingby"}
+    standard = {"dataclasses", "fractions", "math", "types"}
+    assert names - own <= {*standard, "hypothesis", "numpy", "pytest", "sympy"}
+    # Of swingby no module or name that is private.
+    assert not [name for name in own if "._" in name]
+    assert not [alias.name for node in froms for alias in node.names if alias.name.startswith("_")]
+
+
+# The long one runs below, on an installed copy.
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", [s for s in SUITES if s != SUITE], ids=lambda suite: suite.stem)
+def test_a_suite_passes(suite, tmp_path):
+    shutil.copy(suite, tmp_path)
+    code, output = run_suite(ROOT, tmp_path, "-W", "error", suite.name)
+    assert code == 0, output[-4000:]
 
 
 @pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: f"{broken.file}: {broken.new}")
@@ -251,10 +243,10 @@ def test_what_is_broken_is_named(broken, installed, folder, tmp_path, forked_pyt
     path.unlink()
     path.write_text(right.replace(broken.old, broken.new), encoding="utf-8")
     (folder / "conftest.py").write_text(PROFILE, encoding="utf-8")
-    asked = SUITE.name if FULL else f"{SUITE.name}::test_{broken.test}"
+    asked = SUITE.name if FULL else f"{SUITE.name}::{broken.test}"
     code, output, errors = forked_pytest([*OPTIONS, asked], folder, copy)
     shutil.rmtree(copy)
     said = [line for line in output.splitlines() if line.startswith(("E ", "FAILED"))]
     assert code == 1, output + errors
     assert broken.names in "\n".join(said), output
-    assert f"::test_{broken.test}" in said[-1], said
+    assert f"::{broken.test}" in said[-1], said

@@ -1,6 +1,5 @@
 """The pytest plugin, run by a pytest of its own in a folder of its own."""
 
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -12,16 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from swingby.testing.assertions import finding, ledger_verdicts
+from swingby.testing.assertions import ledger_verdicts
 from swingby.theory.claim import AlongTrajectory
 from swingby.theory.derivations import ledger
 
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[2]
-INSTALLED = importlib.metadata.entry_points(group="pytest11", name="swingby")
-#: A plugin is not to be named twice.
-PLUGIN = () if INSTALLED else ("-p", "swingby.testing.pytest_plugin")
 HEAVY = ("numpy", "sympy", "scipy", "hypothesis", "torch", "flint", "numba", "pandas", "mpmath")
 
 OWN_CLAIMS = """
@@ -59,18 +55,6 @@ def run(pytester, forked_pytest):
         code, *printed = forked_pytest([*options, *arguments], pytester.path, ROOT)
         lines = [text.splitlines() for text in printed]
         return pytest.RunResult(code, *lines, time.perf_counter() - begun)
-
-    return call
-
-
-@pytest.fixture
-def start(pytester, monkeypatch):
-    """The same by a Python of its own, where pytest finds the plugin if it is installed."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-
-    def call(*arguments):
-        return pytester.runpytest_subprocess(*PLUGIN, "-p", "no:cacheprovider", *arguments)
 
     return call
 
@@ -169,10 +153,10 @@ def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
 
 def test_a_line_without_a_verdict_on_record_fails(run, pytester):
     pytester.makeconftest(
-        "from swingby.testing import assertions, ledger_items\n"
+        "from swingby.testing import assertions\n"
         "kept = assertions.ledger_verdicts()\n"
         "del kept['D.60']\n"
-        "ledger_items.ledger_verdicts = lambda: kept\n"
+        "assertions.ledger_verdicts = lambda: kept\n"
     )
     found = run("--ledger-item=D.60")
     found.assert_outcomes(failed=1)
@@ -214,7 +198,7 @@ def test_what_the_hook_returns_is_checked(run, pytester, returned):
 
 
 @pytest.mark.parametrize(("name", "count"), [("swingby", 100), ("swingby-full", 10_000)])
-def test_the_profile_is_there_when_it_is_asked_for(start, pytester, name, count):
+def test_the_profile_is_there_when_it_is_asked_for(run, pytester, name, count):
     pytester.makepyfile(
         "from hypothesis import HealthCheck, settings\n"
         "def test_profile():\n"
@@ -222,7 +206,7 @@ def test_the_profile_is_there_when_it_is_asked_for(start, pytester, name, count)
         "    assert settings.default.deadline is None\n"
         "    assert HealthCheck.too_slow in settings.default.suppress_health_check\n"
     )
-    start(f"--hypothesis-profile={name}").assert_outcomes(passed=1)
+    run(f"--hypothesis-profile={name}").assert_outcomes(passed=1)
 
 
 def test_a_profile_of_the_same_name_is_left_alone(run, pytester):
@@ -258,13 +242,6 @@ def test_the_verdicts_on_record_are_those_reached_by_hand():
             assert record[claim.id] in ("proved", "tested")
     path = ROOT / "swingby/data/ledger_verdicts.json"
     assert json.loads(path.read_text(encoding="utf-8")) == record
-
-
-@pytest.mark.parametrize("word", ["true", "", None, 1, True, "Proved"])
-def test_only_the_four_words_are_verdicts(word):
-    with pytest.raises(ValueError, match="verdict must be one of proved"):
-        finding(word)
-    assert finding("proved") == "proved"
 
 
 def test_the_lines_of_a_proof_file_are_tests(run, pytester):

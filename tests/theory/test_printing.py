@@ -11,9 +11,9 @@ import pytest
 import sympy
 
 from swingby.theory.derivations import matrices
-from swingby.theory.derivations.conclusions import equation, show
 from swingby.theory.derivations.letters import eta
 from swingby.theory.derivations.matrices import A, I, U, Ut, W, W_start, a, i, j, k, n, root, s
+from swingby.theory.formula import equation, show
 
 x, y = sympy.symbols("x y", positive=True)
 NAMES = {str(letter): letter for letter in (A, I, U, Ut, W, W_start, root, eta, n, s, x, y)}

@@ -37,30 +37,11 @@ def test_order_is_by_descending_signal_and_stable():
     assert SIMTask.from_signal([1, 4, 1, 9]).order == (3, 1, 0, 2)
 
 
-def test_test_points_are_the_corners():
-    points = SIMTask([1, 2], dim=3).test_points()
-    assert {index: point.tolist() for index, point in points.items()} == {
-        (0, 0): [0, 0, 0],
-        (0, 1): [0, 2, 0],
-        (1, 0): [1, 0, 0],
-        (1, 1): [1, 2, 0],
-    }
-
-
 def test_from_signal_keeps_a_exactly():
     task = SIMTask.from_signal(["1/3", "1/7", 0])
     assert task.exact_signal == (Fraction(1, 3), Fraction(1, 7), 0)
     assert task.s == 2
     assert np.allclose(task.test_point, [math.sqrt(2 / 3), math.sqrt(2 / 7), 0])
-
-
-def test_samples_have_the_second_moment_of_the_signal():
-    task = SIMTask([1, 2], [0.3, 0.1], dim=3)
-    points, labels = task.sample(200_000, rng=1)
-    moment = points.T @ points / len(points)
-    # Standard error of a second moment of size ~2 over 400,000 points is below 0.005.
-    assert np.abs(moment - np.diag(task.signal)).max() < 0.02
-    assert np.bincount(labels).tolist() == [200_000, 200_000]
 
 
 def test_center_cluster_is_labelled_minus_one_and_centred():

@@ -21,10 +21,10 @@ FILE = Path(__file__).parents[1] / "data" / "transcription.json"
 def transcription():
     """Every claim as text, with its repairs."""
     found = {}
-    for place, name in ledger.placed():
+    for name, part in ledger.parts().items():
         claim = ledger.by_id(name)
         found[f"{claim.edition}: {claim.id}"] = {
-            "place": [str(place), ledger.part_of(place)],
+            "part": part,
             "versions": [_written_out(version) for version in claim],
             "differences": [
                 difference(earlier, later, latex=latex)

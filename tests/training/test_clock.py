@@ -1,5 +1,7 @@
 """Time of the theory against steps of training: Theorem 4.1, (D.2), and both losses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,12 @@ pytestmark = pytest.mark.torch
 TASK = SIMTask([1, 2, 1.5], ["1/5", "1/3", "0"], dim=4)
 
 
+def exact(network, optimizer, steps, **named):
+    """Gradient descent on infinite data."""
+    limit = Data(n_per_class=None, **named)
+    return Setting(TASK, limit, network, optimizer, steps=steps, precision="float64", seed=2)
+
+
 def turned_start(setting):
     """Initial weights in the coordinates of the concepts."""
     frame = directions(setting)
@@ -29,10 +37,7 @@ def test_one_layer_tends_to_theorem_41_at_first_order_in_the_learning_rate(loss)
     gaps, rates = [], [0.04, 0.02, 0.01, 0.005]
     for rate in rates:
         optimizer = Optimizer("gd", lr=rate, loss=loss)
-        limit = Data(n_per_class=None, rotation=True)
-        setting = Setting(
-            TASK, limit, Network(bias=False), optimizer, steps=round(4 / rate), precision="float64"
-        )
+        setting = exact(Network(bias=False), optimizer, round(4 / rate), rotation=True)
         run = train(setting)
         time = clock(setting) * run.steps
         expected = swingby.one_layer_output(TASK, turned_start(setting), time)
@@ -46,9 +51,7 @@ def test_one_layer_tends_to_theorem_41_at_first_order_in_the_learning_rate(loss)
 @pytest.mark.parametrize("gradient", ["written", "autograd"])
 def test_the_symmetric_network_is_gd_of_simulate_step_by_step(loss, gradient):
     network = Network(2, 6, bias=False, symmetric=True, initialization="gaussian", scale=0.05)
-    optimizer = Optimizer("gd", lr=0.02, loss=loss)
-    limit = Data(n_per_class=None, rotation=True)
-    setting = Setting(TASK, limit, network, optimizer, steps=400, precision="float64", seed=2)
+    setting = exact(network, Optimizer("gd", lr=0.02, loss=loss), 400, rotation=True)
     run = train(setting, gradient=gradient)
     U = turned_start(setting)
     expected = swingby.simulate(TASK, U @ U.T, eta=clock(setting), steps=400, dynamics="gd")
@@ -67,15 +70,7 @@ def test_two_layers_that_start_transposed_run_on_the_clock_of_B_U(diagonal):
     gaps = []
     for rate in (0.02, 0.01):
         optimizer = Optimizer("gd", lr=rate, loss="paper")
-        limit = Data(n_per_class=None)
-        setting = Setting(
-            TASK,
-            limit,
-            Network(2, 5, bias=False),
-            optimizer,
-            steps=round(6 / rate),
-            precision="float64",
-        )
+        setting = exact(Network(2, 5, bias=False), optimizer, round(6 / rate))
         run = train(setting, start=[U.T, U])
         flow = swingby.simulate(
             TASK, U @ U.T, eta=clock(setting), steps=run.steps[-1], dynamics="gd"
@@ -116,19 +111,9 @@ def test_much_data_tends_to_infinite_data():
     # Sampling error goes with one over the root of the number of points.
     gaps = []
     for count in (400, 40_000):
-        runs = [
-            train(
-                Setting(
-                    TASK,
-                    Data(each, center_cluster=True),
-                    Network(2),
-                    Optimizer("gd", lr=0.2, loss="paper"),
-                    steps=40,
-                    precision="float64",
-                )
-            )
-            for each in (count, None)
-        ]
+        optimizer = Optimizer("gd", lr=0.2, loss="paper")
+        base = exact(Network(2), optimizer, 40, center_cluster=True)
+        runs = [train(replace(base, data=replace(base.data, n_per_class=n))) for n in (count, None)]
         gaps.append(np.abs(runs[0].output - runs[1].output).max())
     assert gaps[0] < 0.2
     assert gaps[1] < 0.3 * gaps[0]

@@ -36,13 +36,8 @@ def same(run, place, alone):
 def various():
     """Settings of several shapes that fit together."""
     data = Data(30, rotation=True)
-    base = Setting(
-        SIMTask([1, 2], ["1/5", "1/4"], dim=4),
-        data,
-        optimizer=Optimizer(lr=0.3, batch_size=16),
-        steps=60,
-        precision="float64",
-    )
+    task, sgd = SIMTask([1, 2], ["1/5", "1/4"], dim=4), Optimizer(lr=0.3, batch_size=16)
+    base = Setting(task, data, optimizer=sgd, steps=60, precision="float64")
     return [
         base,
         replace(base, seed=3),
@@ -88,14 +83,8 @@ def test_training_goes_on_from_its_own_weights():
     # Gradient descent has no memory: 40 + 40 steps are 80.
     for data in (Data(30, rotation=True), Data(30, center_cluster=True)):
         for network in (Network(2, 5, "relu"), Network(3, 5), Network(2, 3, bias=False)):
-            base = Setting(
-                SIMTask([1, 2], ["1/5", "1/4"], dim=4),
-                data,
-                network,
-                Optimizer("gd", lr=0.3),
-                steps=80,
-                precision="float64",
-            )
+            task, gd = SIMTask([1, 2], ["1/5", "1/4"], dim=4), Optimizer("gd", lr=0.3)
+            base = Setting(task, data, network, gd, steps=80, precision="float64")
             whole = train(base)
             half = train(replace(base, steps=40))
             rest = train(replace(base, steps=40), start=half.parameters(0))

@@ -150,33 +150,27 @@ def test_what_does_not_fit_is_refused_by_name(words):
         WRONG[words]()
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("text.csv", "data must be a csv file of numbers"),
-        ("blank.csv", "data must be a csv file of numbers"),
-        ("inf.csv", "X must be finite"),
-        ("head.csv", "data must name the columns"),
-        ("other.npz", "data must hold X"),
-        ("objects.npz", "data must be a file of arrays"),
-        ("text.npz", "data must be a file of arrays"),
-        ("plain.csv", "labels must be given with the points"),
-    ],
-)
-def test_files_of_something_else_are_one_line(name, words, tmp_path, monkeypatch, capsys):
+#: Files of something else: their names, what is in them, and what is said.
+FILES = {
+    "text.csv": ("1,2\n3,four\n", "data must be a csv file of numbers"),
+    "blank.csv": ("1,2\n3,\n", "data must be a csv file of numbers"),
+    "inf.csv": ("1,2\n3,1e400\n", "X must be finite"),
+    "head.csv": ("x1,x3\n3,4\n", "data must name the columns"),
+    "plain.csv": ("1,2\n3,4\n", "labels must be given with the points"),
+    "text.npz": ("no archive", "data must be a file of arrays"),
+    "other.npz": ({"Z": X}, "data must hold X"),
+    "objects.npz": ({"X": np.array([{}], dtype=object)}, "data must be a file of arrays"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_something_else_are_one_line(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    contents = {
-        "text.csv": "1,2\n3,four\n",
-        "blank.csv": "1,2\n3,\n",
-        "inf.csv": "1,2\n3,1e400\n",
-        "head.csv": "x1,x3\n3,4\n",
-        "plain.csv": "1,2\n3,4\n",
-        "text.npz": "no archive",
-    }
-    for one, text in contents.items():
-        (tmp_path / one).write_text(text)
-    np.savez("other.npz", Z=X)
-    np.savez("objects.npz", X=np.array([{}], dtype=object))
+    content, words = FILES[name]
+    if isinstance(content, str):
+        (tmp_path / name).write_text(content)
+    else:
+        np.savez(name, **content)
     assert cli.run(["train", "--data", name]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"swingby: {words}")

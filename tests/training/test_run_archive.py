@@ -2,8 +2,6 @@
 
 import json
 import os
-import random
-import zipfile
 from dataclasses import fields, replace
 
 import numpy as np
@@ -38,11 +36,10 @@ def test_everything_comes_back(run, tmp_path):
         own, other = getattr(again, one.name), getattr(run, one.name)
         if one.name in ("settings", "index"):
             assert own == other
-        elif one.name == "weights":
-            assert all(map(np.array_equal, own, other))
         else:
-            assert np.array_equal(own, other, equal_nan=True), one.name
-            assert own.dtype == other.dtype
+            pairs = zip(own, other, strict=True) if one.name == "weights" else [(own, other)]
+            assert all(np.array_equal(*pair, equal_nan=True) for pair in pairs), one.name
+            assert all(mine.dtype == yours.dtype for mine, yours in pairs)
     assert np.array_equal(again.settings[1].task.rotation, run.settings[1].task.rotation)
     for wrong in (tmp_path, tmp_path / "none" / "run.npz"):
         with pytest.raises(InvalidInput, match="out must be writable"):
@@ -68,58 +65,35 @@ class Bomb:
         return (os.system, (f"touch {os.environ['SWINGBY_TEST_MARK']}",))
 
 
-def rewritten(run, path, facts=None, **changes):
-    """The file of a run with some of its arrays replaced, sealed again."""
-    run.save(path)
-    held = read_arrays(path, "path")
-    known = json.loads(str(held.pop("facts")))
-    held = {name: one for name, one in (held | changes).items() if one is not None}
-    known.pop("sha256")
-    write_arrays(path, known if facts is None else facts, held)
-
-
 @pytest.mark.parametrize("name", ["output", "facts", "another", "weights0"])
 def test_objects_are_refused_and_nothing_is_run(run, name, tmp_path, monkeypatch):
     monkeypatch.setenv("SWINGBY_TEST_MARK", str(tmp_path / "mark"))
     run.save(tmp_path / "run.npz")
     held = read_arrays(tmp_path / "run.npz", "path") | {name: np.array([Bomb()], dtype=object)}
     np.savez(tmp_path / "run.npz", **held)
-    with pytest.raises(InvalidInput, match=REFUSED):
-        TrainingRun.load(tmp_path / "run.npz")
+    wrong = (tmp_path / "run.npz", tmp_path, tmp_path / "none.npz", "", "a\0b")
+    for path in wrong:
+        with pytest.raises(InvalidInput, match=REFUSED):
+            TrainingRun.load(path)
     assert not (tmp_path / "mark").exists()
 
 
 def test_other_contents_are_refused(run, tmp_path):
+    path = tmp_path / "run.npz"
+    run.save(path)
+    held = read_arrays(path, "path")
+    facts = json.loads(str(held.pop("facts")))
+    del facts["sha256"]
     headers = ({"format": 2}, {"format": FORMAT})
     headers += ({"format": FORMAT, "settings": 3, "index": [], "weights": 0},)
-    changes = [{"facts": facts} for facts in headers]
-    changes += [{"output": None}, {"more": np.zeros(3)}, {"jacobian": np.array("text")}]
-    changes += [{"half_times": np.zeros((3, 2))}, {"output": np.zeros(3)}]
-    changes += [{"turns": np.zeros((4, 3))}]
-    for change in changes:
-        rewritten(run, tmp_path / "run.npz", **change)
-        with pytest.raises(InvalidInput, match=REFUSED):
-            TrainingRun.load(tmp_path / "run.npz")
-
-
-def test_damaged_files_are_refused(run, tmp_path):
-    path, rng = tmp_path / "run.npz", random.Random(0)
-    run.save(path)
-    whole = path.read_bytes()
-    for place in range(40):
-        changed = bytearray(whole)
-        for _ in range(20):
-            changed[rng.randrange(len(whole))] = rng.randrange(256)
-        noise = rng.randbytes(rng.randrange(3000))
-        cut = whole[: rng.randrange(len(whole))]
-        path.write_bytes((cut, noise, changed, changed)[place % 4])
+    changes = [{"more": np.zeros(3)}, {"jacobian": np.array("text")}, {"output": np.zeros(3)}]
+    changes += [{"half_times": np.zeros((3, 2))}, {"turns": np.zeros((4, 3))}]
+    fewer = {name: one for name, one in held.items() if name != "output"}
+    files = [(one, held) for one in headers] + [(facts, held | one) for one in changes]
+    for header, arrays in [*files, (facts, fewer)]:
+        write_arrays(path, header, arrays)
         with pytest.raises(InvalidInput, match=REFUSED):
             TrainingRun.load(path)
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("a.txt", "b")
-    for wrong in (path, tmp_path, tmp_path / "none.npz", "", "a\0b"):
-        with pytest.raises(InvalidInput, match=REFUSED):
-            TrainingRun.load(wrong)
 
 
 def test_settings_that_make_no_sense_are_refused():

@@ -146,12 +146,9 @@ def test_wrong_input_is_one_line_and_exit_code_2(capsys, arguments, words):
     assert captured.err.count("\n") == 1
 
 
-def test_without_mu(capsys):
+def test_without_mu_or_torch(capsys, monkeypatch):
     assert cli.run(["train"]) == 2
     assert capsys.readouterr().err == "swingby: mu must be given: --mu 1,2\n"
-
-
-def test_without_torch(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     assert run() == 2
     assert "pip install" in capsys.readouterr().err
@@ -165,19 +162,15 @@ def test_ctrl_c_is_one_line_and_the_same_command_goes_on(capsys, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return original(self, step)
 
-    options = "--depth 2 --activation relu --batch-size 16 --epochs 40 --checkpoint kept"
+    text = "--depth 2 --activation relu --batch-size 16 --epochs 40 --checkpoint kept"
+    options = text.split()
     with monkeypatch.context() as patch:
         patch.setattr(data.Points, "batch", interrupted)
-        assert run(*options.split()) == 130
+        assert run(*options) == 130
     captured = capsys.readouterr()
     assert (captured.out, captured.err.strip()) == ("", "swingby: interrupted")
     assert len(list(Path("kept").glob("*"))) == 1
-    run(*options.split(), "--out", "run.npz")
-    setting = Setting(
-        SIMTask([1, 2], ["0.2", "0.1"]),
-        Data(40),
-        Network(2, activation="relu"),
-        Optimizer(batch_size=16),
-        epochs=40,
-    )
+    run(*options, "--out", "run.npz")
+    task, network = SIMTask([1, 2], ["0.2", "0.1"]), Network(2, activation="relu")
+    setting = Setting(task, Data(40), network, Optimizer(batch_size=16), epochs=40)
     assert np.array_equal(TrainingRun.load("run.npz").output, train(setting).output)

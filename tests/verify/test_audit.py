@@ -17,9 +17,8 @@ from swingby.theory.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.derivations import ledger as text
 from swingby.theory.verdict import Finding
 from swingby.verify import audit as module
-from swingby.verify.audit import audit
+from swingby.verify.audit import audit, downstream, with_repaired
 from swingby.verify.prover.evidence import Judged
-from swingby.verify.standing import downstream, with_repaired
 
 x, y = sympy.symbols("x y", positive=True)
 

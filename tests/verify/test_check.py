@@ -71,17 +71,6 @@ def test_the_witness_satisfies_an_independent_transcription(ratios, decades, bet
     assert violated(signal, log_omega, math.log(beta), eta, report.constants, 1) == []
 
 
-def test_the_independent_transcription_notices_a_wrong_constant():
-    report = check(FOUR_ONE, omega="1e-80", eta="1e-4")
-    given = (FOUR_ONE.signal, -80 * math.log(10), 0.0, 1e-4)
-    assert violated(*given, report.constants, 1) == []
-    assert violated(*given, report.constants, 2) == ["(D.9)"]
-    for name, factor in (("P", 1e3), ("P", 1e-6), ("kappa", 0.99), ("gamma", 0.5), ("C", 200)):
-        wrong = dict(report.constants.items())
-        wrong[name] *= factor
-        assert violated(*given, wrong, 1) != []
-
-
 @pytest.mark.parametrize("edition", ["printed", "corrected"])
 @pytest.mark.parametrize(
     ("signal", "omega", "eta", "beta"),
@@ -160,7 +149,8 @@ def test_the_largest_omega_is_the_border():
     # THEORY.md 2.5: 10^-74.85 for a = (4, 1).
     border = check(FOUR_ONE, omega="1e-80", eta="1e-4").largest_omega
     assert float(mpmath.log10(border)) == pytest.approx(-74.85, abs=5e-3)
-    assert check(FOUR_ONE, omega=border * mpmath.mpf("0.999999"), eta="1e-4").holds
+    below = check(FOUR_ONE, omega=border * mpmath.mpf("0.999999"), eta="1e-4")
+    assert (below.holds, below.binding) == (True, "D.4")
     above = check(FOUR_ONE, omega=border * mpmath.mpf("1.000001"), eta="1e-4")
     assert (above.holds, above.failing, above.binding) == (False, ("D.4",), "D.4")
     assert above.largest_omega == border
@@ -182,6 +172,8 @@ def test_the_largest_eta_is_the_border():
     # D.2 with K = 20 and gamma alpha = max a: 1/(180 * 4).
     report = check(FOUR_ONE, omega="1e-80", eta="1/720")
     assert report.holds
+    assert report.binding == "D.2"
+    assert report["D.2"].margin == 0
     assert float(report.largest_eta) == pytest.approx(1 / 720, rel=1e-15)
     above = check(FOUR_ONE, omega="1e-80", eta="1/719")
     assert (above.failing, above.binding) == (("D.2",), "D.2")
@@ -192,14 +184,9 @@ def test_the_largest_eta_is_the_border():
 
 
 def test_the_text_of_a_failing_eta_names_the_largest_omega_and_not_the_given_one():
-    text = str(check(FOUR_ONE, omega="1e-80", eta="1/719"))
-    line = next(line for line in text.splitlines() if "argest omega" in line)
-    assert "1.4059e-75" in line
-
-
-def test_what_binds_inside_is_what_a_growing_number_breaks_first():
-    assert check(FOUR_ONE, omega="1e-80", eta="1e-4").binding == "D.2"
-    assert check(FOUR_ONE, omega="1e-75", eta="1e-4").binding == "D.4"
+    assert "argest omega once eta is small enough: 1.4059e-75" in str(
+        check(FOUR_ONE, omega="1e-80", eta="1/719")
+    )
 
 
 @pytest.mark.parametrize("signal", [[3, 1], [1, 1], [9, 4, 1]])
@@ -311,35 +298,20 @@ def test_a_report_is_json_a_frame_latex_and_text(arguments):
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
+    # What makes a number or a matrix is tested where they are read.
     [
         ({"omega": None}, "omega must be given, or W0"),
         ({"omega": 0}, "omega must be positive"),
-        ({"omega": -1e-3}, "omega must be positive"),
         ({"omega": "nan"}, "omega must be a number"),
-        ({"omega": float("nan")}, "omega must be a finite number"),
-        ({"omega": float("inf")}, "omega must be a finite number"),
-        ({"omega": ""}, "omega must be a number"),
-        ({"omega": "small"}, "omega must be a number"),
-        ({"omega": True}, "omega must be a number"),
         ({"omega": [1e-3]}, "omega must be a number"),
-        ({"omega": "1e-999999"}, "omega must have an exponent"),
         ({"eta": None}, "eta must be given"),
-        ({"eta": 0}, "eta must be positive"),
         ({"eta": -1}, "eta must be positive"),
-        ({"eta": "1/0"}, "eta must have a nonzero denominator"),
         ({"beta": "1/2"}, "beta must be at least 1"),
         ({"beta": 0}, "beta must be positive"),
-        ({"beta": "x"}, "beta must be a number"),
         ({"edition": "final"}, "edition must be one of"),
         ({"dynamics": "adam"}, "dynamics must be one of"),
         ({"W0": np.eye(2)}, "omega must not be given together with W0"),
         ({"omega": None, "W0": np.eye(3)}, "W0 must have shape"),
-        ({"omega": None, "W0": np.ones((2, 3))}, "W0 must be a square matrix"),
-        ({"omega": None, "W0": [[1, 2], [3, 1]]}, "W0 must be symmetric"),
-        ({"omega": None, "W0": [[1, np.nan], [np.nan, 1]]}, "W0 must be finite"),
-        ({"omega": None, "W0": np.zeros((2, 2))}, "W0 must not be zero"),
-        ({"omega": None, "W0": [[1, 2], [3]]}, "W0 must be a rectangular array"),
-        ({"omega": None, "W0": "file.npy"}, "W0 must be an array"),
     ],
 )
 def test_wrong_input_is_named(arguments, named):

@@ -136,28 +136,25 @@ def test_pairs_are_all_pairs_or_neighbours():
 
 
 @pytest.mark.parametrize(
-    ("K", "sign"), [("20", 0), ("39/2", -1), ("41/2", 1), ("19", -1), ("22", 1)]
+    ("statement", "constant", "value", "relation", "sign"),
+    [
+        # A rational inequality has the sign of its gap however small the gap: 39/2 misses 20.
+        *(
+            (assumptions.D2, "K", K, assumptions.K >= 20, sign)
+            for K, sign in (("20", 0), ("22", 1))
+        ),
+        (assumptions.D2, "K", "39/2", assumptions.K >= 20, -1),
+        # The edge of a strict inequality is outside.
+        (assumptions.D1, "gamma", "1", assumptions.gamma > 1, -1),
+        (assumptions.D1, "gamma", "3/2", assumptions.gamma > 1, 1),
+    ],
 )
-def test_a_rational_inequality_has_the_sign_of_its_gap_however_small_the_gap(K, sign):
-    """D.2 asks for K >= 20: 39/2 misses it by a half."""
+def test_the_sign_of_an_inequality_between_constants(statement, constant, value, relation, sign):
     case = problem([4, 1], "1e-90")
-    constants = replace(feasibility.nearest_attempt(case), K=Fraction(K))
+    constants = replace(feasibility.nearest_attempt(case), **{constant: Fraction(value)})
     found = [
         instance.sign()
-        for instance in evaluation.instances([assumptions.D2], case, constants)
-        if instance.condition.about == "constants"
-    ]
-    assert found == [sign]
-
-
-@pytest.mark.parametrize(("gamma", "sign"), [("1", -1), ("3/2", 1), ("1/2", -1)])
-def test_the_edge_of_a_strict_inequality_is_outside(gamma, sign):
-    """D.1 asks for gamma > 1."""
-    case = problem([4, 1], "1e-90")
-    constants = replace(feasibility.nearest_attempt(case), gamma=Fraction(gamma))
-    found = [
-        instance.sign()
-        for instance in evaluation.instances([assumptions.D1], case, constants)
-        if instance.condition.relation == (assumptions.gamma > 1)
+        for instance in evaluation.instances([statement], case, constants)
+        if instance.condition.relation == relation
     ]
     assert found == [sign]

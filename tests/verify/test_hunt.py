@@ -22,8 +22,8 @@ from swingby.theory.task import SIMTask
 from swingby.verify.hunt import hunt
 from swingby.verify.hunting import draft, search
 from swingby.verify.hunting.draft import Asked, asked_by, draw, mutate
-from swingby.verify.hunting.promises import find_breach, place_of, promises_of, still_violates
-from swingby.verify.hunting.search import closest_call
+from swingby.verify.hunting.search import closest_call, place_of, still_violates
+from swingby.verify.hunting.theorems import find_breach, promises_of
 from swingby.verify.prover.repaired.trials import DRAWS
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.judge import float_run, meets

@@ -13,16 +13,18 @@ from swingby.theory.claim_text import difference, to_latex, to_text
 from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.letters import NOISE, ROOT_RATE, a_i, a_j, eta, le, w
 from swingby.theory.formula import formula, symbol_text
+from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
-from swingby.verify.corrections import (
+from swingby.verify.dependency_graph import save_ledger_picture
+from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
+from swingby.verify.ledger_report import (
+    anchors,
     corrections,
     corrections_latex,
     corrections_markdown,
     corrections_text,
+    summary_lines,
 )
-from swingby.verify.dependency_graph import save_ledger_picture
-from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
-from swingby.verify.ledger_report import anchors, summary_lines
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 
 D61 = text.by_id("D.61")
@@ -66,43 +68,34 @@ def ledger():
     return Ledger([one, record_of(plain, "tested", rests_on_refuted=("D.61",), cases=7)])
 
 
-def test_ids_stand_where_the_text_has_them():
-    """Read off the text: D.1 to D.5 before Assertion D.1, each lemma before its proof."""
-    order = [
-        "2.1", "4.1", "before 4.3", "4.3", "B.2", "C.1", "C.21", "D.1", "Assumption D.1", "D.7",
-        "Assumption D.2", "Definition D.1", "Assumption D.3", "Assumption D.4", "D.9",
-        "Assumption D.5", "D.10", "Assertion D.1", "Corollary D.1", "Lemma D.1", "D.11",
-        "before D.12", "D.12", "D.22", "Lemma D.2", "D.23", "before D.29", "D.29", "D.34",
-        "Lemma D.2 [1]", "Lemma D.3", "D.35", "Lemma D.4", "D.36", "Lemma D.5", "before D.47",
-        "D.47", "Corollary D.2", "Lemma D.6", "D.55", "Lemma D.7", "D.57", "Lemma D.8", "D.73",
-        "E.1", "Theorem G",
-    ]  # fmt: skip
-    placed = text.in_order([order[::-1]])
-    assert [name for _, name in placed] == order
-
-
-def test_what_has_no_place_stays_behind_its_predecessor():
-    names = ["D.22", "T_1 (Lemma D.1)", "D.23", "D.34", "T_1^(i) (Lemma D.3)"]
-    placed = text.in_order([names])
-    assert [name for _, name in placed] == names
-    assert [text.part_of(place) for place, _ in placed] == [
-        "Lemma D.1", "Lemma D.1", "Lemma D.2", "Lemma D.2", "Lemma D.3",
-    ]  # fmt: skip
-
-
-def test_two_claims_cannot_share_an_id():
-    with pytest.raises(ValueError, match=r"more than one claim is called D\.1"):
-        text.in_order([["D.1"], ["D.1"]])
-
-
-def test_every_claim_of_the_package_has_a_part_and_every_source_an_id_or_a_name():
-    placed = text.placed()
-    parts = {name for name, *_ in text.PARTS} | set(text.OWN)
-    assert {text.part_of(place) for place, _ in placed} <= parts
-    places = [place for place, name in placed if text.by_id(name).edition == "printed"]
-    assert places == sorted(places)
+def test_the_contents_name_every_line_of_the_package_once():
+    by_file = [name for file in text.FILES for name in packaged(file)]
+    assert len(by_file) == len(set(by_file))
+    assert set(text.parts()) == set(by_file)
     pattern = re.compile(r"[A-Z\d]\.\d+|.* .*|\w+'?")
     assert all(pattern.fullmatch(name) for claim in text.claims() for name in claim.rests_on)
+
+
+def test_displays_stand_in_the_order_of_their_numbers_and_lemmas_before_their_proofs():
+    names = list(text.Claims())
+    for section in "BCDE":
+        numbers = [int(name[2:]) for name in names if re.fullmatch(rf"{section}\.\d+", name)]
+        assert numbers == sorted(numbers)
+    for lemma, first in {
+        "1": 11,
+        "2": 23,
+        "3": 35,
+        "4": 36,
+        "5": 47,
+        "6": 55,
+        "7": 57,
+        "8": 73,
+    }.items():
+        assert (
+            names.index(f"D.{first - 1}")
+            < names.index(f"Lemma D.{lemma}")
+            < names.index(f"D.{first}")
+        )
 
 
 @pytest.mark.parametrize("written", ["D.61", "(D.61)", "d.61", " (d.61) ", "eq. (D.61)"])

@@ -15,9 +15,9 @@ from swingby.theory.derivations import ledger as text
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
 from swingby.verify import audit as module
-from swingby.verify.audit import audit
+from swingby.verify.audit import audit, granted, promises
+from swingby.verify.ledger import FALLS, OPEN, STANDS, TESTED
 from swingby.verify.prover.evidence import Judged
-from swingby.verify.standing import FALLS, OPEN, STANDS, TESTED, granted, promises
 
 x = sympy.Symbol("x", positive=True)
 LEMMAS = packaged("trajectories")

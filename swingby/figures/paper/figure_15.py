@@ -16,6 +16,6 @@ FIGURE = Figure(
     source="App. F.3",
     editions=deep_editions(),
     compute=train_with_points,
-    criteria=(nearest_is_far(), stronger_in_low_dimension()),
+    criteria=(nearest_is_far, stronger_in_low_dimension),
     draw=partial(outputs_picture, points=True),
 )

@@ -26,8 +26,8 @@ FIGURE = Figure(
     editions=truncated_editions(),
     compute=train_with_points,
     criteria=(
-        survives_truncation(),
-        within(stronger_in_low_dimension(), _TRUNCATED, "truncated"),
+        survives_truncation,
+        within(stronger_in_low_dimension, _TRUNCATED, "truncated"),
     ),
     draw=partial(outputs_picture, parts=_PARTS, points=True),
 )

@@ -19,8 +19,8 @@ FIGURE = Figure(
         order_follows_signal(
             "The concept with the larger mu crosses one half first.", "larger mu first"
         ),
-        bulge_changes_side(),
-        slows_down(),
+        bulge_changes_side,
+        slows_down,
     ),
     draw=outputs_picture,
 )

@@ -14,6 +14,6 @@ FIGURE = Figure(
     source="Sec. 3.1",
     editions=along_sigma(1, "linear"),
     compute=train_cells,
-    criteria=(flips(), flips_where_signals_cross()),
+    criteria=(flips(), flips_where_signals_cross),
     draw=outputs_picture,
 )

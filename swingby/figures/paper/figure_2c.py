@@ -25,8 +25,8 @@ FIGURE = Figure(
             slice(0, 1),
             "low",
         ),
-        stronger_in_low_dimension(),
-        slows_down(),
+        stronger_in_low_dimension,
+        slows_down,
     ),
     draw=outputs_picture,
 )

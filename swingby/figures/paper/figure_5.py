@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.figures.criteria import ALIGNMENT, ends_at_zero, number_of_descents
+from swingby.figures.criteria import alignment, ends_at_zero, number_of_descents
 from swingby.figures.figure import Criterion, Data, Figure, Measured
 from swingby.figures.panels import stages_picture
 from swingby.figures.theory import editions, theory_data
@@ -80,6 +80,6 @@ FIGURE = Figure(
     source="Sec. 4.2.2",
     editions=editions("Fig. 5"),
     compute=theory_data,
-    criteria=(number_of_descents(2), ALIGNMENT, FIRST, BACK, ends_at_zero()),
+    criteria=(number_of_descents(2), alignment, FIRST, BACK, ends_at_zero),
     draw=partial(stages_picture, logarithmic=False, planes=[(1, 2)]),
 )

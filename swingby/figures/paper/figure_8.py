@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from swingby.figures.criteria import ALIGNMENT, ORDER, ends_at_zero, number_of_descents
+from swingby.figures.criteria import alignment, ends_at_zero, grows_in_turn, number_of_descents
 from swingby.figures.figure import Criterion, Data, Figure, Measured, under_every_reading
 from swingby.figures.panels import stages_picture
 from swingby.figures.theory import editions, theory_data
@@ -40,6 +40,6 @@ FIGURE = Figure(
     source="App. E.1",
     editions=editions("Fig. 8"),
     compute=theory_data,
-    criteria=(number_of_descents(3), ALIGNMENT, ORDER, TURN, ends_at_zero()),
+    criteria=(number_of_descents(3), alignment, grows_in_turn, TURN, ends_at_zero),
     draw=partial(stages_picture, logarithmic=True),
 )

@@ -316,18 +316,7 @@ class Stages(numbers.ReadOnly):
         return trace(walk, self.dynamics)
 
     def evaluate(self, t: Floats) -> Floats:
-        """W at given steps.
-
-        Parameters
-        ----------
-        t : ndarray of shape (n,)
-            Steps, at least 0; need not be whole.
-
-        Returns
-        -------
-        ndarray of shape (n, d, d)
-            nan after a blow-up.
-        """
+        """W (n, d, d) at given steps t (n,), at least 0, whole or not; nan after a blow-up."""
         with np.errstate(all="ignore"):
             return self.curve.evaluate(np.asarray(t, dtype=float) * self.eta)
 

@@ -5,10 +5,7 @@ from left to right, ^ or a raised digit is a power, bars are absolute values. Re
 written; ``as_written(...)`` keeps the outermost operation of an expression too, which sympy would
 otherwise carry out.
 
-Conclusions of a proof file that are no plain relations: ``matrices: W A = A W`` and others.
-
-A word or two before a colon say what is meant; the words are those of :data:`TWO_SIDES` and of the
-functions below it.
+A conclusion that is no relation begins with a word or two and a colon: ``matrices: W A = A W``.
 """
 
 from __future__ import annotations
@@ -20,12 +17,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
-from lark import Lark, Token, Tree, UnexpectedInput
+from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
 from swingby.theory.claim import MatrixIdentity, MeanIdentity
 from swingby.theory.derivations import conclusions
-from swingby.theory.derivations import conclusions as plain
+from swingby.theory.dynamics import symbols
 from swingby.theory.formula import GREEK
 
 _GRAMMAR = r"""
@@ -86,27 +83,25 @@ _LONGEST = 20000
 
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LATIN = str.maketrans({sign: name for name, sign in GREEK.items()})
+#: How an error names what might stand at a place.
 _SHOWN = {
-    **{
-        "PLUS": "+ or -",
-        "SIGN": "a sign of a relation",
-        "NUMBER": "a number",
-        "__ANON_0": "√",
-        "NAME": "a letter",
-    },
-    **{"CALL": "a function", "RAISED": "a raised digit", "_ARROW": "->", "RBRACE": "}", "$END": ""},
-    **{"_INDEX": "an index", "_OPEN": "|", "_CLOSE": "|", "LPAR": "(", "RPAR": ")", "COMMA": ","},
-    **{"STAR": "*", "SLASH": "/", "CIRCUMFLEX": "^", "RSQB": "]"},
+    "PLUS": "+ or -",
+    "SIGN": "a sign of a relation",
+    "NUMBER": "a number",
+    "NAME": "a letter",
+    "CALL": "a function",
+    "RAISED": "a raised digit",
+    "_INDEX": "an index",
+    "$END": "",
+    **dict.fromkeys(("_OPEN", "_CLOSE"), "|"),
+    **{"__ANON_0": "√", "_ARROW": "->", "LPAR": "(", "RPAR": ")", "RBRACE": "}", "RSQB": "]"},
+    **{"COMMA": ",", "STAR": "*", "SLASH": "/", "CIRCUMFLEX": "^"},
 }
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some text of a proof file and where it stands.
-
-    `line`, `column`: of its first sign, from 1. `text`: may go on over several lines, with their
-    indentation.
-    """
+    """Some text of a proof file, perhaps of several lines, and where it begins, from 1."""
 
     file: str
     line: int
@@ -196,11 +191,7 @@ class _Builder:
         self._names = names
 
     def built(self, tree: Any) -> Any:
-        """The expression of a whole formula.
-
-        Raises InvalidInput if it cannot be one: a wrong number of arguments, a division by 0,
-        brackets without end.
-        """
+        """The expression of a whole formula, which must be one: no division by 0, ..."""
         try:
             found = self.value(tree)
             if not found.has(sympy.zoo, sympy.nan, sympy.oo):
@@ -308,33 +299,45 @@ def latin(name: str) -> str:
     return str(name).translate(_LATIN)
 
 
-__all__ = ["FUNCTIONS", "RELATIONS", "Piece", "Side", "Tree", "latin", "sides", "values"]
+@dataclass(frozen=True)
+class Word:
+    """A kind of conclusion: two sides with = between them, or one, an arrow, and the others."""
+
+    make: Callable[..., Any]
+    two_sides: bool = True
 
 
-#: Identities with two sides, by the word before the colon.
-TWO_SIDES: Mapping[str, Callable[[Any, Any], Any]] = {
-    "matrices": MatrixIdentity,
-    "trace": lambda left, right: MatrixIdentity(left, right, trace=True),
-    "mean": MeanIdentity,
-    "entry": plain.EntryIdentity,
-    "block trace": conclusions.BlockTrace,
+#: By the word before the colon.
+WORDS: Mapping[str, Word] = {
+    "matrices": Word(MatrixIdentity),
+    "trace": Word(functools.partial(MatrixIdentity, trace=True)),
+    "mean": Word(MeanIdentity),
+    "entry": Word(conclusions.EntryIdentity),
+    "block trace": Word(conclusions.BlockTrace),
+    "law": Word(conclusions.SameDistribution, two_sides=False),
+    "average": Word(conclusions.EmpiricalLimit, two_sides=False),
 }
 
-_HEAD = re.compile(r"([a-z][^:<>=]*?)(?:, d = (\d+))?\s*:\s*", re.DOTALL)
-_CASE = re.compile(r"(case) (.+?)\s*:\s*", re.DOTALL)
+_HEAD = re.compile(r"(case) (.+?)\s*:\s*|([a-z][^:<>=]*?)(?:, d = (\d+))?\s*:\s*", re.DOTALL)
 _INTERVAL = re.compile(r"(\S+) in \[(.+),(.+)\]")
+
+
+def word_of(conclusion: Any) -> str:
+    """The word for a conclusion of :data:`WORDS`."""
+    if getattr(conclusion, "trace", False):
+        return "trace"
+    return next(word for word, kind in WORDS.items() if kind.make is type(conclusion))
 
 
 def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, str]) -> Any:
     """The conclusion that some lines write; None if they are plain relations."""
-    heads = [_CASE.match(piece.text) or _HEAD.match(piece.text) for piece in pieces]
+    heads = [_HEAD.match(piece.text) for piece in pieces]
     if not heads or heads[0] is None:
         return None
-    if heads[0][1] == "by hand":
+    if heads[0][3] == "by hand":
         text = " ".join(" ".join(piece.text for piece in pieces).split())
-        return conclusions.ByHand(
-            text[heads[0].end() :], words.get("because", ""), words.get("test", "")
-        )
+        because, test = words.get("because", ""), words.get("test", "")
+        return conclusions.ByHand(text[heads[0].end() :], because, test)
     parts: list[Any] = []
     cases: list[Any] = []
     kind = ""
@@ -342,78 +345,62 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
         if head is None:
             raise piece.refuse("must say what it is before a colon, as the lines above do")
         body = piece.after(head.end())
-        if head[1] in ("flow", "formula"):
-            kind = head[1]
-            cases.append(_case(kind, int(head[2] or 1), body, names))
-        elif head[1] == "case":
+        if head[1] == "case":
             found = sides(body, names)
             cases.append((head[2], tuple((side.left, side.right) for side in found)))
+        elif head[3] in ("flow", "formula"):
+            kind = head[3]
+            dimension = int(head[4] or 1)
+            known = {**names, **flow_letters(dimension)}
+            cases.append((dimension, *_two_sides(body, known, arrow=kind == "flow")))
         else:
-            parts.append(_part(head[1], body, names, piece))
+            parts.append(_part(head[3], body, names, piece))
     if kind and len(cases) < len(pieces):
         raise pieces[0].refuse(f"must be lines of one kind: {kind}")
     if kind:
-        return (conclusions.FlowIdentity if kind == "flow" else conclusions.EntryFormula)(
-            tuple(cases)
-        )
+        made = conclusions.FlowIdentity if kind == "flow" else conclusions.EntryFormula
+        return made(tuple(cases))
     if cases:
         parts[0] = replace(parts[0], cases=tuple(cases))
-    return parts[0] if len(parts) == 1 else plain.Both(tuple(parts))
+    return parts[0] if len(parts) == 1 else conclusions.Both(tuple(parts))
+
+
+def _two_sides(body: Piece, names: Mapping[str, Any], *, arrow: bool) -> list[Any]:
+    if arrow:
+        return values(body, names, arrow=True)
+    found = sides(body, names)
+    if len(found) != 1 or found[0].sign != "=":
+        raise body.refuse("must have two sides with = between them")
+    return [found[0].left, found[0].right]
 
 
 def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
-    if word in TWO_SIDES:
-        found = sides(body, names)
-        if len(found) != 1 or found[0].sign != "=":
-            raise body.refuse("must have two sides with = between them")
-        return TWO_SIDES[word](found[0].left, found[0].right)
     try:
-        return _other(word, body, names, piece)
+        if word in WORDS:
+            kind = WORDS[word]
+            return kind.make(*_two_sides(body, names, arrow=not kind.two_sides))
+        if word == "loss order":
+            return conclusions.LossOrder(body.text)
+        if match := _INTERVAL.fullmatch(word):
+            (side,) = sides(body, names)
+            ends = (values(replace(piece, text=text), {})[0] for text in (match[2], match[3]))
+            return conclusions.OnInterval(side.relation, names[match[1]], *ends)
+        if word.startswith("gradient in "):
+            loss, gradient = values(body, names, arrow=True)
+            variable = names[word.removeprefix("gradient in ")]
+            return conclusions.GradientIdentity(loss, variable, gradient)
+        if word == "solution":
+            solution, rate, constant, start, time = values(body, names, arrow=True)
+            return conclusions.FlowSolution(solution, (rate, constant), start, time)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise piece.refuse("must have the parts of its kind, in letters declared above") from None
-
-
-def _other(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
-    if word == "loss order":
-        return plain.LossOrder(body.text)
-    if match := _INTERVAL.fullmatch(word):
-        (side,) = sides(body, names)
-        low, high = (
-            values(Piece(piece.file, piece.line, piece.column, text), {})[0]
-            for text in (match[2], match[3])
-        )
-        return conclusions.OnInterval(side.relation, names[match[1]], low, high)
-    if word.startswith("gradient in "):
-        loss, gradient = values(body, names, arrow=True)
-        return plain.GradientIdentity(loss, names[word.removeprefix("gradient in ")], gradient)
-    if word == "solution":
-        solution, rate, constant, start, time = values(body, names, arrow=True)
-        return plain.FlowSolution(solution, (rate, constant), start, time)
-    if word == "law":
-        return plain.SameDistribution(*values(body, names, arrow=True))
-    if word == "average":
-        return plain.EmpiricalLimit(*values(body, names, arrow=True))
     raise piece.refuse("must begin with a kind of conclusion that is known", word)
 
 
-def _case(kind: str, dimension: int, body: Piece, names: Mapping[str, Any]) -> Any:
-    """Dimension and two sides, in the letters of the flow where there is more than one."""
-    known = {**names, **flow_letters(dimension)} if dimension > 1 else names
-    if kind == "flow":
-        return dimension, *values(body, known, arrow=True)
-    (side,) = sides(body, known)
-    return dimension, side.left, side.right
-
-
 def flow_letters(dimension: int) -> dict[str, Any]:
-    """The entries of A and W by name."""
-    from swingby.theory import dynamics
-
-    A, W, _ = dynamics.symbols(dimension)
-    letters = {*A.free_symbols, *W.free_symbols}
+    """The entries of A and W by name, where there is more than one."""
+    A, W, _ = symbols(dimension)
+    letters = {*A.free_symbols, *W.free_symbols} if dimension > 1 else ()
     return {letter.name: letter for letter in letters}
-
-
-__all__ = ["TWO_SIDES", "algebra", "flow_letters"]

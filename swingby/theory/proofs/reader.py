@@ -1,12 +1,8 @@
 """Proof files read: text to claims, one line at a time and only when it is asked for.
 
-The grammar of formulas is in :mod:`swingby.theory.proofs.formulas`, that of lines in
-:mod:`swingby.theory.proofs.reader`; nothing of a file is evaluated.
-
-The lines of a proof file as entries with fields: indentation says what belongs to what.
-
-An entry begins at the left edge. Its fields stand indented below it, one keyword each; what is
-indented further goes on with the line above it, or lists the parts of a field.
+An entry of a file begins at the left edge. Its fields stand indented below it, one keyword each;
+what is indented further goes on with the line above it, or lists the parts of a field. The grammar
+of formulas is in :mod:`swingby.theory.proofs.formulas`; nothing of a file is evaluated.
 """
 
 from __future__ import annotations
@@ -21,6 +17,7 @@ from typing import Any
 import sympy
 
 from swingby.theory.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
+from swingby.theory.derivations import matrices
 from swingby.theory.proofs.formulas import Piece, algebra, latin, sides, values
 from swingby.theory.reading import text_of
 
@@ -29,12 +26,32 @@ FIELDS = (
     *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
     *("because", "test", "reading", "flaw", "repair"),
 )
-
 #: Kinds of lines, as in :class:`swingby.theory.claim.Claim`.
 KINDS = (
     *("definition", "assumption", "identity", "step", "corollary", "lemma", "theorem"),
     "observation",
 )
+#: Where the proofs of the package are.
+FOLDER = Path(__file__).parent
+
+#: What may be said of letters.
+TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
+
+#: Words in ``for`` and in ``default``: the field of a claim that each sets.
+FLAGS: Mapping[str, tuple[str, Any]] = {
+    **{name: ("indices", name) for name in ("any", "diagonal", "off-diagonal", "larger first")},
+    **{name: ("edition", name) for name in ("printed", "corrected", "repaired")},
+    "in force": ("in_force", True),
+    "not in force": ("in_force", False),
+    "some numbers": ("quantifier", "exists"),
+    "all numbers": ("quantifier", "for all"),
+    "every trajectory": ("along", True),
+}
+
+_ENTRY = ("use", "letters", "let", "group", "default", *KINDS)
+_CITED = re.compile(r"\((.+)\)(,? repaired)?")
+_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
+_LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
 @dataclass(frozen=True)
@@ -60,16 +77,29 @@ class Block:
         if first is not None:
             yield first
 
+    def parts(self) -> Iterator[Piece]:
+        """The parts of a list between semicolons, each at its own line and column."""
+        for piece in self.pieces():
+            start = 0
+            for text in piece.text.split(";"):
+                before = piece.text[:start] + text[: len(text) - len(text.lstrip())]
+                line, last = piece.line + before.count("\n"), len(before) - before.rfind("\n")
+                column = last if "\n" in before else piece.column + len(before)
+                start += len(text) + 1
+                if text.strip() not in ("", "nothing"):
+                    yield Piece(piece.file, line, column, text.strip())
+
     def joined(self) -> Piece:
         """The line with all that is below it, lines and columns kept."""
-        text = self.head
-        for block in self.inner:
-            text = _with(text, block.joined())
-        return text
+        return functools.reduce(_with, (block.joined() for block in self.inner), self.head)
 
     def words(self) -> str:
         """The text as prose: line ends are spaces."""
         return " ".join(self.joined().text.split())
+
+    def after(self, length: int) -> Block:
+        """The same without the first signs of its line."""
+        return Block(self.head.after(length), self.inner)
 
 
 def _with(first: Piece, more: Piece) -> Piece:
@@ -104,51 +134,22 @@ def blocks(text: str, file: str) -> list[Block]:
 
 
 def fields(block: Block) -> Fields:
-    """The fields below a line by keyword.
-
-    Raises InvalidInput for a keyword that is none, or that stands twice.
-    """
+    """The fields below a line by keyword."""
     found: Fields = {}
     for inner in block.inner:
-        keyword = keyword_of(inner.head.text, FIELDS)
+        keyword = _keyword(inner.head.text, FIELDS)
         if not keyword:
             raise inner.head.refuse(f"must begin with one of {', '.join(FIELDS)}")
         if keyword in found:
             raise inner.head.refuse(f"must not stand twice: {keyword}")
-        found[keyword] = Block(inner.head.after(len(keyword)), inner.inner)
+        found[keyword] = inner.after(len(keyword))
     return found
 
 
-def keyword_of(text: str, keywords: tuple[str, ...]) -> str:
+def _keyword(text: str, keywords: tuple[str, ...]) -> str:
     """The keyword that a line begins with; the longest, or none."""
     fits = (word for word in keywords if text == word or text.startswith(f"{word} "))
     return max(fits, key=len, default="")
-
-
-__all__ = ["FIELDS", "KINDS", "Block", "Fields", "blocks", "fields", "keyword_of"]
-
-
-#: Where the proofs of the package are.
-FOLDER = Path(__file__).parent
-
-#: What may be said of letters.
-TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
-
-#: Words in ``for`` and in ``default``: the field of a claim that each sets.
-FLAGS: Mapping[str, tuple[str, Any]] = {
-    **{name: ("indices", name) for name in ("any", "diagonal", "off-diagonal", "larger first")},
-    **{name: ("edition", name) for name in ("printed", "corrected", "repaired")},
-    "in force": ("in_force", True),
-    "not in force": ("in_force", False),
-    "some numbers": ("quantifier", "exists"),
-    "all numbers": ("quantifier", "for all"),
-    "every trajectory": ("along", True),
-}
-
-_ENTRY = ("use", "letters", "let", "group", "default", *KINDS)
-_CITED = re.compile(r"\((.+)\)(,? repaired)?")
-_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
-_LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,19 @@ class Proof(Mapping[str, Claim]):
         self._entries: dict[str, _Entry] = {}
         self._claims: dict[str, Claim] = {}
         for block in blocks(text, file):
-            self._take(block)
+            keyword = _keyword(block.head.text, _ENTRY)
+            if not keyword:
+                raise block.head.refuse(f"must begin with one of {', '.join(_ENTRY)}")
+            rest = block.after(len(keyword))
+            if keyword in KINDS:
+                self._line(keyword, rest)
+            else:
+                getattr(self, f"_{keyword}")(rest)
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """The letters, those of used files included."""
+        return self._known.names
 
     @property
     def groups(self) -> Mapping[str, tuple[Given, ...]]:
@@ -210,30 +223,41 @@ class Proof(Mapping[str, Claim]):
         own = fields(entry.block)
         found: list[str] = []
         for name in ("given", "also given"):
-            for piece in _parts(own[name]) if name in own else ():
+            for piece in own[name].parts() if name in own else ():
                 if piece.text in entry.known.groups:
                     found += (given.source for given in entry.known.groups[piece.text])
                 elif match := _SOURCE.fullmatch(piece.text) or _CITED.fullmatch(piece.text):
                     found.append(match[2] if match.re is _SOURCE else match[1])
         return tuple(found)
 
-    def cited(self, id: str, line: int) -> Claim | None:
-        """A line of this file above some line, or one of a file that it uses."""
-        if id in self._entries:
-            return self[id] if self._entries[id].block.head.line < line else None
-        found = (used[id] for used in self._used if id in used)
-        return next(found, None)
+    def hypotheses(self, block: Block, known: _Known, line: int) -> Iterator[Given]:
+        """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
+        for piece in block.parts():
+            if piece.text in known.groups:
+                yield from known.groups[piece.text]
+            elif match := _SOURCE.fullmatch(piece.text):
+                shorter = replace(piece, text=match[1].rstrip())
+                special = algebra([shorter], known.names, {})
+                found = [special] if special is not None else _relations([shorter], known)
+                yield from (Given(relation, match[2]) for relation in found)
+            else:
+                yield from self._cited(piece, line)
 
-    def _take(self, block: Block) -> None:
-        head = block.head
-        keyword = keyword_of(head.text, _ENTRY)
-        if not keyword:
-            raise head.refuse(f"must begin with one of {', '.join(_ENTRY)}")
-        rest = Block(head.after(len(keyword)), block.inner)
-        if keyword in KINDS:
-            self._line(keyword, rest)
+    def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
+        """A line of this file above some line, or one of a file that it uses, as a hypothesis."""
+        match = _CITED.fullmatch(piece.text)
+        name, claim = match[1] if match else "", None
+        if name in self._entries:
+            claim = self[name] if self._entries[name].block.head.line < line else None
         else:
-            getattr(self, f"_{keyword}")(rest)
+            claim = next((used[name] for used in self._used if name in used), None)
+        if match is None or claim is None:
+            wanted = "must be a relation with its [source], a group, or a line above in brackets"
+            raise piece.refuse(wanted)
+        claim = claim.repair if match[2] else claim
+        if claim is None:
+            raise piece.refuse("must be a line that has a repair")
+        return claim.cite() or (Given(claim.conclusion, claim.id),)
 
     def _line(self, kind: str, block: Block) -> None:
         name, colon, about = (part.strip() for part in block.head.text.partition(":"))
@@ -246,27 +270,26 @@ class Proof(Mapping[str, Claim]):
     def _use(self, block: Block) -> None:
         name = block.head.text
         if name == "matrices":
-            self._declare(_matrices())
+            self._declare(matrix_letters())
             return
-        places = [FOLDER / f"{name}.proof"]
-        if self._folder is not None:
-            places.insert(0, self._folder / f"{name}.proof")
-        path = next((place for place in places if place.is_file()), None)
+        folders = [FOLDER] if self._folder is None else [self._folder, FOLDER]
+        paths = (folder / f"{name}.proof" for folder in folders)
+        path = next((path for path in paths if path.is_file()), None)
         if path is None or not re.fullmatch(r"[\w-]+", name):
             raise block.head.refuse("must be matrices, or the name of a proof file beside this one")
         if path.name == Path(self.file).name:
             raise block.head.refuse("must be another file")
         used = packaged(name) if path.parent == FOLDER else load(path)
         self._used.append(used)
-        self._declare(used._known.names, used._known.groups)
+        self._declare(used.names, used.groups)
 
     def _letters(self, block: Block) -> None:
         traits, colon, listed = block.joined().text.partition(":")
         words = traits.split()
         if not colon or not words or not set(words) <= set(TRAITS):
             raise block.head.refuse(f"must be one of {', '.join(TRAITS)}, a colon, and letters")
-        given: dict[str, bool] = {word: True for word in words if word != "complex"}
-        if given.pop("noncommutative", False):
+        given = {word: True for word in words if word not in ("complex", "noncommutative")}
+        if "noncommutative" in words:
             given["commutative"] = False
         new = {}
         for one in listed.split(","):
@@ -282,95 +305,42 @@ class Proof(Mapping[str, Claim]):
         name, sign, _ = piece.text.partition("=")
         if not sign:
             raise piece.refuse("must be a name, =, and an expression")
-        (value,) = values(piece.after(len(name) + 1), self._known.names)
+        (value,) = values(piece.after(len(name) + 1), self.names)
         self._declare({latin(name.strip()): value})
 
     def _group(self, block: Block) -> None:
         name, colon, _ = block.head.text.partition(":")
         if not colon:
             raise block.head.refuse("must be a name, a colon, and hypotheses")
-        listed = Block(block.head.after(len(name) + 1), block.inner)
-        self._declare(
-            {}, {name.strip(): tuple(hypotheses(listed, self, self._known, listed.head.line))}
-        )
+        found = self.hypotheses(block.after(len(name) + 1), self._known, block.head.line)
+        self._declare({}, {name.strip(): tuple(found)})
 
     def _default(self, block: Block) -> None:
-        place = keyword_of(block.head.text, ("place",))
-        new: dict[str, Any]
-        if place:
-            new = {"reference": Block(block.head.after(len(place)), block.inner).words()}
+        if place := _keyword(block.head.text, ("place",)):
+            new: dict[str, Any] = {"reference": block.after(len(place)).words()}
         else:
-            new = {"indices": "any", "in_force": False, "edition": "printed"} | flags(block)
-            new["quantifier"] = new.get("quantifier", "for all")
+            usual = {"indices": "any", "in_force": False, "edition": "printed"}
+            new = usual | {"quantifier": "for all"} | flags(block)
         self._known = replace(self._known, defaults={**self._known.defaults, **new})
 
     def _declare(
         self, names: Mapping[str, Any], groups: Mapping[str, tuple[Given, ...]] | None = None
     ) -> None:
-        self._known = replace(
-            self._known,
-            names={**self._known.names, **names},
-            groups={**self._known.groups, **(groups or {})},
-        )
+        names, groups = {**self.names, **names}, {**self.groups, **(groups or {})}
+        self._known = replace(self._known, names=names, groups=groups)
 
 
 def flags(block: Block) -> dict[str, Any]:
     """The fields of a claim that the words of ``for`` set."""
-    found = {}
-    for word in block.words().split(","):
-        if word.strip() not in FLAGS:
-            raise block.head.refuse(f"must be words among {', '.join(FLAGS)}", word.strip())
-        name, value = FLAGS[word.strip()]
-        found[name] = value
-    return found
+    words = [word.strip() for word in block.words().split(",")]
+    for word in words:
+        if word not in FLAGS:
+            raise block.head.refuse(f"must be words among {', '.join(FLAGS)}", word)
+    return dict(FLAGS[word] for word in words)
 
 
-def hypotheses(block: Block, proof: Proof, known: _Known, line: int) -> Iterator[Given]:
-    """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
-    for piece in _parts(block):
-        yield from _hypothesis(piece, proof, known, line)
-
-
-def _parts(block: Block) -> Iterator[Piece]:
-    for listed in block.pieces():
-        start = 0
-        for text in listed.text.split(";"):
-            piece = _part(listed, start, text)
-            start += len(text) + 1
-            if piece.text and piece.text != "nothing":
-                yield piece
-
-
-def _part(piece: Piece, start: int, text: str) -> Piece:
-    """A part of a piece at its own line and column."""
-    before = piece.text[:start] + text[: len(text) - len(text.lstrip())]
-    line = piece.line + before.count("\n")
-    column = len(before) - before.rfind("\n") if "\n" in before else piece.column + len(before)
-    return Piece(piece.file, line, column, text.strip())
-
-
-def _hypothesis(piece: Piece, proof: Proof, known: _Known, line: int) -> Iterator[Given]:
-    if piece.text in known.groups:
-        yield from known.groups[piece.text]
-        return
-    if match := _SOURCE.fullmatch(piece.text):
-        shorter = replace(piece, text=match[1].rstrip())
-        special = algebra([shorter], known.names, {})
-        if special is not None:
-            yield Given(special, match[2])
-            return
-        for side in sides(shorter, known.names):
-            yield Given(side.relation, match[2])
-        return
-    match = _CITED.fullmatch(piece.text)
-    claim = proof.cited(match[1], line) if match else None
-    if match and claim is not None:
-        claim = claim.repair if match[2] else claim
-        if claim is None:
-            raise piece.refuse("must be a line that has a repair")
-        yield from claim.cite() if claim.conditions else (Given(claim.conclusion, claim.id),)
-        return
-    raise piece.refuse("must be a relation with its [source], a group, or a line above in brackets")
+def _relations(pieces: Iterator[Piece] | list[Piece], known: _Known) -> list[Any]:
+    return [side.relation for piece in pieces for side in sides(piece, known.names)]
 
 
 class _Line:
@@ -384,10 +354,13 @@ class _Line:
     def claim(self) -> Claim:
         entry = self._entry
         own = fields(entry.block)
-        start = Claim(entry.id, entry.kind, entry.about, None)
         common = {name: value for name, value in self._known.defaults.items() if name != "along"}
-        common["reference"] = _reference(common["reference"], entry.id)
-        return self._filled(replace(start, **common), own, own)
+        # What stands in brackets in the id stands for % in the place.
+        bracket = re.search(r"\[.*\]", entry.id)
+        common["reference"] = (
+            common["reference"].replace("%", bracket[0] if bracket else "").strip()
+        )
+        return self._filled(Claim(entry.id, entry.kind, entry.about, None, **common), own, own)
 
     def _filled(self, claim: Claim, own: Fields, all_fields: Fields) -> Claim:
         """A claim with what its own fields say; conclusions may take parts from those above."""
@@ -399,7 +372,7 @@ class _Line:
             changes |= flags(own["for"])
         along = changes.pop("along", False) or isinstance(claim.conclusion, AlongTrajectory)
         if "given" in own:
-            changes["given"] = tuple(self._hypotheses(own["given"]))
+            changes["given"] = self._hypotheses(own["given"])
         if "also given" in own:
             before = changes.get("given", claim.given)
             changes["given"] = (*before, *self._hypotheses(own["also given"]))
@@ -407,12 +380,11 @@ class _Line:
             changes["where"] = tuple(self._definitions(own["where"]))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        if {"then", "when", "while", "until", "because", "test"} & set(own):
-            if "then" not in all_fields:
-                raise self._entry.block.head.refuse("must have a conclusion: then", claim.id)
+        concludes = {"then", "when", "while", "until", "because", "test"} & set(own)
+        if concludes and "then" in all_fields:
             indices = changes.get("indices", claim.indices)
             changes["conclusion"] = self._conclusion(all_fields, along, indices)
-        elif claim.conclusion is None:
+        elif concludes or claim.conclusion is None:
             raise self._entry.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
         if "repair" in own:
@@ -421,8 +393,9 @@ class _Line:
             claim = replace(claim, repair=repair)
         return claim
 
-    def _hypotheses(self, block: Block) -> Iterator[Given]:
-        return hypotheses(block, self._proof, self._known, self._entry.block.head.line)
+    def _hypotheses(self, block: Block) -> tuple[Given, ...]:
+        line = self._entry.block.head.line
+        return tuple(self._proof.hypotheses(block, self._known, line))
 
     def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
         for piece in block.pieces():
@@ -431,43 +404,27 @@ class _Line:
                     raise piece.refuse("must be a definition: letter = expression")
                 yield side.left, side.right
 
-    def _relations(self, block: Block) -> Any:
-        found = [s.relation for piece in block.pieces() for s in sides(piece, self._known.names)]
-        return found[0] if len(found) == 1 else sympy.Tuple(*found)
-
     def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
-        words: dict[str, str] = {
-            name: own[name].words() for name in ("because", "test") if name in own
-        }
+        words = {name: block.words() for name, block in own.items() if name in ("because", "test")}
         special = algebra(list(own["then"].pieces()), self._known.names, words)
         if special is not None:
             return special
-        relations = self._relations(own["then"])
+
+        def listed(name: str) -> list[Any]:
+            return _relations(own[name].pieces(), self._known) if name in own else []
+
+        found = listed("then")
+        relations = found[0] if len(found) == 1 else sympy.Tuple(*found)
         if not along:
             return relations
-        when, during = (
-            tuple(
-                side.relation
-                for piece in (own[name].pieces() if name in own else ())
-                for side in sides(piece, self._known.names)
-            )
-            for name in ("when", "while")
-        )
+        when, during = tuple(listed("when")), tuple(listed("while"))
         until = own.get("until")
         (end,) = values(until.joined(), self._known.names) if until else (None,)
-        entries = "all" if indices == "any" else indices
-        return AlongTrajectory(relations, entries, when, during, end)
-
-
-def _reference(text: str, id: str) -> str:
-    """The place of a line, with what stands in brackets in its id for %."""
-    found = re.search(r"\[.*\]", id)
-    return text.replace("%", found[0] if found else "").strip()
+        return AlongTrajectory(relations, "all" if indices == "any" else indices, when, during, end)
 
 
 def _flaw(block: Block) -> Flaw:
-    text = block.words()
-    head, _, explanation = text.partition(":")
+    head, _, explanation = block.words().partition(":")
     breaks, _, severity = (part.strip() for part in head.partition(","))
     if breaks not in BREAKS or severity not in SEVERITIES or not explanation:
         raise block.head.refuse(
@@ -478,10 +435,8 @@ def _flaw(block: Block) -> Flaw:
 
 
 @functools.cache
-def _matrices() -> dict[str, Any]:
-    """The matrices of :mod:`swingby.theory.derivations.letters`, a transpose as ``U^T``."""
-    from swingby.theory.derivations import matrices
-
+def matrix_letters() -> dict[str, Any]:
+    """The letters of :mod:`swingby.theory.derivations.matrices`, a transpose as ``U^T``."""
     kinds = (sympy.Symbol, sympy.IndexedBase, sympy.core.function.UndefinedFunction)
     found = {}
     for name, value in vars(matrices).items():

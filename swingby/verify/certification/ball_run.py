@@ -5,11 +5,9 @@ r"""Trajectories of W in ball arithmetic, from an exact rational W(0).
 
 as ``"euler"`` (D.2) or ``"gd"``. A ball grows when two terms that cancel are added as if they were
 independent. Two rewritings keep that small over hundreds of thousands of steps: a diagonal entry
-above 1/2 is carried as :math:`x_i = 1 - w_{ii}`, and all terms proportional to :math:`w_{ij}` are
-collected into one factor before it multiplies the ball. What is left is rounding that grows no
-faster than the linear phases themselves, a number of bits that is known beforehand.
-
-The first steps of a run in exact rational arithmetic.
+above 1/2 is carried as :math:`x_i = 1 - w_{ii}`, and all terms of (D.2) proportional to
+:math:`w_{ij}` are collected into one factor before it multiplies the ball. What is left is rounding
+that grows no faster than the linear phases themselves, a number of bits that is known beforehand.
 
 Balls never decide an equality: an entry exactly at a level, a matrix that is exactly singular, two
 steps with the same largest entry, a state that does not move at all. In the first steps rationals
@@ -20,10 +18,8 @@ Concepts i and j are in one *block* when the graph of the nonzero off-diagonal e
 connects them. A is diagonal, so both maps keep the entries between two blocks at 0 and treat every
 block as a run of its own. A block with W(t + 1) = W(t) never moves again.
 
-Whether W(t) is positive semidefinite, exactly and in balls.
-
-An exactly singular matrix cannot be told from an indefinite one in balls. Two facts about (D.2)
-make this a matter of the exact first steps alone.
+**Semidefiniteness.** An exactly singular matrix cannot be told from an indefinite one in balls. Two
+facts about (D.2) make this a matter of the exact first steps alone.
 
 *What stays singular.* Let v lie in an eigenspace of A, :math:`Av = av` (so v is supported on
 concepts of equal signal), and :math:`W(t)v = 0`. Then
@@ -55,20 +51,21 @@ from typing import Any, NamedTuple
 
 import flint
 
-from swingby.errors import InvalidInput
 from swingby.theory import balls
 from swingby.theory.initial import Blocks, connected_blocks
 
 #: No entry of an exact step has more bits in numerator or denominator, W(0) excepted.
 MOST_BITS = 20_000
+#: A run in balls ends before an entry passes this size: it diverges faster than exponentially.
+LARGEST = 10.0**100
 
-Rows = list[list[Any]]
+Rows = Sequence[Sequence[Any]]
 
 
 class ExactStep(NamedTuple):
     """W at one step as rows of flint.fmpq, and the blocks that still move."""
 
-    W: Rows
+    W: list[list[Any]]
     moving: Blocks
 
 
@@ -78,27 +75,16 @@ def rational(number: Fraction) -> flint.fmpq:
 
 
 def follow_exactly(
-    signal: Sequence[Fraction],
-    W0: Sequence[Sequence[Fraction]],
-    eta: Fraction,
-    dynamics: str,
+    signal: Sequence[Fraction], W0: Rows, eta: Fraction, dynamics: str
 ) -> Iterator[ExactStep]:
-    """W(0), W(1), ... as rationals.
+    """W(0), W(1), ... as rationals, from a symmetric W(0); the rows are fresh at every step.
 
-    `signal`: a, length d.
-    `W0`: symmetric.
-    `dynamics` in {"euler", "gd"}.
-    Yields W(0) at least. The last one is at rest, ``moving`` being empty, or the last one before an
-    entry has more than :data:`MOST_BITS` bits. The rows are fresh at every step.
-
-    References
-    ----------
-    (D.1), (D.2).
+    The last one is at rest, nothing moving, or the last before an entry has too many bits.
     """
     d = len(signal)
-    A = flint.fmpq_mat(
-        d, d, [rational(signal[i] if i == j else Fraction(0)) for i in range(d) for j in range(d)]
-    )
+    A = flint.fmpq_mat(d, d)
+    for i, a in enumerate(signal):
+        A[i, i] = rational(a)
     identity = flint.fmpq_mat(d, d, [int(i == j) for i in range(d) for j in range(d)])
     rate, half = rational(eta), flint.fmpq(1, 2)
     blocks = connected_blocks(W0)
@@ -115,82 +101,65 @@ def follow_exactly(
             if any(following[i, j] != W[i, j] for i in block for j in block)
         )
         yield ExactStep(W.tolist(), blocks)
-        if not blocks or _bits(following) > MOST_BITS:
+        sizes = (max(x.p.bit_length(), x.q.bit_length()) for x in following.entries())
+        if not blocks or max(sizes) > MOST_BITS:
             return
         W = following
 
 
-def _bits(W: flint.fmpq_mat) -> int:
-    return max(
-        max(int(entry.p.bit_length()), int(entry.q.bit_length()))
-        for row in W.tolist()
-        for entry in row
-    )
+def eliminate(W: Rows, concepts: Sequence[int]) -> Iterator[tuple[int, list[list[Any]]]]:
+    """LDL^T of rows and columns of a symmetric matrix: k, and the lower triangle left from k on.
 
-
-def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
-    """Whether a principal submatrix is positive semidefinite, by exact LDL^T.
-
-    `W`: symmetric. `concepts`: rows and columns of the submatrix.
+    It stops at every pivot before it divides by it; a pivot of 0 eliminates nothing.
     """
-    return not any(pivot < 0 for pivot in exact_pivots(W, concepts))
+    rest = [[W[i][j] for j in concepts[: place + 1]] for place, i in enumerate(concepts)]
+    for k, pivot_row in enumerate(rest):
+        yield k, rest
+        for i in range(k + 1, len(rest)):
+            # Of a ball with 0 inside, == and != are both false.
+            if rest[i][k] == 0 or pivot_row[k] == 0:
+                continue
+            factor = rest[i][k] / pivot_row[k]
+            for j in range(k + 1, i + 1):
+                rest[i][j] -= factor * rest[j][k]
 
 
 def exact_pivots(W: Rows, concepts: Sequence[int]) -> list[Any]:
-    """Pivots of LDL^T in the given order; a pivot of 0 with a nonzero row counts as -1.
+    """Pivots of LDL^T in the given order, up to the first negative one.
 
-    Returns ends with the first negative one.
+    A pivot of 0 beside a nonzero entry counts as -1: their 2 x 2 minor is negative.
     """
-    rest = [[W[i][j] for j in concepts] for i in concepts]
     pivots = []
-    for k in range(len(rest)):
+    for k, rest in eliminate(W, concepts):
         pivot = rest[k][k]
-        if pivot == 0 and any(rest[k][j] != 0 for j in range(k + 1, len(rest))):
-            # The 2 x 2 minor of a zero and a nonzero entry beside it is negative.
+        if pivot == 0 and any(row[k] != 0 for row in rest[k + 1 :]):
             pivot = flint.fmpq(-1)
         pivots.append(pivot)
         if pivot < 0:
             break
-        if pivot == 0:
-            continue
-        for i in range(k + 1, len(rest)):
-            factor = rest[i][k] / pivot
-            for j in range(k + 1, len(rest)):
-                rest[i][j] -= factor * rest[k][j]
     return pivots
 
 
-def semidefinite_in_balls(W: list[list[flint.arb]], concepts: Sequence[int]) -> bool | None:
-    """Whether a principal submatrix is positive definite or indefinite, by LDL^T in balls.
+def exactly_semidefinite(W: Rows, concepts: Sequence[int]) -> bool:
+    """Whether a principal submatrix is positive semidefinite."""
+    return not any(pivot < 0 for pivot in exact_pivots(W, concepts))
 
-    `W`: symmetric.
-    `concepts`: the order in which concepts are eliminated.
-    Returns True: every matrix in the balls is positive definite. False: none is semidefinite. None:
-    the balls do not decide it.
+
+def semidefinite_in_balls(W: Rows, concepts: Sequence[int]) -> bool | None:
+    """Whether a principal submatrix is positive definite (True) or not semidefinite (False).
+
+    Either of every matrix in the balls; None where they do not decide it.
     """
-    left = list(concepts)
-    rest = [[W[i][j] for j in left[: place + 1]] for place, i in enumerate(left)]
-    size = len(left)
-    for k in range(size):
-        pivot = rest[k][k]
-        if not pivot > 0:
-            return False if any(rest[i][i] < 0 for i in range(k, size)) else None
-        for i in range(k + 1, size):
-            entry = rest[i][k]
-            if entry == 0:
-                continue
-            factor = entry / pivot
-            row = rest[i]
-            for j in range(k + 1, i + 1):
-                row[j] -= factor * rest[j][k]
+    for k, rest in eliminate(W, concepts):
+        if not rest[k][k] > 0:
+            return False if any(row[i] < 0 for i, row in enumerate(rest[k:], k)) else None
     return True
 
 
 def independent_concepts(signal: Sequence[Fraction], W: Rows, concepts: Sequence[int]) -> list[int]:
-    """The concepts J that decide semidefiniteness, at this step and at every later one.
+    """The concepts J of the module's first fact, among some blocks, in descending order of a.
 
-    `signal`: a, length d. `concepts`: the concepts to choose from: a union of blocks. Returns in
-    descending order of a, which is the order in which W's entries are largest.
+    That is the order in which the entries of W are largest.
     """
     kept = []
     for value in sorted({signal[k] for k in concepts}, reverse=True):
@@ -204,12 +173,6 @@ def independent_concepts(signal: Sequence[Fraction], W: Rows, concepts: Sequence
     return kept
 
 
-Matrix = list[list[flint.arb]]
-
-#: A run ends before an entry passes this size: it diverges faster than exponentially.
-LARGEST = 10.0**100
-
-
 @dataclass
 class BallState:
     """W at one step, as balls. Changed in place by :func:`follow`.
@@ -219,7 +182,7 @@ class BallState:
     """
 
     step: int
-    W: Matrix
+    W: list[list[flint.arb]]
     rest: list[flint.arb]
 
     def copy(self) -> BallState:
@@ -237,204 +200,94 @@ class BallState:
 
 def follow(
     signal: Sequence[Fraction],
-    W0: Sequence[Sequence[Fraction]],
+    W0: Rows,
     eta: Fraction,
     dynamics: str,
     steps: int,
-    moving: Sequence[Sequence[int]] | None = None,
+    moving: Blocks | None = None,
 ) -> Iterator[BallState]:
-    """W(0), W(1), ... in balls at the current working precision.
+    """W(0), W(1), ... in balls: the same object at every step, which is copied to keep it.
 
-    `signal`: a, length d.
+    Consume it inside :func:`swingby.theory.balls.precision`: python-flint has one for the process.
+    A run that leaves the range of :data:`LARGEST` ends before `steps`.
+
     `W0`: symmetric.
-    `eta`: step size.
-    `dynamics` in {"euler", "gd"}.
-    `steps`: the last step. A run that leaves the range of :data:`LARGEST` ends earlier.
-    `moving`: blocks of concepts that are followed. Entries of W0 between two blocks must be 0, and
-    the entries of concepts in no block stay as they are. Default: one block of all.
-    Yields the same object at every step: copy it to keep it.
-    Raises InvalidInput if W0 is not symmetric of the signal's size, or dynamics is another word.
-
-    Notes
-    -----
-    The precision of python-flint is global: consume the iterator inside
-    ``flint.ctx.workprec(bits)``, without changing the precision between two steps.
-
-    References
-    ----------
-    (D.1), (D.2).
+    `moving`: blocks that are followed, with nothing between them; the other entries stay as they
+    are. By default one block of all.
     """
     d = len(signal)
-    if dynamics not in ("euler", "gd"):
-        raise InvalidInput("dynamics", dynamics, "must be euler or gd", "(D.2)")
-    if any(len(row) != d for row in W0) or any(
-        W0[i][j] != W0[j][i] for i in range(d) for j in range(i)
-    ):
-        raise InvalidInput("W0", "this matrix", f"must be symmetric, {d} by {d}", "(D.2)")
     W = [[balls.ball(W0[max(i, j)][min(i, j)]) for j in range(d)] for i in range(d)]
     state = BallState(0, W, [balls.ball(1 - W0[i][i]) for i in range(d)])
-    advance = _Euler(signal, eta) if dynamics == "euler" else _GradientDescent(signal, eta)
-    if moving is not None:
-        advance.restrict(moving)
+    advance = _Step(signal, eta, dynamics, (tuple(range(d)),) if moving is None else moving)
     yield state
     for step in range(1, steps + 1):
         advance(state)
-        if step % 16 == 0 and _out_of_range(state):
+        # abs(.) < bound is False for a ball that is not finite, too.
+        if step % 16 == 0 and any(not abs(row[i]) < LARGEST for i, row in enumerate(W)):
             return
         state.step = step
         yield state
 
 
-def _out_of_range(state: BallState) -> bool:
-    # abs(.) < bound is False for a ball that is not finite, too.
-    return any(not abs(row[i]) < LARGEST for i, row in enumerate(state.W))
+class _Step:
+    """One step in place: (D.2) entry by entry, and for gd eta^2 B W B on top of it."""
 
-
-def _homes(moving: Sequence[Sequence[int]]) -> dict[int, int]:
-    return {k: place for place, block in enumerate(moving) for k in block}
-
-
-def _together(home: dict[int, int], i: int, j: int) -> bool:
-    return i in home and home[i] == home.get(j)
-
-
-class _Euler:
-    """One step of (D.2), in place."""
-
-    def __init__(self, signal: Sequence[Fraction], eta: Fraction) -> None:
-        d = len(signal)
-        ball, order = balls.ball, range(d)
-        self.growth = [(i, ball(2 * eta * a)) for i, a in enumerate(signal)]
-        self.pairs = [(i, j) for i in order for j in range(i)]
-        self.squares = {(i, j): ball(eta * (signal[i] + signal[j])) for i, j in self.pairs}
-        #: i, j, 1 + eta (a_i + a_j), the coefficients of w_ii and w_jj, and of w_ik w_kj.
-        self.minor = [
+    def __init__(
+        self, signal: Sequence[Fraction], eta: Fraction, dynamics: str, moving: Blocks
+    ) -> None:
+        a, ball = [eta * value for value in signal], balls.ball
+        self.rates = [ball(rate) for rate in a]
+        #: i, 2 eta a_i.
+        self.concepts = [(i, ball(2 * a[i])) for block in moving for i in block]
+        #: i, j, eta (a_i + a_j), 1 more, the coefficients of w_ii and w_jj, and of w_ik w_kj.
+        self.pairs = [
             (
                 i,
                 j,
-                ball(1 + eta * (signal[i] + signal[j])),
-                ball(eta * (3 * signal[i] + signal[j]) / 2),
-                ball(eta * (3 * signal[j] + signal[i]) / 2),
-                [
-                    (k, ball(eta * (signal[i] + signal[j] + 2 * signal[k]) / 2))
-                    for k in order
-                    if k not in (i, j)
-                ],
+                ball(a[i] + a[j]),
+                ball(1 + a[i] + a[j]),
+                ball((3 * a[i] + a[j]) / 2),
+                ball((3 * a[j] + a[i]) / 2),
+                [(k, ball((a[i] + a[j] + 2 * a[k]) / 2)) for k in block if k not in (i, j)],
             )
-            for i, j in self.pairs
+            for block in moving
+            for i in block
+            for j in block
+            if j < i
         ]
-
-    def restrict(self, moving: Sequence[Sequence[int]]) -> None:
-        """Follow the entries inside these blocks alone."""
-        home = _homes(moving)
-        self.growth = [(i, growth) for i, growth in self.growth if i in home]
-        self.pairs = [(i, j) for i, j in self.pairs if _together(home, i, j)]
-        self.minor = [
-            (i, j, base, left, right, [(k, c) for k, c in others if _together(home, i, k)])
-            for i, j, base, left, right, others in self.minor
-            if _together(home, i, j)
-        ]
+        self.is_gd = dynamics == "gd"
 
     def __call__(self, state: BallState) -> None:
         W, rest = state.W, state.rest
-        noise: list[flint.arb | None] = [None] * len(W)
+        bend = self._bend(W, rest) if self.is_gd else None
+        lost: list[flint.arb] = [flint.arb(0)] * len(W)
         changed = []
-        for i, j, base, left, right, others in self.minor:
+        for i, j, double, base, left, right, others in self.pairs:
             w = W[i][j]
-            square = self.squares[i, j] * w * w
-            for k in (i, j):
-                before = noise[k]
-                noise[k] = square if before is None else before + square
+            square = double * w * w
+            lost[i], lost[j] = lost[i] + square, lost[j] + square
             new = w * (base - left * W[i][i] - right * W[j][j])
             for k, coefficient in others:
                 new -= coefficient * W[i][k] * W[k][j]
-            changed.append(new)
-        for i, growth in self.growth:
-            w, x, lost = W[i][i], rest[i], noise[i]
-            if w > 0.5:
-                new = x * (1 - growth * w)
-                rest[i] = new if lost is None else new + lost
-                W[i][i] = 1 - rest[i]
-            else:
-                new = w * (1 + growth * x)
-                W[i][i] = new if lost is None else new - lost
-                rest[i] = 1 - W[i][i]
-        for (i, j), new in zip(self.pairs, changed, strict=True):
-            W[i][j] = W[j][i] = new
-
-
-class _GradientDescent:
-    """One step of (I + eta B) W (I + eta B), in place.
-
-    I + eta B is D - M with the diagonal D_i = 1 + eta a_i x_i and M_ij = eta (a_i + a_j)/2 w_ij off
-    it. So W' = D W D - (M W) D - D (M W)^T + (M W) M.
-    """
-
-    def __init__(self, signal: Sequence[Fraction], eta: Fraction) -> None:
-        order = range(len(signal))
-        self.concepts = list(order)
-        self.rates = [balls.ball(eta * a) for a in signal]
-        self.doubled = [balls.ball(2 * eta * a) for a in signal]
-        self.squared = [balls.ball((eta * a) ** 2) for a in signal]
-        self.coefficients = {
-            (i, j): balls.ball(eta * (signal[i] + signal[j]) / 2) for i in order for j in range(i)
-        }
-        #: i, j with i > j, and the k that are neither.
-        self.minor = [
-            (i, j, [k for k in order if k not in (i, j)]) for i in order for j in range(i)
-        ]
-        self.zeros = [[flint.arb(0) for _ in order] for _ in order]
-
-    def restrict(self, moving: Sequence[Sequence[int]]) -> None:
-        """Follow the entries inside these blocks alone."""
-        home = _homes(moving)
-        self.concepts = [i for i in self.concepts if i in home]
-        self.minor = [
-            (i, j, [k for k in between if _together(home, i, k)])
-            for i, j, between in self.minor
-            if _together(home, i, j)
-        ]
-
-    def __call__(self, state: BallState) -> None:
-        W, rest = state.W, state.rest
-        d = len(W)
-        drift = [1 + rate * x for rate, x in zip(self.rates, rest, strict=True)]
-        grown = [drift[i] * W[i][i] for i in range(d)]
-        # M, and M W: on the diagonal, off it without the terms in w_ij itself, and all of it.
-        M, product = ([list(row) for row in self.zeros] for _ in range(2))
-        others = [list(row) for row in self.zeros]
-        for i, j, _ in self.minor:
-            M[i][j] = M[j][i] = self.coefficients[i, j] * W[i][j]
-            square = M[i][j] * W[i][j]
-            product[i][i] += square
-            product[j][j] += square
-        for i, j, between in self.minor:
-            for k in between:
-                others[i][j] += M[i][k] * W[k][j]
-                others[j][i] += M[j][k] * W[k][i]
-            product[i][j] = others[i][j] + M[i][j] * W[j][j]
-            product[j][i] = others[j][i] + M[i][j] * W[i][i]
-        changed = []
-        for i, j, between in self.minor:
-            factor = drift[i] * drift[j] - self.coefficients[i, j] * (grown[i] + grown[j])
-            new = W[i][j] * factor + product[i][i] * M[i][j]
-            for k in between:
-                new += product[i][k] * M[k][j]
-            if between:
-                new -= others[i][j] * drift[j] + others[j][i] * drift[i]
-            changed.append(new)
-        for i in self.concepts:
+            changed.append(new if bend is None else new + bend[i, j])
+        for i, growth in self.concepts:
             w, x = W[i][i], rest[i]
-            gained = -2 * drift[i] * product[i][i]
-            for k in self.concepts:
-                if k != i:
-                    gained += product[i][k] * M[k][i]
-            linear = self.doubled[i] + self.squared[i] * x
+            noise = lost[i] if bend is None else lost[i] - bend[i, i]
             if w > 0.5:
-                rest[i] = x * (1 - linear * w) - gained
+                rest[i] = x * (1 - growth * w) + noise
                 W[i][i] = 1 - rest[i]
             else:
-                W[i][i] = w * (1 + linear * x) + gained
+                W[i][i] = w * (1 + growth * x) - noise
                 rest[i] = 1 - W[i][i]
-        for (i, j, _), new in zip(self.minor, changed, strict=True):
+        for (i, j, *_), new in zip(self.pairs, changed, strict=True):
             W[i][j] = W[j][i] = new
+
+    def _bend(self, W: Rows, rest: list[flint.arb]) -> flint.arb_mat:
+        """Eta^2 B W B, with eta B_ii = eta a_i (1 - w_ii)."""
+        d = len(W)
+        eta_B = flint.arb_mat(d, d)
+        for i, j, double, *_ in self.pairs:
+            eta_B[i, j] = eta_B[j, i] = -double * W[i][j] / 2
+        for i, _ in self.concepts:
+            eta_B[i, i] = self.rates[i] * rest[i]
+        return eta_B * flint.arb_mat(d, d, [entry for row in W for entry in row]) * eta_B

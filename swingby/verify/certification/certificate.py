@@ -1,20 +1,13 @@
-"""What is certified of one run.
-
-Certificates as plain values, written in one way.
-
-Certificates read from plain values, with every part checked.
-"""
+"""What is certified of one run: the certificate as values, as a file, and as tables."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib
 import itertools
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +15,12 @@ import flint
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.report import Drawn, Grid
-from swingby.report.files import write_text
+from swingby.report.files import json_text, write_text
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
 from swingby.verify.certification.enclosure import Enclosure, is_enclosure
 from swingby.verify.certification.events import LEVELS
-from swingby.verify.certification.given import MOST_CONCEPTS
-from swingby.verify.certification.replay import KEYS, compare, rational, read
+from swingby.verify.certification.replay import KEYS, canonical, compare, rational, read
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
@@ -36,55 +28,17 @@ if TYPE_CHECKING:
 
 #: First word of every certificate; a change of the format changes the number.
 FORMAT = "swingby certificate 1"
+#: Concepts of a certificate: a step costs about d^3.
+MOST_CONCEPTS = 6
 #: Digits of a number that is read.
 MOST_DIGITS = 10**6
-
-
-def rational_text(number: Fraction) -> str:
-    """A rational as ``p/q`` in lowest terms, or ``p``."""
-    # str of an int refuses more than 4300 digits; flint does not.
-    top = str(flint.fmpz(number.numerator))
-    return top if number.denominator == 1 else f"{top}/{flint.fmpz(number.denominator)}"
-
-
-def digest(plain: dict[str, Any]) -> str:
-    """SHA-256 of the values without their digest.
-
-    Returns 64 hexadecimal digits.
-    """
-    rest = {key: value for key, value in plain.items() if key != "digest"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
 #: What a certificate says, in the order of its file.
 _SAID = (
     *("format", "made_by", "dynamics", "signal", "eta", "W0", "steps", "passages", "peaks", "psd"),
     *("runs_away", "converges", "end", "undecided"),
 )
-
-
-def to_plain(certificate: Certificate) -> dict[str, Any]:
-    """Everything but the digest."""
-    decided = "psd" not in certificate.undecided
-    psd = {"first_loss": certificate.first_loss} if decided else None
-    special = {"format": FORMAT, "psd": psd}
-    return {
-        name: special[name] if name in special else _plain(getattr(certificate, name))
-        for name in _SAID
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return rational_text(value)
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-    return value
+#: Levels beside the half-time, and the head of their columns.
+_OTHERS = {"1/10": "0.1", "4/5": "0.8", "99/100": "0.99"}
 
 
 @dataclass(frozen=True)
@@ -200,7 +154,7 @@ class Certificate(Drawn):
     @property
     def digest(self) -> str:
         """SHA-256 of everything else, as it stands in the file."""
-        return digest(to_plain(self))
+        return str(self.to_dict()["digest"])
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -241,12 +195,19 @@ class Certificate(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as in the file."""
-        plain = to_plain(self)
-        return {**plain, "digest": digest(plain)}
+        decided = "psd" not in self.undecided
+        psd = {"first_loss": self.first_loss} if decided else None
+        special = {"format": FORMAT, "psd": psd}
+        plain = {
+            name: special[name] if name in special else _plain(getattr(self, name))
+            for name in _SAID
+        }
+        digest = hashlib.sha256(canonical(plain).encode()).hexdigest()
+        return {**plain, "digest": digest}
 
     def to_json(self) -> str:
         """The certificate as JSON."""
-        return json.dumps(self.to_dict(), indent=1) + "\n"
+        return json_text(self.to_dict()) + "\n"
 
     def save(self, path: str | Path) -> Path:
         """Write the certificate as a JSON file.
@@ -282,15 +243,31 @@ class Certificate(Drawn):
         MissingExtra
             If pandas is not installed.
         """
-        from swingby.verify.certification.certificate_report import event_rows
-
         try:
             pandas = importlib.import_module("pandas")
         except ImportError:
             raise MissingExtra("pandas", "tables") from None
-        return pandas.DataFrame(
-            event_rows(self), columns=["event", "entry", "step", "lower", "upper"]
-        ).astype({"step": "Int64"})
+        columns = ["event", "entry", "step", "lower", "upper"]
+        return pandas.DataFrame(self._events(), columns=columns).astype({"step": "Int64"})
+
+    def _events(self) -> list[tuple[Any, ...]]:
+        """The rows of the frame; the step is None where an event does not happen or is open."""
+        nothing = (None, None)
+        rows: list[tuple[Any, ...]] = [
+            (level, f"w_{k}{k}", *((one.step, one.at) if one else nothing))
+            for level, row in self.passages.items()
+            for k, one in enumerate(row, 1)
+        ]
+        rows += [("peak", f"w_{one.i}{one.j}", one.step, one.value) for one in self.peaks if one]
+        rows.append(("psd lost", "W", self.first_loss, None))
+        rows += [
+            ("runs away", f"w_{one.k}{one.k}", one.step, None) for one in self.runs_away if one
+        ]
+        found = self.converges
+        rows.append(
+            ("converges", "|W - I|_F", *((found.step, found.distance) if found else nothing))
+        )
+        return [(*row, *(ends or ("", ""))) for *row, ends in rows]
 
     def __repr__(self) -> str:
         times = ", ".join("-" if time is None else str(time) for time in self.half_times)
@@ -301,10 +278,89 @@ class Certificate(Drawn):
         )
 
     def to_grids(self) -> tuple[Grid, ...]:
-        """Passages, and peaks where there are several concepts."""
-        from swingby.verify.certification.certificate_report import certificate_grids
+        """Passages, and peaks where there are several concepts; the last one has the foot."""
+        signal = ", ".join(map(numbers.scientific, self.signal))
+        rows = []
+        for k, a in enumerate(self.signal):
+            half = self.passages["1/2"][k]
+            at = "-" if half is None or half.at is None else str(half.at)
+            cells = [str(k + 1), numbers.scientific(a), _time(half), at]
+            rows.append([*cells, *(_time(self.passages[level][k]) for level in _OTHERS)])
+        heads = ("concept", ">a", ">half-time", "w_kk there")
+        passages = Grid(
+            title="Certified run",
+            columns=[*heads, *(f">{name}" for name in _OTHERS.values())],
+            rows=rows,
+            above=[f"a = ({signal}), eta = {numbers.scientific(self.eta)}, {self.dynamics}"],
+            below=self._foot() if self.dim == 1 else (),
+        )
+        if self.dim == 1:
+            return (passages,)
+        pairs = itertools.combinations(range(1, self.dim + 1), 2)
+        peaks = Grid(
+            title="",
+            columns=["entry", ">peak", "w_ij there", "largest for all time"],
+            rows=[
+                [f"w_{i}{j}", "undecided", "-", "-"]
+                if peak is None
+                else [
+                    f"w_{i}{j}",
+                    str(peak.step),
+                    str(peak.value),
+                    "yes" if peak.for_all_time else "up to the last step",
+                ]
+                for (i, j), peak in zip(pairs, self.peaks, strict=True)
+            ],
+            below=self._foot(),
+        )
+        return passages, peaks
 
-        return certificate_grids(self)
+    def _foot(self) -> list[str]:
+        if "psd" in self.undecided:
+            lines = ["", "positive semidefinite: undecided"]
+        elif self.first_loss is None:
+            lines = ["", f"positive semidefinite up to step {self.steps}"]
+        else:
+            lines = ["", f"positive semidefinite before step {self.first_loss}, and not there"]
+        for away in filter(None, self.runs_away):
+            name = f"w_{away.k}{away.k}"
+            lines.append(f"{name} is negative at step {away.step} and tends to minus infinity")
+        found = self.converges
+        if found is not None:
+            lines.append(
+                f"converges: |W - I|_F = {found.distance} at step {found.step}, and from there"
+                f" on every step shrinks it at least by the factor"
+                f" {numbers.scientific(found.rate, 6)}"
+            )
+        elif "converges" in self.undecided:
+            lines.append("convergence to I: undecided")
+        else:
+            lines.append("convergence to I is not certified")
+        if self.undecided:
+            lines.append(f"undecided: {', '.join(self.undecided)}")
+        precision = "" if self.bits is None else f", decided with {self.bits} bits"
+        return [*lines, f"{self.steps} steps{precision}; SHA-256 {self.digest[:16]}..."]
+
+
+def _time(passage: Passage | None) -> str:
+    if passage is None:
+        return "undecided"
+    if passage.step is None:
+        return "never" if passage.never else "-"
+    return str(passage.step)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        # str of an int refuses more than 4300 digits; flint does not.
+        return str(flint.fmpq(value.numerator, value.denominator))
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    return value
 
 
 def parse(text: str) -> Any:
@@ -316,10 +372,9 @@ def parse(text: str) -> Any:
 
 
 def from_plain(plain: Any) -> Certificate:
-    """The certificate that plain values stand for.
+    """The certificate that plain values stand for, every part of them checked.
 
-    `plain`: as :func:`parse` returns it. Raises InvalidInput if a key or a type is wrong, or the
-    digest is not that of the rest.
+    Raises InvalidInput if a key or a type is wrong, or the digest is not that of the rest.
     """
     _need(isinstance(plain, dict) and set(plain) == KEYS, "certificate", "have exactly its keys")
     _need(plain["format"] == FORMAT, "format", f"be {FORMAT!r}")
@@ -348,59 +403,50 @@ def _structured(plain: dict[str, Any]) -> Certificate:
     W0 = tuple(tuple(_rational(value, "W0") for value in row) for row in plain["W0"])
     _need(len(W0) == d and tuple(zip(*W0, strict=True)) == W0, "W0", "be symmetric, d by d")
     steps = _step(plain["steps"], "steps")
-    concepts = range(1, d + 1)
 
-    def optional(path: str, value: Any, read: Callable[[Any], Any]) -> Any:
+    def is_there(path: str, value: Any) -> bool:
         _need((value is None) == (path in undecided), path, "be null if and only if undecided")
-        return None if value is None else read(value)
+        return value is not None
+
+    def record(kind: Any, part: str, value: Any, **known: Any) -> Any:
+        """A record with parts of the types that its fields have, up to the last step."""
+        given = {**value, **known}
+        made = kind(**{one.name: _READ[one.type](given[one.name], part) for one in fields(kind)})
+        _need(made.step is None or made.step <= steps, part, f"be at most {steps}")
+        return made
 
     def passage(value: Any) -> Passage:
-        never = bool(value["never"])
-        if value["step"] is None:
-            return Passage(None, never=never)
-        step = _step(value["step"], "passages", steps)
-        before = _enclosure(value["before"], "before") if step else None
-        return Passage(step, before, _enclosure(value["at"], "at"), never)
+        made: Passage = record(Passage, "passages", value)
+        _need((made.before is None) == (not made.step), "before", "be an enclosure")
+        _need((made.at is None) == (made.step is None), "at", "be an enclosure")
+        return made
 
-    def peak(i: int, j: int, value: Any) -> CertifiedPeak:
-        step = _step(value["step"], "peaks", steps)
-        at = _enclosure(value["value"], "value")
-        return CertifiedPeak(i, j, step, at, bool(value["for_all_time"]))
-
-    def loss(value: Any) -> int | None:
-        first = value["first_loss"]
-        return None if first is None else _step(first, "psd", steps)
-
-    def away(value: Any) -> RunsAway:
-        return RunsAway(_step(value["k"], "k", d), _step(value["step"], "runs_away", steps))
-
-    def convergence(value: Any) -> Convergence:
-        return Convergence(
-            _step(value["step"], "converges", steps),
-            _enclosure(value["distance"], "converges"),
-            _rational(value["radius"], "radius"),
-            _rational(value["rate"], "rate"),
-        )
-
+    concepts = range(1, d + 1)
     passages = {
         level: tuple(
-            optional(f"passages/{level}/{k}", value, passage)
+            passage(value) if is_there(f"passages/{level}/{k}", value) else None
             for k, value in zip(concepts, plain["passages"][level], strict=True)
         )
         for level in LEVELS
     }
-    pairs = itertools.combinations(concepts, 2)
     peaks = tuple(
-        optional(f"peaks/{i},{j}", value, partial(peak, i, j))
-        for (i, j), value in zip(pairs, plain["peaks"], strict=True)
+        record(CertifiedPeak, "peaks", value, i=i, j=j)
+        if is_there(f"peaks/{i},{j}", value)
+        else None
+        for (i, j), value in zip(itertools.combinations(concepts, 2), plain["peaks"], strict=True)
     )
     end = tuple(
         tuple(
-            optional(f"end/{i},{j}", value, lambda value: _enclosure(value, "end"))
+            _enclosure(value, "end") if is_there(f"end/{i},{j}", value) else None
             for j, value in zip(concepts, row, strict=True)
         )
         for i, row in zip(concepts, plain["end"], strict=True)
     )
+    loss = plain["psd"]["first_loss"] if is_there("psd", plain["psd"]) else None
+    _need(loss is None or _step(loss, "psd") <= steps, "psd", f"be at most {steps}")
+    away = [value and record(RunsAway, "runs_away", value) for value in plain["runs_away"]]
+    _need(all(one is None or one.k <= d for one in away), "k", f"be at most {d}")
+    found = plain["converges"]
     return Certificate(
         dynamics=plain["dynamics"],
         signal=signal,
@@ -409,9 +455,9 @@ def _structured(plain: dict[str, Any]) -> Certificate:
         steps=steps,
         passages=passages,
         peaks=peaks,
-        first_loss=optional("psd", plain["psd"], loss),
-        runs_away=tuple(None if value is None else away(value) for value in plain["runs_away"]),
-        converges=None if plain["converges"] is None else convergence(plain["converges"]),
+        first_loss=loss,
+        runs_away=tuple(away),
+        converges=None if found is None else record(Convergence, "converges", found),
         end=end,
         undecided=undecided,
         made_by=plain["made_by"],
@@ -423,11 +469,15 @@ def _need(condition: bool, part: str, requirement: str) -> None:
         raise InvalidInput(f"{part} of the certificate", "another value", f"must {requirement}")
 
 
-def _step(value: Any, part: str, most: int | None = None) -> int:
+def _step(value: Any, part: str) -> int:
     # isinstance(True, int) holds in Python.
     _need(type(value) is int and value >= 0, part, "be a whole number of at least 0")
-    _need(most is None or value <= most, part, f"be at most {most}")
     return int(value)
+
+
+def _flag(value: Any, part: str) -> bool:
+    _need(type(value) is bool, part, "be true or false")
+    return bool(value)
 
 
 def _enclosure(value: Any, part: str) -> Enclosure:
@@ -441,3 +491,14 @@ def _rational(value: Any, part: str) -> Fraction:
     except ValueError:
         _need(False, part, "be p/q in lowest terms")
         raise
+
+
+#: How the parts of a record are read, by the types of its fields.
+_READ: dict[Any, Callable[[Any, str], Any]] = {
+    "int": _step,
+    "bool": _flag,
+    "Fraction": _rational,
+    "Enclosure": _enclosure,
+    "int | None": lambda value, part: None if value is None else _step(value, part),
+    "Enclosure | None": lambda value, part: None if value is None else _enclosure(value, part),
+}

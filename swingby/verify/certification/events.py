@@ -3,7 +3,7 @@ r"""Events along a run, decided number by number, and nothing decided that the n
 The same code watches rationals and balls. With balls every comparison has three answers; "open"
 raises :class:`Doubt`, or at the highest precision notes the entry as undecided.
 
-The neighbourhood of I from which W provably converges to I.
+A run converges once it is in this neighbourhood of I.
 
 **Lemma.** Let every a_k > 0, let
 :math:`\rho = \max(|1 - 2\eta a_{\min}|, |1 - 2\eta a_{\max}|) < 1` and :math:`e = \|W - I\|_F`.
@@ -45,13 +45,19 @@ because :math:`e \le 1`. The least eigenvalue of W is at least :math:`1 - e \ge 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from swingby.theory.initial import Blocks
-from swingby.verify.certification.ball_run import rational
+from swingby.verify.certification.ball_run import Rows, rational
+
+#: Levels of w_kk whose first passage is certified, by the key they have in a certificate.
+LEVELS = {name: Fraction(name) for name in ("1/10", "1/2", "4/5", "99/100")}
+#: A run without a number of steps ends with W this close to I.
+NEAR = Fraction(1, 10_000)
 
 
 class Neighbourhood(NamedTuple):
@@ -62,15 +68,10 @@ class Neighbourhood(NamedTuple):
 
 
 def neighbourhood(signal: Sequence[Fraction], eta: Fraction, dynamics: str) -> Neighbourhood | None:
-    """Radius R and rate (1 + rho)/2 of the lemma.
-
-    Returns None where some a_k is 0 or rho is at least 1.
-    """
-    if min(signal) <= 0:
-        return None
+    """Radius R and rate (1 + rho)/2 of the lemma; None where some a_k is 0 or rho at least 1."""
     largest = eta * max(signal)
     rho = max(abs(1 - 2 * eta * min(signal)), abs(1 - 2 * largest))
-    if rho >= 1:
+    if min(signal) <= 0 or rho >= 1:
         return None
     radius = (1 - rho) / (4 * largest)
     if dynamics == "gd":
@@ -78,39 +79,20 @@ def neighbourhood(signal: Sequence[Fraction], eta: Fraction, dynamics: str) -> N
     return Neighbourhood(radius, (1 + rho) / 2)
 
 
-def squared_distance(W: Sequence[Sequence[Any]], rest: Sequence[Any]) -> Any:
-    r"""The square of :math:`\|W - I\|_F`.
-
-    `rest`: 1 - w_ii.
-    """
-    total = rest[0] * rest[0]
-    for i in range(1, len(rest)):
-        total += rest[i] * rest[i]
-        for j in range(i):
-            entry = W[i][j]
+def squared_distance(W: Rows, rest: Sequence[Any]) -> Any:
+    """The square of the distance of W from I, with 1 - w_ii in `rest`."""
+    total = sum((x * x for x in rest[1:]), rest[0] * rest[0])
+    for i, row in enumerate(W):
+        for entry in row[:i]:
             total += 2 * entry * entry
     return total
-
-
-#: Levels of w_kk whose first passage is certified, by the key they have in a certificate.
-LEVELS = {
-    "1/10": Fraction(1, 10),
-    "1/2": Fraction(1, 2),
-    "4/5": Fraction(4, 5),
-    "99/100": Fraction(99, 100),
-}
-#: A run without a number of steps ends with W this close to I.
-NEAR = Fraction(1, 10_000)
-
-Rows = Sequence[Sequence[Any]]
 
 
 class Doubt(Exception):
     """An entry of the certificate that the present precision leaves open."""
 
 
-@dataclass
-class Reached:
+class Reached(NamedTuple):
     """A passage: its step, and w_kk one step before (None at step 0) and there."""
 
     step: int
@@ -118,8 +100,7 @@ class Reached:
     at: Any
 
 
-@dataclass
-class Largest:
+class Largest(NamedTuple):
     """The largest size of an entry so far: its first step, the entry there, and its size."""
 
     step: int
@@ -132,7 +113,7 @@ class Watch:
     """What has been seen of a run so far. Changed in place by :meth:`observe`.
 
     `blocks`: connected components of W(0).
-    `target`: from :func:`swingby.verify.certification.events.neighbourhood`.
+    `target`: where it converges.
     `runaways`: concepts that are watched for w_kk < 0, after which w_kk tends to minus infinity.
     `hopeless`: concepts not waited for by a run without a number of steps.
     `watches_psd`: whether semidefiniteness can be lost at all.
@@ -145,7 +126,8 @@ class Watch:
     hopeless: frozenset[int]
     watches_psd: bool
     strict: bool = True
-    pending: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)
+    #: Levels ahead of each concept, the next one first; w_kk one step before.
+    pending: dict[int, tuple[str, ...]] = field(default_factory=dict)
     before: dict[int, Any] = field(default_factory=dict)
     passages: dict[tuple[str, int], Reached] = field(default_factory=dict)
     negative: dict[int, int] = field(default_factory=dict)
@@ -153,39 +135,22 @@ class Watch:
     first_loss: int | None = None
     converged: tuple[int, Any] | None = None
     undecided: set[str] = field(default_factory=set)
-    radius: Any = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        if not self.pending:
-            levels = [(name, rational(value)) for name, value in LEVELS.items()][::-1]
-            self.pending = {k: list(levels) for block in self.blocks for k in block}
-        if self.target is not None:
-            self.radius = rational(self.target.radius)
+        self.pending = {k: tuple(LEVELS) for block in self.blocks for k in block}
+        self.levels = {name: rational(value) for name, value in LEVELS.items()}
+        self.square = self.target and rational(self.target.radius**2)
+        self.radius = self.target and rational(self.target.radius)
 
     def copy(self, *, strict: bool) -> Watch:
         """The same observations in a watch of its own."""
-        return Watch(
-            self.blocks,
-            self.target,
-            self.runaways,
-            self.hopeless,
-            self.watches_psd,
-            strict,
-            {k: list(levels) for k, levels in self.pending.items()},
-            dict(self.before),
-            dict(self.passages),
-            dict(self.negative),
-            {pair: Largest(p.step, p.value, p.size) for pair, p in self.peaks.items()},
-            self.first_loss,
-            self.converged,
-            set(self.undecided),
-        )
+        other = copy.copy(self)
+        own = {name: copy.copy(x) for name, x in vars(self).items() if isinstance(x, dict | set)}
+        vars(other).update(own, strict=strict)
+        return other
 
     def doubt(self, path: str) -> None:
-        """Raise, or note an entry as undecided.
-
-        `path`: path of the entry in the certificate. Raises Doubt if the watch is strict.
-        """
+        """Raise Doubt, or note the entry of this path in the certificate as undecided."""
         if self.strict:
             raise Doubt(path)
         self.undecided.add(path)
@@ -195,7 +160,7 @@ class Watch:
     ) -> None:
         """Look at W at one step; every step is looked at once, in order.
 
-        `rest`: 1 - w_ii. `semidefinite`: whether W is positive semidefinite; None for open. Called
+        `rest`: 1 - w_ii. `semidefinite`: whether W is positive semidefinite, None for open; asked
         only where it matters.
         """
         if self.converged is None:
@@ -207,34 +172,29 @@ class Watch:
                         self.negative[k] = step
                         self.pending.pop(k, None)
                     else:
-                        self._open(f"runs_away/{k + 1}")
-        for k, levels in self.pending.items():
+                        self.doubt(f"runs_away/{k + 1}")
+        for k, ahead in self.pending.items():
             w = W[k][k]
-            while levels and not w < levels[-1][1]:
-                name, level = levels.pop()
-                if w >= level:
+            while ahead and not w < self.levels[ahead[0]]:
+                name, *later = ahead
+                self.pending[k] = ahead = tuple(later)
+                if w >= self.levels[name]:
                     self.passages[name, k] = Reached(step, self.before.get(k), w)
                 else:
                     self.doubt(f"passages/{name}/{k + 1}")
-            if levels:
+            if ahead:
                 self.before[k] = w
-        self._look_for_peaks(step, W)
-
-    def _look_for_peaks(self, step: int, W: Rows) -> None:
         if not self.peaks:
-            for block in self.blocks:
-                for place, j in enumerate(block):
-                    for i in block[:place]:
-                        self.peaks[i, j] = Largest(step, W[i][j], abs(W[i][j]))
-            return
+            pairs = [(i, j) for block in self.blocks for j in block for i in block if i < j]
+            self.peaks = {(i, j): Largest(step, W[i][j], abs(W[i][j])) for i, j in pairs}
         for (i, j), peak in self.peaks.items():
             size = abs(W[i][j])
             if size <= peak.size:
                 continue
             if size > peak.size:
-                peak.step, peak.value, peak.size = step, W[i][j], size
+                self.peaks[i, j] = Largest(step, W[i][j], size)
             else:
-                self._open(f"peaks/{i + 1},{j + 1}")
+                self.doubt(f"peaks/{i + 1},{j + 1}")
 
     def _look_for_convergence(self, step: int, W: Rows, rest: Sequence[Any]) -> None:
         radius = self.radius
@@ -244,16 +204,15 @@ class Watch:
         if any(x > radius for x in reversed(rest)):
             return
         distance = squared_distance(W, rest)
-        if distance <= radius * radius:
+        if distance <= self.square:
             self.converged = (step, distance)
-        elif not distance > radius * radius:
+        elif not distance > self.square:
             self.doubt("converges")
 
     def _look_for_loss(self, step: int, semidefinite: Callable[[], bool | None]) -> None:
-        if not self.watches_psd or self.first_loss is not None or "psd" in self.undecided:
-            return
         # From the neighbourhood of I on W is at least I/2: see the lemma on convergence.
-        if self.converged is not None:
+        over = self.first_loss is not None or self.converged is not None
+        if over or not self.watches_psd or "psd" in self.undecided:
             return
         answer = semidefinite()
         if answer is None:
@@ -261,14 +220,10 @@ class Watch:
         elif not answer:
             self.first_loss = step
 
-    def _open(self, path: str) -> None:
-        if path not in self.undecided:
-            self.doubt(path)
-
     def is_settled(self, W: Rows, rest: Sequence[Any]) -> bool:
         """Whether a run without a number of steps has nothing left to wait for."""
         if self.negative or any(
-            levels for k, levels in self.pending.items() if k not in self.hopeless
+            ahead for k, ahead in self.pending.items() if k not in self.hopeless
         ):
             return False
         if self.converged is not None:
@@ -282,3 +237,17 @@ class Watch:
             2 * abs(W[i][j]) <= peak.size or self.hopeless.issuperset((i, j))
             for (i, j), peak in self.peaks.items()
         )
+
+    def give_up(self) -> None:
+        """Everything that the steps not followed could still change is undecided."""
+        for k, ahead in self.pending.items():
+            self.undecided.update(f"passages/{name}/{k + 1}" for name in ahead)
+        self.undecided.update(f"peaks/{i + 1},{j + 1}" for i, j in self.peaks)
+        if self.converged is None:
+            self.undecided.update(
+                f"runs_away/{k + 1}" for k in self.runaways if k not in self.negative
+            )
+            if self.target is not None:
+                self.undecided.add("converges")
+            if self.watches_psd and self.first_loss is None:
+                self.undecided.add("psd")

@@ -1,32 +1,44 @@
-"""One run followed to its end: exact first steps, then balls.
-
-The certificate made of a run that was followed to its end.
-"""
+"""One run: its inputs as exact numbers, its exact first steps, its balls, and its certificate."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import flint
+import numpy as np
 
-from swingby.errors import BudgetSpent
+from swingby.errors import BudgetSpent, InvalidInput
+from swingby.theory import numbers
 from swingby.theory.budget import spent
-from swingby.theory.initial import Blocks
+from swingby.theory.growth import require_dynamics
+from swingby.theory.initial import (
+    LARGEST_ENTRY,
+    Blocks,
+    Initial,
+    Scaled,
+    connected_blocks,
+    initial_matrix,
+)
+from swingby.theory.task import as_task
 from swingby.verify.certification.ball_run import (
     BallState,
     Rows,
+    exact_pivots,
     exactly_semidefinite,
     follow,
     follow_exactly,
     independent_concepts,
+    rational,
     semidefinite_in_balls,
 )
 from swingby.verify.certification.certificate import (
+    MOST_CONCEPTS,
     Certificate,
     CertifiedPeak,
     Convergence,
@@ -41,22 +53,181 @@ from swingby.verify.certification.events import (
     neighbourhood,
     squared_distance,
 )
-from swingby.verify.certification.given import Given
 
-#: A run without a number of steps ends before an entry passes this size.
+#: The last step of a run without a number of steps.
+MOST_STEPS = 1_000_000
+#: Such a run ends before an entry passes this size.
 LARGEST = 10**6
 #: A run with a number of steps, too: beyond it digits double in every step.
 LARGEST_ASKED = 10**100
 #: Steps between two looks at the clock.
 LOOK = 256
 
+Matrix = tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
+class Given:
+    """One run, as exact numbers; without `steps` until everything is settled."""
+
+    signal: tuple[Fraction, ...]
+    W0: Matrix
+    eta: Fraction
+    dynamics: str
+    steps: int | None
+
+    @property
+    def is_euler(self) -> bool:
+        """Whether the map is (D.2)."""
+        return self.dynamics == "euler"
+
+    @property
+    def last(self) -> int:
+        """The last step, whatever happens."""
+        return self.cap if self.steps is None else self.steps
+
+    @property
+    def limit(self) -> int:
+        """The run ends before an entry passes this size."""
+        return LARGEST if self.steps is None else LARGEST_ASKED
+
+    @cached_property
+    def rows(self) -> Rows:
+        """W(0) in rationals of flint."""
+        return [[rational(entry) for entry in row] for row in self.W0]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Connected components of W(0)."""
+        return connected_blocks(self.W0)
+
+    @cached_property
+    def never(self) -> frozenset[int]:
+        r"""Concepts that W(0) alone tells never to pass a level that they are below at step 0.
+
+        Under euler :math:`w_{kk}' = w_{kk} - \eta \sum_j a_j w_{kj}^2` where a_k = 0, which never
+        increases; and a row of zeros stays one.
+        """
+        return frozenset(
+            k
+            for k, row in enumerate(self.W0)
+            if not any(row) or (self.is_euler and not self.signal[k])
+        )
+
+    @cached_property
+    def hopeless(self) -> frozenset[int]:
+        """Concepts that a run without a number of steps does not wait for.
+
+        Those of :attr:`never` and those without a signal; under gd also those with a pivot of 0
+        in descending order of a, for which W(0) has no component: W(t) keeps its rank, so as many
+        concepts as there are such pivots stay behind. This is about how long a run is worth
+        following and claims nothing: which of them stay behind can change late in the run.
+        """
+        found = self.never | {k for k, a in enumerate(self.signal) if not a}
+        if not self.is_euler:
+            found |= {k for k, pivot in self.pivots.items() if pivot == 0}
+        return found
+
+    @cached_property
+    def pivots(self) -> dict[int, Any]:
+        """Pivots of LDL^T of W(0) in descending order of a, up to the first negative one."""
+        order = sorted(range(len(self.signal)), key=lambda k: -self.signal[k])
+        return dict(zip(order, exact_pivots(self.rows, order), strict=False))
+
+    @cached_property
+    def cap(self) -> int:
+        """The last step of a run without a number of steps, whatever happens.
+
+        What exponential growth at the slowest rate takes from the smallest positive w_kk(0) or
+        pivot up to 1, and 60 times the time of a factor e. Three times as much where every
+        concept is waited for: a concept that is not waited for may be at an unstable rest, which
+        costs bits in proportion to the steps.
+        """
+        sizes = [row[k] for k, row in enumerate(self.rows)] + list(self.pivots.values())
+        smallest = min([size for size in sizes if size > 0] + [flint.fmpq(1)])
+        waited = [a for k, a in enumerate(self.signal) if a and k not in self.hopeless]
+        slowest = numbers.log_of(1 + 2 * self.eta * min(waited or [max(self.signal)]))
+        if not slowest:
+            return MOST_STEPS
+        time = (60 - numbers.log_of(Fraction(int(smallest.p), int(smallest.q)))) / slowest
+        return min(MOST_STEPS, math.ceil(time if self.hopeless else 3 * time))
+
+
+def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given:
+    """The arguments of :func:`swingby.certify` as exact numbers, or InvalidInput."""
+    task = as_task(task)
+    if task.dim > MOST_CONCEPTS:
+        raise InvalidInput("task", f"d = {task.dim}", f"must have at most {MOST_CONCEPTS} concepts")
+    rate = numbers.positive(eta, "eta", "(D.2)")
+    if not isinstance(dynamics, str):
+        raise InvalidInput("dynamics", dynamics, "must be euler or gd", "(D.2)")
+    require_dynamics(dynamics)
+    if dynamics == "flow":
+        raise InvalidInput(
+            "dynamics", dynamics, "must be euler or gd: certify follows the discrete maps", "(D.2)"
+        )
+    last = None if steps is None else numbers.whole(steps, "steps", 0)
+    given = Given(task.exact_signal, _exact_matrix(W0, task.dim), rate, dynamics, last)
+    if dynamics == "gd" and not exactly_semidefinite(given.rows, range(task.dim)):
+        raise InvalidInput(
+            "W0",
+            "this matrix",
+            "must be positive semidefinite for dynamics='gd', exactly (a float is the binary number"
+            " it stores)",
+            "(D.1)",
+        )
+    return given
+
+
+def _exact_matrix(W0: Any, dim: int) -> Matrix:
+    """W(0) as exact rationals, in d rows.
+
+    Floats are the binary numbers they store and symmetrised as by :func:`initial_matrix`; where
+    anything else than floats and small whole numbers is given, it must be exactly symmetric.
+    """
+    if isinstance(W0, Initial):
+        # initial_matrix trusts an Initial, whatever its shape.
+        W0 = Scaled(W0.matrix, W0.scale)
+    if not isinstance(W0, Scaled):
+        found = numbers.entries(W0, "W0", "(D.2)")
+        if found.ndim != 2:
+            raise InvalidInput("W0", W0, "must be a square matrix", "(D.2)")
+        if not all(map(_is_float_like, found.ravel().tolist())):
+            return _exactly_symmetric(found, dim)
+        W0 = found.astype(np.float64)
+    return tuple(tuple(row) for row in initial_matrix(W0, dim).entries)
+
+
+def _is_float_like(entry: Any) -> bool:
+    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
+        return abs(int(entry)) <= 2**53
+    return isinstance(entry, float | np.floating)
+
+
+def _exactly_symmetric(found: np.ndarray[Any, Any], dim: int) -> Matrix:
+    if found.shape != (dim, dim):
+        shape = f"rows of {[found.shape[1]]} entries, {len(found)} of them"
+        raise InvalidInput("W0", shape, f"must have shape ({dim}, {dim})", "(D.2)")
+    W = tuple(
+        tuple(numbers.exact(entry, f"W0[{i},{j}]", "(D.2)") for j, entry in enumerate(row, 1))
+        for i, row in enumerate(found.tolist(), 1)
+    )
+    if tuple(zip(*W, strict=True)) != W:
+        asked = "must be exactly symmetric, as W = U U^T is"
+        raise InvalidInput("W0", "this matrix", asked, "(D.2)")
+    largest = max(abs(entry) for row in W for entry in row)
+    if not largest:
+        raise InvalidInput("W0", "the zero matrix", "must not be zero", "Assumption D.1")
+    if largest > LARGEST_ENTRY:
+        raise InvalidInput("W0", numbers.scientific(largest), "must be below 1e300", "(D.2)")
+    return W
+
 
 @dataclass(frozen=True)
 class Followed:
-    """A run at its last step.
+    """A run at its last step, and what was seen on the way.
 
-    `watch`: what was seen on the way. `step`: the last step. `rest`: 1 - w_ii. `moving`: blocks
-    that still move; empty where the run is finished and at rest for ever.
+    `rest`: 1 - w_ii. `moving`: blocks that still move.
     """
 
     watch: Watch
@@ -67,10 +238,7 @@ class Followed:
 
 
 class Telling:
-    """Lines on how far a run is, at most one per second.
-
-    `progress`: gets each line.
-    """
+    """Hands lines on how far a run is to `progress`, at most one per second."""
 
     def __init__(self, progress: Callable[[str], object] | None) -> None:
         self.progress = progress
@@ -84,10 +252,7 @@ class Telling:
 
 
 def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
-    """The run as far as exact rationals go.
-
-    Returns `followed`; `finished` whether nothing is left for balls.
-    """
+    """The run as far as exact rationals go, and whether nothing is left for balls."""
     watch = Watch(
         blocks=given.blocks,
         target=neighbourhood(given.signal, given.eta, given.dynamics),
@@ -97,20 +262,17 @@ def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
         watches_psd=given.is_euler,
     )
     concepts = range(len(given.signal))
-    limit = LARGEST if given.steps is None else LARGEST_ASKED
-    last = given.cap if given.steps is None else given.steps
+    steps = follow_exactly(given.signal, given.W0, given.eta, given.dynamics)
     followed: Followed | None = None
-    for step, (W, moving) in enumerate(
-        follow_exactly(given.signal, given.W0, given.eta, given.dynamics)
-    ):
-        if followed is not None and _leaves(W, limit, watch):
+    for step, (W, moving) in enumerate(steps):
+        if followed is not None and _leaves(W, given.limit, watch):
             return followed, True
         rest = [1 - W[k][k] for k in concepts]
         watch.observe(step, W, rest, partial(exactly_semidefinite, W, concepts))
         followed = Followed(watch, step, W, rest, moving)
         if not moving and given.steps is not None:
             return Followed(watch, given.steps, W, rest), True
-        if not moving or step == last or (given.steps is None and watch.is_settled(W, rest)):
+        if not moving or step == given.last or (given.steps is None and watch.is_settled(W, rest)):
             return followed, True
         if not step % LOOK:
             tell(f"step {step}, exact")
@@ -121,36 +283,29 @@ def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
 def follow_in_balls(
     given: Given, start: Followed, bits: int, *, strict: bool, tell: Telling
 ) -> Followed:
-    """The rest of the run, at the current working precision.
+    """The rest of the run from the last exact step, at the current working precision.
 
-    `start`: the last exact step.
-    `bits`: the working precision, for the lines that are told.
-    `strict`: raise :class:`~swingby.verify.certification.events.Doubt` at the first open entry.
-    Raises Doubt if `strict` and the precision leaves an entry open.
+    Raises Doubt at the first open entry if `strict`.
     """
     watch = start.watch.copy(strict=strict)
     W0 = [[Fraction(int(w.p), int(w.q)) for w in row] for row in start.W]
     moving = [k for block in start.moving for k in block]
     concepts = independent_concepts(given.signal, start.W, moving)
-    last = given.cap if given.steps is None else given.steps
-    limit = LARGEST if given.steps is None else LARGEST_ASKED
-    states = follow(
-        given.signal, W0, given.eta, given.dynamics, last - start.step, moving=start.moving
-    )
+    left = given.last - start.step
+    states = follow(given.signal, W0, given.eta, given.dynamics, left, moving=start.moving)
     done = False
     followed = Followed(watch, start.step, start.W, start.rest)
     for state in states:
         if not state.step:
             continue
         step = start.step + state.step
-        if watch.converged is None and _leaves(state.W, limit, watch):
+        if watch.converged is None and _leaves(state.W, given.limit, watch):
             return followed
         if not strict and not step % LOOK and not state.is_sound:
             break
         if not done:
-            watch.observe(
-                step, state.W, state.rest, partial(semidefinite_in_balls, state.W, concepts)
-            )
+            semidefinite = partial(semidefinite_in_balls, state.W, concepts)
+            watch.observe(step, state.W, state.rest, semidefinite)
             done = watch.is_settled(state.W, state.rest)
             if done and given.steps is None:
                 return _kept(watch, step, state)
@@ -162,22 +317,23 @@ def follow_in_balls(
             tell(f"step {step}, {bits} bits")
             if spent():
                 raise BudgetSpent(f"with steps={step} it proves what happens until then")
-        if step == last:
+        if step == given.last:
             return _kept(watch, step, state)
     # A run of balls that ends by itself has taken one more step: out of range, or beyond use.
-    if watch.converged is None and _leaves(state.W, limit, watch):
+    if watch.converged is None and _leaves(state.W, given.limit, watch):
         return followed
     if strict:
         raise Doubt("end")
-    if given.steps is not None:
-        _give_up(watch)
-        unknown: Rows = [[None] * len(row) for row in start.W]
-        return Followed(watch, given.steps, unknown, [None] * len(start.rest))
-    return followed
+    if given.steps is None:
+        return followed
+    watch.give_up()
+    unknown: Rows = [[None] * len(row) for row in start.W]
+    return Followed(watch, given.steps, unknown, [None] * len(start.rest))
 
 
 def _kept(watch: Watch, step: int, state: BallState) -> Followed:
-    return Followed(watch, step, [list(row) for row in state.W], list(state.rest))
+    still = state.copy()
+    return Followed(watch, step, still.W, still.rest)
 
 
 def _leaves(W: Rows, limit: int, watch: Watch) -> bool:
@@ -191,56 +347,34 @@ def _leaves(W: Rows, limit: int, watch: Watch) -> bool:
     )
 
 
-def _give_up(watch: Watch) -> None:
-    """Everything that the steps not followed could still change is undecided."""
-    for k, levels in watch.pending.items():
-        watch.undecided.update(f"passages/{name}/{k + 1}" for name, _ in levels)
-    watch.undecided.update(f"peaks/{i + 1},{j + 1}" for i, j in watch.peaks)
-    if watch.converged is None:
-        watch.undecided.update(
-            f"runs_away/{k + 1}" for k in watch.runaways if k not in watch.negative
-        )
-        if watch.radius is not None:
-            watch.undecided.add("converges")
-        if watch.watches_psd and watch.first_loss is None:
-            watch.undecided.add("psd")
-
-
 def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
     """Write everything down, at the working precision of the run.
 
-    `followed`: its watch says what happens with an entry whose ball is too wide. Raises Doubt if
-    the watch is strict and a ball is too wide for its enclosure.
+    Where a ball is too wide for its enclosure, the watch raises Doubt or notes the entry.
     """
     from swingby import __version__
 
-    watch = followed.watch
-    d = len(given.signal)
+    watch, concepts = followed.watch, range(len(given.signal))
     passages = {
-        level: tuple(_passage(given, watch, level, k) for k in range(d)) for level in LEVELS
+        level: tuple(_passage(given, watch, level, k) for k in concepts) for level in LEVELS
     }
-    peaks = tuple(_peak(watch, followed, i, j) for i in range(d) for j in range(i + 1, d))
-    away: list[RunsAway | None] = []
-    for k in watch.runaways:
-        if k in watch.negative:
-            away.append(RunsAway(k + 1, watch.negative[k]))
-        elif f"runs_away/{k + 1}" in watch.undecided:
-            away.append(None)
-    converges = _convergence(watch)
+    peaks = tuple(_peak(watch, followed, i, j) for i in concepts for j in concepts[i + 1 :])
+    away = tuple(
+        RunsAway(k + 1, watch.negative[k]) if k in watch.negative else None
+        for k in watch.runaways
+        if k in watch.negative or f"runs_away/{k + 1}" in watch.undecided
+    )
+    converges = None
+    if watch.converged is not None and watch.target is not None:
+        step, square = watch.converged
+        distance = _enclosed(watch, flint.arb(square).sqrt(), "converges")
+        converges = None if distance is None else Convergence(step, distance, *watch.target)
     end = tuple(
         tuple(
-            None
-            if followed.W[i][j] is None
-            else _enclosed(watch, followed.W[max(i, j)][min(i, j)], f"end/{i + 1},{j + 1}")
-            for j in range(d)
+            _enclosed(watch, followed.W[max(i, j)][min(i, j)], f"end/{i + 1},{j + 1}")
+            for j in concepts
         )
-        for i in range(d)
-    )
-    watch.undecided.update(
-        f"end/{i + 1},{j + 1}"
-        for i, row in enumerate(end)
-        for j, one in enumerate(row)
-        if one is None
+        for i in concepts
     )
     return Certificate(
         dynamics=given.dynamics,
@@ -251,7 +385,7 @@ def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
         passages=passages,
         peaks=peaks,
         first_loss=watch.first_loss,
-        runs_away=tuple(away),
+        runs_away=away,
         converges=converges,
         end=end,
         undecided=tuple(sorted(watch.undecided)),
@@ -261,7 +395,7 @@ def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
 
 
 def _enclosed(watch: Watch, number: Any, path: str) -> Enclosure | None:
-    found = enclose(number)
+    found = None if number is None else enclose(number)
     if found is None:
         watch.doubt(path)
     return found
@@ -271,13 +405,9 @@ def _passage(given: Given, watch: Watch, level: str, k: int) -> Passage | None:
     path = f"passages/{level}/{k + 1}"
     reached = watch.passages.get((level, k))
     if reached is not None:
-        before = None
-        if reached.step:
-            before = _enclosed(watch, reached.before, path)
+        before = _enclosed(watch, reached.before, path) if reached.step else None
         at = _enclosed(watch, reached.at, path)
-        if at is None or (reached.step and before is None):
-            return None
-        return Passage(reached.step, before, at)
+        return None if path in watch.undecided else Passage(reached.step, before, at)
     if k in given.never or k in watch.negative:
         watch.undecided.discard(path)
         return Passage(None, never=True)
@@ -288,34 +418,24 @@ def _passage(given: Given, watch: Watch, level: str, k: int) -> Passage | None:
 
 
 def _peak(watch: Watch, followed: Followed, i: int, j: int) -> CertifiedPeak | None:
-    path = f"peaks/{i + 1},{j + 1}"
+    path, zero = f"peaks/{i + 1},{j + 1}", Enclosure("0", "0")
     peak = watch.peaks.get((i, j))
     if peak is None:
         # Different blocks: forced to stay 0.
-        return CertifiedPeak(i + 1, j + 1, 0, Enclosure("0", "0"), True)
+        return CertifiedPeak(i + 1, j + 1, 0, zero, True)
     if path in watch.undecided:
         return None
     if peak.size == 0:
-        return CertifiedPeak(i + 1, j + 1, 0, Enclosure("0", "0"), False)
+        return CertifiedPeak(i + 1, j + 1, 0, zero, False)
     value = _enclosed(watch, peak.value, path)
     final = False
     if "converges" in watch.undecided:
         watch.doubt(path)
-        value = None
     elif watch.converged is not None:
         distance, square = squared_distance(followed.W, followed.rest), peak.size * peak.size
         final = bool(distance < square)
         if not final and not distance >= square:
             watch.doubt(path)
-            value = None
-    return None if value is None else CertifiedPeak(i + 1, j + 1, peak.step, value, final)
-
-
-def _convergence(watch: Watch) -> Convergence | None:
-    if watch.converged is None or watch.target is None:
+    if value is None or path in watch.undecided:
         return None
-    step, square = watch.converged
-    distance = _enclosed(watch, flint.arb(square).sqrt(), "converges")
-    if distance is None:
-        return None
-    return Convergence(step, distance, watch.target.radius, watch.target.rate)
+    return CertifiedPeak(i + 1, j + 1, peak.step, value, final)

@@ -1,18 +1,15 @@
-"""D.1 to D.5 at given numbers, edition by edition: both sides of every inequality, and what binds.
+"""D.1 to D.5, and our own hypotheses, at given numbers: verdict, margin and what binds.
 
-The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a
-witness found by :mod:`swingby.verify.checking.feasibility` is confirmed by the very text it claims
-to satisfy. Rational inequalities are compared exactly, the others in ball arithmetic. `check` and
-`certify_assumptions` at exact numbers share :func:`judge_point`.
+At a point the statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here,
+so a witness found by :mod:`swingby.verify.checking.feasibility` is confirmed by the very text it
+claims to satisfy. Rational inequalities are compared exactly, the others in ball arithmetic.
+`check` and `certify_assumptions` share :func:`judge_point` and :func:`judge_repaired`.
 
-Where no constants exist, P is the smallest that (D.10) admits, so that an omega that is too large
-shows as a failure of D.4, and signals that are too close as a failure of D.5 alone.
-
-The repaired edition at given numbers: our own hypotheses, for the flow.
-
-From W(0) the hypotheses are read off exactly: omega is the largest diagonal entry (beta = 1) and
-rho omega the smallest pivot of LDL^T in descending order of the signal. Without W(0), beta and
-rho are promises about it.
+The repaired edition: omega_0 comes out of a search whose result is certified, so that it is a
+number of each (a, beta, rho) rather than a formula. An interval of omega is compared with that
+number. The hypotheses of the theorems only weaken as beta falls with rho omega kept, so that what
+is certified at the largest beta (and the smallest rho omega, over the largest omega) covers a whole
+box; and every theorem asks beta omega <= 1, so that a box beyond that fails.
 """
 
 from __future__ import annotations
@@ -20,13 +17,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import flint
 import mpmath
 
+from swingby.errors import InvalidInput
 from swingby.theory import assumptions, balls, numbers, repaired
 from swingby.theory import assumptions as text
 from swingby.theory.assumptions import Condition, Statement
@@ -35,7 +33,8 @@ from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify.checking import feasibility
-from swingby.verify.checking.feasibility import Constants, Problem
+from swingby.verify.checking.box import ANY, NONE, ends, log10, log10_ends, opposite
+from swingby.verify.checking.feasibility import Box, Constants, Ends, Problem
 from swingby.verify.checking.report import Report, Result, Witness
 
 
@@ -43,8 +42,8 @@ from swingby.verify.checking.report import Report, Result, Witness
 class Instance:
     """One inequality of a statement, at one choice of its free indices.
 
-    `place`: ``"i = 2, j = 1"`` in the user's concept numbers, or empty. `values`: from sympy
-    symbols to Fractions: all numbers but P.
+    `place`: ``"i = 2, j = 1"`` in the user's concept numbers, or empty. `values`: by sympy symbol,
+    all numbers but P.
     """
 
     statement: Statement
@@ -103,14 +102,14 @@ class Instance:
     def log10_slack(self, bits: int) -> flint.arb:
         """log10 of the larger side over the smaller, positive inside.
 
-        Returns -inf where the larger side has no logarithm, nan where these bits bound nothing.
+        -inf where the larger side has no logarithm, nan where these bits bound nothing.
         """
         with precision(bits):
             if self.is_gap:
                 apart, close = self.gap
                 if not close:
                     return flint.arb.pos_inf() if apart else flint.arb.neg_inf()
-                return balls.ball(apart / close).log() / flint.arb(10).log()
+                return log10(balls.ball(apart / close).log())
             small, large = self.small_and_large()
             if large <= 0:
                 return flint.arb.neg_inf()
@@ -118,7 +117,19 @@ class Instance:
                 return flint.arb.nan()
             if small <= 0:
                 return flint.arb.pos_inf()
-            return (large / small).log() / flint.arb(10).log() if small > 0 else flint.arb.nan()
+            return log10((large / small).log()) if small > 0 else flint.arb.nan()
+
+    def margin(self, precisions: Sequence[int]) -> tuple[Ends, int]:
+        """Ends of the slack, and the precision at which its verdict is decided too."""
+        if not self.is_gap and self.sign(precisions) == 0:
+            return (Fraction(0), Fraction(0)), precisions[0]
+        for used in precisions:
+            slack = self.log10_slack(used)
+            if not slack.is_nan() and self.verdict((used,)) != Verdict.UNDECIDED:
+                break
+        if slack.is_nan() or slack.is_finite():
+            return ends(slack), used
+        return (float(slack), float(slack)), used
 
 
 def instances(
@@ -168,13 +179,10 @@ def _choices(
 
 
 def about_numbers(statement: Statement, problem: Problem, constants: Constants) -> list[Instance]:
-    """The inequalities of D.2 to D.5 that decide a margin: those about the user's numbers.
+    """The inequalities about the user's numbers, which decide a margin, over neighbours.
 
     Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract, so that
     only their own inequality is left.
-
-    `statement`, `problem`, `constants`: as in :func:`instances`. Returns over neighbouring signals,
-    where both inequalities of D.5 are tightest.
     """
     found = [
         instance
@@ -191,11 +199,7 @@ def confirms(
     constants: Constants,
     initial: Initial | None = None,
 ) -> bool:
-    """Whether plain evaluation certainly confirms every inequality.
-
-    `statements`, `problem`, `constants`, `initial`: as in :func:`instances`. Returns False also
-    where the highest precision does not decide an inequality.
-    """
+    """Whether plain evaluation certainly confirms every inequality of :func:`instances`."""
     # All pairs where that is quick; many dimensions have half a million of them.
     neighbours = problem.d > 64
     found = instances(statements, problem, constants, initial, neighbours=neighbours)
@@ -204,17 +208,28 @@ def confirms(
 
 @dataclass(frozen=True)
 class Judged:
-    """One assumption at the chosen constants, with the inequalities that give its margin."""
+    """One assumption: ends of its margin, and at a point the inequality that gives it."""
 
     statement: Statement
     verdict: Verdict
-    instances: tuple[Instance, ...]
+    margin: Ends
+    worst: Instance | None = None
+
+    @property
+    def middle(self) -> float:
+        """The margin as a float; minus infinity where nothing bounds it from below."""
+        low, high = self.margin
+        return float((low + high) / 2) if math.isfinite(low) else float(low)
+
+
+#: Least working precision of margins, in bits.
+MARGIN_BITS = 256
 
 
 def judge_point(
     edition: str, problem: Problem, bits: int | None = None
-) -> tuple[Constants, tuple[Judged, ...]]:
-    """The constants tried at exact numbers, and the verdict on each of D.1 to D.5 there.
+) -> tuple[Constants, tuple[Judged, ...], int]:
+    """The constants tried at exact numbers, each of D.1 to D.5 there, and the precision used.
 
     `bits`: the only precision to decide with; the constants are the same whatever it leaves open.
     """
@@ -224,19 +239,28 @@ def judge_point(
     found = tried == Verdict.HOLDS
     constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
     precisions = balls.PRECISIONS if bits is None else (bits,)
-    judged = []
+    judged, used = [], bits or MARGIN_BITS
     for statement in assumptions.statements(edition):
         if statement.id == "D.1":
             possible = min(problem.signal) > 0 and not problem.has_zero
             verdict = Verdict.HOLDS if possible else Verdict.FAILS
-            judged.append(Judged(statement, verdict, ()))
+            judged.append(Judged(statement, verdict, ANY if possible else NONE))
             continue
-        numeric = tuple(about_numbers(statement, problem, constants))
+        numeric = about_numbers(statement, problem, constants)
         verdict = all_hold(instance.verdict(precisions) for instance in numeric)
         if statement.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
             verdict = Verdict.UNDECIDED
-        judged.append(Judged(statement, verdict, numeric))
-    return constants, tuple(judged)
+        worst, least, low, high = None, math.inf, *ANY
+        for instance in numeric:
+            margin, at = instance.margin(precisions if bits else precisions[1:])
+            used, low, high = max(used, at), min(low, margin[0]), min(high, margin[1])
+            middle = Judged(statement, verdict, margin).middle
+            if worst is None or middle < least:
+                worst, least = instance, middle
+        if verdict == Verdict.UNDECIDED:
+            low, high = min(low, 0), max(high, 0)
+        judged.append(Judged(statement, verdict, (low, high), worst))
+    return constants, tuple(judged), used
 
 
 #: Both sides of the inequality that speaks of the user's numbers, in the paper's letters.
@@ -248,17 +272,68 @@ _SIDES = {
 }
 
 
-def judge_existential(
+def _report(
+    task: SIMTask,
+    edition: str,
+    problem: Problem,
+    initial: Initial | None,
+    dynamics: str,
+    results: tuple[Result, ...],
+    tried: Witness,
+    limit: mpmath.mpf | None,
+    largest_eta: Fraction | None,
+    binding: str,
+    notes: list[str],
+) -> Report:
+    """The report of any edition; `limit` is the supremum of omega, no `largest_eta` bounds none."""
+    verdict = all_hold(result.verdict for result in results)
+    infinite = mpmath.mpf("inf")
+    with precision(MARGIN_BITS):
+        omega, eta = (balls.midpoint(balls.ball(x)) for x in (problem.omega, problem.eta))
+        most = infinite if largest_eta is None else balls.midpoint(balls.ball(largest_eta))
+    fits = largest_eta is None or problem.eta <= largest_eta
+    nearest = None
+    if limit is not None:
+        nearest = (min(limit, omega), infinite if largest_eta is None else min(most, eta))
+    return Report(
+        task=task,
+        edition=edition,
+        omega=problem.omega,
+        eta=problem.eta,
+        beta=problem.beta,
+        dynamics=dynamics,
+        initial=initial,
+        results=results,
+        verdict=verdict,
+        constants=tried if verdict == Verdict.HOLDS else None,
+        tried=tried,
+        # No omega satisfies D.2 when eta is too large.
+        largest_omega=limit if fits else None,
+        largest_eta=most,
+        omega_limit=limit,
+        nearest=nearest,
+        binding=binding,
+        notes=tuple(notes),
+    )
+
+
+def _result(one: Judged, reason: str) -> Result:
+    text = one.statement
+    return Result(text.id, text.title, one.verdict, one.middle, reason, text)
+
+
+def report_existential(
     task: SIMTask, problem: Problem, initial: Initial | None, edition: str, dynamics: str
 ) -> Report:
     """Judge the printed or the corrected edition."""
-    step_fits = problem.eta <= feasibility.largest_eta(problem)
-    constants, found = judge_point(edition, problem)
-    judged = tuple(_result(one, problem, constants) for one in found)
-    verdict = all_hold(result.verdict for result in judged)
-    confirmed = verdict == Verdict.HOLDS
-    texts = assumptions.statements(edition)
-    if confirmed and not confirms(texts, problem, constants, initial):
+    constants, found, _ = judge_point(edition, problem)
+    reasons = [_explain_D1(problem, constants)]
+    reasons += [_explain(one.worst, constants) for one in found[1:]]
+    results = tuple(map(_result, found, reasons))
+    statements = assumptions.statements(edition)
+    if all(result.verdict == Verdict.HOLDS for result in results) and not confirms(
+        statements, problem, constants, initial
+    ):
         raise ArithmeticError("plain evaluation contradicts the witness")  # pragma: no cover
     notes = []
     if problem.has_zero:
@@ -269,52 +344,15 @@ def judge_existential(
         notes.append("Some a_i <= 3 a_j: no omega and no eta satisfies Assumption D.5.")
     if min(problem.signal) == 0:
         notes.append("A free direction has a_k = 0, which Assumption D.1 excludes (it asks d = s).")
-    tried = _as_witness(constants)
-    with precision(256):
+    with precision(MARGIN_BITS):
+        values = constants.as_balls()
+        order = ("alpha", "gamma", "beta", "P", "K", "kappa", "C")
+        tried = Witness({name: balls.midpoint(values[name]) for name in order}, constants)
         ball = None if problem.has_zero else feasibility.largest_omega(problem)
-        supremum = None if ball is None else balls.midpoint(ball)
-        largest_eta = balls.midpoint(balls.ball(feasibility.largest_eta(problem)))
-        given = [balls.midpoint(balls.ball(value)) for value in (problem.omega, problem.eta)]
-    nearest = None
-    if supremum is not None:
-        nearest = (min(supremum, given[0]), min(largest_eta, given[1]))
-    return Report(
-        task=task,
-        edition=edition,
-        omega=problem.omega,
-        eta=problem.eta,
-        beta=problem.beta,
-        dynamics=dynamics,
-        initial=initial,
-        results=judged,
-        verdict=verdict,
-        constants=tried if confirmed else None,
-        tried=tried,
-        # No omega satisfies D.2 when eta is too large.
-        largest_omega=supremum if step_fits else None,
-        largest_eta=largest_eta,
-        omega_limit=supremum,
-        nearest=nearest,
-        binding=_binding(judged, problem),
-        notes=tuple(notes),
-    )
-
-
-def _result(judged: Judged, problem: Problem, constants: Constants) -> Result:
-    """One assumption with its margin as a float, and the tightest inequality in words."""
-    statement = judged.statement
-    if statement.id == "D.1":
-        margin = math.inf if judged.verdict == Verdict.HOLDS else -math.inf
-        reason = _explain_D1(problem, constants)
-    else:
-        slacks = [(_slack(instance), instance) for instance in judged.instances]
-        margin, worst = min(slacks, key=lambda pair: pair[0], default=(math.inf, None))
-        reason = (
-            "there is no pair of concepts to compare"
-            if worst is None
-            else _explain(worst, constants)
-        )
-    return Result(statement.id, statement.title, judged.verdict, margin, reason, statement)
+        limit = None if ball is None else balls.midpoint(ball)
+    largest_eta, binding = feasibility.largest_eta(problem), _binding(results, problem)
+    given = (task, edition, problem, initial, dynamics, results, tried)
+    return _report(*given, limit, largest_eta, binding, notes)
 
 
 def _explain_D1(problem: Problem, constants: Constants) -> str:
@@ -323,41 +361,37 @@ def _explain_D1(problem: Problem, constants: Constants) -> str:
             return f"a_{k} = 0, and no alpha > 0 satisfies alpha <= a_{k}"
     if problem.has_zero:
         return "W(0) has a zero entry, and no omega > 0 satisfies omega <= |w_ij(0)| there"
-    low, high = min(problem.signal), max(problem.signal)
+    given = (
+        constants.alpha,
+        min(problem.signal),
+        max(problem.signal),
+        constants.gamma * constants.alpha,
+        constants.beta,
+    )
+    alpha, low, high, top, beta = map(numbers.scientific, given)
     return (
-        f"alpha = {numbers.scientific(constants.alpha)} <= a_k in "
-        f"[{numbers.scientific(low)}, {numbers.scientific(high)}] <= gamma alpha = "
-        f"{numbers.scientific(constants.gamma * constants.alpha)}, beta = "
-        f"{numbers.scientific(constants.beta)}: any positive signal has such constants"
+        f"alpha = {alpha} <= a_k in [{low}, {high}] <= gamma alpha = {top}, beta = {beta}: any "
+        "positive signal has such constants"
     )
 
 
-def _slack(instance: Instance) -> float:
-    if instance.is_gap and all(instance.gap):
-        apart, close = instance.gap
-        return _log10(apart / close)
-    slack = instance.log10_slack(128)
-    return -math.inf if slack.is_nan() else float(slack)
-
-
-def _explain(worst: Instance, constants: Constants) -> str:
+def _explain(worst: Instance | None, constants: Constants) -> str:
     """Both sides of the tightest inequality, in words."""
+    if worst is None:
+        return "there is no pair of concepts to compare"
     where = f" at {worst.place}" if worst.place else ""
     if worst.is_gap:
-        large, small = worst.values[assumptions.a_i], worst.values[assumptions.a_j]
-        word = ">" if large > 3 * small else "is not above"
-        return (
-            f"a_i = {numbers.scientific(large)} {word} 3 a_j = "
-            f"{numbers.scientific(3 * small)}{where}"
-        )
+        large, close = worst.gap
+        word = ">" if large > close else "is not above"
+        shown = f"a_i = {numbers.scientific(large)} {word} 3 a_j = {numbers.scientific(close)}"
+        return shown + where
     with precision(128):
-        left, right = worst.sides()
-    holds = worst.verdict()
-    sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[holds]
+        left, right = map(_short, worst.sides())
+    sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[worst.verdict()]
     label = worst.statement.id
     left_name, right_name = _SIDES[label]
-    shown = right_name if label == "D.3" else f"{right_name} = {_short(right)}"
-    sentence = f"{left_name} = {_short(left)} {sign} {shown}{where}"
+    shown = right_name if label == "D.3" else f"{right_name} = {right}"
+    sentence = f"{left_name} = {left} {sign} {shown}{where}"
     if label == "D.2":
         return f"{sentence} with K = {constants.K}"
     return f"{sentence} with P = {numbers.scientific_log10(float(constants.log10_P))}"
@@ -368,35 +402,103 @@ def _short(number: flint.arb) -> str:
     return str(mpmath.nstr(balls.midpoint(number), 5, min_fixed=-4, max_fixed=6))
 
 
-def _log10(number: Fraction) -> float:
-    return numbers.log_of(number) / math.log(10)
-
-
-def _as_witness(constants: Constants) -> Witness:
-    with precision(256):
-        found = {name: balls.midpoint(ball) for name, ball in constants.as_balls().items()}
-    order = ("alpha", "gamma", "beta", "P", "K", "kappa", "C")
-    return Witness({name: found[name] for name in order}, constants)
-
-
-def _binding(judged: tuple[Result, ...], problem: Problem) -> str:
-    failing = [result for result in judged if result.verdict == Verdict.FAILS]
+def _binding(results: tuple[Result, ...], problem: Problem) -> str:
+    failing = {result.id: result.margin for result in results if result.verdict == Verdict.FAILS}
     if failing:
         # What no omega or eta can mend comes first.
-        structural = ["D.1"] if problem.separated else ["D.1", "D.5"]
-        for label in structural:
-            if any(result.id == label for result in failing):
+        for label in ("D.1",) if problem.separated else ("D.1", "D.5"):
+            if label in failing:
                 return label
         # With signals apart, D.5 fails only because omega is too large for any P.
-        about_size = [result for result in failing if result.id != "D.5"] or failing
-        return min(about_size, key=lambda result: result.margin).id
-    with precision(256):
+        about_size = [label for label in failing if label != "D.5"] or list(failing)
+        return min(about_size, key=lambda label: failing[label])
+    with precision(MARGIN_BITS):
         supremum = feasibility.largest_omega(problem)
         if supremum is None:
             return "D.4"
-        omega_room = float((supremum / balls.ball(problem.omega)).log() / flint.arb(10).log())
-    eta_room = _log10(feasibility.largest_eta(problem) / problem.eta)
-    return "D.4" if omega_room <= eta_room else "D.2"
+        omega_room = log10((supremum / balls.ball(problem.omega)).log())
+        eta_room = log10(balls.ball(feasibility.largest_eta(problem) / problem.eta).log())
+    return "D.4" if float(omega_room) <= float(eta_room) else "D.2"
+
+
+def judge_repaired(
+    box: Box, initial: Initial | None, rho: Fraction, bits: int | None = None
+) -> tuple[Box, tuple[Judged, ...], Fraction, repaired.RepairedFindings | None]:
+    """D.1', D.3' and D.4' over a box.
+
+    From W(0) the hypotheses are read off exactly: omega is the largest diagonal entry (beta = 1)
+    and the smallest pivot that of LDL^T in descending order of the signal. Without it, beta and
+    rho are promises about it.
+
+    `rho`: pivots of W(0) are at least rho omega; read from W(0) when it is given. Returns the box
+    with what W(0) has, the verdicts, the smallest pivot, and what the theorem says at a point.
+    """
+    smallest = rho * box.omega[0]
+    if initial is not None:
+        if any(low != high for low, high in box.signal):
+            raise InvalidInput("signal", "intervals", "must be exact where W(0) is given", "D.3'")
+        order = sorted(range(len(box.signal)), key=lambda k: -box.signal[k][0])
+        smallest = min(exact_pivots(initial.exact[order][:, order])) * initial.scale
+        omega = max(initial.exact.diagonal()) * initial.scale
+        box = replace(box, omega=(omega, omega), beta=(Fraction(1), Fraction(1)))
+        rho = smallest / omega if omega > 0 else Fraction(-1)
+    with precision(bits or MARGIN_BITS):
+        distinct = _distinct(box)
+        possible = rho > 0 and box.omega[0] > 0
+        nondegenerate = (Verdict.FAILS, NONE)
+        if possible and rho <= box.beta[0]:
+            nondegenerate = (Verdict.HOLDS, ANY)
+        elif possible and rho <= box.beta[1]:
+            nondegenerate = (Verdict.UNDECIDED, (-math.inf, math.inf))
+        small, found = _small(box, rho, distinct[0], nondegenerate[0])
+    pairs = zip(repaired.STATEMENTS, (distinct, nondegenerate, small), strict=True)
+    return box, tuple(Judged(text, *judged) for text, judged in pairs), smallest, found
+
+
+def _distinct(box: Box) -> tuple[Verdict, Ends]:
+    """D.1': signals positive, and log10 of 1/q as the margin."""
+    smallest = box.descending[-1]
+    intervals = sorted(box.signal, reverse=True)
+    apart = all(large[0] > small[1] for large, small in itertools.pairwise(intervals))
+    points = [value for value, upper in box.signal if value == upper]
+    equal = len(set(points)) < len(points)
+    margin = opposite(log10_ends(*box.ratio))
+    if smallest[1] == 0:
+        return Verdict.FAILS, NONE
+    if smallest[0] == 0:
+        return Verdict.FAILS if equal else Verdict.UNDECIDED, (-math.inf, margin[1])
+    if equal:
+        return Verdict.FAILS, (Fraction(0), Fraction(0))
+    return Verdict.HOLDS if apart else Verdict.UNDECIDED, margin
+
+
+def _small(
+    box: Box, rho: Fraction, distinct: Verdict, nondegenerate: Verdict
+) -> tuple[tuple[Verdict, Ends], repaired.RepairedFindings | None]:
+    """D.4': omega at most omega_0, and what the theorem says at the smallest omega."""
+    if Verdict.FAILS in (distinct, nondegenerate):
+        return (Verdict.FAILS, NONE), None
+    signal = box.corner(0).signal
+    products = box.beta[0] * box.omega[0], box.beta[1] * box.omega[1]
+    beyond = opposite(log10_ends(*products))[1]
+    outside = Verdict.FAILS if products[0] > 1 else Verdict.UNDECIDED
+    if Verdict.UNDECIDED in (distinct, nondegenerate) or signal != box.corner(1).signal:
+        return (outside, (-math.inf, beyond)), None
+    found = {x: repaired.findings(signal, x, box.beta[1], rho) for x in dict.fromkeys(box.omega)}
+    below, above = (found[omega] for omega in box.omega)
+    low, high = _omega_margin(above, box.omega[1])[0], _omega_margin(below, box.omega[0])[1]
+    if box.beta[0] == box.beta[1]:
+        verdict = below.verdict if below.verdict == above.verdict else Verdict.UNDECIDED
+        return (verdict, (low, high)), below
+    if above.verdict == Verdict.HOLDS:
+        return (Verdict.HOLDS, (low, max(high, beyond))), below
+    return (outside, (low, beyond)), below
+
+
+def _omega_margin(found: repaired.RepairedFindings, omega: Fraction) -> Ends:
+    """log10 of omega_0 over omega."""
+    limit = balls.ball(numbers.exact(found.omega_0, "omega_0"))
+    return ends(log10(limit.log() - balls.ball(omega).log()))
 
 
 NOTE = (
@@ -405,113 +507,60 @@ NOTE = (
 )
 
 
-def promised(initial: Initial, signal: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
-    """The largest w_kk(0) and the smallest pivot in descending order of the signal, exactly."""
-    order = sorted(range(len(signal)), key=lambda k: -signal[k])
-    smallest = min(exact_pivots(initial.exact[order][:, order])) * initial.scale
-    return max(initial.exact.diagonal()) * initial.scale, smallest
-
-
-def judge_repaired(
+def report_repaired(
     task: SIMTask, problem: Problem, initial: Initial | None, rho: Fraction, dynamics: str
 ) -> Report:
     """Judge the repaired edition.
 
-    `problem`: with omega and beta as promised; replaced by what W(0) has, when it is given. `rho`:
-    pivots of W(0) are at least rho omega; read from W(0) when it is given.
+    `problem`: with omega and beta as promised; replaced by what W(0) has, when it is given.
     """
-    omega, beta, smallest = problem.omega, problem.beta, rho * problem.omega
-    if initial is not None:
-        (omega, smallest), beta = promised(initial, task.exact_signal), Fraction(1)
-    distinct = _judge_signal(task)
-    nondegenerate = _judge_pivots(omega, beta, smallest, from_matrix=initial is not None)
-    possible = distinct.verdict == nondegenerate.verdict == Verdict.HOLDS
-    found, small = _judge_size(task, omega, beta, smallest, possible=possible)
-    results = (distinct, nondegenerate, small)
-    verdict = all_hold(result.verdict for result in results)
-    holds = verdict == Verdict.HOLDS
-    constants = Witness(dict(found.constants or {}) if found is not None else {})
+    box, judged, smallest, found = judge_repaired(Box.at(problem), initial, rho)
+    problem = box.corner(0)
+    omega, beta = problem.omega, problem.beta
+    reasons = (
+        _explain_signal(box),
+        _explain_pivots(omega, beta, smallest, "promised:" if initial is None else "W(0) has"),
+        "omega_0 exists only for distinct positive signals and positive pivots"
+        if found is None
+        else found.reason,
+    )
+    results = tuple(map(_result, judged, reasons))
+    if found is not None:
+        results = (*results[:2], replace(results[2], margin=found.margin))
+    failing = [result.id for result in results if result.verdict == Verdict.FAILS]
+    tried = Witness(dict(found.constants or {}) if found is not None else {})
     limit = None if found is None else found.omega_0
-    nearest = None
-    if limit is not None:
-        nearest = (min(limit, balls.midpoint(balls.ball(omega))), mpmath.mpf("inf"))
-    failing = [result for result in results if result.verdict == Verdict.FAILS]
-    return Report(
-        task=task,
-        edition="repaired",
-        omega=omega,
-        eta=problem.eta,
-        beta=beta,
-        dynamics=dynamics,
-        initial=initial,
-        results=results,
-        verdict=verdict,
-        constants=constants if holds else None,
-        tried=constants,
-        largest_omega=limit,
-        largest_eta=mpmath.mpf("inf"),
-        omega_limit=limit,
-        nearest=nearest,
-        binding=failing[0].id if failing else "D.4'",
-        notes=(NOTE, *_promises(task, problem, found if holds else None)),
-    )
+    notes = [NOTE] if failing or found is None else [NOTE, *_promises(problem.eta, found)]
+    binding = failing[0] if failing else "D.4'"
+    given = (task, "repaired", problem, initial, dynamics, results, tried)
+    return _report(*given, limit, None, binding, notes)
 
 
-def _judge_signal(task: SIMTask) -> Result:
-    text = repaired.D1
-    signal = sorted(task.exact_signal, reverse=True)
-    closest = max((b / a for a, b in itertools.pairwise(signal) if a), default=Fraction(0))
-    if signal[-1] == 0:
-        reason = "a signal is 0: the theorem asks for positive signals in every direction"
-        return Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
+def _explain_signal(box: Box) -> str:
+    closest = box.ratio[0]
+    if box.descending[-1][0] == 0:
+        return "a signal is 0: the theorem asks for positive signals in every direction"
     if closest == 1:
-        reason = "two signals are equal: the theorem asks for distinct ones"
-        return Result(text.id, text.title, Verdict.FAILS, 0.0, reason, text)
-    margin = -numbers.log_of(closest) / math.log(10) if closest else math.inf
-    reason = f"all a_k > 0, largest ratio a_j/a_i of neighbours {numbers.scientific(closest)} < 1"
-    return Result(text.id, text.title, Verdict.HOLDS, margin, reason, text)
+        return "two signals are equal: the theorem asks for distinct ones"
+    return f"all a_k > 0, largest ratio a_j/a_i of neighbours {numbers.scientific(closest)} < 1"
 
 
-def _judge_pivots(
-    omega: Fraction, beta: Fraction, smallest: Fraction, *, from_matrix: bool
-) -> Result:
-    text = repaired.D3
-    source = "W(0) has" if from_matrix else "promised:"
+def _explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source: str) -> str:
+    shown = numbers.scientific(smallest)
     if omega <= 0 or smallest <= 0:
-        reason = f"{source} a pivot of {numbers.scientific(smallest)}, which is not positive"
-        return Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
+        return f"{source} a pivot of {shown}, which is not positive"
     if smallest > beta * omega:
-        reason = "rho exceeds beta, but a pivot is never above its diagonal entry"
-        return Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
-    reason = (
-        f"{source} w_kk(0) <= {numbers.scientific(beta * omega)} and pivots >= "
-        f"{numbers.scientific(smallest)}"
-    )
-    return Result(text.id, text.title, Verdict.HOLDS, math.inf, reason, text)
+        return "rho exceeds beta, but a pivot is never above its diagonal entry"
+    return f"{source} w_kk(0) <= {numbers.scientific(beta * omega)} and pivots >= {shown}"
 
 
-def _judge_size(
-    task: SIMTask, omega: Fraction, beta: Fraction, smallest: Fraction, *, possible: bool
-) -> tuple[repaired.RepairedFindings | None, Result]:
-    text = repaired.D4
-    if not possible:
-        reason = "omega_0 exists only for distinct positive signals and positive pivots"
-        return None, Result(text.id, text.title, Verdict.FAILS, -math.inf, reason, text)
-    found = repaired.findings(task.exact_signal, omega, beta, smallest / omega)
-    return found, Result(text.id, text.title, found.verdict, found.margin, found.reason, text)
-
-
-def _promises(
-    task: SIMTask, problem: Problem, found: repaired.RepairedFindings | None
-) -> list[str]:
+def _promises(eta: Fraction, found: repaired.RepairedFindings) -> list[str]:
     """What the theorem promises, in the user's concept numbers."""
-    if found is None:
-        return []
     lines = []
     if found.reach_by is not None:
         steps = ", ".join(
-            f"w_{k + 1}{k + 1} by {numbers.scientific(Fraction(time) / problem.eta, 5)}"
-            for k, time in enumerate(found.reach_by)
+            f"w_{k}{k} by {numbers.scientific(Fraction(time) / eta, 5)}"
+            for k, time in enumerate(found.reach_by, 1)
         )
         lines.append(f"Promised: W -> I, and above 0.8 in steps of the flow: {steps}.")
     if found.log_peaks:

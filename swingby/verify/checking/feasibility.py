@@ -48,21 +48,40 @@ pairs with :math:`a_i > a_j` (attained by neighbours), :math:`\varrho = (1 + q)/
 For a given W(0) the same holds with :math:`\omega = \min|w_{ij}(0)|`,
 :math:`\beta = \max|w_{ij}(0)|/\omega`: a smaller omega with the same
 :math:`\beta\omega` makes every one of D.4 and D.5 harder.
+
+Over a box of numbers the constants are at every point those that are tried there: a witness,
+where the constants exist, and otherwise the smallest P that (D.10) admits. With
+:math:`c = 10\kappa^2 - 1`, :math:`s = (1 - \varrho)/(1 - \varrho + Q)` and
+:math:`X = \log 1/(P\beta\omega)`,
+
+.. math::
+   p_- = (1 - s)(u - b) + \frac{b}{1/\varrho + c}, \qquad
+   p_+ - p_- = s u - D - b - \frac{b}{1 + \varrho c} \quad (n = 1),
+
+each letter occurring once or twice, so that little is lost to interval arithmetic. The margin of
+D.4 is :math:`n (p_+ - p)`, that of D.3 is :math:`\log(2/5) + X`, that of (D.10)
+:math:`\log(p/(\varrho(10\kappa^2 X + p + b)))`, each over log 10. At a witness kappa is off its
+corner by a step, :math:`p_+ - p` is 0.5 to 0.6 times the room :math:`p_+ - p_-`, and the room is
+between half of what it is at the corner and all of it.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import flint
 
-from swingby.theory import balls
+from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
+from swingby.theory.lemmas import Scale
 from swingby.theory.verdict import Verdict
 
-#: kappa > 1.1, K >= 20: the corner of the admissible constants that every optimum sits in.
-KAPPA = Fraction(11, 10)
+#: kappa > 1.1 (below 11 with one concept), K >= 20: the corner that every optimum sits in.
+KAPPA, KAPPA_ALONE = Fraction(11, 10), Fraction(11)
 K = Fraction(20)
 
 INFEASIBILITY_CERTIFICATE = (
@@ -70,6 +89,11 @@ INFEASIBILITY_CERTIFICATE = (
     "D.5 then asks log P > (10 kappa^2 + 1)/2 log(P beta) > 6.5 log(P beta) >= 6.5 log P, "
     "which is false for P >= 2. No omega, eta or signal satisfies the corrected set when d >= 2."
 )
+
+#: Lower and upper end, both included.
+Interval = tuple[Fraction, Fraction]
+#: Ends of an enclosure, each exact or infinite.
+Ends = tuple[Fraction | float, Fraction | float]
 
 
 @dataclass(frozen=True)
@@ -101,29 +125,179 @@ class Problem:
         return tuple(sorted(self.signal, reverse=True))
 
     @property
-    def neighbours(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Neighbouring signals (larger, smaller)."""
-        return tuple(zip(self.descending, self.descending[1:], strict=False))
-
-    @property
-    def ratio(self) -> Fraction:
-        """q, the largest ratio of a smaller to a larger signal; 0 for one concept."""
-        return max((small / large for large, small in self.neighbours), default=Fraction(0))
-
-    @property
     def gap(self) -> Fraction | None:
         """M = min(a_i - 3 a_j), None for one concept."""
-        return min((large - 3 * small for large, small in self.neighbours), default=None)
+        neighbours = itertools.pairwise(self.descending)
+        return min((large - 3 * small for large, small in neighbours), default=None)
 
     @property
     def separated(self) -> bool:
         """Whether D.5's second inequality can hold for some C > 1."""
         return self.gap is None or self.gap > 0
 
+
+@dataclass(frozen=True)
+class Box:
+    """Intervals for the numbers of a :class:`Problem`; a point is a box of width 0."""
+
+    signal: tuple[Interval, ...]
+    omega: Interval
+    eta: Interval
+    beta: Interval
+    power: int = 1
+    has_zero: bool = False
+
+    @classmethod
+    def at(cls, problem: Problem) -> Box:
+        """The box that is one point."""
+        omega, eta, beta = ((x, x) for x in (problem.omega, problem.eta, problem.beta))
+        signal = tuple((a, a) for a in problem.signal)
+        return cls(signal, omega, eta, beta, problem.power, problem.has_zero)
+
+    def corner(self, end: int) -> Problem:
+        """All numbers at their lower (0) or upper (1) ends."""
+        omega, eta, beta = self.omega[end], self.eta[end], self.beta[end]
+        signal = tuple(a[end] for a in self.signal)
+        return Problem(signal, omega, eta, beta, self.power, self.has_zero)
+
     @property
-    def rho(self) -> Fraction:
+    def is_point(self) -> bool:
+        """Whether every interval is one number."""
+        return self.corner(0) == self.corner(1)
+
+    @functools.cached_property
+    def descending(self) -> list[Interval]:
+        """What the largest, the second largest, ... signal can be."""
+        return list(zip(self.corner(0).descending, self.corner(1).descending, strict=True))
+
+    @functools.cached_property
+    def ratio(self) -> Interval:
+        """q, the largest ratio of a smaller to a larger signal; 0 for one concept."""
+        low, high = Fraction(0), Fraction(0)
+        for large, small in itertools.pairwise(self.descending):
+            low = max(low, small[0] / large[1]) if large[1] else low
+            if small[1]:
+                high = max(high, min(Fraction(1), small[1] / large[0]) if large[0] else Fraction(1))
+        return low, high
+
+    @property
+    def rho(self) -> Interval:
         """(1 + q)/2, the largest left side of (D.10)."""
-        return (1 + self.ratio) / 2
+        low, high = self.ratio
+        return (1 + low) / 2, (1 + high) / 2
+
+    @functools.cached_property
+    def gaps(self) -> list[Interval]:
+        """a_i - 3 a_j of neighbours."""
+        neighbours = itertools.pairwise(self.descending)
+        return [(large[0] - 3 * small[1], large[1] - 3 * small[0]) for large, small in neighbours]
+
+    @property
+    def gap(self) -> Interval:
+        """The smallest of the gaps; 1 for one concept."""
+        one = Fraction(1)
+        lows, highs = zip(*self.gaps, strict=True) if self.gaps else ((one,), (one,))
+        return min(lows), min(highs)
+
+    @functools.cached_property
+    def relative_gap(self) -> Interval:
+        """The smallest gap over the largest signal; (0, 1) if that may be 0."""
+        low_top, high_top = self.descending[0]
+        if not low_top:
+            return Fraction(0), Fraction(1)
+        lows, highs = [], []
+        for place, (low, high) in enumerate(self.gaps):
+            # Of the first pair the larger signal is the largest itself.
+            lows.append(low / (low_top if place == 0 or low < 0 else high_top))
+            highs.append(high / (high_top if place == 0 or high < 0 else low_top))
+        return min(lows), min(highs)
+
+    @functools.cached_property
+    def spread(self) -> Ends:
+        """The largest signal over the smallest that is not 0."""
+        order = self.descending
+        certain = [high for low, high in order if low]
+        low = max(Fraction(1), order[0][0] / min(certain)) if certain else Fraction(1)
+        least = min(low for low, high in order if high)
+        return low, max(low, order[0][1] / least) if least else math.inf
+
+
+def hull(low: Fraction, high: Fraction) -> flint.arb:
+    """The ball around an interval, at the current working precision."""
+    return balls.ball(low) if low == high else balls.ball(low).union(balls.ball(high))
+
+
+def log_hull(low: Fraction, high: Fraction) -> flint.arb:
+    """The ball around the natural logarithms of a positive interval, of any width.
+
+    The radius of a ball has 30 bits, so that a ball from 1e-90 to 1e-80 would reach below 0.
+    """
+    first = balls.ball(low).log()
+    return first if low == high else first.union(balls.ball(high).log())
+
+
+class Letters:
+    """The letters of the reduction as balls over a box.
+
+    `apart`: look at signals where all a_i > 3 a_j: there alpha may depend on the gap.
+    """
+
+    def __init__(
+        self, box: Box, kappa: Interval, beta: Interval | None = None, *, apart: bool = True
+    ) -> None:
+        self.n, self.d = box.power, len(box.signal)
+        self.kappa, self.rho = hull(*kappa), hull(*box.rho)
+        self.u, self.b = -log_hull(*box.omega), log_hull(*(beta or box.beta))
+        self.c = 10 * self.kappa**2 - 1
+        self.s = hull(Fraction(0), Fraction(1))
+        q = box.ratio
+        if q[1] < 1:
+            odds = hull((1 + q[0]) / (1 - q[0]), (1 + q[1]) / (1 - q[1]))
+            self.s = 1 / (1 + 10 * self.kappa**2 * odds)
+        infinite = flint.arb.pos_inf()
+        low, high = (infinite if x == math.inf else balls.ball(Fraction(x)) for x in box.spread)
+        if self.d > 1 and apart:
+            narrow, wide = box.relative_gap
+            if wide > 0:
+                low = low.max((self.kappa - 1).lower() / balls.ball(10 * wide))
+            least = (self.kappa - 1).upper() / balls.ball(10 * narrow) if narrow > 0 else infinite
+            high = high.max(least)
+        low, high = ((balls.ball(K * self.d) * gamma).log() for gamma in (low, high))
+        self.D = low.union(high) - (1 - 1 / self.kappa.sqrt()).log()
+        #: What gamma > 1 costs where all signals are equal.
+        self.cost = flint.arb(0)
+
+    @classmethod
+    def off_corner(
+        cls, box: Box, low: Fraction | int, high: Fraction | int, *, apart: bool = True
+    ) -> Letters:
+        """With kappa between two distances from its corner, and beta as far from 1 at least."""
+        beta = max(box.beta[0], Fraction(1 + low)), max(box.beta[1], Fraction(1 + high))
+        kappa = KAPPA + low, KAPPA + high
+        if len(box.signal) == 1:
+            kappa = KAPPA_ALONE - high, KAPPA_ALONE - low
+        letters = cls(box, kappa, beta, apart=apart)
+        if box.spread[0] == 1:
+            letters.cost = hull(Fraction(0), Fraction(high)).log1p()
+        return letters
+
+    @property
+    def p_low(self) -> flint.arb:
+        """The p_- of the reduction, without the maximum with log 2."""
+        return (1 - self.s) * (self.u - self.b) + self.b / (1 / self.rho + self.c)
+
+    def slack(self) -> flint.arb:
+        """N (p_+ - p_-); with one concept p_- is log 2."""
+        if self.d == 1:
+            return self.above(flint.arb(2).log())
+        if self.n == 1:
+            return self.s * self.u - self.D - self.b - self.b / (1 + self.rho * self.c)
+        kept = self.s + 1 / (1 / self.rho + self.c)
+        return (2 * self.s - 1) * self.u - self.D - 2 * self.b * kept
+
+    def above(self, p: flint.arb) -> flint.arb:
+        """N (p_+ - p)."""
+        return self.u - self.D - 2 * self.b - self.n * p
 
 
 @dataclass(frozen=True)
@@ -148,55 +322,49 @@ class Constants:
         values["P"] = flint.arb(10) ** balls.ball(self.log10_P)
         return values
 
+    def scale(self, omega: Fraction, eta: Fraction) -> Scale:
+        """What the lemma windows need of them."""
+        return Scale(
+            log_P=float(self.log10_P) * math.log(10),
+            log_beta=numbers.log_of(self.beta),
+            log_omega=numbers.log_of(omega),
+            eta=float(eta),
+            **{name: float(getattr(self, name)) for name in ("kappa", "K", "alpha", "gamma")},
+        )
+
 
 def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
-    """The best alpha at a given kappa (step 2 of the reduction).
-
-    `problem`: zero signals, which break D.1 at every alpha, are left out. `kappa`: above 1.
-    """
+    """The best alpha at a kappa above 1 (step 2); zero signals, which break D.1, are left out."""
     least = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
         return least
     return min(least, 10 * problem.gap / (kappa - 1))
 
 
-def log_D(problem: Problem, kappa: Fraction) -> flint.arb:
-    """D(kappa) of the reduction, as a ball."""
-    gamma = max(problem.signal) / alpha_at(problem, kappa)
-    room = 1 - 1 / balls.ball(kappa).sqrt()
-    return (balls.ball(K * gamma * problem.d) / room).log()
-
-
 def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
     """F(kappa): the constants exist with this kappa exactly when log(1/omega) is at least this.
 
-    `problem`: with power 1, at least two concepts, all signals positive and separated. Returns a
-    ball around F, a natural logarithm.
+    `problem`: with power 1, at least two concepts, all signals positive and separated.
     """
-    rho, b = balls.ball(problem.rho), balls.ball(problem.beta).log()
-    Q = 10 * rho * balls.ball(kappa) ** 2
-    return (log_D(problem, kappa) * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
+    at = Letters(Box.at(problem), (kappa, kappa))
+    rho, b = at.rho, at.b
+    Q = 10 * rho * at.kappa**2
+    return (at.D * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
 
 
 def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb, flint.arb]:
-    """The ends p_- and p_+ between which log P has to lie (step 3 of the reduction).
-
-    Returns `lower, upper` natural logarithms. lower is log 2 for one concept.
-    """
-    u, b, rho = -balls.ball(problem.omega).log(), balls.ball(beta).log(), balls.ball(problem.rho)
-    upper = (u - log_D(problem, kappa) - 2 * b) / problem.power
+    """The ends p_- and p_+ between which log P has to lie (step 3); p_- is log 2 if d is 1."""
+    at = Letters(Box.at(problem), (kappa, kappa), (beta, beta))
     lower = flint.arb(2).log()
     if problem.d > 1:
-        Q = 10 * rho * balls.ball(kappa) ** 2
-        lower = lower.max((Q * (u - b) + rho * b) / (1 - rho + Q))
-    return lower, upper
+        lower = lower.max(at.p_low)
+    return lower, at.above(flint.arb(0)) / problem.power
 
 
 def largest_omega(problem: Problem) -> flint.arb | None:
     """Supremum of omega for which D.1 and D.3 to D.5 can hold; D.2 does not involve omega.
 
-    `problem`: its own omega and eta play no part. Returns a ball at the current working precision;
-    None when no omega exists.
+    `problem`: its own omega and eta play no part. None when no omega exists.
     """
     if min(problem.signal) == 0 or not problem.separated:
         return None
@@ -216,8 +384,7 @@ def largest_eta(problem: Problem) -> Fraction:
 def omega_verdict(problem: Problem, bits: int | None = None) -> Verdict:
     """Whether the constants of D.1 and D.3 to D.5 exist at this omega.
 
-    `bits`: the only precision to try; by default it rises up to 2048 bits. Returns undecided only
-    if these bits cannot tell omega from the supremum.
+    `bits`: the only precision to try; by default it rises up to 2048 bits.
     """
 
     def slack() -> int | None:
@@ -238,6 +405,25 @@ def omega_verdict(problem: Problem, bits: int | None = None) -> Verdict:
     return Verdict.HOLDS if side > 0 else Verdict.FAILS
 
 
+def witness_steps(box: Box) -> Interval:
+    """Bounds on the step 10^-places by which a witness anywhere in the box is off the corner.
+
+    It is the largest that leaves half of the room for log P, and four steps.
+    """
+    most, high = Letters.off_corner(box, 0, 0).slack() / box.power, None
+    for places in range(1, 600):
+        step = Fraction(1, 10**places)
+        room = Letters.off_corner(box, step, step).slack() / box.power
+        need = (4 * balls.ball(step)).max(most / 2)
+        if high is None and not room < need:
+            high = step
+        if room > need:
+            return step, high or step
+        if high is not None and step * 1000 <= high:
+            break
+    return Fraction(0), high or Fraction(1, 10)
+
+
 def witness(problem: Problem) -> Constants:
     """Round constants that satisfy D.1 and D.3 to D.5, when :func:`omega_verdict` says *holds*.
 
@@ -245,37 +431,48 @@ def witness(problem: Problem) -> Constants:
     to leave half of the window for log P; P is the middle of what is left, rounded.
     """
     with precision(balls.PRECISIONS[-1]):
-        for places in range(1, 600):
-            step = Fraction(1, 10**places)
-            kappa = KAPPA + step if problem.d > 1 else Fraction(11) - step
-            beta = max(problem.beta, 1 + step)
-            lower, upper = window(problem, kappa, beta)
-            corner = window(problem, KAPPA if problem.d > 1 else Fraction(11), problem.beta)
-            room = upper - lower
-            if room > 4 * balls.ball(step) and 2 * room >= corner[1] - corner[0]:
-                middle = (lower + upper) / 2 / flint.arb(10).log()
-                width = room / flint.arb(10).log()
-                return filled(problem, kappa, beta, _round_inside(middle, width), step)
-    raise ArithmeticError("no witness although the constants exist")  # pragma: no cover
+        step = witness_steps(Box.at(problem))[0]
+        kappa, beta = _off_corner(problem, step)
+        lower, upper = window(problem, kappa, beta)
+        ten = flint.arb(10).log()
+        width, digits = (upper - lower) / ten, 3
+        if not step or not width > 0:
+            raise ArithmeticError("no witness although the constants exist")  # pragma: no cover
+        # A decimal near the middle, off by less than a tenth of the window.
+        while not flint.arb(10) ** -digits < width / 10:
+            digits += 3
+        middle = ((lower + upper) / 2 / ten * flint.arb(10) ** digits).mid()
+        log10_P = Fraction(int(middle.floor().unique_fmpz()), 10**digits)
+    return filled(problem, kappa, beta, log10_P, step)
+
+
+def _off_corner(problem: Problem, step: Fraction) -> tuple[Fraction, Fraction]:
+    """Kappa and beta a step off their corner."""
+    kappa = KAPPA + step if problem.d > 1 else KAPPA_ALONE - step
+    return kappa, max(problem.beta, 1 + step)
+
+
+#: How far the constants are off their corner where none exist.
+ATTEMPT = Fraction(1, 10**6)
+#: Just above log10 2.
+LOG10_TWO = Fraction(30103, 100000)
 
 
 def nearest_attempt(problem: Problem) -> Constants:
     """The constants at which a failing set is judged.
 
-    P is the smallest that (D.10) admits, so that an omega that is too large shows as a failure
-    of D.4 (and D.3); with signals too close for D.5, P = 2, so that D.5 fails alone.
+    P is the smallest that (D.10) admits, rounded up by at most 2e-9 in log10, so that an omega
+    that is too large shows as a failure of D.4 (and D.3); with signals too close for D.5, P = 2,
+    so that D.5 fails alone.
     """
-    step = Fraction(1, 10**6)
-    kappa = KAPPA + step if problem.d > 1 else Fraction(11) - step
-    beta = max(problem.beta, 1 + step)
-    hopeless = not problem.separated or problem.omega * beta >= 1
-    with precision(balls.PRECISIONS[0]):
-        log10_two = Fraction(30103, 100000)  # just above log10 2
-        if hopeless or problem.d == 1:
-            return filled(problem, kappa, beta, log10_two, step)
-        lower, _ = window(problem, kappa, beta)
-        raised = lower / flint.arb(10).log()
-        return filled(problem, kappa, beta, max(log10_two, _round_up(raised)), step)
+    kappa, beta = _off_corner(problem, ATTEMPT)
+    log10_P = LOG10_TWO
+    if problem.separated and problem.omega * beta < 1 and problem.d > 1:
+        with precision(balls.PRECISIONS[0]):
+            lower, _ = window(problem, kappa, beta)
+            raised = (lower / flint.arb(10).log() * 10**9).mid().floor().unique_fmpz()
+        log10_P = max(LOG10_TWO, Fraction(int(raised) + 2, 10**9))
+    return filled(problem, kappa, beta, log10_P, ATTEMPT)
 
 
 def filled(
@@ -289,18 +486,3 @@ def filled(
     least_C = alpha / problem.gap if problem.gap is not None and problem.gap > 0 else Fraction(0)
     C = least_C if least_C > 1 else min(Fraction(2), (1 + 10 / (kappa - 1)) / 2)
     return Constants(alpha, largest / alpha, beta, log10_P, K, kappa, C)
-
-
-def _round_inside(middle: flint.arb, width: flint.arb) -> Fraction:
-    """A decimal near `middle`, off by less than a tenth of `width`."""
-    digits = 3
-    while not flint.arb(10) ** -digits < width / 10:
-        digits += 3
-    scaled = (middle * flint.arb(10) ** digits).mid()
-    return Fraction(int(scaled.floor().unique_fmpz()), 10**digits)
-
-
-def _round_up(number: flint.arb) -> Fraction:
-    """A decimal above `number`, by at most 2e-9."""
-    scaled = (number * 10**9).mid().floor().unique_fmpz()
-    return Fraction(int(scaled) + 2, 10**9)

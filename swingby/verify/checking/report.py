@@ -1,12 +1,13 @@
-"""What a check is: a verdict and a margin per assumption, and the constants that witness it."""
+"""What a check and a certificate are: a verdict and a margin per assumption, and what shows it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import mpmath
 
@@ -15,8 +16,8 @@ from swingby.theory import numbers
 from swingby.theory.assumptions import Statement
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
-from swingby.verify.checking.feasibility import Constants
+from swingby.theory.verdict import Verdict, all_hold
+from swingby.verify.checking.feasibility import Box, Constants, Ends, Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,22 +76,61 @@ class Witness(Mapping[str, mpmath.mpf]):
         return f"Witness({shown})"
 
 
+Row = TypeVar("Row", "Result", "CertifiedAssumption")
+
+
+class Verdicts(Drawn, Generic[Row]):
+    """One record an assumption, by id and in the order of the paper."""
+
+    edition: str
+    verdict: Verdict
+
+    @property
+    def _all(self) -> tuple[Row, ...]:
+        raise NotImplementedError
+
+    @property
+    def holds(self) -> bool:
+        """True or False; raises :class:`swingby.errors.Undecided` when the verdict is undecided."""
+        return self.verdict.decided()
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """Ids of the assumptions that fail."""
+        return tuple(one.id for one in self._all if one.verdict == Verdict.FAILS)
+
+    def __getitem__(self, id: str) -> Row:
+        for one in self._all:
+            if one.id == id:
+                return one
+        known = ", ".join(one.id for one in self._all)
+        raise KeyError(f"{id!r} is not an assumption of the {self.edition} edition ({known})")
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def _frame(self, columns: list[str]) -> Any:
+        import pandas
+
+        rows = [[getattr(one, name) for name in columns] for one in self._all]
+        frame = pandas.DataFrame(rows, columns=columns)
+        frame["verdict"] = frame["verdict"].map(str)
+        return frame
+
+
 @dataclass(frozen=True)
-class Report(Drawn):
+class Report(Verdicts[Result]):
     """What :func:`check` found.
 
     Parameters
     ----------
-    task : SIMTask
-    edition : str
     omega, eta, beta : Fraction
-        The numbers judged; omega and beta come from W(0) when one was given.
-    dynamics : str
-    initial : Initial or None
+        The numbers judged; omega and beta come from W(0), `initial`, when one was given.
     results : tuple of Result
-        In the order of the paper.
-    verdict : Verdict
-        On all assumptions together.
+        In the order of the paper; `verdict` is on all of them together.
     constants : Witness or None
         Values that make every inequality true, confirmed by plain evaluation; None otherwise.
     tried : Witness
@@ -129,24 +169,8 @@ class Report(Drawn):
     notes: tuple[str, ...] = ()
 
     @property
-    def holds(self) -> bool:
-        """True or False; raises :class:`swingby.errors.Undecided` when the verdict is undecided."""
-        return self.verdict.decided()
-
-    def __getitem__(self, id: str) -> Result:
-        for result in self.results:
-            if result.id == id:
-                return result
-        known = ", ".join(result.id for result in self.results)
-        raise KeyError(f"{id!r} is not an assumption of the {self.edition} edition ({known})")
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self.results)
-
-    @property
-    def failing(self) -> tuple[str, ...]:
-        """Ids of the assumptions that fail."""
-        return tuple(result.id for result in self.results if result.verdict == Verdict.FAILS)
+    def _all(self) -> tuple[Result, ...]:
+        return self.results
 
     @property
     def schedule(self) -> Schedule:
@@ -168,27 +192,10 @@ class Report(Drawn):
 
     def to_frame(self) -> Any:
         """One row per assumption: id, title, verdict, margin, reason."""
-        import pandas
-
-        columns = ("id", "title", "verdict", "margin", "reason")
-        rows = [
-            [
-                str(getattr(result, name)) if name == "verdict" else getattr(result, name)
-                for name in columns
-            ]
-            for result in self.results
-        ]
-        return pandas.DataFrame(rows, columns=list(columns))
+        return self._frame(["id", "title", "verdict", "margin", "reason"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON.
-
-        Returns
-        -------
-        dict
-            Infinite margins are the text ``"inf"`` or ``"-inf"``, numbers that may lie outside
-            the float range are text.
-        """
+        """Plain numbers and text, ready for JSON; what may lie outside the float range is text."""
 
         def shown(value: Any) -> str | None:
             return None if value is None else mpmath.nstr(value, 15)
@@ -223,16 +230,7 @@ class Report(Drawn):
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """The margin of each assumption, in decades of slack.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: a new figure.
-        size : {"column", "text"} or (width, height) in inches, optional
-            Of the new figure, which is then for a paper: it has no title.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
+        `size`: {"column", "text"} or (width, height) in inches of a new figure for a paper.
         """
         from swingby.verify.plots import plot_report
 
@@ -243,3 +241,165 @@ class Report(Drawn):
         from swingby.verify.tables import report_grid
 
         return report_grid(self)
+
+
+#: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
+_FLOAT_ROUNDING = Fraction(1, 2**49)
+_EDITION_LINE = {
+    "printed": "Assumptions D.1-D.5 as printed, certified",
+    "corrected": "Assumptions D.1-D.5 corrected, certified",
+    "repaired": "Assumptions of the repaired theorem, certified",
+}
+
+
+@dataclass(frozen=True)
+class CertifiedAssumption:
+    """One assumption with its proved verdict.
+
+    `margin`: ends between which the log10 slack lies, positive inside. `lower`, `upper`: the same
+    ends as decimals, rounded outwards.
+    """
+
+    id: str
+    title: str
+    verdict: Verdict
+    margin: Ends
+    lower: str
+    upper: str
+
+    @classmethod
+    def of(cls, text: Statement, verdict: Verdict, margin: Ends) -> CertifiedAssumption:
+        """The row of a statement, its margin widened so that a float of it lies inside."""
+        low, high = _widened(margin[0], -1), _widened(margin[1], 1)
+        shown = decimal_text(low, up=False), decimal_text(high, up=True)
+        return cls(text.id, text.title, verdict, (low, high), *shown)
+
+
+@dataclass(frozen=True)
+class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
+    """What :func:`swingby.verify.certify_assumptions.certify_assumptions` found.
+
+    `rows`: in the order of the paper. `box`: the intervals judged; omega and beta come from W(0)
+    when one was given. `bits`: working precision that decided.
+    """
+
+    edition: str
+    rows: tuple[CertifiedAssumption, ...]
+    box: Box
+    bits: int
+
+    @property
+    def _all(self) -> tuple[CertifiedAssumption, ...]:
+        return self.rows
+
+    @property
+    def verdict(self) -> Verdict:  # type: ignore[override]
+        """The verdict on all assumptions together, the same at every point of the box."""
+        return all_hold(row.verdict for row in self.rows)
+
+    def __repr__(self) -> str:
+        failing = f", failing {', '.join(self.failing)}" if self.failing else ""
+        return f"<CertifiedAssumptions {self.edition}: {self.verdict}{failing}>"
+
+    def to_grid(self) -> Grid:
+        """The rows as a table with the numbers above it."""
+        box = self.box
+        given = [f"a = ({', '.join(map(_interval_text, box.signal))})"]
+        for name in ("omega", "beta", "eta"):
+            given.append(f"{name} = {_interval_text(getattr(box, name))}")
+        word = {
+            Verdict.HOLDS: "All hold.",
+            Verdict.FAILS: f"Fails: {', '.join(self.failing)}.",
+            Verdict.UNDECIDED: "Undecided: an edge lies within the numbers given.",
+        }[self.verdict]
+        word += f" Margins are log10 of the slack, positive inside ({self.bits} bits)."
+        return Grid(
+            title=_EDITION_LINE[self.edition],
+            columns=["", "assumption", "verdict", ">margin, proved"],
+            rows=[
+                [row.id, row.title, str(row.verdict), _margin_text(row.margin)] for row in self.rows
+            ],
+            above=[", ".join(given)],
+            below=["", word],
+        )
+
+    def to_frame(self) -> Any:
+        """One row per assumption: id, title, verdict, lower, upper (text, rounded outwards)."""
+        return self._frame(["id", "title", "verdict", "lower", "upper"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain text and numbers, ready for JSON: intervals as pairs of exact quotients."""
+
+        def pair(given: Interval) -> list[str]:
+            return [_quotient(given[0]), _quotient(given[1])]
+
+        return {
+            "edition": self.edition,
+            "verdict": str(self.verdict),
+            "bits": self.bits,
+            "signal": [pair(given) for given in self.box.signal],
+            "omega": pair(self.box.omega),
+            "beta": pair(self.box.beta),
+            "eta": pair(self.box.eta),
+            "assumptions": [
+                {
+                    "id": row.id,
+                    "title": row.title,
+                    "verdict": str(row.verdict),
+                    "margin": [row.lower, row.upper],
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def decimal_text(end: Fraction | float, *, up: bool) -> str:
+    """An end as a decimal of 17 significant digits, rounded outwards; ``"inf"`` where infinite."""
+    if isinstance(end, float):
+        return str(end)
+    context = Context(prec=17, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    number = context.divide(Decimal(end.numerator), Decimal(end.denominator))
+    return str(number.normalize() if number else Decimal(0))
+
+
+def _widened(end: Fraction | float, direction: int) -> Fraction | float:
+    if isinstance(end, float) and math.isinf(end):
+        return end
+    exact = Fraction(end)
+    return exact + direction * (1 + abs(exact)) * _FLOAT_ROUNDING
+
+
+def _quotient(number: Fraction) -> str:
+    """Exact text; in hexadecimal where Python would refuse the decimal digits."""
+    sizes = number.numerator.bit_length(), number.denominator.bit_length()
+    if max(sizes) < 13_000:
+        return str(number)
+    return f"{number.numerator:#x}/{number.denominator:#x}"
+
+
+def _interval_text(given: Interval) -> str:
+    low, high = (numbers.scientific(end) for end in given)
+    return low if given[0] == given[1] else f"[{low}, {high}]"
+
+
+def _margin_text(margin: Ends) -> str:
+    """Both ends to as many digits as it takes to tell them apart, rounded outwards."""
+    low, high = margin
+    if isinstance(low, float) and isinstance(high, float):
+        if low == high:
+            return "any" if low > 0 else "none"
+        return "unknown"
+    digits = 3
+    if not (isinstance(low, float) or isinstance(high, float)):
+        while high - low < Fraction(2, 10**digits) and digits < 9:
+            digits += 3
+
+    def rounded(end: Fraction | float, direction: int) -> str:
+        if isinstance(end, float):
+            return "inf" if end > 0 else "-inf"
+        # The widening for floats is taken back: a proved margin of at least 0 is not below 0.
+        scaled = _widened(end, -direction) * 10**digits
+        whole = math.floor(scaled) if direction < 0 else math.ceil(scaled)
+        return f"{whole / 10**digits:+.{digits}f}"
+
+    return f"[{rounded(low, -1)}, {rounded(high, 1)}]"

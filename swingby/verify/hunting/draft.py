@@ -1,8 +1,6 @@
-r"""A setting as a hunt changes it: few exact numbers, from which an instance is made.
+r"""Settings that a hunt draws and changes: few exact numbers, from which an instance is made.
 
-Random settings of varied structure, and changes of a setting that came close.
-
-Three concepts of rank two, the second one delayed until the third is learned.
+The last ones are three concepts of rank two, the second delayed until the third is learned:
 
 .. math:: W(0) = \omega (1 1^T + v v^T), \qquad v = (0, \varepsilon, m).
 
@@ -47,12 +45,9 @@ MOST_DECADES = 285
 class Draft:
     """Numbers of a trajectory, with constants of D.1 to D.5 described by two of them.
 
-    `signal`: descending, the last one 1.
-    `matrix`: W(0)/omega.
-    `decades`: omega is 10 to minus this.
-    `inverse_eta`: eta is one over this.
-    `kappa`: None for round constants in the middle of what is left to them.
-    `place`: where log P lies in its window, from 0 to 1, if kappa is given.
+    The signal descends to 1; `matrix` is W(0)/omega, and omega 10 to minus `decades`. Without
+    `kappa`, round constants in the middle of what is left to them; with it, log P lies at `place`
+    in its window, from 0 to 1.
     """
 
     signal: tuple[Fraction, ...]
@@ -72,9 +67,9 @@ class Draft:
         """What is special about W(0): its rank, and how far it is from a smaller one."""
         rank = sum(row[k] != 0 for k, row in enumerate(instances.eliminate(self.matrix)))
         if rank < self.d:
-            return f"rank {('one', 'two', 'three')[rank - 1] if rank < 4 else rank}"
-        share = instances.pivot_share(self.matrix)
-        return "full rank" if share >= Fraction(1, 20) else "nearly degenerate"
+            return f"rank {('one', 'two', 'three')[rank - 1]}"
+        nearly = pivot_share(self.matrix) < Fraction(1, 20)
+        return "nearly degenerate" if nearly else "full rank"
 
     @property
     def problem(self) -> Problem:
@@ -89,60 +84,49 @@ class Draft:
             return None
         if not instances.is_semidefinite(self.matrix) or not self.problem.separated:
             return None
-        omega, eta = Fraction(1, 10**self.decades), Fraction(1, self.inverse_eta)
         constants = None
         if self.kappa is not None:
             constants = constants_at(self.problem, self.kappa, self.place)
             if constants is None:
                 return None
-        bits = bits_for(self.decades)
-        try:
-            made = instances.instance(
-                self.name, self.signal, self.matrix, omega, eta, constants, bits=bits
-            )
-        except ArithmeticError:
-            return None
-        return made if made.is_admissible() else None
+        # A ball run of a degenerate W(0) stays narrow with so many bits.
+        bits = 64 * math.ceil((256 + 4 * self.decades) / 64)
+        omega, eta = Fraction(1, 10**self.decades), Fraction(1, self.inverse_eta)
+        numbers = (self.name, self.signal, self.matrix, omega, eta, constants)
+        return _admissible(*numbers, bits=bits)
 
     def feasible(self) -> Draft | None:
-        """The same with omega and eta just small enough for D.1 to D.5, if they are too large.
-
-        Returns None where no omega within the range of floats is small enough.
-        """
+        """The same with omega and eta small enough for D.1 to D.5; None below the floats."""
         if not all(entry for row in self.matrix for entry in row) or min(self.signal) <= 0:
             return None
-        problem = self.problem
-        if not problem.separated:
+        if not self.problem.separated:
             return None
-        decades = max(self.decades, least_decades(problem, self.matrix, self.kappa))
+        decades = max(self.decades, self.least_decades())
         if decades > MOST_DECADES:
             return None
         inverse_eta = max(self.inverse_eta, math.ceil(LEAST_STEPS * self.signal[0]))
         return replace(self, decades=decades, inverse_eta=inverse_eta)
 
+    def least_decades(self) -> int:
+        """The smallest k for which omega = 10^-k lies below the largest omega of D.1 to D.5."""
+        with precision(128):
+            supremum = feasibility.threshold(self.problem, self.kappa or feasibility.KAPPA)
+            decades = float(supremum / flint.arb(10).log())
+        smallest = min(abs(entry) for row in self.matrix for entry in row)
+        return math.floor(decades + math.log10(smallest) + 1e-9) + 1
 
-def least_decades(problem: Problem, matrix: Matrix, kappa: Fraction | None) -> int:
-    """The smallest k for which omega = 10^-k lies below the largest omega of D.1 to D.5."""
-    with precision(128):
-        supremum = feasibility.threshold(problem, kappa or feasibility.KAPPA)
-        decades = float(supremum / flint.arb(10).log())
-    smallest = min(abs(entry) for row in matrix for entry in row)
-    return math.floor(decades + math.log10(smallest) + 1e-9) + 1
 
-
-def bits_for(decades: int) -> int:
-    """Working precision at which a ball run of a degenerate W(0) stays narrow.
-
-    `decades`: of omega.
-    """
-    return 64 * math.ceil((256 + 4 * decades) / 64)
+def _admissible(*numbers: Any, **more: Any) -> TrajectoryInstance | None:
+    """The instance with some numbers, if D.1 to D.5 certainly hold."""
+    try:
+        made = instances.instance(*numbers, **more)
+    except ArithmeticError:
+        return None
+    return made if made.is_admissible() else None
 
 
 def constants_at(problem: Problem, kappa: Fraction, place: float) -> Constants | None:
-    """Constants with a given kappa, and log P at some place inside its window.
-
-    Returns None where the window is empty.
-    """
+    """Constants with a given kappa, and log P at some place inside its window, if it has one."""
     beta = max(problem.beta, Fraction(101, 100))
     beta = Fraction(math.ceil(beta * 100), 100)
     with precision(256):
@@ -169,10 +153,9 @@ DIMENSIONS = (2, 2, 2, 2, 3, 3, 3, 3, 4)
 
 @dataclass(frozen=True)
 class Asked:
-    """What the hypotheses that a claim adds to D.1 to D.5 ask of a drawn setting.
+    """What a claim asks of a setting besides D.1 to D.5.
 
-    `full_rank`: pivots of at least half the diagonal entries. `few_steps`: eta below 1/(2 max a
-    log(1/omega)).
+    Pivots of at least half the diagonal entries; eta below 1/(2 max a log(1/omega)).
     """
 
     full_rank: bool
@@ -189,9 +172,9 @@ def asked_by(claim: Claim) -> Asked:
 
 
 def draw(rng: np.random.Generator, dim: int | None, asked: Asked) -> Draft | None:
-    """A setting with signals more than a factor of 3 apart, inside D.1 to D.5.
+    """A setting inside D.1 to D.5, of any dimension from 2 to 4 if none is given.
 
-    `dim`: dimension; None for 2, 3 or 4. Returns None where the numbers do not fit; draw again.
+    None where the numbers do not fit: draw again.
     """
     d = int(rng.choice(DIMENSIONS)) if dim is None else dim
     family = "full rank" if asked.full_rank else str(rng.choice(list(FAMILIES)))
@@ -206,10 +189,7 @@ def draw(rng: np.random.Generator, dim: int | None, asked: Asked) -> Draft | Non
 
 
 def mutate(draft: Draft, rng: np.random.Generator, asked: Asked) -> Draft | None:
-    """A setting near another one.
-
-    Returns None where the numbers do not fit.
-    """
+    """A setting near another one; None where the numbers do not fit."""
     changed = draft
     for change in rng.choice(4, size=int(rng.integers(1, 3)), replace=False):
         if change == 0:
@@ -223,14 +203,10 @@ def mutate(draft: Draft, rng: np.random.Generator, asked: Asked) -> Draft | None
             decades = changed.decades + int(rng.integers(-12, 13))
             inverse_eta = math.ceil(changed.inverse_eta * float(rng.uniform(0.6, 1.5)))
             changed = replace(changed, decades=max(decades, 1), inverse_eta=inverse_eta)
-    if not asked.few_steps:
-        return changed.feasible()
     fitted = changed.feasible()
-    return (
-        None
-        if fitted is None
-        else replace(fitted, inverse_eta=max(fitted.inverse_eta, _few_steps(fitted)))
-    )
+    if fitted is None or not asked.few_steps:
+        return fitted
+    return replace(fitted, inverse_eta=max(fitted.inverse_eta, _few_steps(fitted)))
 
 
 def _scaled(draft: Draft, rng: np.random.Generator, asked: Asked) -> Draft | None:
@@ -373,10 +349,7 @@ BETWEEN = 2000
 
 @dataclass(frozen=True)
 class Delay:
-    """The numbers of the construction.
-
-    `share`: m, the third entry of v. `decades`: omega is 10 to minus this.
-    """
+    """The numbers of the construction; `share` is m, the third entry of v."""
 
     signal: tuple[Fraction, ...]
     share: int
@@ -423,15 +396,14 @@ def draw_delay(rng: np.random.Generator) -> Delay:
     matrix = Delay(signal, share, 1, inverse_eta).matrix(Fraction(0))
     draft = Draft(signal, matrix, 1, inverse_eta)
     # epsilon lowers the smallest entry a little below omega: one decade of room.
-    decades = least_decades(draft.problem, matrix, None) + 1
+    decades = draft.least_decades() + 1
     return Delay(signal, share, decades, inverse_eta)
 
 
 def solve(delay: Delay, stop: Callable[[], bool]) -> Fraction | None:
-    """The epsilon that cancels what concept 1 leaves in the row of concept 2.
+    """The epsilon that cancels what concept 1 leaves in the row of concept 2, to `digits`.
 
-    `stop`: asked now and then. Returns a multiple of 10^-digits; None where time ran out or no
-    digit is left.
+    None where time ran out or no digit is left.
     """
     a_1, a_2, a_3 = map(float, delay.signal)
     decay = float(delay.eta) * (2 * a_1 - a_2 - a_3)
@@ -454,21 +426,17 @@ def build(delay: Delay, epsilon: Fraction) -> TrajectoryInstance | None:
     """The instance with some epsilon, if D.1 to D.5 hold."""
     numerator = int(epsilon * 10**delay.digits)
     shown = f"v = (0, eps, {delay.share}), eps = {numerator}/10^{delay.digits}"
-    try:
-        made = instances.instance(
-            "rank two, concept 2 delayed",
-            delay.signal,
-            delay.matrix(epsilon),
-            f"1e-{delay.decades}",
-            delay.eta,
-            steps=math.ceil(1.1 * delay.learned[1]),
-            bits=delay.bits,
-            dynamics=("gd",),
-            shape=f"1e-{delay.decades} (1 1^T + v v^T), {shown}",
-        )
-    except ArithmeticError:
-        return None
-    return made if made.is_admissible() else None
+    return _admissible(
+        "rank two, concept 2 delayed",
+        delay.signal,
+        delay.matrix(epsilon),
+        f"1e-{delay.decades}",
+        delay.eta,
+        steps=math.ceil(1.1 * delay.learned[1]),
+        bits=delay.bits,
+        dynamics=("gd",),
+        shape=f"1e-{delay.decades} (1 1^T + v v^T), {shown}",
+    )
 
 
 def _left_over(delay: Delay, epsilon: Fraction, step: int, stop: Callable[[], bool]) -> Any:

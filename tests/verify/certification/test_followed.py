@@ -11,8 +11,8 @@ from swingby.verify.certification.followed import (
     Telling,
     first_steps,
     follow_in_balls,
+    read_given,
 )
-from swingby.verify.certification.given import read_given
 from swingby.verify.certify import certify
 
 ONE = SIMTask.from_signal([1])

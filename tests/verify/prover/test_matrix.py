@@ -34,7 +34,7 @@ from swingby.theory.derivations.matrices import (
 )
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra import matrix, words
-from swingby.verify.prover.algebra.expansion import product
+from swingby.verify.prover.algebra.entries import product
 from swingby.verify.prover.algebra.matrix import judge_matrix
 
 SYMMETRIC = ((Wt, W),)

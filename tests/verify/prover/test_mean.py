@@ -30,8 +30,8 @@ from swingby.theory.derivations.matrices import (
     xi,
 )
 from swingby.theory.proofs.reader import packaged
+from swingby.verify.prover.algebra.cases import raw_moment
 from swingby.verify.prover.algebra.mean import judge_mean
-from swingby.verify.prover.algebra.words import raw_moment
 
 
 def verdict(conclusion):

@@ -16,8 +16,8 @@ from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
-from swingby.verify.corrections import corrections
 from swingby.verify.ledger import Ledger
+from swingby.verify.ledger_report import corrections
 from swingby.verify.prover.scalar import counterexample, dispatch
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes
 from swingby.verify.prover.scalar.exact_value import mpmath_agrees

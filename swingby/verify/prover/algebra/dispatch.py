@@ -1,8 +1,7 @@
-"""Verdicts on algebraic claims: matrices, entries, means, solutions, and several in one display.
+"""Verdicts on algebraic claims, and which judge a conclusion goes to.
 
-The order of the losses at the test points of (B.1), for the linear model.
-
-Closed forms of scalar linear differential equations.
+Here are the order of the losses at the test points of (B.1), closed forms of scalar linear
+differential equations, and several conclusions in one display.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from swingby.theory.derivations.conclusions import (
 from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import i, mu, v, w
 from swingby.theory.verdict import Finding
-from swingby.verify.prover.algebra import words
+from swingby.verify.prover.algebra import cases
+from swingby.verify.prover.algebra.entries import Constant, Number, polynomials
 from swingby.verify.prover.algebra.matrix import judge_matrix
 from swingby.verify.prover.algebra.mean import judge_mean
-from swingby.verify.prover.algebra.ring import Constant, Number, polynomials
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.scalar.relation import conditions, is_plain
 
@@ -44,20 +43,42 @@ Index = tuple[int, ...]
 #: Entries of W(0) and of mu that are tried for a witness: small, and strongly unequal.
 ENTRIES = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 5))
 SIGNALS = (1, 2, 10)
-
 #: Sizes at which the proof for diagonal W is written out.
 LARGEST = 4
+#: Values that the letters of a solution may have in a witness.
+SMALL = (0, 1, 2, -1)
 
 
-def judge_order(claim: Claim) -> Judged:
-    """The verdict on the order of the losses at the test points."""
-    conclusion: LossOrder = claim.conclusion
-    if conclusion.jacobian == "diagonal":
-        return _judge_diagonal()
-    witness = _witness()
-    if witness is None:
-        return Judged(Finding.UNDECIDED, "search", tried=("no witness on a grid for d = s = 2",))
-    return Judged(Finding.REFUTED, "small rationals", (), witness)
+def judge_algebra(claim: Claim) -> Judged | None:
+    """The verdict on a claim whose conclusion is algebraic; None where it is of another kind."""
+    conclusion = claim.conclusion
+    if isinstance(conclusion, MatrixIdentity | EntryIdentity | GradientIdentity):
+        return judge_matrix(claim)
+    if isinstance(conclusion, MeanIdentity | SameDistribution | EmpiricalLimit):
+        return judge_mean(claim)
+    if isinstance(conclusion, FlowSolution):
+        return judge_solution(claim)
+    if isinstance(conclusion, LossOrder):
+        return _judge_diagonal() if conclusion.jacobian == "diagonal" else _judge_order()
+    if isinstance(conclusion, Both):
+        return _judge_both(claim)
+    return None
+
+
+def _judge_both(claim: Claim) -> Judged | None:
+    parts: dict[str, Judged] = {}
+    for conclusion in claim.conclusion.parts:
+        judged = judge_algebra(replace(claim, conclusion=conclusion))
+        if judged is None:
+            return None
+        parts[to_text(conclusion)] = judged
+    for decisive in (Finding.REFUTED, Finding.UNDECIDED):
+        for part in parts.values():
+            if part.verdict is decisive:
+                return replace(part, parts=parts)
+    method = "; ".join(dict.fromkeys(part.method for part in parts.values()))
+    evidence = tuple(line for part in parts.values() for line in part.evidence)
+    return Judged(Finding.PROVED, method, evidence, parts=parts)
 
 
 def _judge_diagonal() -> Judged:
@@ -68,14 +89,13 @@ def _judge_diagonal() -> Judged:
         (residual * u[i]) ** 2, (i, 1, d)
     )
     right = sympy.Sum(residual**2 * (v[i] - u[i]) * (v[i] + u[i]), (i, 1, d))
-    general = words.agree(left, right)
     small = all(
         polynomial == 0
         for size in range(1, LARGEST + 1)
         for lower, upper in _pairs(size)
         for polynomial in polynomials(lambda *ring: _defect(lower, upper, *ring))  # noqa: B023
     )
-    if not (general and small):
+    if not (cases.agree(left, right) and small):
         return Judged(Finding.UNDECIDED, "sum of squares", tried=("the identity does not hold",))
     return Judged(
         Finding.PROVED,
@@ -88,42 +108,38 @@ def _judge_diagonal() -> Judged:
 
 
 def _pairs(size: int) -> Iterator[tuple[Index, Index]]:
-    every = list(itertools.product((0, 1), repeat=size))
-    for lower, upper in itertools.product(every, repeat=2):
+    every = itertools.product((0, 1), repeat=size)
+    for lower, upper in itertools.product(list(every), repeat=2):
         if lower != upper and all(one <= two for one, two in zip(lower, upper, strict=True)):
             yield lower, upper
 
 
-def _defect(lower: Index, upper: Index, number: Number, constant: Constant) -> list[object]:
+def _defect(lower: Index, upper: Index, number: Number, constant: Constant) -> list[Any]:
     """Difference of the losses minus the squares of the residuals that are added."""
-    residuals = [
-        (number(f"w_{at}") - constant(1, 1)) * number(f"mu_{at}") for at in range(len(lower))
+    squares = [
+        ((number(f"w_{at}") - constant(1, 1)) * number(f"mu_{at}")) ** 2 for at in range(len(lower))
     ]
-    zero = constant(0, 1)
-
-    def loss(index: Index) -> object:
-        return sum((r * r for r, on in zip(residuals, index, strict=True) if on), zero)
-
-    added = sum(
-        (r * r for r, one, two in zip(residuals, lower, upper, strict=True) if two > one), zero
-    )
-    return [loss(upper) - loss(lower) - added]  # type: ignore[operator]
+    total = constant(0, 1)
+    for square, one, two in zip(squares, lower, upper, strict=True):
+        total = total + square * two - square * one - square * (two > one)
+    return [total]
 
 
-def _witness() -> Witness | None:
+def _judge_order() -> Judged:
+    """A symmetric W of two concepts at which the order fails, small rationals first."""
     for signals in itertools.product(SIGNALS, repeat=2):
         for first, second, cross in itertools.product(ENTRIES, repeat=3):
             if first * second < cross**2:
                 continue
-            jacobian = ((first, cross), (cross, second))
+            residual = flint.fmpq_mat(2, 2, [_rational(x) for x in (first, cross, cross, second)])
+            residual -= flint.fmpq_mat(2, 2, [1, 0, 0, 1])
             for lower, upper in _pairs(2):
-                small, large = (_loss(jacobian, signals, index) for index in (lower, upper))
-                if small <= large:
+                rows = ((first - 1, cross), (cross, second - 1))
+                small, large = (_loss(rows, signals, index) for index in (lower, upper))
+                again = [_second_loss(residual, signals, index) for index in (lower, upper)]
+                if small <= large or again != [small, large]:
                     continue
-                again = [_second_loss(jacobian, signals, index) for index in (lower, upper)]
-                if again != [small, large]:
-                    continue
-                return Witness(
+                witness = Witness(
                     {"d": "2", "s": "2", "t": "0", "u": str(lower), "v": str(upper)}
                     | {f"mu_{k}": str(value) for k, value in enumerate(signals, 1)}
                     | {"w_11": str(first), "w_12": str(cross), "w_22": str(second)},
@@ -132,78 +148,60 @@ def _witness() -> Witness | None:
                     str(large),
                     ("exact rationals", "rational matrices of flint"),
                 )
-    return None
+                return Judged(Finding.REFUTED, "small rationals", (), witness)
+    return Judged(Finding.UNDECIDED, "search", tried=("no witness on a grid for d = s = 2",))
 
 
 def _written(index: Index) -> str:
     """The loss |(W - I) x|^2 / 2 at one of the points, written out."""
-    on = [place for place, value in enumerate(index, 1) if value]
-    rows = [[f"{_entry(row, k)}*mu_{k}" for k in on] for row in (1, 2)]
-    return "(" + " + ".join(f"({' + '.join(row)})^2" for row in rows) + ")/2" if on else "0"
+    names = (("(w_11 - 1)", "w_12"), ("w_12", "(w_22 - 1)"))
+    on = [place for place, value in enumerate(index) if value]
+    rows = [" + ".join(f"{row[k]}*mu_{k + 1}" for k in on) for row in names]
+    return "(" + " + ".join(f"({row})^2" for row in rows) + ")/2" if on else "0"
 
 
-def _entry(row: int, column: int) -> str:
-    name = f"w_{min(row, column)}{max(row, column)}"
-    return f"({name} - 1)" if row == column else name
-
-
-def _loss(
-    jacobian: tuple[tuple[Fraction, ...], ...], signals: tuple[int, ...], index: Index
-) -> Fraction:
+def _loss(rows: tuple[tuple[Fraction, ...], ...], signals: Index, index: Index) -> Fraction:
     point = [value * on for value, on in zip(signals, index, strict=True)]
-    output = [sum(entry * at for entry, at in zip(row, point, strict=True)) for row in jacobian]
-    squares = [(one - two) ** 2 for one, two in zip(output, point, strict=True)]
-    return Fraction(1, 2) * sum(squares, Fraction(0))
+    residual = [row[0] * point[0] + row[1] * point[1] for row in rows]
+    return (residual[0] ** 2 + residual[1] ** 2) / 2
 
 
-def _second_loss(
-    jacobian: tuple[tuple[Fraction, ...], ...], signals: tuple[int, ...], index: Index
-) -> Fraction:
-    rows = [flint.fmpq(item.numerator, item.denominator) for row in jacobian for item in row]
-    away = flint.fmpq_mat(2, 2, rows) - flint.fmpq_mat(2, 2, [1, 0, 0, 1])
+def _second_loss(residual: flint.fmpq_mat, signals: Index, index: Index) -> Fraction:
     point = flint.fmpq_mat(2, 1, [value * on for value, on in zip(signals, index, strict=True)])
-    residual = away * point
-    value = (residual.transpose() * residual)[0, 0] / 2
+    away = residual * point
+    value = (away.transpose() * away)[0, 0] / 2
     return Fraction(int(value.p), int(value.q))
 
 
-#: Values that a witness may have.
-SMALL = (0, 1, 2, -1)
+def _rational(value: Fraction) -> flint.fmpq:
+    return flint.fmpq(value.numerator, value.denominator)
 
 
 def judge_solution(claim: Claim) -> Judged:
     """The verdict on a solution: it satisfies the equation and starts where it should.
 
-    Returns *proved* rests on the uniqueness of solutions of a linear equation. What divides by a
-    letter that may be zero in one of the cases is *refuted*: it is not defined there.
+    *Proved* rests on the uniqueness of solutions of a linear equation. What divides by a letter
+    that may be zero in one of the cases is *refuted*: it is not defined there.
     """
     conclusion: FlowSolution = claim.conclusion
-    evidence = []
+    time, evidence = conclusion.time, []
     for name, case in conclusion.cases:
         undefined = _undefined(conclusion, name, case)
         if undefined is not None:
             return undefined
-        solution, linear, constant, start = (
-            part.subs(case)
-            for part in (
-                conclusion.solution,
-                *conclusion.rate,
-                conclusion.start,
-            )
-        )
-        slope = sympy.diff(solution, conclusion.time)
+        written = (conclusion.solution, *conclusion.rate, conclusion.start)
+        solution, linear, constant, start = (part.subs(case) for part in written)
         sides = {
-            "dw/dt": (slope, linear * solution + constant),
-            "w(0)": (solution.subs(conclusion.time, 0), start),
+            "dw/dt": (sympy.diff(solution, time), linear * solution + constant),
+            "w(0)": (solution.subs(time, 0), start),
         }
         for what, (left, right) in sides.items():
             if sympy.expand(left - right) != 0:
-                witness = _witness_solution(name, what, left, right, conclusion.time)
-                if witness is None:
-                    return Judged(
-                        Finding.UNDECIDED, "sympy", tried=(f"{what} does not reduce, {name}",)
-                    )
-                return Judged(Finding.REFUTED, "small integers", (), witness)
+                witness = _witness_solution(name, what, left, right, time)
+                if witness is not None:
+                    return Judged(Finding.REFUTED, "small integers", (), witness)
+                tried = (f"{what} does not reduce, {name}",)
+                return Judged(Finding.UNDECIDED, "sympy", tried=tried)
         evidence.append(f"{name}: dw/dt = {linear} w + {constant} and w(0) = {start}, exactly")
     return Judged(
         Finding.PROVED,
@@ -212,9 +210,18 @@ def judge_solution(claim: Claim) -> Judged:
     )
 
 
-def _positive(name: str) -> frozenset[str]:
+def _small_points(case: str, letters: Any) -> Iterator[dict[Any, int]]:
+    """Small integers for some letters; above 0 where the name of the case calls a letter so."""
+    ordered, positive = sorted(letters, key=str), _positive(case)
+    for values in itertools.product(SMALL, repeat=len(ordered)):
+        point = dict(zip(ordered, values, strict=True))
+        if all(value > 0 for at, value in point.items() if at.name in positive):
+            yield point
+
+
+def _positive(case: str) -> frozenset[str]:
     """The letters that the name of a case calls positive."""
-    return frozenset(re.findall(r"(\S+) > 0", name))
+    return frozenset(re.findall(r"(\S+) > 0", case))
 
 
 def _undefined(
@@ -226,20 +233,16 @@ def _undefined(
     for part in (*written, *(value for letter, value in case if letter in used)):
         for needed in conditions(sympy.sympify(part)):
             here = needed.substitute({letter: sympy.sympify(v) for letter, v in case})
-            letters = sorted(here.symbols, key=str)
             known = {
                 letter: sympy.Dummy(positive=True)
-                for letter in letters
+                for letter in here.symbols
                 if letter.name in _positive(name)
             }
             if is_plain(here.substitute(known)):
                 continue
-            for values in itertools.product(SMALL, repeat=len(letters)):
-                point = dict(zip(letters, values, strict=True))
-                at = here.substitute({letter: sympy.Integer(v) for letter, v in point.items()})
-                if any(point[letter] <= 0 for letter in known) or is_plain(at):
-                    continue
-                if not (at.small.is_Rational and at.large.is_Rational):
+            for point in _small_points(name, here.symbols):
+                at = here.substitute({letter: sympy.Integer(x) for letter, x in point.items()})
+                if is_plain(at) or not (at.small.is_Rational and at.large.is_Rational):
                     continue
                 witness = Witness(
                     {"case": name} | {str(letter): str(value) for letter, value in point.items()},
@@ -257,16 +260,12 @@ def _undefined(
 def _witness_solution(name: str, what: str, left: Any, right: Any, time: Any) -> Witness | None:
     # at time 0 every exponential is 1, so both sides are rational
     left, right = left.subs(time, 0), right.subs(time, 0)
-    symbols = sorted((left - right).free_symbols | left.free_symbols, key=str)
-    for values in itertools.product(SMALL, repeat=len(symbols)):
-        point = dict(zip(symbols, values, strict=True))
-        if any(at.name in _positive(name) and point[at] <= 0 for at in symbols):
-            continue
+    for point in _small_points(name, (left - right).free_symbols | left.free_symbols):
         pair = [side.subs(point) for side in (left, right)]
         if not all(side.is_Rational for side in pair) or pair[0] == pair[1]:
             continue
         with precision(128):
-            balls = {at: ball(Fraction(value)) for at, value in point.items()}
+            balls = {at: ball(value) for at, value in point.items()}
             again = evaluate(left, balls) - evaluate(right, balls)
             if again.contains(0):
                 continue
@@ -278,40 +277,3 @@ def _witness_solution(name: str, what: str, left: Any, right: Any, time: Any) ->
             ("exact rationals", "balls of 128 bits"),
         )
     return None
-
-
-def judge_algebra(claim: Claim) -> Judged | None:
-    """The verdict on a claim whose conclusion is algebraic.
-
-    Returns None where the conclusion is of another kind, such as an inequality.
-    """
-    conclusion = claim.conclusion
-    if isinstance(conclusion, MatrixIdentity | EntryIdentity | GradientIdentity):
-        return judge_matrix(claim)
-    if isinstance(conclusion, MeanIdentity | SameDistribution | EmpiricalLimit):
-        return judge_mean(claim)
-    if isinstance(conclusion, FlowSolution):
-        return judge_solution(claim)
-    if isinstance(conclusion, LossOrder):
-        return judge_order(claim)
-    if isinstance(conclusion, Both):
-        return _judge_both(claim)
-    return None
-
-
-def _judge_both(claim: Claim) -> Judged | None:
-    parts: dict[str, Judged] = {}
-    for conclusion in claim.conclusion.parts:
-        judged = judge_algebra(replace(claim, conclusion=conclusion))
-        if judged is None:
-            return None
-        parts[to_text(conclusion)] = judged
-    verdicts = [part.verdict for part in parts.values()]
-    for decisive in (Finding.REFUTED, Finding.UNDECIDED):
-        for part in parts.values():
-            if part.verdict is decisive:
-                return replace(part, parts=parts)
-    method = "; ".join(dict.fromkeys(part.method for part in parts.values()))
-    evidence = tuple(line for part in parts.values() for line in part.evidence)
-    finding = Finding.PROVED if set(verdicts) == {Finding.PROVED} else Finding.UNDECIDED
-    return Judged(finding, method, evidence, parts=parts)

@@ -1,16 +1,14 @@
 """Expectations over the data or over a Gaussian U(0): Isserlis' theorem, index by index.
 
 As for matrices, *proved* takes two arguments that agree: cases of equal and distinct indices for
-every d and s, and exact polynomials at small sizes.
-
-The limit of an empirical mean: exact mean, exact variance, Chebyshev's inequality.
+every d and s, and exact polynomials at small sizes. The limit of an empirical mean takes its exact
+mean and variance, and Chebyshev's inequality.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,110 +18,107 @@ from swingby.theory.claim import Claim, MeanIdentity
 from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
 from swingby.theory.derivations.matrices import cluster, i, j, k, mean, p, q, s, tau, u, xi
 from swingby.theory.verdict import Finding
-from swingby.verify.prover.algebra import words
-from swingby.verify.prover.algebra.expansion import Layout, scalar
-from swingby.verify.prover.algebra.matrix import shown_values, sympy_value
-from swingby.verify.prover.algebra.ring import (
+from swingby.verify.prover.algebra import cases
+from swingby.verify.prover.algebra.cases import OTHER, Pattern, gaussian_mean, raw_moment
+from swingby.verify.prover.algebra.entries import (
     Constant,
+    Entries,
+    Layout,
     Number,
     letter_names,
     nonzero_point,
     polynomials,
+    scalar,
+    shown_values,
     value_at,
     written,
 )
-from swingby.verify.prover.algebra.words import (
-    OTHER,
-    Pattern,
-    Unsupported,
-    evaluate,
-    gaussian_mean,
-    raw_moment,
-)
+from swingby.verify.prover.algebra.matrix import in_sympy
+from swingby.verify.prover.algebra.words import Unsupported
 from swingby.verify.prover.evidence import Judged, Witness
 
-#: Sizes d, s and n of the entrywise expansion.
-LARGEST, SAMPLES = 3, 2
+#: Sizes of the entrywise expansion: of means; of a limit d and s, and n.
+LARGEST_MEAN, LARGEST, SAMPLES = 4, 3, 2
+ARGUMENT = "moments by cases of equal and distinct indices, every d and s"
 
 
-def judge_limit(conclusion: EmpiricalLimit) -> Judged:
-    """The verdict on the convergence of an empirical mean in probability.
+def judge_mean(claim: Claim) -> Judged:
+    """The verdict on a statement about means over the data or over U(0)."""
+    conclusion = claim.conclusion
+    if isinstance(conclusion, MeanIdentity):
+        return _judge_identity(conclusion)
+    if isinstance(conclusion, SameDistribution):
+        return _judge_law(conclusion)
+    return _judge_limit(conclusion)
 
-    Returns never *refuted*: a wrong variance would not speak against the convergence.
-    """
+
+def _judge_identity(conclusion: MeanIdentity) -> Judged:
     try:
-        closes = words.agree(mean(conclusion.sample), conclusion.limit) and all(
-            _variance_agrees(conclusion, pattern)
-            for pattern in words.patterns(conclusion.constant, symmetric=False, square=False)
-        )
-        small = all(_written_out(conclusion, layout) for layout in _layouts(conclusion))
+        general, argument = cases.agree(conclusion.left, conclusion.right), ARGUMENT
     except Unsupported as reason:
-        return Judged(Finding.UNDECIDED, "moments", tried=(str(reason),))
-    if not (closes and small):
-        return Judged(Finding.UNDECIDED, "moments", tried=("mean or variance do not agree",))
-    return Judged(
-        Finding.PROVED,
-        f"exact mean and variance, every d, s, n, and entrywise for d, s up to {LARGEST},"
-        f" n up to {SAMPLES}; Chebyshev's inequality",
-        (
-            "E[A_pq] = E[x_p x_q] for every n: every cluster has n samples",
-            "samples are independent, so Var[A_pq] = (sum over clusters of Var[x_p x_q]) / (s^2 n),"
-            " which is the constant over n",
-            "P(|A_pq - E[x_p x_q]| > epsilon) <= constant / (n epsilon^2) -> 0",
-        ),
-    )
+        general, argument = False, f"general argument: {reason}"
+    entrywise = f"entrywise for d, s, d' up to {LARGEST_MEAN}"
+    try:
+        for layout in _mean_layouts(conclusion):
+            names, found = expectations(layout, [conclusion.left, conclusion.right])
+            if found[0] != found[1]:
+                witness = _witness(conclusion, layout, names, found)
+                if witness is not None:
+                    return Judged(Finding.REFUTED, "exact moments", (), witness)
+                return Judged(Finding.UNDECIDED, "moments", tried=("no witness of small integers",))
+    except Unsupported as reason:
+        return Judged(Finding.UNDECIDED, "moments", tried=(argument, f"entrywise: {reason}"))
+    if general:
+        return Judged(Finding.PROVED, f"{argument}, and {entrywise}", (argument, entrywise))
+    return Judged(Finding.UNDECIDED, "moments", tried=(f"{argument}: does not close", entrywise))
 
 
-def _variance_agrees(conclusion: EmpiricalLimit, pattern: Pattern) -> bool:
-    def variance(label: str) -> Any:
-        given = pattern.bind(cluster, label)
-        first = gaussian_mean(conclusion.sample, given)
-        second = gaussian_mean(conclusion.sample**2, given)
-        return second - first**2
-
-    met = sum(variance(label) for label in pattern.inside)
-    others = (s - len(pattern.inside)) * variance(OTHER)
-    claimed = evaluate(conclusion.constant, pattern)
-    return bool(sympy.cancel(sympy.together((met + others) / s**2 - claimed)) == 0)
-
-
-def _layouts(conclusion: EmpiricalLimit) -> list[Layout]:
-    found = []
-    for size in range(1, LARGEST + 1):
-        for clusters, samples in itertools.product(range(1, size + 1), range(1, SAMPLES + 1)):
-            sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
-            for row, column in itertools.product(range(1, size + 1), repeat=2):
-                found.append(Layout(sizes, {}, {"p": row, "q": column}))
-    return found
+def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Layout]:
+    """Sizes and indices at which a mean is written out, small ones first."""
+    parts = (conclusion.left, conclusion.right)
+    free = {symbol for part in parts for symbol in part.free_symbols if symbol.is_integer}
+    names = sorted(symbol.name for symbol in free - {cluster})
+    weights = any(part.has(u.label) for part in parts)
+    for size in range(1, LARGEST_MEAN + 1):
+        # the columns of U and the clusters vary on their own
+        for second in range(1, LARGEST_MEAN + 1 if weights else size + 1):
+            clusters, columns = (size, second) if weights else (second, size)
+            sizes = {"d": size, "d'": columns, "s": clusters, "n": 1}
+            for values in itertools.product(range(1, size + 1), repeat=len(names)):
+                yield Layout(sizes, {}, dict(zip(names, values, strict=True)))
 
 
-def _written_out(conclusion: EmpiricalLimit, layout: Layout) -> bool:
-    size, clusters, samples = (layout.sizes[name] for name in ("d", "s", "n"))
+def expectations(
+    layout: Layout, formulas: list[Any], sample: Any = None
+) -> tuple[list[str], list[Any]]:
+    """Formulas as polynomials in mu, sigma and tau, after the mean, and the names of the letters.
+
+    With a `sample`, the mean of its average over all samples and of the square of that come first.
+    """
 
     def write(number: Number, constant: Constant) -> list[Any]:
         entries = layout.entries(number, constant)
-        parts = []
-        for group, place in itertools.product(range(1, clusters + 1), range(1, samples + 1)):
-            bound = entries.indices | {cluster: group}
-            parts.append(
-                scalar(conclusion.sample, replace(entries, indices=bound, sample=(group, place)))
-            )
-        average = constant(1, clusters * samples) * entries.total(parts)
-        claimed = [scalar(conclusion.limit, entries), scalar(conclusion.constant, entries)]
-        centres = [entries.entry("mu", (place,)) for place in range(1, size + 1)]
-        spreads = [entries.entry("sigma", (place,)) for place in range(1, size + 1)]
-        return [average, *claimed, number(tau.name), *centres, *spreads]
+        found = [scalar(formula, entries) for formula in formulas]
+        if sample is not None:
+            found = [average := _average(sample, entries), average * average, *found]
+        places = range(1, layout.sizes["d"] + 1)
+        spreads = [entries.entry(base, (at,)) for base in ("mu", "sigma") for at in places]
+        return [number(tau.name), *spreads, *found]
 
     names = letter_names(write)
-    average, limit, constant, scale, *rest = polynomials(write)
-    normal = laws(names, scale, rest[:size], rest[size:])
-    first = without_gaussians(average, names, normal)
-    second = without_gaussians(average * average, names, normal)
-    expected = without_gaussians(limit, names, normal)
-    return bool(first == expected and (second - first * first) * samples == constant)
+    scale, *rest = polynomials(write)
+    size = layout.sizes["d"]
+    normal = _laws(names, scale, rest[:size], rest[size : 2 * size])
+    return names, [_without_gaussians(one, names, normal) for one in rest[2 * size :]]
 
 
-def laws(
+def _average(sample: Any, entries: Entries) -> Any:
+    clusters, samples = (entries.sizes[name] for name in ("s", "n"))
+    parts = [scalar(sample, one.bind(cluster, one.sample[0])) for one in entries.samples()]
+    return entries.constant(1, clusters * samples) * entries.total(parts)
+
+
+def _laws(
     names: list[str], scale: Any, centres: list[Any], spreads: list[Any]
 ) -> dict[str, tuple[Any, Any]]:
     """Mean and variance of every Gaussian letter."""
@@ -142,7 +137,9 @@ def laws(
     return normal
 
 
-def without_gaussians(polynomial: Any, names: list[str], normal: dict[str, tuple[Any, Any]]) -> Any:
+def _without_gaussians(
+    polynomial: Any, names: list[str], normal: dict[str, tuple[Any, Any]]
+) -> Any:
     """The mean of a polynomial over independent Gaussian letters."""
     context = polynomial.context()
     places = {at: normal[name] for at, name in enumerate(names) if name in normal}
@@ -150,84 +147,11 @@ def without_gaussians(polynomial: Any, names: list[str], normal: dict[str, tuple
     for exponents, coefficient in polynomial.to_dict().items():
         fixed = tuple(0 if at in places else power for at, power in enumerate(exponents))
         term = context.from_dict({fixed: coefficient})
-        for at, (location, variance) in places.items():
+        for at, law in places.items():
             if exponents[at]:
-                term = term * raw_moment(exponents[at], location, variance)
+                term = term * raw_moment(exponents[at], *law)
         total = total + term
     return total
-
-
-#: Sizes of the entrywise expansion.
-LARGEST_MEAN = 4
-
-ARGUMENT = "moments by cases of equal and distinct indices, every d and s"
-
-
-def judge_mean(claim: Claim) -> Judged:
-    """The verdict on a statement about means over the data or over U(0)."""
-    conclusion = claim.conclusion
-    if isinstance(conclusion, MeanIdentity):
-        return _judge_identity(conclusion)
-    if isinstance(conclusion, SameDistribution):
-        return _judge_law(conclusion)
-    return judge_limit(conclusion)
-
-
-def _judge_identity(conclusion: MeanIdentity) -> Judged:
-    try:
-        general = words.agree(conclusion.left, conclusion.right)
-        argument = ARGUMENT
-    except Unsupported as reason:
-        general, argument = False, f"general argument: {reason}"
-    written = f"entrywise for d, s, d' up to {LARGEST_MEAN}"
-    try:
-        for layout in mean_layouts(conclusion):
-            names, found = expectations(conclusion, layout)
-            if found[0] != found[1]:
-                witness = _witness(conclusion, layout, names, found)
-                if witness is not None:
-                    return Judged(Finding.REFUTED, "exact moments", (), witness)
-                return Judged(Finding.UNDECIDED, "moments", tried=("no witness of small integers",))
-    except Unsupported as reason:
-        return Judged(Finding.UNDECIDED, "moments", tried=(argument, f"entrywise: {reason}"))
-    if general:
-        return Judged(Finding.PROVED, f"{argument}, and {written}", (argument, written))
-    return Judged(Finding.UNDECIDED, "moments", tried=(f"{argument}: does not close", written))
-
-
-def mean_layouts(conclusion: MeanIdentity) -> Iterator[Layout]:
-    """Sizes and indices at which a mean is written out, small ones first."""
-    parts = (conclusion.left, conclusion.right)
-    free = {symbol for part in parts for symbol in part.free_symbols if symbol.is_integer}
-    names = sorted(symbol.name for symbol in free - {cluster})
-    weights = any(part.has(u.label) for part in parts)
-    for size in range(1, LARGEST_MEAN + 1):
-        # the columns of U and the clusters vary on their own
-        for second in range(1, LARGEST_MEAN + 1 if weights else size + 1):
-            clusters, columns = (size, second) if weights else (second, size)
-            sizes = {"d": size, "d'": columns, "s": clusters, "n": 1}
-            for values in itertools.product(range(1, size + 1), repeat=len(names)):
-                yield Layout(sizes, {}, dict(zip(names, values, strict=True)))
-
-
-def expectations(conclusion: MeanIdentity, layout: Layout) -> tuple[list[str], list[Any]]:
-    """Both sides as polynomials in mu, sigma and tau, after the mean.
-
-    Returns `names` the letters of the ring; `values` left and right side.
-    """
-    size = layout.sizes["d"]
-
-    def write(number: Number, constant: Constant) -> list[Any]:
-        entries = layout.entries(number, constant)
-        found = [scalar(side, entries) for side in (conclusion.left, conclusion.right)]
-        centres = [entries.entry("mu", (place,)) for place in range(1, size + 1)]
-        spreads = [entries.entry("sigma", (place,)) for place in range(1, size + 1)]
-        return [*found, number(tau.name), *centres, *spreads]
-
-    names = letter_names(write)
-    left, right, scale, *rest = polynomials(write)
-    normal = laws(names, scale, rest[:size], rest[size:])
-    return names, [without_gaussians(side, names, normal) for side in (left, right)]
 
 
 def _witness(
@@ -240,10 +164,9 @@ def _witness(
     second = [_discrete(side, layout, values) for side in (conclusion.left, conclusion.right)]
     if first != second or first[0] == first[1]:
         return None
-    law = tuple(name for name in values if name.startswith(("xi_", "x_", "u_")))
-    shown = shown_values({name: value for name, value in values.items() if name not in law})
+    fixed = {x: value for x, value in values.items() if not x.startswith(("xi_", "x_", "u_"))}
     return Witness(
-        layout.names | shown,
+        layout.names | shown_values(fixed),
         " = ".join(written(side, names) for side in found),
         str(first[0]),
         str(first[1]),
@@ -253,45 +176,47 @@ def _witness(
 
 def _discrete(expression: Any, layout: Layout, values: dict[str, Fraction]) -> Fraction | None:
     """A mean by another road: a law on three points has the Gaussian's first five moments."""
-    entries = layout.entries(values.__getitem__, Fraction)
-    size, columns = layout.sizes["d"], layout.sizes["d'"]
-    for operator in expression.atoms(sympy.Function):
-        if operator.func != mean:
-            continue
+    known = {name: sympy.Rational(str(value)) for name, value in values.items()}
+    entries = layout.entries(known.__getitem__, sympy.Rational)
+    size, columns, clusters = (layout.sizes[name] for name in ("d", "d'", "s"))
+    for operator in [one for one in expression.atoms(sympy.Function) if one.func == mean]:
         body = operator.args[0]
         bases = {str(base) for base in body.atoms(sympy.IndexedBase)} & {"xi", "x", "u"}
         letters: list[tuple[str, tuple[int, ...]]]
         if bases == {"u"}:
-            letters = [
-                ("u", (row, column))
-                for row in {entries.indices[index] for index in (i, j) if index in entries.indices}
-                for column in range(1, columns + 1)
-            ]
+            rows = {entries.indices[index] for index in (i, j) if index in entries.indices}
+            letters = [("u", at) for at in itertools.product(rows, range(1, columns + 1))]
         else:
             letters = [(base, (at,)) for base in sorted(bases) for at in range(1, size + 1)]
         if len(letters) > 6:
             return None
         total = sympy.Integer(0)
-        for group in range(1, layout.sizes["s"] + 1):
+        for group in range(1, clusters + 1):
             given = body.subs(cluster, group)
-            for points in itertools.product((-1, 0, 1), repeat=len(letters)):
-                weight = sympy.Integer(1)
-                swap: dict[tuple[str, tuple[int, ...]], Any] = {}
-                for (base, index), point in zip(letters, points, strict=True):
-                    weight *= sympy.Rational(1, 6) if point else sympy.Rational(2, 3)
-                    centre, spread = 0, sympy.Integer(1)
-                    if base == "x":
-                        inside = index[0] <= layout.sizes["s"]
-                        centre = sympy.Rational(str(values[f"mu_{group}"])) * (index[0] == group)
-                        spread = sympy.Rational(str(values.get(f"sigma_{index[0]}", 0))) * inside
-                    if base == "u":
-                        spread = sympy.Rational(str(values[tau.name]))
-                    swap[(base, index)] = centre + spread * point * sympy.sqrt(3)
-                total += weight * sympy_value(given, entries, swap)
-        value = sympy.expand(total) / layout.sizes["s"]
-        expression = expression.xreplace({operator: value})
-    result = sympy.expand(sympy_value(expression, entries))
+            laws = [_three_points(letter, group, known, clusters) for letter in letters]
+            for points in itertools.product(*laws):
+                weight = sympy.Mul(*(share for share, _ in points))
+                swap = dict(zip(letters, (at for _, at in points), strict=True))
+                total += weight * in_sympy(given, entries, swap)
+        expression = expression.xreplace({operator: sympy.expand(total) / clusters})
+    result = sympy.expand(in_sympy(expression, entries))
     return Fraction(int(result.p), int(result.q)) if result.is_Rational else None
+
+
+def _three_points(
+    letter: tuple[str, tuple[int, ...]], group: int, known: dict[str, Any], clusters: int
+) -> list[tuple[Any, Any]]:
+    """Weights and places: at the mean, and at sqrt(3) standard deviations from it."""
+    base, (at, *_) = letter
+    centre, spread = sympy.Integer(0), sympy.Integer(1)
+    if base == "x":
+        centre = known[f"mu_{group}"] * (at == group)
+        spread = known.get(f"sigma_{at}", sympy.Integer(0)) * (at <= clusters)
+    if base == "u":
+        spread = known[tau.name]
+    away = spread * sympy.sqrt(3)
+    sixth = sympy.Rational(1, 6)
+    return [(sixth, centre - away), (4 * sixth, centre), (sixth, centre + away)]
 
 
 def _judge_law(conclusion: SameDistribution) -> Judged:
@@ -321,3 +246,57 @@ def _judge_law(conclusion: SameDistribution) -> Judged:
         ),
         parts=parts,
     )
+
+
+def _judge_limit(conclusion: EmpiricalLimit) -> Judged:
+    """Never *refuted*: a wrong variance would not speak against the convergence."""
+    try:
+        closes = cases.agree(mean(conclusion.sample), conclusion.limit) and all(
+            _variance_agrees(conclusion, pattern) for pattern in cases.patterns(conclusion.constant)
+        )
+        closes = closes and all(_written_out(conclusion, *at) for at in _limit_sizes())
+    except Unsupported as reason:
+        return Judged(Finding.UNDECIDED, "moments", tried=(str(reason),))
+    if not closes:
+        return Judged(Finding.UNDECIDED, "moments", tried=("mean or variance do not agree",))
+    return Judged(
+        Finding.PROVED,
+        f"exact mean and variance, every d, s, n, and entrywise for d, s up to {LARGEST},"
+        f" n up to {SAMPLES}; Chebyshev's inequality",
+        (
+            "E[A_pq] = E[x_p x_q] for every n: every cluster has n samples",
+            "samples are independent, so Var[A_pq] = (sum over clusters of Var[x_p x_q]) / (s^2 n),"
+            " which is the constant over n",
+            "P(|A_pq - E[x_p x_q]| > epsilon) <= constant / (n epsilon^2) -> 0",
+        ),
+    )
+
+
+def _variance_agrees(conclusion: EmpiricalLimit, pattern: Pattern) -> bool:
+    def variance(label: str) -> Any:
+        given = pattern.bind(cluster, label)
+        first = gaussian_mean(conclusion.sample, given)
+        return gaussian_mean(conclusion.sample**2, given) - first**2
+
+    met = sum(variance(label) for label in pattern.inside)
+    others = (s - len(pattern.inside)) * variance(OTHER)
+    claimed = cases.evaluate(conclusion.constant, pattern)
+    return bool(sympy.cancel(sympy.together((met + others) / s**2 - claimed)) == 0)
+
+
+def _limit_sizes() -> Iterator[tuple[int, ...]]:
+    """d, s, n, p and q."""
+    for size in range(1, LARGEST + 1):
+        places = range(1, size + 1)
+        yield from itertools.product((size,), places, range(1, SAMPLES + 1), places, places)
+
+
+def _written_out(
+    conclusion: EmpiricalLimit, size: int, clusters: int, samples: int, row: int, column: int
+) -> bool:
+    sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
+    layout = Layout(sizes, {}, {"p": row, "q": column})
+    claimed = [conclusion.limit, conclusion.constant]
+    _, found = expectations(layout, claimed, conclusion.sample)
+    first, second, limit, constant = found
+    return bool(first == limit and (second - first * first) * samples == constant)

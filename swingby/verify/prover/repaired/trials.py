@@ -17,14 +17,14 @@ from itertools import combinations
 
 import numpy as np
 
-from swingby.simulate.run import GOES_ON, advance
+from swingby.simulate.run import run_on
 from swingby.simulate.state import (
     LEVELS,
     Floats,
     Integers,
+    Record,
     float_matrix,
     make_problem,
-    make_record,
     make_state,
 )
 from swingby.theory import theorem_r, theorem_two
@@ -268,12 +268,11 @@ def run_trials(trials: Trials, dynamics: str) -> Runs:
     paths = np.empty((n, len(steps), d, d))
     for place in range(n):
         state = make_state(Initial(trials.starts[place], Fraction(1)), problem.point)
-        record = make_record(steps, d)
-        while advance(problem, state, record, last, skip=True, rest=False) == GOES_ON:
-            pass
+        record = Record.at(steps, d)
+        run_on(problem, state, record, last, skip=True)
         passages[place] = state.level_steps[LEVELS.index(LEVEL)]
         peaks[place] = np.abs(state.peak * state.weight)
-        ends[place], paths[place] = float_matrix(state), record.W
+        ends[place], paths[place] = float_matrix(state.X, state.exponent), record.W
     with np.errstate(divide="ignore"):
         log_peaks = np.log(np.maximum(peaks, np.abs(trials.starts)))
     return Runs(steps, paths, passages, log_peaks, ends)

@@ -1,22 +1,22 @@
-r"""Inequalities in one or two letters, by interval arithmetic on boxes.
+r"""Inequalities in one or two letters, by interval arithmetic.
 
-The goal is written as :math:`f \ge 0`. A letter without upper bound is replaced by 1/s (by
-1/s^2 where its square root occurs), which brings infinity to s = 0. On a box, f is bounded with
+On boxes: the goal is written as :math:`f \ge 0`. A letter without upper bound is replaced by 1/s
+(by 1/s^2 where its square root occurs), which brings infinity to s = 0. On a box, f is bounded with
 balls; where that does not decide, f is reduced to an edge if it is monotone in a letter, to both
 edges if it is concave, and the box is split otherwise. Hypotheses that are no bounds on a
 letter are dropped, which only makes the goal harder.
 
-Inequalities in one letter that touch zero: by derivatives, from points where a value is known.
-
-f >= 0 on an interval if f(c) >= 0 somewhere, f' >= 0 beyond c and f' <= 0 before it; the signs of
-the derivatives are shown in the same way, down to one that balls bound. The interval has to lie
-where everything is defined, which is checked first.
+On a line: inequalities in one letter that touch zero, by derivatives. f >= 0 on an interval if
+f(c) >= 0 somewhere, f' >= 0 beyond c and f' <= 0 before it; the signs of the derivatives are shown
+in the same way, down to one that balls bound. The interval has to lie where everything is defined,
+which is checked first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import flint
@@ -25,7 +25,7 @@ import sympy
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.budget import left
-from swingby.verify.prover.scalar.exact_value import upper_root
+from swingby.verify.prover.scalar.exact_value import root_of
 from swingby.verify.prover.scalar.relation import Sequent, conditions, plain
 from swingby.verify.prover.scalar.translation import fraction
 
@@ -33,11 +33,16 @@ from swingby.verify.prover.scalar.translation import fraction
 MOST_BOXES = 400
 #: Halvings of one box before giving up: singular letters need ever smaller ones.
 DEEPEST = 60
+#: Derivatives taken one after the other.
+MOST_DERIVATIVES = 4
 BITS = 128
-#: Depth of the recursion "f(l) >= 0 and f' >= 0 beyond l".
-MOST_DERIVATIVES = 3
+
+#: Where functions touch zero, besides the numbers that they are written with.
+USUAL = (0, 1, -1, 2, sympy.Rational(1, 2), sympy.E, 1 / sympy.E)
 
 Interval = tuple[Any, Any]
+#: Where nothing is known.
+UNKNOWN: Interval = (flint.arb("-inf"), flint.arb("inf"))
 
 
 @dataclass
@@ -64,56 +69,87 @@ def interval(expression: Any, box: Mapping[Any, Interval]) -> Interval:
     """
     if expression.is_Symbol:
         return box[expression]
-    if expression.is_Rational:
-        number = balls.ball(fraction(expression))
-        return number, number
     if not expression.free_symbols:
         number = balls.evaluate(expression, {})
         return number, number
+    parts = [interval(part, box) for part in expression.args]
     if expression.is_Add:
-        parts = [interval(part, box) for part in expression.args]
-        return sum((p[0] for p in parts), flint.arb(0)), sum((p[1] for p in parts), flint.arb(0))
+        lows, highs = zip(*parts, strict=True)
+        return sum(lows, flint.arb(0)), sum(highs, flint.arb(0))
     if expression.is_Mul:
-        total = (flint.arb(1), flint.arb(1))
-        for part in expression.args:
-            total = _times(total, interval(part, box))
-        return total
+        return reduce(_times, parts)
     if isinstance(expression, sympy.exp):
-        low, high = interval(expression.exp, box)
-        return low.exp(), high.exp()
+        return parts[0][0].exp(), parts[0][1].exp()
     if isinstance(expression, sympy.log):
-        low, high = interval(expression.args[0], box)
-        return (low.log(), high.log()) if low > 0 else (flint.arb("-inf"), flint.arb("inf"))
+        low, high = parts[0]
+        return (low.log(), high.log()) if low > 0 else UNKNOWN
     if expression.is_Pow and expression.args[1].is_Rational:
-        return _power(interval(expression.args[0], box), expression.args[1])
+        return _power(parts[0], expression.args[1])
     raise TypeError(f"no bounds for {expression.func.__name__}")
 
 
 def _times(first: Interval, second: Interval) -> Interval:
-    corners = [_corner(a, b) for a in first for b in second]
-    low, high = corners[0], corners[0]
-    for corner in corners[1:]:
-        low, high = low.min(corner), high.max(corner)
-    return low, high
-
-
-def _corner(a: Any, b: Any) -> Any:
-    return flint.arb(0) if a == 0 or b == 0 else a * b
+    corners = [flint.arb(0) if a == 0 or b == 0 else a * b for a in first for b in second]
+    return reduce(flint.arb.min, corners), reduce(flint.arb.max, corners)
 
 
 def _power(base: Interval, exponent: Any) -> Interval:
-    unknown = (flint.arb("-inf"), flint.arb("inf"))
-    power = balls.ball(fraction(exponent))
     low, high = base
     if exponent.is_Integer and exponent > 0 and not low >= 0:
-        total = base
-        for _ in range(int(exponent) - 1):
-            total = _times(total, base)
-        return total
+        return reduce(_times, [base] * int(exponent))
     if not low >= 0 or (exponent < 0 and not low > 0):
-        return unknown
+        return UNKNOWN
+    power = balls.ball(fraction(exponent))
     ends = [end if end == 0 else end**power for end in (low, high)]
     return (ends[0], ends[1]) if exponent > 0 else (ends[1], ends[0])
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """An interval of one letter; an end may be infinite, or left out."""
+
+    letter: Any
+    low: Any = -sympy.oo
+    high: Any = sympy.oo
+    low_open: bool = True
+    high_open: bool = True
+
+    @property
+    def balls(self) -> Interval:
+        """Both ends as balls."""
+        return _ball(self.low), _ball(self.high)
+
+    @property
+    def ends(self) -> list[Any]:
+        """The ends that are finite."""
+        return [end for end in (self.low, self.high) if not end.is_infinite]
+
+    def __str__(self) -> str:
+        return f"{self.letter} from {self.low} to {self.high}"
+
+
+def _ball(end: Any) -> Any:
+    if end.is_infinite:
+        return flint.arb("inf" if end > 0 else "-inf")
+    return balls.evaluate(end, {})
+
+
+def stretch_of(sequent: Sequent, letter: Any) -> Stretch:
+    """Where the hypotheses let a letter be, as far as they bound it by numbers."""
+    found = Stretch(letter)
+    if letter.is_nonnegative:
+        found = replace(found, low=sympy.Integer(0), low_open=bool(letter.is_positive))
+    for relation in sequent.given:
+        strict = relation.kind == "<"
+        bound = relation.large
+        if relation.small == letter and bound.is_Rational and bound <= found.high:
+            open_end = strict or (bound == found.high and found.high_open)
+            found = replace(found, high=bound, high_open=open_end)
+        bound = relation.small
+        if relation.large == letter and bound.is_Rational and bound >= found.low:
+            open_end = strict or (bound == found.low and found.low_open)
+            found = replace(found, low=bound, low_open=open_end)
+    return found
 
 
 def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
@@ -122,66 +158,40 @@ def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
     Returns False says nothing about the sequent.
     """
     report = Report()
-    goal = sequent.goal
-    letters = sorted(goal.symbols, key=str)
-    if goal.kind == "==" or not 1 <= len(letters) <= 2:
+    letters = sorted(sequent.goal.symbols, key=str)
+    if sequent.goal.kind == "==" or not 1 <= len(letters) <= 2:
         report.corner = "more than two letters"
         return False, report
     try:
         with precision(BITS):
-            return _prove(sequent, letters, report), report
+            return _on_boxes(sequent, letters, report), report
     except (TypeError, ZeroDivisionError, ValueError) as error:
         report.corner = str(error)
         return False, report
 
 
-def _prove(sequent: Sequent, letters: list[Any], report: Report) -> bool:
-    strict = sequent.goal.kind == "<"
+def _on_boxes(sequent: Sequent, letters: list[Any], report: Report) -> bool:
     f = sympy.expand(sequent.goal.difference)
-    box: dict[Any, tuple[Any, Any]] = {}
+    box: dict[Any, Stretch] = {}
     for letter in letters:
-        low, high = _range(sequent, letter)
-        if low is None:
-            report.corner = f"{letter} is not bounded below"
+        found = stretch_of(sequent, letter)
+        if found.high.is_infinite and found.low > 0:
+            f, found = _inverted(f, found, report)
+        if len(found.ends) < 2:
+            report.corner = f"{letter} is not bounded on both sides"
             return False
-        if high is None and len(letters) == 1 and _beyond(f, letter, low, strict, report, 0):
-            return True
-        if high is None:
-            f, letter, low, high = _invert(f, letter, low, report)
-            if high is None:
-                report.corner = f"{letter} is not bounded above"
-                return False
-        box[letter] = (low, high)
-    f = _without_positive_factors(f, frozenset(box))
-    report.note(
-        f"f = {plain(f)} on "
-        + ", ".join(f"{v} in [{low}, {high}]" for v, (low, high) in box.items())
+        box[found.letter] = found
+    factors = sympy.Mul.make_args(sympy.factor_terms(f))
+    f = sympy.Mul(
+        *(e for e in factors if not (e.is_positive and e.as_base_exp()[0] in frozenset(box)))
     )
-    return _nonnegative(f, box, strict, report)
+    report.note(f"f = {plain(f)} on {_shown(box)}")
+    return _nonnegative(f, box, sequent.goal.kind == "<", report)
 
 
-def _range(sequent: Sequent, letter: Any) -> tuple[Any, Any]:
-    """Rational bounds of a letter; a strict one is used as if it were not."""
-    low = sympy.Integer(0) if letter.is_nonnegative else None
-    high = None
-    for relation in sequent.given:
-        for bound, other, upper in (
-            (relation.large, relation.small, True),
-            (relation.small, relation.large, False),
-        ):
-            if other != letter or not bound.is_Rational:
-                continue
-            if upper or relation.kind == "==":
-                high = bound if high is None else min(high, bound)
-            if not upper or relation.kind == "==":
-                low = bound if low is None else max(low, bound)
-    return low, high
-
-
-def _invert(f: Any, letter: Any, low: Any, report: Report) -> tuple[Any, Any, Any, Any]:
+def _inverted(f: Any, found: Stretch, report: Report) -> tuple[Any, Stretch]:
     """The goal in s, where the letter is 1/s or 1/s^2, times a power of s."""
-    if not low > 0:
-        return f, letter, low, None
+    letter = found.letter
     halves = any(
         power.args[0] == letter and not power.args[1].is_Integer for power in f.atoms(sympy.Pow)
     )
@@ -192,117 +202,51 @@ def _invert(f: Any, letter: Any, low: Any, report: Report) -> tuple[Any, Any, An
     least = min(term.as_coeff_exponent(s)[1] for term in sympy.Add.make_args(changed))
     if least < 0:
         changed = sympy.expand(changed * s**-least)
-    inverse = fraction(1 / sympy.Rational(low))
-    edge = upper_root(inverse, order) if order > 1 else inverse
+    edge = sympy.Rational(root_of(fraction(1 / found.low), order, below=False))
     report.note(f"{letter} = {s}^-{order}")
-    return changed, s, sympy.Integer(0), sympy.Rational(edge.numerator, edge.denominator)
-
-
-def _without_positive_factors(f: Any, letters: frozenset[Any]) -> Any:
-    factors = sympy.Mul.make_args(sympy.factor_terms(f))
-    kept = [
-        factor
-        for factor in factors
-        if not (factor.is_positive and factor.as_base_exp()[0] in letters)
-    ]
-    return sympy.Mul(*kept)
-
-
-def _arb(number: Any) -> Any:
-    return balls.ball(fraction(number))
+    return changed, Stretch(s, sympy.Integer(0), edge)
 
 
 def _nonnegative(
-    f: Any, box: dict[Any, tuple[Any, Any]], strict: bool, report: Report, depth: int = 0
+    f: Any, box: dict[Any, Stretch], strict: bool, report: Report, depth: int = 0
 ) -> bool:
     left()
     report.boxes += 1
     if f == 0:
         return not strict
-    if not _defined(f):
+    if f.has(sympy.zoo, sympy.nan, sympy.oo, sympy.S.NegativeInfinity):
         report.corner = report.corner or f"undefined at an edge near {_shown(box)}"
         return False
-    low, high = interval(f, {v: (_arb(a), _arb(b)) for v, (a, b) in box.items()})
+    balled = {letter: stretch.balls for letter, stretch in box.items()}
+    low, high = interval(f, balled)
     if low > 0 or (not strict and low >= 0):
         return True
     if high < 0 or report.boxes > MOST_BOXES or depth > DEEPEST or not box:
         report.corner = report.corner or f"{plain(f)} near {_shown(box)}"
         return False
-    balled = {v: (_arb(a), _arb(b)) for v, (a, b) in box.items()}
-    for letter, (start, end) in box.items():
-        rest = {v: edges for v, edges in box.items() if v != letter}
+    for letter, stretch in box.items():
+        rest = {other: found for other, found in box.items() if other != letter}
         slope = sympy.factor_terms(sympy.diff(f, letter))
         below, above = interval(slope, balled)
         if below >= 0 or above <= 0:
-            edge = start if below >= 0 else end
-            report.note(f"monotone in {letter}: edge {letter} = {edge}")
-            return _nonnegative(f.subs(letter, edge), rest, strict, report, depth)
-        if interval(sympy.factor_terms(sympy.diff(slope, letter)), balled)[1] <= 0:
-            report.note(f"concave in {letter}: edges {letter} = {start} and {end}")
-            return all(
-                _nonnegative(f.subs(letter, edge), rest, strict, report, depth)
-                for edge in (start, end)
-            )
-    letter = max(box, key=lambda v: box[v][1] - box[v][0])
-    start, end = box[letter]
-    middle = (start + end) / 2
+            edges = [stretch.low if below >= 0 else stretch.high]
+            report.note(f"monotone in {letter}: edge {letter} = {edges[0]}")
+        elif interval(sympy.factor_terms(sympy.diff(slope, letter)), balled)[1] <= 0:
+            edges = stretch.ends
+            report.note(f"concave in {letter}: edges {letter} = {edges[0]} and {edges[1]}")
+        else:
+            continue
+        return all(_nonnegative(f.subs(letter, e), rest, strict, report, depth) for e in edges)
+    stretch = max(box.values(), key=lambda found: found.high - found.low)
+    middle = (stretch.low + stretch.high) / 2
+    halves = (replace(stretch, high=middle), replace(stretch, low=middle))
     return all(
-        _nonnegative(f, {**box, letter: half}, strict, report, depth + 1)
-        for half in ((start, middle), (middle, end))
+        _nonnegative(f, {**box, stretch.letter: half}, strict, report, depth + 1) for half in halves
     )
 
 
-def _defined(f: Any) -> bool:
-    return not f.has(sympy.zoo, sympy.nan, sympy.oo, sympy.S.NegativeInfinity)
-
-
-def _beyond(f: Any, letter: Any, low: Any, strict: bool, report: Report, depth: int) -> bool:
-    """Whether f >= 0 on [low, infinity), by f there or by f(low) >= 0 and f' >= 0."""
-    bounds = interval(f, {letter: (_arb(low), flint.arb("inf"))})
-    if bounds[0] > 0 or (not strict and bounds[0] >= 0):
-        return True
-    if depth >= MOST_DERIVATIVES:
-        return False
-    if not _nonnegative(f.subs(letter, low), {}, strict, Report()):
-        return False
-    slope = sympy.factor_terms(sympy.diff(f, letter))
-    report.note(f"f(l) >= 0 at l = {low}, then f' = {plain(slope)}")
-    return _beyond(slope, letter, low, False, report, depth + 1)
-
-
-def _shown(box: Mapping[Any, tuple[Any, Any]]) -> str:
-    return ", ".join(f"{v} in [{a}, {b}]" for v, (a, b) in box.items()) or "a corner"
-
-
-#: Derivatives taken one after the other.
-DEEPEST_LINE = 4
-BITS_LINE = 128
-
-#: Where functions touch zero, besides the numbers that they are written with.
-USUAL = (0, 1, -1, 2, sympy.Rational(1, 2), sympy.E, 1 / sympy.E)
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """An interval of one letter; an end may be infinite, or left out."""
-
-    letter: Any
-    low: Any
-    high: Any
-    low_open: bool
-    high_open: bool
-
-    @property
-    def balls(self) -> tuple[Any, Any]:
-        """Both ends as balls."""
-        low, high = (
-            flint.arb("inf") * int(sympy.sign(end)) if end.is_infinite else balls.evaluate(end, {})
-            for end in (self.low, self.high)
-        )
-        return low, high
-
-    def __str__(self) -> str:
-        return f"{self.letter} from {self.low} to {self.high}"
+def _shown(box: Mapping[Any, Stretch]) -> str:
+    return ", ".join(f"{v} in [{s.low}, {s.high}]" for v, s in box.items()) or "a corner"
 
 
 def prove_on_line(sequent: Sequent) -> list[str] | None:
@@ -313,48 +257,30 @@ def prove_on_line(sequent: Sequent) -> list[str] | None:
     goal = sequent.goal
     if goal.kind not in ("<=", "<") or len(goal.symbols) != 1:
         return None
-    stretch = _stretch(sequent)
+    stretch = stretch_of(sequent, *goal.symbols)
     if not stretch.low < stretch.high:
         return None
-    f = goal.difference
     steps: list[str] = []
-    with precision(BITS_LINE):
+    with precision(BITS):
         try:
             needed = [found for side in (goal.small, goal.large) for found in conditions(side)]
-            if not all(_holds_inside(found, stretch) for found in needed):
-                return None
-            return steps if _nonnegative_line(f, stretch, goal.kind == "<", steps, 0) else None
+            proved = all(_holds_inside(found, stretch) for found in needed) and _on_line(
+                goal.difference, stretch, goal.kind == "<", steps, 0
+            )
         except (TypeError, ValueError, ZeroDivisionError):
             return None
-
-
-def _stretch(sequent: Sequent) -> Stretch:
-    (letter,) = sequent.goal.symbols
-    low, low_open, high, high_open = -sympy.oo, True, sympy.oo, True
-    if letter.is_nonnegative:
-        low, low_open = sympy.Integer(0), bool(letter.is_positive)
-    for relation in sequent.given:
-        strict = relation.kind == "<"
-        bound = relation.large
-        if relation.small == letter and bound.is_Rational and bound <= high:
-            high, high_open = bound, strict or (bound == high and high_open)
-        bound = relation.small
-        if relation.large == letter and bound.is_Rational and bound >= low:
-            low, low_open = bound, strict or (bound == low and low_open)
-    return Stretch(letter, low, high, low_open, high_open)
+    return steps if proved else None
 
 
 def _holds_inside(needed: Any, stretch: Stretch) -> bool:
     """Whether a side condition holds in the whole interval, its open ends left aside."""
-    signs = (1, -1) if needed.kind == "!=" else (1,)
-    e = needed.small if needed.kind == "!=" else needed.large
-    return any(_positive_inside(sign * e, stretch) for sign in signs)
+    if needed.kind == "!=":
+        return any(_positive_inside(sign * needed.small, stretch) for sign in (1, -1))
+    return _positive_inside(needed.large, stretch)
 
 
 def _positive_inside(e: Any, stretch: Stretch) -> bool:
-    if e.is_positive:
-        return True
-    if interval(e, {stretch.letter: stretch.balls})[0] > 0:
+    if e.is_positive or interval(e, {stretch.letter: stretch.balls})[0] > 0:
         return True
     slope = sympy.diff(e, stretch.letter)
     if not slope.is_Rational or slope == 0:
@@ -363,9 +289,7 @@ def _positive_inside(e: Any, stretch: Stretch) -> bool:
     end, is_open = (
         (stretch.low, stretch.low_open) if slope > 0 else (stretch.high, stretch.high_open)
     )
-    if end.is_infinite:
-        return False
-    value = e.subs(stretch.letter, end)
+    value = sympy.S.NegativeOne if end.is_infinite else e.subs(stretch.letter, end)
     return bool(value > 0 or (value == 0 and is_open))
 
 
@@ -375,41 +299,35 @@ def _value_sign(f: Any, letter: Any, at: Any) -> int | None:
     if not value.is_finite:
         return None
     value = sympy.expand(sympy.expand_log(value, force=True))
-    if value == 0:
-        return 0
-    return balls.sign(balls.evaluate(value, {}))
+    return 0 if value == 0 else balls.sign(balls.evaluate(value, {}))
 
 
-def _nonnegative_line(f: Any, stretch: Stretch, strict: bool, steps: list[str], depth: int) -> bool:
+def _on_line(f: Any, stretch: Stretch, strict: bool, steps: list[str], depth: int) -> bool:
     left()
     letter = stretch.letter
     f = _numerator(f, stretch)
     if f == 0:
         return not strict
-    if f.is_positive or (f.is_nonnegative and not strict):
-        return True
     low = interval(f, {letter: stretch.balls})[0]
-    if low > 0 or (low >= 0 and not strict):
+    if f.is_positive or low > 0 or (not strict and (f.is_nonnegative or low >= 0)):
         return True
-    if depth == DEEPEST_LINE:
+    if depth == MOST_DERIVATIVES:
         return False
     slope = sympy.diff(f, letter)
-    for at in _starts(f, stretch, depth):
+    for at in stretch.ends if depth else _starts(f, stretch):
         sign = _value_sign(f, letter, at)
-        if sign is None or sign < 0:
-            continue
         outside = (at == stretch.low and stretch.low_open) or (
             at == stretch.high and stretch.high_open
         )
-        if strict and sign == 0 and not outside:
+        if sign is None or sign < 0 or (strict and sign == 0 and not outside):
             continue
         # from an end that is left out, a value of zero will do if f is strictly monotone
         rising = strict and sign == 0
-        after = Stretch(letter, at, stretch.high, True, stretch.high_open)
-        before = Stretch(letter, stretch.low, at, stretch.low_open, True)
-        if at != stretch.high and not _nonnegative_line(slope, after, rising, [], depth + 1):
+        after = replace(stretch, low=at, low_open=True)
+        before = replace(stretch, high=at, high_open=True)
+        if at != stretch.high and not _on_line(slope, after, rising, [], depth + 1):
             continue
-        if at != stretch.low and not _nonnegative_line(-slope, before, rising, [], depth + 1):
+        if at != stretch.low and not _on_line(-slope, before, rising, [], depth + 1):
             continue
         steps.append(f"f = {plain(f)} is {'0' if sign == 0 else 'positive'} at {letter} = {at}")
         steps.append(f"f' = {plain(slope)} has the sign of {letter} - {at} on {stretch}")
@@ -421,28 +339,22 @@ def _numerator(f: Any, stretch: Stretch) -> Any:
     """What has the sign of f: without denominators and factors that are positive inside."""
     top, bottom = sympy.fraction(sympy.together(f))
     sign = sympy.Integer(1)
-    kept = []
     for factor in sympy.Mul.make_args(sympy.factor_terms(bottom)):
         base, power = factor.as_base_exp()
         if _positive_inside(base, stretch):
             continue
-        if power.is_Integer and _positive_inside(-base, stretch):
-            sign *= (-1) ** power
-            continue
-        return f
-    for factor in sympy.Mul.make_args(sympy.factor(top) if top.is_polynomial() else top):
-        if not (factor.is_positive or _positive_inside(factor.as_base_exp()[0], stretch)):
-            kept.append(factor)
+        if not (power.is_Integer and _positive_inside(-base, stretch)):
+            return f
+        sign *= (-1) ** power
+    factors = sympy.Mul.make_args(sympy.factor(top) if top.is_polynomial() else top)
+    kept = [e for e in factors if not _positive_inside(e.as_base_exp()[0], stretch)]
     return sympy.expand(sign * sympy.Mul(*kept))
 
 
-def _starts(f: Any, stretch: Stretch, depth: int) -> list[Any]:
+def _starts(f: Any, stretch: Stretch) -> list[Any]:
     """Numbers to start from: the ends, and points at which f may touch zero."""
-    ends = [end for end in (stretch.low, stretch.high) if not end.is_infinite]
-    if depth:
-        return ends
     numbers = [abs(number) for number in f.atoms(sympy.Rational) if number]
     tried = [*map(sympy.sympify, USUAL)]
     tried += [value for n in numbers for value in (n, 1 / n, -n, -1 / n, sympy.log(n))]
     inside = [c for c in dict.fromkeys(tried) if stretch.low < c < stretch.high]
-    return [*ends, *inside]
+    return [*stretch.ends, *inside]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -29,24 +29,26 @@ from swingby.verify.prover.scalar.laurent import (
     inverse,
     is_nonnegative,
     is_positive,
+    letters_of,
     multiply,
     product,
     shift,
     times,
 )
 
-#: The linear programs stay below this many columns.
-MOST_COLUMNS = 6_000
-
-#: Products of constraints with more terms than this are not used.
-MOST_TERMS = 40
+#: The linear programs stay below this many columns, of products with this many terms.
+MOST_COLUMNS, MOST_TERMS = 6_000, 40
+#: Monomials that are met by single constraints, from both ends of a chain, and by binomials.
+MOST_WANTED, MOST_MONOMIALS, MOST_POINTS = 600, 400, 150
+#: A product of two constraints is used if this share of its terms is wanted already.
+SHARE = 0.75
+#: Products of hypotheses of two terms are formed up to this length, and up to this many.
+LONGEST, MOST_PRODUCTS = 7, 20_000
+#: How often the ends of chains are extended, and columns made of their steps.
+ROUNDS, MOST_STEPS = 4, 2_000
 
 #: Exponents are digits of this many bits in a monomial's code.
 _BITS = 12
-
-#: For each effort: rounds with single constraints, then the largest product in a last round,
-#: and the share of a product's terms that have to be wanted already.
-EFFORTS = ((2, 1, 1.0), (3, 2, 0.75), (3, 2, 0.5), (3, 3, 0.6))
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def column(
 ) -> Column | None:
     """One column, computed from its parts.
 
+    `multiplied`: the product of the constraints, where it is known.
     Returns None if the monomial may be negative or undefined.
     """
     constraints = [problem.constraints[place] for place in factors]
@@ -83,73 +86,14 @@ def column(
     )
     if not (defined if free else is_nonnegative(monomial, problem.atoms)):
         return None
-    strict = (
-        not free
-        and is_positive(monomial, problem.atoms)
-        and all(constraint.kind == ">" for constraint in constraints)
+    strict = is_positive(monomial, problem.atoms) and all(
+        constraint.kind == ">" for constraint in constraints
     )
     base = multiplied or product(constraint.polynomial for constraint in constraints)
     if square is None or square == ONE:
         return Column(factors, monomial, shift(base, monomial), strict, free)
     whole = multiply(base, multiply(square, square))
     return Column(factors, monomial, shift(whole, monomial), False, free, square)
-
-
-class Workshop:
-    """Makes the columns of one problem without repeating any.
-
-    Monomials are handled as whole numbers whose digits are exponents, so that a product of
-    monomials is a sum.
-    """
-
-    def __init__(self, problem: PolynomialProblem) -> None:
-        self.problem = problem
-        self.columns: list[Column] = []
-        self._seen: set[tuple[tuple[int, ...], int]] = set()
-        self._monomials: dict[int, Monomial] = {}
-        self._products: dict[tuple[int, ...], Polynomial] = {(): dict(ONE)}
-
-    def grow(self, wanted: set[Monomial], largest: int, share: float) -> None:
-        """Add the columns that meet wanted monomials.
-
-        `largest`: products of up to this many constraints; 0 for monomials alone. `share`: products
-        of two or more are taken only if at least this share of their terms is wanted.
-        """
-        targets = sorted(map(code_of, wanted))
-        for factors in self._shapes(largest):
-            left()
-            base = self._product(factors)
-            if len(base) > MOST_TERMS:
-                continue
-            terms = list(map(code_of, base))
-            hits = Counter(target - term for target in targets for term in terms)
-            least = share * len(terms) if len(factors) > 1 else 1
-            for code, count in hits.items():
-                if count < least or (factors, code) in self._seen:
-                    continue
-                self._seen.add((factors, code))
-                if code not in self._monomials:
-                    self._monomials[code] = monomial_of(code)
-                made = column(self.problem, factors, self._monomials[code], base)
-                if made is not None:
-                    self.columns.append(made)
-                if len(self.columns) >= MOST_COLUMNS:
-                    return
-
-    def monomials(self) -> set[Monomial]:
-        """All monomials of all columns."""
-        return {term for made in self.columns for term in made.polynomial}
-
-    def _shapes(self, largest: int) -> Iterator[tuple[int, ...]]:
-        places = range(len(self.problem.constraints))
-        for count in range(largest + 1):
-            yield from itertools.combinations_with_replacement(places, count)
-
-    def _product(self, factors: tuple[int, ...]) -> Polynomial:
-        if factors not in self._products:
-            last = self.problem.constraints[factors[-1]].polynomial
-            self._products[factors] = multiply(self._product(factors[:-1]), last)
-        return self._products[factors]
 
 
 def code_of(monomial: Monomial) -> int:
@@ -169,50 +113,84 @@ def monomial_of(code: int) -> Monomial:
     return tuple(found)
 
 
-def columns_of(problem: PolynomialProblem, effort: int) -> list[Column]:
-    """Columns that may take part in a certificate."""
-    rounds, largest, share = EFFORTS[effort]
+class Workshop:
+    """Makes the columns of one problem without repeating any."""
+
+    def __init__(self, problem: PolynomialProblem) -> None:
+        self.problem = problem
+        self.columns: list[Column] = []
+        self._seen: set[tuple[tuple[int, ...], int]] = set()
+
+    def add(self, factors: tuple[int, ...], code: int, base: Polynomial | None = None) -> bool:
+        """Add one column, of a product of constraints and a monomial; whether it is a new one."""
+        if (factors, code) in self._seen:
+            return False
+        self._seen.add((factors, code))
+        made = column(self.problem, factors, monomial_of(code), base)
+        if made is not None:
+            self.columns.append(made)
+        return made is not None
+
+    def meet(self, wanted: Iterable[Monomial], largest: int) -> None:
+        """Add the columns that meet wanted monomials.
+
+        `largest`: products of up to this many constraints; 0 for monomials alone.
+        """
+        targets = sorted(map(code_of, wanted))
+        constraints = self.problem.constraints
+        for count in range(largest + 1):
+            for factors in itertools.combinations_with_replacement(range(len(constraints)), count):
+                left()
+                base = product(constraints[place].polynomial for place in factors)
+                if len(base) > MOST_TERMS:
+                    continue
+                terms = list(map(code_of, base))
+                hits = Counter(target - term for target in targets for term in terms)
+                least = SHARE * len(terms) if count > 1 else 1
+                for code, met in hits.items():
+                    if met >= least:
+                        self.add(factors, code, base)
+                    if len(self.columns) >= MOST_COLUMNS:
+                        return
+
+    def monomials(self) -> set[Monomial]:
+        """All monomials of all columns."""
+        return {term for made in self.columns for term in made.polynomial}
+
+
+def columns_of(problem: PolynomialProblem, *, products: bool) -> list[Column]:
+    """Columns that may take part in a certificate; of single constraints, or also of two."""
     workshop = Workshop(problem)
     wanted = set(problem.goal.polynomial)
     if not wanted:
-        for constraint in problem.constraints:
-            wanted |= set(constraint.polynomial)
-    for _ in range(rounds):
-        workshop.grow(wanted, 1, share)
+        wanted = {term for found in problem.constraints for term in found.polynomial}
+    for _ in range(3 if products else 2):
+        workshop.meet(wanted, 1)
         found = workshop.monomials() | wanted
-        if len(found) > 600 or found == wanted:
+        if len(found) > MOST_WANTED or found == wanted:
             break
         wanted = found
-    if largest > 1:
-        workshop.grow(wanted, largest, share)
-    workshop.grow(workshop.monomials(), 0, share)
-    return useful(workshop.columns, set(problem.goal.polynomial))
+    if products:
+        workshop.meet(wanted, 2)
+    workshop.meet(workshop.monomials(), 0)
+    return useful(workshop.columns, problem.goal.polynomial)
 
 
-def useful(columns: list[Column], fixed: set[Monomial]) -> list[Column]:
+def useful(columns: list[Column], goal: Polynomial) -> list[Column]:
     """Columns without a term that nothing else could cancel."""
-    signed = [
-        [(term, value.numerator > 0) for term, value in made.polynomial.items()] for made in columns
-    ]
-    alive = list(range(len(columns)))
     while True:
-        up: set[Monomial] = set(fixed)
-        down: set[Monomial] = set(fixed)
-        for place in alive:
-            for term, rises in signed[place]:
-                if rises or columns[place].free:
-                    up.add(term)
-                if not rises or columns[place].free:
-                    down.add(term)
-        both = up & down
-        kept = [place for place in alive if all(term in both for term, _ in signed[place])]
-        if len(kept) == len(alive):
-            return [columns[place] for place in kept]
-        alive = kept
-
-
-#: Monomials between which binomials are formed.
-MOST_POINTS = 150
+        rising, falling = set(goal), set(goal)
+        for made in columns:
+            for term, value in made.polynomial.items():
+                if value > 0 or made.free:
+                    rising.add(term)
+                if value < 0 or made.free:
+                    falling.add(term)
+        both = rising & falling
+        kept = [made for made in columns if both.issuperset(made.polynomial)]
+        if len(kept) == len(columns):
+            return kept
+        columns = kept
 
 
 def binomial_columns(problem: PolynomialProblem) -> list[Column]:
@@ -222,7 +200,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
     many monomials.
     """
     shapes = [problem.goal.polynomial, *(found.polynomial for found in problem.constraints)]
-    unknowns = sorted({atom for shape in shapes for term in shape for atom, _ in term})
+    unknowns = sorted(set[int]().union(*map(letters_of, shapes)))
     points = {
         tuple(dict(term).get(atom, 0) for atom in unknowns) for shape in shapes for term in shape
     }
@@ -254,7 +232,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
     terms = {monomial(point) for point in inside}
     for place, found in enumerate(problem.constraints):
         left()
-        letters = {atom for term in found.polynomial for atom, _ in term}
+        letters = letters_of(found.polynomial)
         alone = len(letters) == 1 and not problem.atoms[min(letters)].meaning.free_symbols
         if alone and found.kind != "==":
             continue  # both bounds of a number together are a contradiction, up to rounding
@@ -262,17 +240,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
         for by in sorted(shifts):
             if terms.issuperset(shift(found.polynomial, by)):
                 made.append(column(problem, (place,), by))
-    return useful([one for one in made if one is not None], set(problem.goal.polynomial))
-
-
-#: Products of hypotheses are formed up to this length, and up to this many.
-LONGEST, MOST_PRODUCTS = 7, 20_000
-
-#: How often the monomials that may be connected are extended, and how far.
-ROUNDS, MOST_MONOMIALS = 4, 400
-
-#: Columns made in all.
-MOST_STEPS = 2_000
+    return useful([one for one in made if one is not None], problem.goal.polynomial)
 
 
 @dataclass(frozen=True)
@@ -288,32 +256,22 @@ class Step:
 
 
 def chain_columns(problem: PolynomialProblem) -> list[Column]:
-    """Columns that connect monomials around the goal by chains.
-
-    Returns those of the extension first, then the steps of the chains.
-    """
+    """Columns that connect monomials around the goal by chains, and those of single constraints."""
+    workshop = Workshop(problem)
     steps = _steps(problem)
-    extension = _Extension(problem, {step.place for step in steps})
-    found = extension.columns
-    if not steps:
-        return found
+    high, low = _ends(workshop, {step.place for step in steps})
     products = _products(steps)
-    seen: set[tuple[int, int]] = set()
-    for high in sorted(extension.high):
+    count = 0
+    for top, bottom in itertools.product(sorted(high), sorted(low)):
         left()
-        for low in sorted(extension.low):
-            if high == low or high - low not in products:
-                continue
-            for step, code in _walk(high, products[high - low]):
-                if (step.place, code) in seen:
-                    continue
-                seen.add((step.place, code))
-                made = column(problem, (step.place,), monomial_of(code))
-                if made is not None:
-                    found.append(made)
-                if len(seen) >= MOST_STEPS:
-                    return found
-    return found
+        for step in products.get(top - bottom, ()):
+            count += count < MOST_STEPS and workshop.add((step.place,), top - step.above)
+            top += step.below - step.above
+    for made in columns_of(problem, products=False):
+        workshop.add(made.factors, code_of(made.monomial))
+    for term in workshop.monomials():
+        workshop.add((), code_of(term))
+    return useful(workshop.columns, problem.goal.polynomial)
 
 
 def _steps(problem: PolynomialProblem) -> list[Step]:
@@ -350,57 +308,33 @@ def _products(steps: list[Step]) -> dict[int, tuple[Step, ...]]:
     return found
 
 
-def _walk(high: int, word: tuple[Step, ...]) -> Iterator[tuple[Step, int]]:
-    for step in word:
-        yield step, high - step.above
-        high += step.below - step.above
-
-
-class _Extension:
-    """Columns around the goal, most of whose terms are there already, and their loose ends.
+def _ends(workshop: Workshop, steps: set[int]) -> tuple[set[int], set[int]]:
+    """Monomials at which chains may begin and end: of the goal, and of columns around it.
 
     A term with a minus sign in a column may stay, as a monomial is a column too; it also may be
     the upper end of a chain. A term with a plus sign needs something above it.
     """
-
-    def __init__(self, problem: PolynomialProblem, binomials: set[int]) -> None:
-        self.problem = problem
-        self.columns: list[Column] = []
-        goal = problem.goal.polynomial
-        self.high = {code_of(term) for term, value in goal.items() if value > 0}
-        self.low = {code_of(term) for term, value in goal.items() if value < 0}
-        self._seen: set[tuple[int, int]] = set()
-        others = [place for place in range(len(problem.constraints)) if place not in binomials]
-        for _ in range(ROUNDS):
-            size = len(self.columns)
-            for place in others:
-                if len(self.high) + len(self.low) <= MOST_MONOMIALS:
-                    self._extend(place)
-            if len(self.columns) == size:
-                break
-
-    def _extend(self, place: int) -> None:
-        constraint = self.problem.constraints[place]
-        free = constraint.kind == "=="
-        terms = [(code_of(term), value > 0) for term, value in constraint.polynomial.items()]
-        hits: Counter[int] = Counter()
-        for term, rises in terms:
-            wanted = self.high | self.low if free else self.high if rises else self.low
-            hits.update(target - term for target in wanted)
-        for code, met in sorted(hits.items()):
-            loose = any(
-                (rises or free) and term + code not in self.high | (self.low if free else set())
-                for term, rises in terms
-            )
-            if (loose and 2 * met < len(terms)) or (place, code) in self._seen:
+    goal = workshop.problem.goal.polynomial
+    high = {code_of(term) for term, value in goal.items() if value > 0}
+    low = {code_of(term) for term, value in goal.items() if value < 0}
+    for _ in range(ROUNDS):
+        size = len(workshop.columns)
+        for place, constraint in enumerate(workshop.problem.constraints):
+            if place in steps or len(high) + len(low) > MOST_MONOMIALS:
                 continue
-            self._seen.add((place, code))
-            made = column(self.problem, (place,), monomial_of(code))
-            if made is None:
-                continue
-            self.columns.append(made)
+            free = constraint.kind == "=="
+            terms = [(code_of(term), value > 0) for term, value in constraint.polynomial.items()]
+            hits: Counter[int] = Counter()
             for term, rises in terms:
-                if free or not rises:
-                    self.high.add(term + code)
-                if free or rises:
-                    self.low.add(term + code)
+                wanted = high | low if free else high if rises else low
+                hits.update(target - term for target in wanted)
+            for code, met in sorted(hits.items()):
+                known = high | (low if free else set())
+                loose = any((rises or free) and term + code not in known for term, rises in terms)
+                if (loose and 2 * met < len(terms)) or not workshop.add((place,), code):
+                    continue
+                high |= {term + code for term, rises in terms if free or not rises}
+                low |= {term + code for term, rises in terms if free or rises}
+        if len(workshop.columns) == size:
+            break
+    return high, low

@@ -13,31 +13,37 @@ from simple ones to extreme ones; each is checked against the statements of
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import flint
 import numpy as np
+import sympy
 
 from swingby.theory import assumptions as text
 from swingby.theory.balls import precision
 from swingby.theory.budget import left
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.scalar.exact_value import (
-    Condition,
     balls_agree,
     compiled,
     condition,
-    decide,
-    margin_of,
     mpmath_agrees,
 )
 from swingby.verify.prover.scalar.relation import Relation, Sequent, relation_from
-from swingby.verify.prover.scalar.sampling import LEVELS, compact, draw, in_order, may_be, rounder
+from swingby.verify.prover.scalar.sampling import (
+    LEVELS,
+    Space,
+    compact,
+    in_order,
+    may_be,
+    number,
+    rounder,
+)
 
 
 @dataclass(frozen=True)
@@ -113,27 +119,27 @@ def admissible(a_i: Any, a_j: Any, indices: str) -> bool:
     return allowed[indices]
 
 
-#: signal, K, kappa, C (None: K / (2 (kappa - 1))), alpha over the smallest signal, beta,
-#: and how many powers of ten omega stays below the largest.
-_SHAPES: tuple[tuple[tuple[str, ...], str, str, str | None, str, str, int], ...] = (
-    (("4", "1"), "20", "121/100", "2", "1", "2", 1),
-    (("4", "1"), "20", "121/100", "2", "1", "11/10", 20),
-    (("2", "1/2"), "20", "121/100", "2", "1", "2", 1),
-    (("4", "1"), "20", "144/100", "2", "1/2", "2", 1),
-    (("4", "1"), "20", "121/100", None, "1", "2", 1),
-    (("gap", "1"), "20", "121/100", None, "1", "2", 1),
-    (("gap", "1"), "20", "121/100", "2", "1", "2", 1),
-    (("16", "4", "1"), "20", "121/100", "2", "1", "2", 1),
-    (("gap", "1/2"), "20", "144/100", None, "1", "101/100", 1),
-    (("1/4", "1/16"), "40", "4", "4", "1", "10", 1),
-    (("gap", "1"), "20", "9", None, "1", "2", 1),
-    (("100", "1"), "20", "121/100", "11/10", "1", "2", 5),
-    (("gap", "1/100"), "20", "1225/1089", None, "1", "101/100", 1),
-    (("gap", "100"), "100", "4", None, "1/10", "2", 1),
-    (("4", "1"), "20", "9", None, "1", "2", 1),
-    (("4", "1"), "20", "121/100", "2", "1", "10000", 3),
-    (("4", "1"), "100", "121/4", "11/10", "1", "1001/1000", 1),
-    (("gap", "1"), "100", "36", None, "1", "101/100", 1),
+#: Signals, alpha, K, the root of kappa, C, beta, and minus the power of ten that omega is: simple
+#: ones, signals as close as D.5 lets them be, and constants so far out that printed lines fail.
+_SHAPES: tuple[tuple[tuple[str, ...], str, str, str, str, str, int], ...] = (
+    (("4", "1"), "1", "20", "11/10", "2", "2", 100),
+    (("4", "1"), "1", "20", "11/10", "2", "11/10", 110),
+    (("2", "1/2"), "1/2", "20", "11/10", "2", "2", 100),
+    (("4", "1"), "1/2", "20", "6/5", "2", "2", 130),
+    (("4", "1"), "1", "20", "11/10", "1000/21", "2", 100),
+    (("3021/1000", "1"), "1", "20", "11/10", "1000/21", "2", 110),
+    (("7/2", "1"), "1", "20", "11/10", "2", "2", 100),
+    (("16", "4", "1"), "1", "20", "11/10", "2", "2", 120),
+    (("761/500", "1/2"), "1/2", "20", "6/5", "250/11", "101/100", 130),
+    (("1/4", "1/16"), "1/16", "40", "2", "4", "10", 2000),
+    (("19/5", "1"), "1", "20", "3", "5/4", "2", 4000),
+    (("100", "1"), "1", "20", "11/10", "11/10", "2", 90),
+    (("16403/544500", "1/100"), "1/100", "20", "35/33", "5445/68", "101/100", 90),
+    (("1503/5", "100"), "10", "100", "2", "50/3", "2", 2000),
+    (("4", "1"), "1", "20", "3", "5/4", "2", 4000),
+    (("4", "1"), "1", "20", "11/10", "2", "10000", 200),
+    (("4", "1"), "1", "100", "11/2", "11/10", "1001/1000", 46000),
+    (("37/10", "1"), "1", "100", "6", "10/7", "101/100", 67000),
 )
 
 
@@ -145,110 +151,66 @@ def settings() -> Iterator[Setting]:
     """
     conditions = _conditions()
     for loose in (False, True):
-        for shape in _SHAPES:
-            setting = _build(*shape, loose=loose)
-            if setting is not None and satisfies(setting, conditions):
+        for signal, alpha, K, root, C, beta, digits in _SHAPES:
+            names = {"alpha": alpha, "K": K, "C": C, "beta": beta, "kappa": root}
+            values = {name: number(shown) for name, shown in names.items()}
+            setting = _setting(tuple(map(number, signal)), values, digits, loose=loose)
+            if satisfies(setting, conditions):
                 yield setting
 
 
-def _build(
-    signal: tuple[str, ...],
-    K: str,
-    kappa: str,
-    C: str | None,
-    share: str,
-    beta: str,
-    margin: int,
-    *,
-    loose: bool,
-) -> Setting | None:
-    k, strength, b = Fraction(kappa), Fraction(K), Fraction(beta)
-    c = strength / (2 * (k - 1)) if C is None else Fraction(C)
-    alpha = Fraction(signal[-1]) * Fraction(share)
-    rates = [
-        3 * Fraction(signal[place + 1]) + alpha / c if entry == "gap" else Fraction(entry)
-        for place, entry in enumerate(signal)
-    ]
-    gamma = max(rates) / alpha
-    d = Fraction(len(rates))
-    root = Fraction(math.isqrt(k.numerator), math.isqrt(k.denominator))
-    bound = (1 - 1 / root) / (strength * gamma * d * b**2)
-    digits = _digits(rates, float(k), float(b), -math.log(float(bound))) + margin
-    digits = 10 * math.ceil(digits / 10) if digits < 1000 else 1000 * math.ceil(digits / 1000)
+def _setting(
+    signal: tuple[Any, ...], values: dict[str, Any], digits: int, *, loose: bool
+) -> Setting:
+    gamma, d = max(signal) / values["alpha"], flint.fmpq(len(signal))
+    bound = (1 - 1 / values["kappa"]) / (values["K"] * gamma * d * values["beta"] ** 2)
+    eta = 1 / (9 * values["K"] * gamma * values["alpha"])
     digits += 10 if loose and digits < 1000 else 0
-    omega = flint.fmpq(1, flint.fmpz(10) ** digits)
-    P = flint.fmpq(bound.numerator, bound.denominator) / omega
-    eta = 1 / (9 * strength * gamma * alpha)
+    P = bound * flint.fmpq(10) ** digits
     if loose:
-        P = flint.fmpq(flint.fmpz(10) ** (digits + math.floor(math.log10(bound))))
+        P = flint.fmpq(10) ** (digits + math.floor(float(flint.arb(bound).log() / math.log(10))))
         eta /= 100
-    plain = {
-        "alpha": alpha,
-        "gamma": gamma,
-        "beta": b,
-        "K": strength,
-        "kappa": k,
-        "C": c,
-        "eta": eta,
-        "d": d,
-    }
-    values = {name: flint.fmpq(x.numerator, x.denominator) for name, x in plain.items()}
-    values |= {"P": P, "omega": omega}
-    return Setting(tuple(flint.fmpq(x.numerator, x.denominator) for x in rates), values)
-
-
-def _digits(rates: list[Fraction], kappa: float, beta: float, distance: float) -> int:
-    """Powers of ten that omega has to stay below for P to exist, from feasibility's F(kappa)."""
-    ordered = sorted(map(float, rates), reverse=True)
-    q = max(small / large for large, small in itertools.pairwise(ordered))
-    rho = (1 + q) / 2
-    Q = 10 * rho * kappa**2
-    b = math.log(beta)
-    # distance already holds 2 b.
-    least = ((distance - 2 * b) * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
-    return math.ceil(max(least, 10) / math.log(10))
+    made = {"gamma": gamma, "d": d, "kappa": values["kappa"] ** 2, "eta": eta, "P": P}
+    return Setting(signal, values | made | {"omega": flint.fmpq(10) ** -digits})
 
 
 def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) -> bool:
     """Whether every condition certainly holds, at every choice of its indices."""
-    for over, relation in conditions:
-        margin = margin_of(relation)
-        if over == "concept":
-            points = [setting.values | {"a_k": a} for a in setting.signal]
-        elif over == "pair":
-            points = [
-                setting.values | {"a_i": i, "a_j": j}
-                for i, j in itertools.product(setting.signal, repeat=2)
-                if i > j
-            ]
-        else:
-            points = [setting.values]
-        if not all(decide(margin, relation.kind, point) for point in points):
-            return False
-    return True
+    pairs = itertools.permutations(setting.signal, 2)
+    choices = {
+        "concept": [{"a_k": a} for a in setting.signal],
+        "pair": [{"a_i": i, "a_j": j} for i, j in pairs if i > j],
+    }
+    return all(
+        condition(relation).decided(setting.values | choice)
+        for over, relation in conditions
+        for choice in choices.get(over, [{}])
+    )
 
 
 def _conditions() -> tuple[tuple[str, Relation], ...]:
     """D.1 to D.5 as printed, but for the entries of W(0), which are a witness's own."""
     return tuple(
-        (condition.over, relation_from(condition.relation, statement.id))
+        (one.over, relation_from(one.relation, statement.id))
         for statement in text.PRINTED
-        for condition in statement.conditions
-        if condition.over != "entry"
+        for one in statement.conditions
+        if one.over != "entry"
     )
 
 
 def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
     """(D.8) for the entries of W(0) among some letters."""
-    import sympy
-
-    found = []
-    for letter in sorted(letters, key=str):
-        if letter.name in ("w_ij(0)", "w_ii(0)", "w_jj(0)"):
-            size = sympy.Abs(letter)
-            found.append(Relation(text.omega, size, "<=", "Assumption D.1"))
-            found.append(Relation(size, text.beta * text.omega, "<=", "Assumption D.1"))
-    return tuple(found)
+    sizes = [
+        sympy.Abs(letter)
+        for letter in sorted(letters, key=str)
+        if letter.name in ("w_ij(0)", "w_ii(0)", "w_jj(0)")
+    ]
+    bounds = ((text.omega, size, text.beta * text.omega) for size in sizes)
+    return tuple(
+        Relation(small, large, "<=", "Assumption D.1")
+        for sides in bounds
+        for small, large in itertools.pairwise(sides)
+    )
 
 
 #: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them.
@@ -256,8 +218,6 @@ QUICK = (8, 6, 120)
 LONG = (60, 40, 3000)
 #: For a model of the hypotheses.
 MODEL = (8, 20, 200)
-
-PRECISIONS = (128, 512, 2048)
 
 
 @dataclass(frozen=True)
@@ -278,6 +238,11 @@ class Search:
         extra = entry_conditions(frozenset(self.sequent.symbols)) if self.in_force else ()
         return self.sequent.given + extra
 
+    @functools.cached_property
+    def space(self) -> Space:
+        """The points to look at."""
+        return Space.of(self.given, self.sequent.goal)
+
     def to(self, goal: Relation) -> Search:
         """The same hypotheses with another conclusion."""
         return replace(self, sequent=Sequent(self.sequent.given, goal))
@@ -287,19 +252,23 @@ class Search:
         given = tuple(dict.fromkeys((*self.sequent.given, *facts)))
         return replace(self, sequent=Sequent(given, self.sequent.goal))
 
+    def whole(self, point: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The entries of some W(t) that a point needs besides its own; None if there are none."""
+        if not self.in_force:
+            return {}
+        semidefinite = any("(semidefinite)" in given.label for given in self.sequent.given)
+        return realised(point, semidefinite=semidefinite)
+
+    def fits(self, point: Mapping[str, Any]) -> bool:
+        """Whether the line speaks of such an entry, and some W(t) has all of these."""
+        pair = {"a_i", "a_j"} <= point.keys()
+        if pair and not admissible(point["a_i"], point["a_j"], self.indices):
+            return False
+        return self.whole(point) is not None
+
     def refutes(self, point: Mapping[str, Any]) -> bool:
-        """Whether all hypotheses certainly hold at a point and the conclusion certainly fails."""
-        return _refutes(tuple(map(condition, self.given)), condition(self.sequent.goal), point)
-
-
-def _refutes(given: tuple[Condition, ...], goal: Condition, point: Mapping[str, Any]) -> bool:
-    if decide(goal.margin, goal.relation.kind, point, PRECISIONS) is not False:
-        return False
-    return _meets(given, point)
-
-
-def _meets(given: tuple[Condition, ...], point: Mapping[str, Any]) -> bool:
-    return all(decide(c.margin, c.relation.kind, point, PRECISIONS) is True for c in given)
+        """Whether a point breaks the line."""
+        return self.fits(point) and self.space.refutes(point)
 
 
 def counterexample(
@@ -309,131 +278,84 @@ def counterexample(
 
     Returns None if the search found none, which proves nothing.
     """
-    letters = {letter.name: letter for letter in search.sequent.symbols}
-    given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)
-    for point, fixed in _points(search, letters, given, goal, effort, rng):
-        if not _refutes(given, goal, point):
-            continue
-        witness = _witness(search, _shrink(search, given, goal, point, letters, fixed))
-        if witness is not None:
-            return witness
+    for point, fixed in _points(search, effort, rng):
+        if search.space.refutes(point):
+            return _witness(search, _shrunk(search, point, fixed))
     return None
 
 
 def model(search: Search, *, rng: int = 0) -> dict[str, str] | None:
     """A point at which all hypotheses certainly hold, as short text, or None if none was met."""
-    letters = {letter.name: letter for letter in search.sequent.symbols}
-    given, goal = tuple(map(condition, search.given)), condition(search.sequent.goal)
-    for point, _ in _points(search, letters, given, goal, MODEL, rng):
-        if _meets(given, point):
-            return {name: compact(point[name]) for name in in_order(frozenset(letters))}
+    for point, _ in _points(search, MODEL, rng):
+        if search.space.meets(point):
+            names = in_order(frozenset(search.space.letters))
+            return {name: compact(point[name]) for name in names}
     return None
 
 
+def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
+    """A proposed point, such as a model of z3, as a witness, if it is one."""
+    letters = search.space.letters
+    if search.in_force or not letters.keys() <= point.keys():
+        return None
+    own = {name: point[name] for name in letters}
+    allowed = all(may_be(value, letters[name]) for name, value in own.items())
+    return _witness(search, own) if allowed and search.refutes(own) else None
+
+
 def _points(
-    search: Search,
-    letters: Mapping[str, Any],
-    given: tuple[Condition, ...],
-    goal: Condition,
-    effort: tuple[int, int, int],
-    rng: int,
+    search: Search, effort: tuple[int, int, int], rng: int
 ) -> Iterator[tuple[dict[str, Any], set[str]]]:
     """Distinct points worth a look, each with the names of the letters that are not to change."""
     generator = np.random.default_rng(rng)
+    letters = search.space.letters.keys()
+    starts: Iterable[tuple[dict[str, Any], int]] = [({}, effort[2])]
+    if search.in_force:
+        chosen = itertools.islice(settings(), effort[0])
+        starts = (
+            (point, effort[1])
+            for setting in chosen
+            for point in setting.points(search.indices, letters)
+        )
     count = 0
-    for start, draws in _starts(search, effort):
-        fixed = set(start) & set(letters) if search.in_force else set()
-        names = in_order(frozenset(letters) - start.keys())
+    for start, draws in starts:
+        names = letters - start.keys()
         seen = set()
         for _ in range(draws if names else 1):
             left()
             # Every other point has all entries of W on one level.
             count += 1
             level = (count // 2) % LEVELS if count % 2 else None
-            point = draw(names, letters, start, given, goal, generator, level)
+            point = search.space.draw(start, generator, level)
             if point is None:
                 continue
-            key = tuple(sorted((name, str(point[name])) for name in names)) if names else ()
-            if key in seen:
-                continue
+            key = tuple(str(point[name]) for name in sorted(names))
+            if key not in seen and search.fits(point):
+                yield point, start.keys() & letters
             seen.add(key)
-            if _fits(search, point):
-                yield point, fixed
 
 
-def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
-    """A proposed point, such as a model of z3, as a witness, if it is one."""
-    if search.in_force or not _fits(search, point):
-        return None
-    for letter in search.sequent.symbols:
-        value = point.get(letter.name)
-        if value is None or not may_be(value, letter):
-            return None
-    own = {letter.name: point[letter.name] for letter in search.sequent.symbols}
-    return _witness(search, own) if search.refutes(own) else None
-
-
-def _starts(search: Search, effort: tuple[int, int, int]) -> Iterator[tuple[dict[str, Any], int]]:
-    if not search.in_force:
-        yield {}, effort[2]
-        return
-    names = {letter.name for letter in search.sequent.symbols}
-    for count, setting in enumerate(settings()):
-        if count >= effort[0]:
-            return
-        for point in setting.points(search.indices, names):
-            yield point, effort[1]
-
-
-def _fits(search: Search, point: Mapping[str, Any]) -> bool:
-    """Whether a line speaks of such an entry, and some W(t) has all of these."""
-    if (
-        "a_i" in point
-        and "a_j" in point
-        and not admissible(point["a_i"], point["a_j"], search.indices)
-    ):
-        return False
-    return not search.in_force or _whole(search, point) is not None
-
-
-def _whole(search: Search, point: Mapping[str, Any]) -> dict[str, Any] | None:
-    semidefinite = any("(semidefinite)" in given.label for given in search.sequent.given)
-    return realised(point, semidefinite=semidefinite)
-
-
-def _shrink(
-    search: Search,
-    given: tuple[Condition, ...],
-    goal: Condition,
-    point: dict[str, Any],
-    letters: Mapping[str, Any],
-    fixed: set[str],
-) -> dict[str, Any]:
+def _shrunk(search: Search, point: dict[str, Any], fixed: set[str]) -> dict[str, Any]:
     """The point with rounder values, as long as it stays a counterexample."""
-    for name in in_order(frozenset(letters)):
-        if name in fixed:
-            continue
-        others = [point[other] for other in fixed]
-        for value in rounder(point[name], letters[name], others):
+    letters = search.space.letters
+    names = [name for name in in_order(frozenset(letters)) if name not in fixed]
+    for name in names:
+        for value in rounder(point[name], letters[name], [point[other] for other in fixed]):
             # Letters with one value stay together: a bound is often attained.
-            same = [other for other in letters if other not in fixed and other != name]
-            tied = {other: value for other in same if point[other] == point[name]}
-            candidate = {**point, name: value}
-            if tied and all(may_be(value, letters[other]) for other in tied):
-                together = {**candidate, **tied}
-                if _fits(search, together) and _refutes(given, goal, together):
-                    point = together
-                    break
-            if _fits(search, candidate) and _refutes(given, goal, candidate):
-                point = candidate
+            tied = {other: value for other in names if point[other] == point[name]}
+            if not all(may_be(value, letters[other]) for other in tied):
+                tied = {name: value}
+            better = [point | changed for changed in (tied, {name: value})]
+            found = next(filter(search.refutes, better), None)
+            if found is not None:
+                point = found
                 break
     return point
 
 
-def _witness(search: Search, point: Mapping[str, Any]) -> Witness | None:
+def _witness(search: Search, point: Mapping[str, Any]) -> Witness:
+    """A point that breaks the line, evaluated a second time."""
     goal = search.sequent.goal
-    if not search.refutes(point):
-        return None
     with precision(256):
         sides = [compiled(side)(point) for side in (goal.small, goal.large)]
     exact = not any(isinstance(side, flint.arb) for side in sides)
@@ -448,7 +370,7 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness | None:
         agrees = mpmath_agrees(search.given, goal, point)
     if not agrees:
         raise RuntimeError(f"two evaluations disagree on {goal} at {dict(point)}")
-    shown = {**point, **((_whole(search, point) or {}) if search.in_force else {})}
+    shown = {**point, **(search.whole(point) or {})}
     return Witness(
         values={name: compact(shown[name]) for name in in_order(frozenset(shown))},
         relation=str(goal),

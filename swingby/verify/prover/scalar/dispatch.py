@@ -3,8 +3,6 @@
 A claim is judged in the order: exact expansion, a quick search for a counterexample, a positivity
 certificate with z3 as a second opinion, boxes in one or two letters, a longer search. Only exact
 arithmetic and balls ever lead to *proved* or *refuted*.
-
-Strategies that prove a sequent: expansion, certificates, boxes.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,11 +56,7 @@ from swingby.verify.prover.scalar.relation import (
     unknown_part,
 )
 from swingby.verify.prover.scalar.sampling import check_translation, identity_at_points
-from swingby.verify.prover.scalar.squares import (
-    MOST_UNKNOWNS,
-    multiplied_squares,
-    sum_of_squares,
-)
+from swingby.verify.prover.scalar.squares import multiplied_squares, sum_of_squares
 from swingby.verify.prover.scalar.translation import (
     Translator,
     Untranslatable,
@@ -73,12 +67,8 @@ from swingby.verify.prover.scalar.translation import (
     polynomial_problem,
 )
 
-#: Seconds for one search for sums of squares.
-SQUARES = 3.0
-#: Unknowns with which squares are tried before long certificates.
-FEW = 3
-
-Method = Callable[[PolynomialProblem], Certificate | None]
+#: Seconds for each relation of a claim, and for one search for sums of squares.
+BUDGET, SQUARES = 240.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -95,6 +85,19 @@ class Attempt:
     tried: tuple[str, ...] = ()
     candidates: tuple[dict[str, Any], ...] = ()
     proof: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Form:
+    """A sequent as a polynomial problem, and the name of the way in which it became one."""
+
+    name: str
+    sequent: Sequent
+    problem: PolynomialProblem
+
+
+#: A way to prove a form; None where it does not work.
+Way = Callable[[Form, int], Attempt | None]
 
 
 def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
@@ -123,26 +126,22 @@ def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     return empty | steps | {"replaced": [[str(one), plain(value)] for one, value in replaced]}
 
 
-def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attempt:
-    """A positivity certificate for every case of Abs, Max and Min."""
+def by_certificate(sequent: Sequent, rng: int = 0, *, quick: bool = False) -> Attempt:
+    """A positivity certificate for every case of Abs, Max and Min; `quick`: a short one only."""
     goal = sequent.goal
-    if goal.kind == "==":
-        halves = [
-            replace(goal, kind="<="),
-            Relation(goal.large, goal.small, "<=", goal.label),
-        ]
-        attempts = [
-            by_certificate(replace(sequent, goal=half), rng, effort=effort) for half in halves
-        ]
-        return _together(attempts)
+    ends: list[Relation] = []
+    bare = False
     sizes = [f for f in sympy.Mul.make_args(goal.small) if isinstance(f, sympy.Abs)]
-    if len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
+    if goal.kind == "==":
+        ends = [replace(goal, kind="<="), Relation(goal.large, goal.small, "<=", goal.label)]
+    elif len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
         factor, inside = goal.small / sizes[0], sizes[0].args[0]
         ends = [replace(goal, small=factor * end) for end in (inside, -inside)]
-        attempt = _together(
-            [by_certificate(replace(sequent, goal=end), rng, effort=effort) for end in ends]
-        )
-        if attempt.proved or not inside.is_Symbol:
+        bare = inside.is_Symbol
+    if ends:
+        made = (by_certificate(replace(sequent, goal=end), rng, quick=quick) for end in ends)
+        attempt = _together(list(made))
+        if attempt.proved or goal.kind == "==" or not bare:
             return attempt
     replaced: list[tuple[Any, Any]] = []
     prepared = recognise_signs(eliminate_equations(sequent, replaced))
@@ -152,7 +151,7 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attemp
 
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
-        attempt = _certify(recognise_signs(relaxed), rng, effort if exact else min(effort, 1))
+        attempt = _combined(recognise_signs(relaxed), rng, quick)
         if attempt.proved or exact:
             return complete(attempt)
     cases = split(prepared)
@@ -160,7 +159,7 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attemp
         return Attempt(False, tried=("too many cases",))
     attempts = []
     for case in cases:
-        attempt = _certify(case, rng, effort)
+        attempt = _combined(case, rng, quick)
         if not attempt.proved:
             return attempt
         if len(cases) > 1:
@@ -172,136 +171,105 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, effort: int = 2) -> Attemp
 
 
 def _together(attempts: list[Attempt]) -> Attempt:
-    if not all(attempt.proved for attempt in attempts):
-        return next(attempt for attempt in attempts if not attempt.proved)
-    methods = {attempt.method for attempt in attempts}
-    method = min(methods, key=lambda name: "agrees" in name)
-    proof = (
-        tuple(one for a in attempts for one in a.proof) if all(a.proof for a in attempts) else ()
-    )
+    """All attempts as one, or the first that failed."""
+    for attempt in attempts:
+        if not attempt.proved:
+            return attempt
+    method = min((a.method for a in attempts), key=lambda name: "agrees" in name)
     evidence = tuple(line for a in attempts for line in a.evidence)
+    complete = all(a.proof for a in attempts)
+    proof = tuple(one for a in attempts if complete for one in a.proof)
     return Attempt(True, method, evidence, proof=proof)
 
 
-def _certify(case: Sequent, rng: int, effort: int) -> Attempt:
-    """First without the hypotheses with log, where the conclusion has no exp and no log."""
-    flat = tuple(r for r in case.given if not r.difference.has(sympy.log))
-    if _is_curved(case.goal) or flat == case.given:
-        return _combine(case, rng, effort)
-    first = _combine(replace(case, given=flat), rng, effort)
-    # A model of fewer hypotheses is still only a candidate: it is checked against all of them.
-    second = first if first.proved else _combine(case, rng, min(effort, 0))
-    return second if second.proved else replace(first, tried=(*first.tried, *second.tried))
-
-
-def _is_curved(relation: Relation) -> bool:
-    return bool(relation.difference.has(sympy.exp, sympy.log))
-
-
-def _combine(case: Sequent, rng: int, effort: int) -> Attempt:
-    case = name_roots(case)
-    curved = any(map(_is_curved, case.relations))
-    problems, tried = _problems([("polynomials", case, False), ("logarithms", case, True)], curved)
-    # Letters for factors and for logarithms take time to find: only where nothing simple works.
-    named = grouped = case
-    for level in range(effort + 1):
-        if level in (1, 2):
-            decided = _decided(problems, rng, FEW if level == 1 else MOST_UNKNOWNS)
-            if decided is not None:
-                return decided
-        for form, sequent, problem in problems:
-            if level > 1 and (sequent is grouped != case or named not in (case, sequent)):
-                continue
-            accepted = _search(sequent, problem, form, level, rng)
-            if accepted is not None:
-                return accepted
-        if level == 0 < effort:
-            grouped = name_logarithms(case) if curved else case
-            forms = [("grouped logarithms", grouped, True)] * (grouped != case)
-            named = name_factors(case)
-            if named != case:
-                forms += [("products", named, False), ("logarithms of products", named, True)]
-            more, failed = _problems(forms, curved)
-            tried += failed
-            for form, sequent, problem in more:
-                accepted = _search(sequent, problem, form, level, rng)
-                if accepted is not None:
-                    return accepted
-            problems += more
-    if effort > 1 and curved:
-        touching = name_tangents(case)
-        more, failed = _problems([("tangents", touching, False)], curved)
-        tried += failed
-        for level in (0, 1):
-            for form, sequent, problem in more:
-                accepted = _search(sequent, problem, form, level, rng)
-                if accepted is not None:
-                    return accepted
-        decided = _decided(more, rng, MOST_UNKNOWNS)
-        if decided is not None:
-            return decided
+def _combined(case: Sequent, rng: int, quick: bool) -> Attempt:
+    """The first of all ways that proves a sequent without Abs, Max and Min."""
+    tried: list[str] = []
     candidates: list[dict[str, Any]] = []
-    for form, _, problem in problems:
-        tried.append(f"certificate in {form}: none found")
-        if effort > 1 and form == "polynomials":
-            answer, point = opinion(problem)
-            tried.append(f"z3 in {form}: {answer}" + (", no proof by itself" * (answer == "unsat")))
-            if point:
-                candidates.append(point)
+    case = name_roots(case)
+    polynomials = _forms(tried, ("polynomials", case, False))
+    for form, way in _ways(case, polynomials, quick, tried):
+        found = way(form, rng)
+        if found is not None:
+            return found
+    for form in [] if quick else polynomials:
+        answer, point = opinion(form.problem)
+        tried.append(f"z3 in {form.name}: {answer}" + ", no proof by itself" * (answer == "unsat"))
+        candidates += [point] if point else []
     return Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-def _problems(
-    forms: list[tuple[str, Sequent, bool]], curved: bool
-) -> tuple[list[tuple[str, Sequent, PolynomialProblem]], list[str]]:
-    """The polynomial problems of some forms of a sequent, and why there is none of the others."""
-    problems, failed = [], []
-    for form, sequent, logarithmic in forms:
-        if logarithmic and not curved:
-            continue
+def _ways(
+    case: Sequent, polynomials: list[Form], quick: bool, tried: list[str]
+) -> Iterator[tuple[Form, Way]]:
+    """Forms of a sequent and ways to prove them, from cheap to dear; made when they are needed."""
+    curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
+    forms = polynomials + (_forms(tried, ("logarithms", case, True)) if curved else [])
+    yield from itertools.product(forms, [_single])
+    if quick:
+        return
+    grouped, named = name_logarithms(case) if curved else case, name_factors(case)
+    others = [("grouped logarithms", grouped, True), ("products", named, False)]
+    more = _forms(tried, *(form for form in others if form[1] != case))
+    yield from itertools.product(more, [_single])
+    forms += more
+    for ways in ([_roots, _squares], [_pairs]):
+        yield from itertools.product(forms, ways)
+    tried += [f"certificate in {form.name}: none found" for form in forms]
+    if curved:
+        tangents = _forms(tried, ("tangents", name_tangents(case), False))
+        for way in (_single, _pairs, _squares):
+            yield from itertools.product(tangents, [way])
+
+
+def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[Form]:
+    """Those of some forms that there are; why there is none of the others goes to `tried`."""
+    found = []
+    for name, sequent, logarithmic in forms:
         try:
             problem = polynomial_problem(sequent, logarithmic=logarithmic)
         except (Untranslatable, ValueError) as reason:
-            failed.append(f"{form}: {reason}")
+            tried.append(f"{name}: {reason}")
         else:
-            problems.append((form, sequent, problem))
-    return problems, failed
+            found.append(Form(name, sequent, problem))
+    return found
 
 
-def _search(
-    sequent: Sequent, problem: PolynomialProblem, form: str, level: int, rng: int
-) -> Attempt | None:
-    turned = level == 1 and form != "logarithms of products"
-    for option in [problem, with_negated_goal(problem)] if turned else [problem]:
-        certificate = find(option, effort=level, least=level)
-        if certificate is not None:
-            return _accepted(sequent, problem, certificate, form, rng)
+def _single(form: Form, rng: int) -> Attempt | None:
+    return _accepted(form, find(form.problem, effort=0), rng)
+
+
+def _pairs(form: Form, rng: int) -> Attempt | None:
+    """Chains of hypotheses and products of two, also against the negation of the goal."""
+    for problem in (form.problem, with_negated_goal(form.problem)):
+        found = _accepted(form, find(problem, least=1), rng)
+        if found is not None:
+            return found
     return None
 
 
-def _decided(
-    problems: list[tuple[str, Sequent, PolynomialProblem]], rng: int, unknown: int
-) -> Attempt | None:
-    """By the roots in one unknown, by means, or by sums of squares."""
-    squares = functools.partial(sum_of_squares, unknown=unknown)
-    for form, sequent, problem in problems:
-        proved, line, _ = by_roots(problem)
-        if proved:
-            points = check_translation(sequent, problem, rng=rng)
-            return Attempt(True, "roots isolated in one letter", (line, _compared(points)))
-        if form not in ("polynomials", "products", "tangents"):
-            continue
-        turned = [problem, with_negated_goal(problem)] if form == "polynomials" else [problem]
-        methods: tuple[Method, ...] = (means, squares)
-        ways = [*itertools.product(turned, methods), (problem, multiplied_squares)]
-        for option, search in ways:
-            try:
-                with budget(SQUARES):
-                    certificate = search(option)
-            except OutOfTime:
-                continue
-            if certificate is not None:
-                return _accepted(sequent, problem, certificate, form, rng)
+def _roots(form: Form, rng: int) -> Attempt | None:
+    line = by_roots(form.problem)
+    if not line:
+        return None
+    points = check_translation(form.sequent, form.problem, rng=rng)
+    return Attempt(True, "roots isolated in one letter", (line, _compared(points)))
+
+
+def _squares(form: Form, rng: int) -> Attempt | None:
+    """Inequalities between means, and sums of squares."""
+    if "logarithms" in form.name:
+        return None
+    problems = [form.problem]
+    if form.name == "polynomials":
+        problems.append(with_negated_goal(form.problem))
+    ways = [*itertools.product(problems, (means, sum_of_squares))]
+    for problem, search in [*ways, (form.problem, multiplied_squares)]:
+        certificate = None
+        with contextlib.suppress(OutOfTime), budget(SQUARES):
+            certificate = search(problem)
+        if certificate is not None:
+            return _accepted(form, certificate, rng)
     return None
 
 
@@ -311,15 +279,17 @@ def _compared(points: int) -> str:
     return "translation not compared: no point of its hypotheses was met"
 
 
-def _accepted(
-    case: Sequent, problem: PolynomialProblem, certificate: Certificate, form: str, rng: int
-) -> Attempt:
-    points = check_translation(case, problem, rng=rng)
-    answer, _ = opinion(certificate.problem, certificate.used, timeout=1500)
+def _accepted(form: Form, certificate: Certificate | None, rng: int) -> Attempt | None:
+    """A certificate as an attempt that proves, once its translation and z3 do not contradict."""
+    if certificate is None:
+        return None
+    problem, case = certificate.problem, form.sequent
+    points = check_translation(case, form.problem, rng=rng)
+    used = tuple(one for one in problem.constraints if one.label in certificate.used)
+    answer, _ = opinion(replace(problem, constraints=used), timeout=1500)
     if answer == "sat":
         raise RuntimeError(f"z3 contradicts a certificate of {case.goal}: {certificate}")
-    lines = ["" if form == "polynomials" else f"in {form}:"]
-    lines = [f"{lines[0]} {certificate}".strip()]
+    lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
     lines.append(_compared(points))
     agrees = "z3 agrees" if answer == "unsat" else "checked twice"
@@ -351,12 +321,12 @@ def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
     return Attempt(True, method, tuple(lines))
 
 
-#: Seconds for each relation of a claim.
-BUDGET = 240.0
-
-
 class Unknown(Exception):
     """A function that no prover here knows."""
+
+
+#: Why a relation says nothing.
+SAME, ASSUMED = "both sides are the same", "it stands among its hypotheses"
 
 
 @dataclass(frozen=True)
@@ -365,14 +335,13 @@ class Question:
 
     `goal`: with the definitions put in.
     `needed`: what it needs to be defined.
-    `empty`: as written it says that something is itself, or what a definition says.
-    `assumed`: as written it stands among the hypotheses.
+    `empty`: why it says nothing, if so: as written it says that something is itself, or what a
+    definition says, or what a hypothesis says.
     """
 
     goal: Relation
     needed: tuple[Relation, ...]
-    empty: bool
-    assumed: bool
+    empty: str
 
 
 def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judged:
@@ -404,7 +373,7 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
     if point is not None:
         shown = ", ".join(f"{name} = {value}" for name, value in point.items())
         return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {shown}"))
-    if _proof_within(search, rng, seconds / 8) is not None:
+    if _judge(search, rng, seconds / 4, thorough=False).verdict is Finding.PROVED:
         reason = "the hypotheses contradict each other: anything follows from them"
         return Judged(Finding.UNDECIDED, "vacuous", judged.evidence, tried=(reason,))
     return replace(
@@ -432,8 +401,7 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
         Question(
             goal.substitute(where),
             side_conditions(goal, where),
-            empty=_is_empty(goal, where),
-            assumed=goal in written,
+            SAME if _is_empty(goal, where) else ASSUMED if goal in written else "",
         )
         for goal in goals
     ]
@@ -474,14 +442,10 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
             open_conditions.append(f"whether {needed}, which the line needs to be defined")
     goal = question.goal
     if question.empty:
-        same = Attempt(True, TAUTOLOGY, ("both sides are the same",), proof=(_checkable([]),))
-        found = _proved(same, goal)
-    elif question.assumed:
         fact = [f"{plain(goal.large)} - ({plain(goal.small)})", goal.kind.replace("==", "=")]
-        itself = _checkable([], facts=[fact], pieces=[["1", "1", [0], "1"]])
-        found = _proved(
-            Attempt(True, TAUTOLOGY, ("it stands among its hypotheses",), proof=(itself,)), goal
-        )
+        steps = {"facts": [fact], "pieces": [["1", "1", [0], "1"]]}
+        itself = _checkable([], **(steps if question.empty == ASSUMED else {}))
+        found = _proved(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
         found = _judge(search.to(goal), rng, seconds)
     if found.verdict is Finding.PROVED and open_conditions:
@@ -510,61 +474,35 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
     """Judge "exists" by its negation: the other relations given, the last one fails."""
     inequalities = [question for question in questions if question.goal.kind != "=="]
     last = inequalities[-1] if inequalities else None
+    facts = [question.goal for question in questions if question is not last]
     # A point counts only where everything is defined.
-    search = search.knowing(
-        *(as_fact(question.goal) for question in questions if question is not last),
-        *(
-            as_fact(needed)
-            for question in questions
-            for needed in question.needed
-            if needed.label != ENOUGH
-        ),
-    )
+    facts += [one for question in questions for one in question.needed if one.label != ENOUGH]
     target = FALSUM if last is None else last.goal.negation()
-    found = _judge(search.to(target), rng, seconds)
-    turned = {Finding.PROVED: Finding.REFUTED, Finding.REFUTED: Finding.PROVED}
-    verdict = turned.get(found.verdict, found.verdict)
-    if verdict is Finding.PROVED and found.witness is not None:
-        met = replace(found.witness, relation=f"not ({found.witness.relation})")
-        where = found.method.replace("counterexample", "example")
-        return replace(
-            found, verdict=verdict, method=where, evidence=("an example satisfies it",), witness=met
-        )
-    head = {
-        Finding.REFUTED: "nothing satisfies it: its negation is proved",
-    }.get(verdict, "its negation is undecided")
-    return replace(found, verdict=verdict, evidence=(head, *found.evidence), proof=())
+    found = _judge(search.knowing(*map(as_fact, facts)).to(target), rng, seconds)
+    if found.verdict is Finding.PROVED:
+        lines = ("nothing satisfies it: its negation is proved", *found.evidence)
+        return replace(found, verdict=Finding.REFUTED, evidence=lines, proof=())
+    if found.witness is None:
+        return replace(found, evidence=("its negation is undecided", *found.evidence))
+    return Judged(
+        Finding.PROVED,
+        found.method.replace("counterexample", "example"),
+        ("an example satisfies it",),
+        replace(found.witness, relation=f"not ({found.witness.relation})"),
+    )
 
 
 def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -> Judged:
-    """Proofs and searches in turn; half of the budget is for the last search."""
-    if search.sequent.goal.kind == "!=":
-        return _unequal(search, rng, seconds, thorough)
-    # Proofs are of the evaluated form; witnesses are checked against what is written.
-    sequent = normal(search.sequent)
+    """Proofs and searches in turn; half of the budget is for the last search, if `thorough`."""
     tried: list[str] = []
     witness = None
     try:
         with budget(seconds / 2):
-            attempt = by_expansion(sequent, rng)
-            if attempt.proved:
-                return _proved(attempt, search.sequent.goal)
-            witness = counterexample(search, effort=QUICK, rng=rng)
-            if witness is None:
-                few = len(sequent.goal.symbols) <= 2
-                for strategy in (by_boxes, by_certificate) if few else (by_certificate, by_boxes):
-                    attempt = strategy(sequent, rng)
-                    if attempt.proved:
-                        return _proved(attempt, search.sequent.goal)
-                    tried.extend(attempt.tried)
-                    for point in attempt.candidates:
-                        witness = witness or confirm(search, point)
-                    if witness is not None:
-                        break
-            elif by_certificate(sequent, rng, effort=0).proved:
-                raise RuntimeError(f"a proof and a counterexample of {sequent.goal}: {witness}")
+            witness = _proof_or_witness(search, rng, tried)
     except OutOfTime:
         tried.append(f"{seconds / 2:g} s for proofs, which ran out")
+    if isinstance(witness, Attempt):
+        return _proved(witness, search.sequent.goal)
     try:
         if witness is None and thorough:
             with budget(seconds / 2):
@@ -579,42 +517,46 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
     return Judged(Finding.REFUTED, f"counterexample{inside}", (line,), witness)
 
 
-def _unequal(search: Search, rng: int, seconds: float, thorough: bool) -> Judged:
-    """Two things that differ: one is the larger, or their being equal is a contradiction."""
+def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | Witness | None:
+    # Proofs are of the evaluated form; witnesses are checked against what is written.
+    sequents = [normal(one) for one in _readings(search.sequent)]
     goal = search.sequent.goal
-    if as_fact(goal) in search.given:
-        return Judged(Finding.PROVED, "hypothesis", ("it stands among the hypotheses",))
-    equal = search.knowing(Relation(goal.small, goal.large, "==", "case")).to(FALSUM)
-    with contextlib.suppress(OutOfTime), budget(seconds / 8):
-        witness = counterexample(equal, effort=QUICK, rng=rng)
-        if witness is not None:
-            return _met_at(goal, witness)
-    for effort in (0, 2):
-        for small, large in ((goal.small, goal.large), (goal.large, goal.small)):
-            less = search.to(Relation(small, large, "<", goal.label))
-            attempt = _proof_within(less, rng, seconds / 8, effort)
-            if attempt is not None:
-                return _proved(attempt, goal)
-    found = replace(_judge(equal, rng, seconds, thorough=thorough), proof=())
-    return found if found.witness is None else _met_at(goal, found.witness)
-
-
-def _met_at(goal: Relation, witness: Witness) -> Judged:
-    """Two things that were to differ, and are equal at a point."""
-    shown = str(goal) if goal.large == 0 else f"{plain(goal.difference)} != 0"
-    witness = replace(witness, relation=shown, left="0", right="0")
-    return Judged(Finding.REFUTED, "counterexample", (f"{shown} fails",), witness)
-
-
-def _proof_within(search: Search, rng: int, seconds: float, effort: int = 2) -> Attempt | None:
-    sequent = normal(search.sequent)
-    with contextlib.suppress(OutOfTime), budget(seconds):
-        attempt = by_certificate(sequent, rng, effort=effort)
-        if not attempt.proved and effort:
-            attempt = by_boxes(sequent, rng)
+    attempt: Attempt = by_expansion(sequents[0], rng)
+    if attempt.proved:
+        return attempt
+    witness = counterexample(search, effort=QUICK, rng=rng)
+    if witness is not None:
+        if any(by_certificate(one, rng, quick=True).proved for one in sequents):
+            raise RuntimeError(f"a proof and a counterexample of {goal}: {witness}")
+        return witness
+    strategies: list[Callable[..., Attempt]] = [by_certificate, by_boxes]
+    if goal.kind == "!=":
+        strategies.insert(0, functools.partial(by_certificate, quick=True))
+    elif len(goal.symbols) <= 2:
+        strategies.reverse()
+    for strategy, sequent in itertools.product(strategies, sequents):
+        attempt = strategy(sequent, rng)
         if attempt.proved:
-            return attempt
+            return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
+        tried.extend(attempt.tried)
+        found = filter(None, (confirm(search, point) for point in attempt.candidates))
+        witness = next(found, None)
+        if witness is not None:
+            return witness
     return None
+
+
+def _readings(sequent: Sequent) -> list[Sequent]:
+    """Sequents of which each proves this one: of two things that differ, one is the larger."""
+    goal = sequent.goal
+    if goal.kind != "!=":
+        return [sequent]
+    equal = Relation(goal.small, goal.large, "==", "case")
+    return [
+        replace(sequent, goal=replace(goal, kind="<")),
+        replace(sequent, goal=Relation(goal.large, goal.small, "<", goal.label)),
+        Sequent((*sequent.given, equal), FALSUM),
+    ]
 
 
 def _proved(attempt: Attempt, goal: Relation) -> Judged:

@@ -9,6 +9,7 @@ Edges: where a relation with one letter left begins or ceases to hold.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,12 +18,13 @@ from typing import Any
 
 import flint
 import mpmath
+import sympy
 
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.verify.prover.scalar.relation import Relation
 
-#: flint.fmpq or flint.arb.
+#: flint.fmpq or flint.arb; flint takes both together, and makes a ball of them.
 Value = Any
 Evaluator = Callable[[Mapping[str, Value]], Value]
 
@@ -32,11 +34,6 @@ LARGEST_POWER = 64
 
 class Undefined(ArithmeticError):
     """An expression has no value at a point: a zero denominator, a log of a negative number."""
-
-
-def ball_of(value: Value) -> flint.arb:
-    """A value as a ball at the working precision."""
-    return value if isinstance(value, flint.arb) else flint.arb(value)
 
 
 def sign_of(value: Value) -> int | None:
@@ -61,21 +58,10 @@ def compiled(expression: Any) -> Evaluator:
     if expression.is_NumberSymbol:
         return lambda point: balls.evaluate(expression, {})
     function = expression.func.__name__
-    parts = [compiled(argument) for argument in expression.args]
-    if function == "Add":
-        return lambda point: _sum([part(point) for part in parts])
-    if function == "Mul":
-        return lambda point: _product([part(point) for part in parts])
-    if function == "Pow":
-        base, exponent = parts
-        return lambda point: _power(base(point), exponent(point))
-    if function in _UNARY:
-        unary, inner = _UNARY[function], parts[0]
-        return lambda point: unary(inner(point))
-    if function in ("Max", "Min"):
-        best = _largest if function == "Max" else _smallest
-        return lambda point: reduce(best, [part(point) for part in parts])
-    raise TypeError(f"no evaluation for {function}")
+    if function not in _JOINED:
+        raise TypeError(f"no evaluation for {function}")
+    joined, parts = _JOINED[function], [compiled(argument) for argument in expression.args]
+    return lambda point: joined([part(point) for part in parts])
 
 
 def holds(margin: Value, kind: str) -> bool | None:
@@ -93,11 +79,14 @@ def holds(margin: Value, kind: str) -> bool | None:
 def margin_of(relation: Relation) -> Evaluator:
     """The evaluator of a relation's larger minus smaller side."""
     small, large = compiled(relation.small), compiled(relation.large)
-    return lambda point: _sum([large(point), -small(point)])
+    return lambda point: large(point) - small(point)
 
 
 def decide(
-    margin: Evaluator, kind: str, point: Mapping[str, Value], bits: tuple[int, ...] = (128, 512)
+    margin: Evaluator,
+    kind: str,
+    point: Mapping[str, Value],
+    bits: tuple[int, ...] = (128, 512, 2048),
 ) -> bool | None:
     """Whether a relation holds at a point, at rising precision.
 
@@ -118,36 +107,29 @@ def decide(
 
 
 def _sum(values: list[Value]) -> Value:
-    return _fold(values, flint.fmpq(0), lambda a, b: a + b)
+    """Exact parts are joined first, so that they stay exact as long as possible."""
+    return sum(sorted(values, key=_is_ball), start=flint.fmpq(0))
 
 
 def _product(values: list[Value]) -> Value:
-    exact = [value for value in values if not isinstance(value, flint.arb)]
-    if any(value == 0 for value in exact):
-        return flint.fmpq(0)
-    return _fold(values, flint.fmpq(1), lambda a, b: a * b)
+    exact = math.prod((value for value in values if not _is_ball(value)), start=flint.fmpq(1))
+    return math.prod(filter(_is_ball, values), start=exact) if exact else exact
 
 
-def _fold(values: list[Value], start: Any, join: Callable[[Any, Any], Any]) -> Value:
-    """Exact parts are joined first, so that they stay exact as long as possible."""
-    exact = start
-    rest = None
-    for value in values:
-        if isinstance(value, flint.arb):
-            rest = value if rest is None else join(rest, value)
-        else:
-            exact = join(exact, value)
-    return exact if rest is None else join(rest, flint.arb(exact))
+def _is_ball(value: Value) -> bool:
+    return isinstance(value, flint.arb)
 
 
-def _power(base: Value, exponent: Value) -> Value:
-    if isinstance(base, flint.arb) or isinstance(exponent, flint.arb):
+def _power(values: list[Value]) -> Value:
+    base, exponent = values
+    if _is_ball(base) or _is_ball(exponent):
+        whole = not _is_ball(exponent) and exponent.q == 1
         sign = sign_of(base)
-        if sign is None or (sign <= 0 and (isinstance(exponent, flint.arb) or exponent.q != 1)):
-            if not isinstance(exponent, flint.arb) and exponent.q == 1 and exponent > 0:
-                return base ** flint.arb(exponent)
+        if sign is None and whole and exponent > 0:
+            return base ** flint.arb(exponent)
+        if sign is None or (sign <= 0 and not whole):
             raise Undefined("power")
-        return ball_of(base) ** ball_of(exponent)
+        return flint.arb(base) ** flint.arb(exponent)
     if base == 0 and exponent <= 0:
         raise Undefined("power of zero")
     if exponent.q == 1 and abs(exponent) <= LARGEST_POWER:
@@ -155,46 +137,38 @@ def _power(base: Value, exponent: Value) -> Value:
     if base < 0:
         raise Undefined("root of a negative number")
     if exponent.q == 2 and abs(exponent) <= LARGEST_POWER:
-        root = _square_root(base)
-        if root is not None:
+        root = flint.fmpq(base.p.isqrt(), base.q.isqrt())
+        if root**2 == base:
             return root ** int(exponent.p)
     return flint.arb(base) ** flint.arb(exponent)
 
 
-def _square_root(number: Any) -> Any:
-    over, under = number.p.isqrt(), number.q.isqrt()
-    return flint.fmpq(over, under) if over**2 == number.p and under**2 == number.q else None
+def _exponential(values: list[Value]) -> Value:
+    return flint.fmpq(1) if not _is_ball(values[0]) and values[0] == 0 else flint.arb(*values).exp()
 
 
-def _exponential(value: Value) -> Value:
-    if not isinstance(value, flint.arb) and value == 0:
-        return flint.fmpq(1)
-    return ball_of(value).exp()
-
-
-def _logarithm(value: Value) -> Value:
-    if sign_of(value) != 1:
+def _logarithm(values: list[Value]) -> Value:
+    if sign_of(values[0]) != 1:
         raise Undefined("log")
-    if not isinstance(value, flint.arb) and value == 1:
-        return flint.fmpq(0)
-    return ball_of(value).log()
+    return flint.fmpq(0) if not _is_ball(values[0]) and values[0] == 1 else flint.arb(*values).log()
 
 
-def _largest(first: Value, second: Value) -> Value:
-    sign = sign_of(_sum([first, -second]))
+def _larger(first: Value, second: Value) -> Value:
+    sign = sign_of(first - second)
     if sign is None:
-        return ball_of(first).max(ball_of(second))
+        return flint.arb(first).max(flint.arb(second))
     return first if sign >= 0 else second
 
 
-def _smallest(first: Value, second: Value) -> Value:
-    return -_largest(-first, -second)
-
-
-_UNARY: dict[str, Callable[[Value], Value]] = {
+_JOINED: dict[str, Callable[[list[Value]], Value]] = {
+    "Add": _sum,
+    "Mul": _product,
+    "Pow": _power,
     "exp": _exponential,
     "log": _logarithm,
-    "Abs": abs,
+    "Abs": lambda values: abs(values[0]),
+    "Max": lambda values: reduce(_larger, values),
+    "Min": lambda values: -reduce(_larger, [-value for value in values]),
 }
 
 
@@ -221,30 +195,13 @@ def enclose(expression: Any) -> tuple[Fraction, Fraction]:
     return Fraction(int(lower) - 1, int(size)), Fraction(int(upper) + 1, int(size))
 
 
-def lower_root(number: Fraction, order: int) -> Fraction:
-    """A rational just below a root of a positive rational.
-
-    Returns its power `order` is at most `number`, checked exactly.
-    """
-    return _root(number, order, below=True)
-
-
-def upper_root(number: Fraction, order: int) -> Fraction:
-    """A rational just above a root of a positive rational.
-
-    Returns its power `order` is at least `number`, checked exactly.
-    """
-    return _root(number, order, below=False)
-
-
-def _root(number: Fraction, order: int, *, below: bool) -> Fraction:
+def root_of(number: Fraction, order: int, *, below: bool) -> Fraction:
+    """A rational just below or just above a root of a positive rational, checked exactly."""
     with precision(256):
-        power = flint.arb(1) / order
-        ball = balls.ball(number) ** power * 10**6
+        ball = balls.ball(number) ** (flint.arb(1) / order) * 10**6
         edge = (ball.lower().floor() if below else ball.upper().ceil()).unique_fmpz()
     guess = Fraction(int(edge), 10**6)
-    right = guess**order <= number if below else guess**order >= number
-    if not right:
+    if not (guess**order <= number if below else guess**order >= number):
         raise RuntimeError(f"wrong bound {guess} for root {order} of {number}")
     return guess
 
@@ -265,53 +222,26 @@ def contains(ball: flint.arb, number: Any) -> bool:
     """
     if not ball.is_finite():
         return False
-    return bool(abs(number - _dyadic(ball.mid())) <= _dyadic(ball.rad()))
-
-
-def _dyadic(number: flint.arb) -> Any:
-    mantissa, exponent = number.man_exp()
-    power = flint.fmpz(2) ** abs(int(exponent))
-    return flint.fmpq(mantissa) * power if exponent >= 0 else flint.fmpq(mantissa, power)
+    return bool(abs(number - ball.mid().fmpq()) <= ball.rad().fmpq())
 
 
 def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
     """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding."""
     with precision(53), mpmath.workdps(60):  # mpmath's is the process's too: one thread at a time
-        values = {
-            name: mpmath.mpf(int(value.p)) / mpmath.mpf(int(value.q))
-            for name, value in point.items()
-        }
         for relation in (*given, goal):
-            small, large = _plain(relation.small, values), _plain(relation.large, values)
+            letters = sorted(relation.symbols, key=str)
+            values = [mpmath.mpf(int(point[x.name].p)) / int(point[x.name].q) for x in letters]
+            sides = sympy.lambdify(letters, [relation.small, relation.large], "mpmath")
+            small, large = sides(*values)
             slack = (large - small) / (abs(large) + abs(small) + mpmath.mpf("1e-100000"))
             bound = mpmath.mpf("1e-40")
             fails = slack < -bound if relation.kind != "==" else abs(slack) > bound
             if relation is not goal:
                 if fails:
                     return False
-            elif slack > bound and relation.kind != "==":
+            elif (slack > bound and relation.kind != "==") or (fails and relation.kind == "!="):
                 return False
     return True
-
-
-def _plain(expression: Any, values: Mapping[str, Any]) -> Any:
-    if expression.is_Symbol:
-        return values[expression.name]
-    if expression.is_Rational:
-        return mpmath.mpf(int(expression.p)) / int(expression.q)
-    if expression.is_NumberSymbol:
-        return mpmath.e if expression.func.__name__ == "Exp1" else mpmath.pi
-    parts = [_plain(argument, values) for argument in expression.args]
-    name = expression.func.__name__
-    if name == "Add":
-        return mpmath.fsum(parts)
-    if name == "Mul":
-        return mpmath.fprod(parts)
-    if name == "Pow":
-        return mpmath.power(*parts)
-    if name in ("Max", "Min"):
-        return max(parts) if name == "Max" else min(parts)
-    return {"exp": mpmath.exp, "log": mpmath.log, "Abs": abs}[name](parts[0])
 
 
 @dataclass(frozen=True)
@@ -321,6 +251,10 @@ class Condition:
     relation: Relation
     margin: Evaluator
     letters: frozenset[str]
+
+    def decided(self, point: Mapping[str, Any]) -> bool | None:
+        """Whether it holds at a point; None where it is undefined or undecided."""
+        return decide(self.margin, self.relation.kind, point)
 
 
 def condition(relation: Relation) -> Condition:
@@ -337,8 +271,9 @@ def edge_of(
 ) -> tuple[Any, int] | None:
     """Where the margin of a relation vanishes, as a function of one letter.
 
-    Returns the edge, and 1 if the relation holds above it, -1 below. None if the margin is neither
-    linear in the letter nor in its inverse or square root.
+    `turns`: what the margin may be linear in; "negative" is the letter, seen from below zero.
+
+    Returns the edge, and 1 if the relation holds above it, -1 below; None if there is none.
     """
 
     def at(value: Any) -> Any:
@@ -364,8 +299,7 @@ def edge_of(
                 if not root.is_finite():
                     continue
                 # A rational a little on the side where the relation holds.
-                lower, upper = root.lower(), root.upper()
-                root = _rational(upper if rising else lower)
+                root = (root.upper() if rising else root.lower()).mid().fmpq()
             if turn != "plain" and root <= 0:
                 continue
             edge = _turned(turn, root)
@@ -379,9 +313,3 @@ def _turned(turn: str, value: Any) -> Any:
     if turn == "negative":
         return -value
     return value * value if turn == "square" else value
-
-
-def _rational(number: Any) -> Any:
-    mantissa, exponent = number.mid().man_exp()
-    power = flint.fmpz(2) ** abs(int(exponent))
-    return flint.fmpq(mantissa) * power if exponent >= 0 else flint.fmpq(mantissa, power)

@@ -15,9 +15,11 @@ An answer "unsat" alone is no proof here, and a model is only a candidate for a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import flint
@@ -65,25 +67,22 @@ class PolynomialProblem:
 
 def in_roots(problem: PolynomialProblem) -> PolynomialProblem:
     """The same problem, with the square roots of letters that are never negative as atoms."""
-    rooted = {
-        place
-        for place, atom in enumerate(problem.atoms)
+    atoms = tuple(
+        replace(atom, name=f"{atom.name}^(1/2)", meaning=sympy.sqrt(atom.meaning))
         if atom.sign != "real" and atom.meaning.is_Symbol
-    }
+        else atom
+        for atom in problem.atoms
+    )
+    orders = [1 + (new is not old) for new, old in zip(atoms, problem.atoms, strict=True)]
 
-    def twice(found: Constraint) -> Constraint:
+    def powers(found: Constraint) -> Constraint:
         terms = {
-            tuple((atom, n * (1 + (atom in rooted))) for atom, n in term): value
+            tuple((atom, n * orders[atom]) for atom, n in term): value
             for term, value in found.polynomial.items()
         }
-        return Constraint(terms, found.kind, found.label)
+        return replace(found, polynomial=terms)
 
-    atoms = tuple(
-        Atom(f"{atom.name}^(1/2)", atom.sign, sympy.sqrt(atom.meaning)) if place in rooted else atom
-        for place, atom in enumerate(problem.atoms)
-    )
-    constraints = tuple(map(twice, problem.constraints))
-    return PolynomialProblem(atoms, constraints, twice(problem.goal))
+    return PolynomialProblem(atoms, tuple(map(powers, problem.constraints)), powers(problem.goal))
 
 
 def constant(value: Fraction | int) -> Polynomial:
@@ -123,31 +122,43 @@ def add(first: Polynomial, second: Polynomial, factor: Fraction | int = 1) -> Po
     return total
 
 
+def scaled(polynomial: Polynomial, factor: Fraction | int) -> Polynomial:
+    """A number, not 0, times a polynomial."""
+    return {term: value * factor for term, value in polynomial.items()}
+
+
 def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
     """The product of two polynomials."""
     total: Polynomial = {}
     for one, factor in first.items():
         for other, by in second.items():
             monomial = times(one, other)
-            value = total.get(monomial, Fraction(0)) + factor * by
-            if value:
-                total[monomial] = value
-            else:
-                total.pop(monomial, None)
-    return total
+            total[monomial] = total.get(monomial, Fraction(0)) + factor * by
+    return {monomial: value for monomial, value in total.items() if value}
 
 
 def product(factors: Iterable[Polynomial]) -> Polynomial:
     """The product of some polynomials."""
-    result = dict(ONE)
-    for factor in factors:
-        result = multiply(result, factor)
-    return result
+    return reduce(multiply, factors, ONE)
 
 
 def shift(polynomial: Polynomial, monomial: Monomial) -> Polynomial:
     """A polynomial times a monomial."""
     return {times(term, monomial): value for term, value in polynomial.items()}
+
+
+def letters_of(polynomial: Polynomial) -> set[int]:
+    """The places of the atoms that stand in a polynomial."""
+    return {atom for term in polynomial for atom, _ in term}
+
+
+def lowest_powers(polynomial: Polynomial) -> Monomial:
+    """The lowest power of each atom, as far as it is negative: its inverse clears them all."""
+    lowest: dict[int, int] = {}
+    for term in polynomial:
+        for atom, exponent in term:
+            lowest[atom] = min(lowest.get(atom, 0), exponent)
+    return tuple(sorted((atom, exponent) for atom, exponent in lowest.items() if exponent))
 
 
 def is_nonnegative(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
@@ -164,13 +175,6 @@ def is_nonnegative(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
 def is_positive(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
     """Whether a monomial is a product of powers of positive atoms."""
     return all(atoms[atom].sign == "positive" for atom, _ in monomial)
-
-
-def surely_positive(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> bool:
-    """Whether every term is nonnegative and one of them is positive."""
-    return all(
-        value > 0 and is_nonnegative(term, atoms) for term, value in polynomial.items()
-    ) and any(is_positive(term, atoms) for term in polynomial)
 
 
 def text_of(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
@@ -209,19 +213,15 @@ class Quotient:
 
 def sum_of(first: Quotient, second: Quotient) -> Quotient:
     """The sum of two quotients over their common denominator."""
-    missing_first = list(second.denominators)
-    missing_second = []
+    missing = list(second.denominators)
+    numerator = second.numerator
     for denominator in first.denominators:
-        if denominator in missing_first:
-            missing_first.remove(denominator)
+        if denominator in missing:
+            missing.remove(denominator)
         else:
-            missing_second.append(denominator)
-    left, right = first.numerator, second.numerator
-    for denominator in missing_first:
-        left = multiply(left, denominator)
-    for denominator in missing_second:
-        right = multiply(right, denominator)
-    return Quotient(add(left, right), first.denominators + tuple(missing_first))
+            numerator = multiply(numerator, denominator)
+    rest = multiply(first.numerator, product(missing))
+    return Quotient(add(rest, numerator), first.denominators + tuple(missing))
 
 
 def product_of(first: Quotient, second: Quotient) -> Quotient:
@@ -237,22 +237,18 @@ MOST_DEGREE = 60
 X = sympy.Symbol("x")
 
 
-def by_roots(problem: PolynomialProblem) -> tuple[bool, str, Any]:
-    """Whether a problem whose goal has one unknown follows from the constraints on it.
-
-    Returns whether it is proved, by what, and a value of the unknown at which the goal fails.
-    """
-    unknowns = {atom for term in problem.goal.polynomial for atom, _ in term}
+def by_roots(problem: PolynomialProblem) -> str:
+    """Why a problem whose goal has one unknown follows from the constraints on it; empty if not."""
+    unknowns = letters_of(problem.goal.polynomial)
     if not unknowns:
-        unknowns = {atom for c in problem.constraints for term in c.polynomial for atom, _ in term}
+        unknowns = set[int]().union(*(letters_of(c.polynomial) for c in problem.constraints))
     if len(unknowns) != 1:
-        return False, "", None
-    (unknown,) = unknowns
-    near = [c for c in problem.constraints if _only(c, unknown)]
-    relations = [(_polynomial(c, unknown), c.kind) for c in (*near, problem.goal)]
-    sign = problem.atoms[unknown].sign
-    if sign != "real":
-        kind = ">" if sign == "positive" else ">="
+        return ""
+    atom = problem.atoms[min(unknowns)]
+    near = [c for c in problem.constraints if unknowns >= letters_of(c.polynomial)]
+    relations = [(_in_one_letter(c.polynomial), c.kind) for c in (*near, problem.goal)]
+    if atom.sign != "real":
+        kind = ">" if atom.sign == "positive" else ">="
         relations.insert(0, (sympy.Poly(X, X, domain="QQ"), kind))
     factors = {
         factor.monic()
@@ -260,57 +256,42 @@ def by_roots(problem: PolynomialProblem) -> tuple[bool, str, Any]:
         if not polynomial.is_zero
         for factor, _ in polynomial.factor_list()[1]
     }
-    product = sympy.Poly(1, X, domain="QQ")
-    for factor in factors:
-        product *= factor
-    if product.degree() > MOST_DEGREE:
-        return False, "", None
+    whole = math.prod(factors, start=sympy.Poly(1, X, domain="QQ"))
+    if whole.degree() > MOST_DEGREE:
+        return ""
     count = 0
-    for place, factor in _cells(product, factors):
+    for place, factor in _cells(whole, factors):
         left()
         count += 1
-        signs = [_sign(polynomial, place, factor) for polynomial, _ in relations]
-        met = [_met(value, kind) for value, (_, kind) in zip(signs, relations, strict=True)]
+        met = [_met(_sign(polynomial, place, factor), kind) for polynomial, kind in relations]
         if all(met[:-1]) and not met[-1]:
-            return False, "", place if factor is None else None
-    name = problem.atoms[unknown].name
-    return True, f"all roots in {name} isolated exactly: {count} points and gaps decide", None
+            return ""
+    return f"all roots in {atom.name} isolated exactly: {count} points and gaps decide"
 
 
-def _only(constraint: Constraint, unknown: int) -> bool:
-    return all(atom == unknown for term in constraint.polynomial for atom, _ in term)
-
-
-def _polynomial(constraint: Constraint, unknown: int) -> Any:
+def _in_one_letter(polynomial: Polynomial) -> Any:
     """The polynomial without negative powers, which only a positive unknown has."""
-    powers = {dict(term).get(unknown, 0): value for term, value in constraint.polynomial.items()}
-    lowest = min((0, *powers))
-    found = {
-        (power - lowest,): sympy.Rational(value.numerator, value.denominator)
-        for power, value in powers.items()
+    cleared = shift(polynomial, inverse(lowest_powers(polynomial)))
+    terms = {
+        (sum(power for _, power in term),): sympy.Rational(value.numerator, value.denominator)
+        for term, value in cleared.items()
     }
-    return sympy.Poly.from_dict(found or {(0,): 0}, X, domain="QQ")
+    return sympy.Poly.from_dict(terms or {(0,): 0}, X, domain="QQ")
 
 
-def _cells(product: Any, factors: set[Any]) -> Iterator[tuple[Any, Any]]:
+def _cells(whole: Any, factors: set[Any]) -> Iterator[tuple[Any, Any]]:
     """A rational point of each gap, and each root: itself, or a point beside it with its factor."""
     roots = []
-    for (low, high), _ in product.intervals() if product.degree() else ():
-        while low != high and (product.eval(low) == 0 or product.eval(high) == 0):
-            low, high = product.refine_root(low, high, steps=1)
+    for (low, high), _ in whole.intervals() if whole.degree() else ():
+        while low != high and (whole.eval(low) == 0 or whole.eval(high) == 0):
+            low, high = whole.refine_root(low, high, steps=1)
         roots.append((low, high))
-    edges = [high for _, high in roots]
-    if not roots:
-        yield sympy.Integer(0), None
-        return
-    yield roots[0][0] - 1, None
+    yield (roots[0][0] - 1 if roots else sympy.Integer(0)), None
     for place, (low, high) in enumerate(roots):
-        if low == high:
-            yield low, None
-        else:
-            yield low, next(f for f in factors if f.eval(low) * f.eval(high) < 0)
+        own = (f for f in factors if low != high and f.eval(low) * f.eval(high) < 0)
+        yield low, next(own, None)
         following = roots[place + 1][0] if place + 1 < len(roots) else high + 2
-        yield (edges[place] + following) / 2, None
+        yield (high + following) / 2, None
 
 
 def _sign(polynomial: Any, place: Any, factor: Any) -> int:
@@ -320,19 +301,14 @@ def _sign(polynomial: Any, place: Any, factor: Any) -> int:
     return int(bool(value > 0)) - int(bool(value < 0))
 
 
-def _met(sign: int, kind: str) -> bool:
-    return {">=": sign >= 0, ">": sign > 0, "==": sign == 0}[kind]
+def _met(value: Any, kind: str) -> Any:
+    return value >= 0 if kind == ">=" else value > 0 if kind == ">" else value == 0
 
 
-#: Milliseconds.
-TIMEOUT = 3000
-
-
-def opinion(
-    problem: PolynomialProblem, only: Iterable[str] | None = None, *, timeout: int = TIMEOUT
-) -> tuple[str, dict[str, Any]]:
+def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, dict[str, Any]]:
     """Whether z3 finds a point that meets all constraints and not the goal.
 
+    `timeout`: in milliseconds.
     Returns ``"unsat"``, ``"sat"``, ``"unknown"`` or ``"absent"``, and for ``"sat"`` the letters'
     values as flint.fmpq, rounded where they are irrational.
     """
@@ -344,57 +320,29 @@ def opinion(
     solver = z3.Solver(ctx=context)
     solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
     variables = [z3.Real(f"x{place}", context) for place in range(len(problem.atoms))]
+
+    def read(constraint: Constraint) -> Any:
+        """The relation with negative powers cleared; only positive atoms have them."""
+        clearing = inverse(lowest_powers(constraint.polynomial))
+        total = z3.RealVal(0, context)
+        for term, value in shift(constraint.polynomial, clearing).items():
+            powers = [variables[atom] for atom, exponent in term for _ in range(exponent)]
+            total += math.prod(powers, start=z3.Q(value.numerator, value.denominator, context))
+        return _met(total, constraint.kind)
+
     for variable, atom in zip(variables, problem.atoms, strict=True):
-        if atom.sign == "positive":
-            solver.add(variable > 0)
-        elif atom.sign == "nonnegative":
-            solver.add(variable >= 0)
-    kept = None if only is None else set(only)
+        if atom.sign != "real":
+            solver.add(variable > 0 if atom.sign == "positive" else variable >= 0)
     for constraint in problem.constraints:
-        if kept is None or constraint.label in kept:
-            value = _term(constraint.polynomial, variables, z3, context)
-            solver.add(_relation(value, constraint.kind))
-    goal = _relation(_term(problem.goal.polynomial, variables, z3, context), problem.goal.kind)
-    solver.add(z3.Not(goal))
+        solver.add(read(constraint))
+    solver.add(z3.Not(read(problem.goal)))
     answer = str(solver.check())
-    return answer, _letters(problem, variables, solver.model()) if answer == "sat" else {}
-
-
-def _relation(value: Any, kind: str) -> Any:
-    return value >= 0 if kind == ">=" else value > 0 if kind == ">" else value == 0
-
-
-def _term(polynomial: Polynomial, variables: list[Any], z3: Any, context: Any) -> Any:
-    """The polynomial with negative powers cleared; only positive atoms have them."""
-    lowest: dict[int, int] = {}
-    for term in polynomial:
-        for atom, exponent in term:
-            lowest[atom] = min(lowest.get(atom, 0), exponent)
-    total = z3.RealVal(0, context)
-    for term, value in polynomial.items():
-        exponents = {atom: -exponent for atom, exponent in lowest.items()}
-        for atom, exponent in term:
-            exponents[atom] = exponents.get(atom, 0) + exponent
-        piece = z3.Q(value.numerator, value.denominator, context)
-        for atom, exponent in exponents.items():
-            for _ in range(exponent):
-                piece = piece * variables[atom]
-        total = total + piece
-    return total
-
-
-def _letters(problem: PolynomialProblem, variables: list[Any], model: Any) -> dict[str, Any]:
-    values = {}
-    for variable, atom in zip(variables, problem.atoms, strict=True):
-        meaning = atom.meaning
-        letter, order = (meaning, 1)
-        if meaning.is_Pow and meaning.args[1].is_Rational:
-            letter, order = meaning.args[0], int(meaning.args[1].q)
-        if not isinstance(letter, sympy.Symbol):
+    values: dict[str, Any] = {}
+    for variable, atom in zip(variables, problem.atoms, strict=True) if answer == "sat" else ():
+        letter, order = atom.meaning.as_base_exp()
+        if not letter.is_Symbol:
             continue
-        number = model.eval(variable, model_completion=True)
-        if not hasattr(number, "as_fraction"):
-            number = number.approx(20)
-        exact = number.as_fraction()
-        values[letter.name] = flint.fmpq(int(exact.numerator), int(exact.denominator)) ** order
-    return values
+        number = solver.model().eval(variable, model_completion=True)
+        exact = (number if hasattr(number, "as_fraction") else number.approx(20)).as_fraction()
+        values[letter.name] = flint.fmpq(exact.numerator, exact.denominator) ** int(order.q)
+    return answer, values

@@ -9,13 +9,12 @@ Of a hypothesis these are facts, as it holds only where it is defined. Of a conc
 obligations: proved like any other line, or the conclusion is not proved. They are read off what is
 written, before sympy has cancelled anything.
 
-Budgets in seconds: a search asks how much is left, and stops by an exception when none is.
-
 Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and Min resolved.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -224,10 +223,8 @@ def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
     """What sympy assumes of letters and the provers read off relations only."""
     found = []
     for letter in sorted(frozenset().union(*(r.symbols for r in relations)), key=str):
-        if letter.is_negative:
-            found.append(Relation(letter, ZERO, "<", "sign"))
-        elif letter.is_nonpositive and not letter.is_zero:
-            found.append(Relation(letter, ZERO, "<=", "sign"))
+        if letter.is_nonpositive and not letter.is_zero:
+            found.append(Relation(letter, ZERO, "<" if letter.is_negative else "<=", "sign"))
         elif letter.is_nonzero and not letter.is_positive:
             found.append(Relation(ZERO, letter**2, "<", "sign"))
     return tuple(found)
@@ -254,17 +251,14 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
 
     `replaced`: each letter with its expression is added to it.
     """
-    for place, relation in enumerate(sequent.given):
-        if relation.kind != "==":
-            continue
-        sides = ((relation.small, relation.large), (relation.large, relation.small))
-        for letter, expression in sides:
-            if not letter.is_Symbol or letter in expression.free_symbols:
+    for relation in sequent.given:
+        for letter, expression in itertools.permutations((relation.small, relation.large)):
+            if relation.kind != "==" or not letter.is_Symbol or expression.has(letter):
                 continue
-            rest = list(sequent.given[:place] + sequent.given[place + 1 :])
+            rest = [other for other in sequent.given if other is not relation]
             if letter.is_nonnegative and not expression.is_nonnegative:
                 kind = "<" if letter.is_positive else "<="
-                rest.append(Relation(sympy.Integer(0), expression, kind, relation.label))
+                rest.append(Relation(ZERO, expression, kind, relation.label))
             if replaced is not None:
                 replaced.append((letter, expression))
             smaller = Sequent(tuple(rest), sequent.goal).substitute({letter: expression})
@@ -319,33 +313,24 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
     while (piece := _innermost(sequent)) is not None:
         size = isinstance(piece, sympy.Abs)
         letter = sympy.Symbol(plain(piece), nonnegative=True if size else None, real=True)
-        low: tuple[Any, ...]
-        if size:
-            low = (piece.args[0], -piece.args[0])
+        values = _values(piece)
+        if isinstance(piece, sympy.Min):
+            facts = [Relation(letter, value, "<=", "definition") for value in values]
         else:
-            low = piece.args if isinstance(piece, sympy.Max) else ()
-        high = piece.args if isinstance(piece, sympy.Min) else ()
-        facts = [Relation(bound, letter, "<=", "definition") for bound in low]
-        facts += [Relation(letter, bound, "<=", "definition") for bound in high]
+            facts = [Relation(value, letter, "<=", "definition") for value in values]
         bounds = [
             relation
             for relation in sequent.given
             if size and relation.small == piece and relation.kind != "=="
         ]
-        direct = [replace(bound, small=value) for bound in bounds for value in low]
-        rest = Sequent(
-            tuple(relation for relation in sequent.given if relation not in bounds), sequent.goal
-        )
-        kept = (*rest.given, *direct)
-        if any(piece in side.atoms(type(piece)) for r in (*kept, rest.goal) for side in _sides(r)):
+        direct = [replace(bound, small=value) for bound in bounds for value in values]
+        rest = [relation for relation in sequent.given if relation not in bounds]
+        kept = (*rest, *direct)
+        if any(r.small.has(piece) or r.large.has(piece) for r in (*kept, sequent.goal)):
             exact = False
             kept = (*sequent.given, *direct, *facts)
-        sequent = Sequent(kept, rest.goal).substitute({piece: letter})
+        sequent = Sequent(kept, sequent.goal).substitute({piece: letter})
     return sequent, exact
-
-
-def _sides(relation: Relation) -> tuple[Any, Any]:
-    return relation.small, relation.large
 
 
 def split(sequent: Sequent) -> list[Sequent] | None:
@@ -362,50 +347,28 @@ def split(sequent: Sequent) -> list[Sequent] | None:
         piece = _innermost(case)
         if piece is None:
             done.append(recognise_signs(case))
-        else:
-            open_cases.extend(_resolve(case, piece))
+            continue
+        for value in _values(piece):
+            # abs(X) is X where 0 <= X; Max(X, Y) is X where Y <= X
+            others = [other for other in _values(piece) if other is not value]
+            ends = [ZERO] if isinstance(piece, sympy.Abs) else others
+            least = isinstance(piece, sympy.Min)
+            facts = [Relation(*((value, x) if least else (x, value)), "<=", "case") for x in ends]
+            changed = case.substitute({piece: value})
+            open_cases.append(replace(changed, given=(*changed.given, *facts)))
     return done
 
 
+def _values(piece: Any) -> tuple[Any, ...]:
+    """What Abs, Max or Min may be."""
+    return (piece.args[0], -piece.args[0]) if isinstance(piece, sympy.Abs) else piece.args
+
+
 def _innermost(sequent: Sequent) -> Any:
+    kinds = (sympy.Abs, sympy.Max, sympy.Min)
     for relation in sequent.relations:
         for side in (relation.small, relation.large):
-            found = side.atoms(sympy.Abs, sympy.Max, sympy.Min)
-            for piece in sorted(found, key=str):
-                inside = [a.atoms(sympy.Abs, sympy.Max, sympy.Min) for a in piece.args]
-                if not any(inside):
+            for piece in sorted(side.atoms(*kinds), key=str):
+                if not any(argument.has(*kinds) for argument in piece.args):
                     return piece
     return None
-
-
-def _resolve(sequent: Sequent, piece: Any) -> list[Sequent]:
-    zero = sympy.Integer(0)
-    if isinstance(piece, sympy.Abs):
-        inside = piece.args[0]
-        options = [
-            (inside, [Relation(zero, inside, "<=", "case")]),
-            (-inside, [Relation(inside, zero, "<=", "case")]),
-        ]
-        if inside.is_nonnegative:
-            options = [(inside, [])]
-        elif inside.is_nonpositive:
-            options = [(-inside, [])]
-    else:
-        largest = isinstance(piece, sympy.Max)
-        options = []
-        for chosen in piece.args:
-            others = [other for other in piece.args if other is not chosen]
-            options.append(
-                (
-                    chosen,
-                    [
-                        Relation(*((o, chosen) if largest else (chosen, o)), "<=", "case")
-                        for o in others
-                    ],
-                )
-            )
-    cases = []
-    for value, conditions in options:
-        changed = sequent.substitute({piece: value})
-        cases.append(replace(changed, given=(*changed.given, *conditions)))
-    return cases

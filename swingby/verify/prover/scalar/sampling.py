@@ -11,7 +11,8 @@ A second look at a translation: the polynomial problem against the sequent, at p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -22,14 +23,12 @@ from swingby.theory.balls import precision
 from swingby.verify.prover.scalar.exact_value import (
     Condition,
     Undefined,
-    ball_of,
     compiled,
     condition,
-    decide,
     edge_of,
 )
 from swingby.verify.prover.scalar.laurent import Constraint, PolynomialProblem
-from swingby.verify.prover.scalar.relation import Sequent, may_have
+from swingby.verify.prover.scalar.relation import Relation, Sequent, may_have
 
 #: The order in which letters get values; others follow by name.
 ORDER = (
@@ -79,71 +78,103 @@ def in_order(names: frozenset[str]) -> list[str]:
     return sorted(names, key=place)
 
 
-def candidates(
-    name: str,
-    letter: Any,
-    point: Mapping[str, Any],
-    given: Sequence[Condition],
-    goal: Condition,
-) -> list[Any]:
-    """Values worth trying for a letter, corners of its range first."""
-    open_letter = {name}
-    lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
-    lower_strict, upper_strict = bool(letter.is_positive), False
-    for found in given:
-        if found.letters - point.keys() != open_letter:
-            continue
-        strict = found.relation.kind == "<"
-        for value, side in _edges(found, name, letter, point):
-            if found.relation.kind == "==":
-                return [value] if may_be(value, letter) else []
-            if side > 0 and (lower is None or value > lower or (value == lower and strict)):
-                lower, lower_strict = value, strict
-            if side < 0 and (upper is None or value < upper or (value == upper and strict)):
-                upper, upper_strict = value, strict
-    values: list[Any] = []
-    if goal.letters - point.keys() == open_letter:
-        edge = edge_of(goal, name, point)
-        if edge is not None:
-            value, side = edge
-            step = abs(value) / 100 or flint.fmpq(1, 100)
-            values += [value] if goal.relation.kind == "<" else []
-            values += [value - side * step, value - side * step / 1000, value * 2, value / 2]
-    if upper is not None:
-        size = abs(upper) or flint.fmpq(1)
-        values += [upper] if not upper_strict else []
-        values += [lower] if lower is not None and lower < 0 and not lower_strict else []
-        values += [upper - size / 1000, upper / 2]
-    if lower is not None:
-        size = abs(lower) or flint.fmpq(1)
-        values += [lower] if not lower_strict else []
-        if lower or letter.is_real:
-            values += [lower + size / 1000, lower * 2]
-    if lower is not None and upper is not None:
-        values.append((lower + upper) / 2)
-    simple = [_number(text) for text in SIMPLE.get(name, _USUAL)]
-    if not letter.is_nonnegative:
-        simple += [flint.fmpq(0), *(-value for value in simple)]
-    elif not letter.is_positive:
-        simple.insert(0, flint.fmpq(0))
-    simple = [*levels(name, point), *simple]
-    values = [*simple[:1], *values, *simple[1:]] if name in SIMPLE else [*values, *simple]
-    return [
-        value
-        for value in dict.fromkeys(values)
-        if (lower is None or value > lower or (value == lower and not lower_strict))
-        and (upper is None or value < upper or (value == upper and not upper_strict))
-        and may_be(value, letter)
-    ]
+@dataclass(frozen=True)
+class Space:
+    """Hypotheses and a goal ready for evaluation, and points drawn where the hypotheses hold."""
+
+    given: tuple[Condition, ...]
+    goal: Condition
+    letters: Mapping[str, Any]
+
+    @staticmethod
+    def of(given: Iterable[Relation], goal: Relation) -> Space:
+        """The space of some relations."""
+        relations = (*given, goal)
+        letters = sorted(frozenset().union(*(one.symbols for one in relations)), key=str)
+        known = tuple(map(condition, relations[:-1]))
+        return Space(known, condition(goal), {letter.name: letter for letter in letters})
+
+    def meets(self, point: Mapping[str, Any]) -> bool:
+        """Whether all hypotheses certainly hold at a point."""
+        return all(c.decided(point) is True for c in self.given)
+
+    def refutes(self, point: Mapping[str, Any]) -> bool:
+        """Whether all hypotheses certainly hold at a point and the goal certainly fails."""
+        return self.goal.decided(point) is False and self.meets(point)
+
+    def draw(
+        self, start: Mapping[str, Any], generator: np.random.Generator, level: int | None = None
+    ) -> dict[str, Any] | None:
+        """One point with some values given, or None where a letter has no value left.
+
+        `level`: of all entries of W, where their range allows it.
+        """
+        point = dict(start)
+        for name in in_order(frozenset(self.letters) - start.keys()):
+            values = self.candidates(name, point)
+            if not values:
+                return None
+            wanted = levels(name, point)[level : level + 1] if level is not None else []
+            if wanted and wanted[0] in values:
+                point[name] = wanted[0]
+                continue
+            # Early candidates are corners: prefer them.
+            place = min(int(generator.exponential(2.0)), len(values) - 1)
+            point[name] = values[place]
+        return point
+
+    def candidates(self, name: str, point: Mapping[str, Any]) -> list[Any]:
+        """Values worth trying for a letter, corners of its range first."""
+        letter, open_letter = self.letters[name], {name}
+        lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
+        lower_open, upper_open = bool(letter.is_positive), False
+        for found in self.given:
+            if found.letters - point.keys() != open_letter:
+                continue
+            strict = found.relation.kind == "<"
+            for value, side in _edges(found, letter, point):
+                if found.relation.kind == "==":
+                    return [value] if may_be(value, letter) else []
+                if side > 0 and (lower is None or value > lower or (value == lower and strict)):
+                    lower, lower_open = value, strict
+                if side < 0 and (upper is None or value < upper or (value == upper and strict)):
+                    upper, upper_open = value, strict
+        values: list[Any] = []
+        if self.goal.letters - point.keys() == open_letter:
+            for value, side in filter(None, [edge_of(self.goal, name, point)]):
+                step = abs(value) / 100 or flint.fmpq(1, 100)
+                values += [value] if self.goal.relation.kind in ("<", "!=") else []
+                values += [value - side * step, value - side * step / 1000, value * 2, value / 2]
+        if upper is not None:
+            values += [upper, *([lower] if lower is not None and lower < 0 else [])]
+            values += [upper - (abs(upper) or flint.fmpq(1)) / 1000, upper / 2]
+        if lower is not None:
+            values.append(lower)
+            if lower or letter.is_real:
+                values += [lower + (abs(lower) or flint.fmpq(1)) / 1000, lower * 2]
+            if upper is not None:
+                values.append((lower + upper) / 2)
+        simple = [number(text) for text in SIMPLE.get(name, _USUAL)]
+        if not letter.is_nonnegative:
+            simple += [flint.fmpq(0), *(-value for value in simple)]
+        elif not letter.is_positive:
+            simple.insert(0, flint.fmpq(0))
+        simple = [*levels(name, point), *simple]
+        values = [*simple[:1], *values, *simple[1:]] if name in SIMPLE else [*values, *simple]
+        return [
+            value
+            for value in dict.fromkeys(values)
+            if (lower is None or value > lower or (value == lower and not lower_open))
+            and (upper is None or value < upper or (value == upper and not upper_open))
+            and may_be(value, letter)
+        ]
 
 
-def _edges(
-    found: Condition, name: str, letter: Any, point: Mapping[str, Any]
-) -> list[tuple[Any, int]]:
+def _edges(found: Condition, letter: Any, point: Mapping[str, Any]) -> list[tuple[Any, int]]:
     """The edges seen from positive and from negative values: Abs has two."""
-    edges = [edge_of(found, name, point)]
+    edges = [edge_of(found, letter.name, point)]
     if not letter.is_nonnegative:
-        edges.append(edge_of(found, name, point, ("negative",)))
+        edges.append(edge_of(found, letter.name, point, ("negative",)))
     return [edge for edge in edges if edge is not None]
 
 
@@ -158,34 +189,10 @@ def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     return [omega, omega / 1000, point["P"] * upper, upper, flint.fmpq(1, 2), flint.fmpq(1)]
 
 
-def _number(text: str) -> Any:
+def number(text: str) -> Any:
+    """A rational such as 121/100."""
     over, _, under = text.partition("/")
     return flint.fmpq(int(over), int(under or 1))
-
-
-def draw(
-    names: Sequence[str],
-    letters: Mapping[str, Any],
-    start: Mapping[str, Any],
-    given: Sequence[Condition],
-    goal: Condition,
-    generator: np.random.Generator,
-    level: int | None = None,
-) -> dict[str, Any] | None:
-    """One point, or None where a letter has no value left."""
-    point = dict(start)
-    for name in names:
-        values = candidates(name, letters[name], point, given, goal)
-        if not values:
-            return None
-        wanted = levels(name, point)[level : level + 1] if level is not None else []
-        if wanted and wanted[0] in values:
-            point[name] = wanted[0]
-            continue
-        # Early candidates are corners: prefer them.
-        place = min(int(generator.exponential(2.0)), len(values) - 1)
-        point[name] = values[place]
-    return point
 
 
 def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
@@ -260,25 +267,22 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
     anywhere.
     """
     generator = np.random.default_rng(rng)
-    letters = {letter.name: letter for letter in sequent.symbols}
-    given, goal = [condition(relation) for relation in sequent.given], condition(sequent.goal)
+    space = Space.of(sequent.given, sequent.goal)
     compared = 0
     for count in range(MOST_DRAWS):
         if count >= DRAWS and compared:
             break
-        point = draw(in_order(frozenset(letters)), letters, {}, given, goal, generator)
-        if point is None:
-            continue
-        if not all(decide(c.margin, c.relation.kind, point) is True for c in given):
+        point = space.draw({}, generator)
+        if point is None or not space.meets(point):
             continue
         with precision(256):
             try:
-                atoms = [ball_of(compiled(atom.meaning)(point)) for atom in problem.atoms]
+                atoms = [flint.arb(compiled(atom.meaning)(point)) for atom in problem.atoms]
             except (Undefined, ZeroDivisionError):
                 continue
             broken = [c for c in problem.constraints if _truth(c, atoms) is False]
             found = _truth(problem.goal, atoms)
-        expected = decide(goal.margin, goal.relation.kind, point)
+        expected = space.goal.decided(point)
         if broken or (found is not None and expected is not None and found != expected):
             raise RuntimeError(f"the polynomial form of {sequent.goal} is wrong at {point}")
         compared += 1
@@ -286,17 +290,14 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
 
 
 def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
+    """Whether a constraint holds; None where balls do not tell it from an equation."""
     total = flint.arb(0)
     for term, value in constraint.polynomial.items():
-        piece = flint.arb(flint.fmpq(value.numerator, value.denominator))
-        for atom, exponent in term:
-            piece *= atoms[atom] ** exponent
-        total += piece
+        powers = (atoms[atom] ** exponent for atom, exponent in term)
+        total += math.prod(powers, start=flint.arb(flint.fmpq(value.numerator, value.denominator)))
     if total > 0:
         return constraint.kind != "=="
-    if total < 0:
-        return False
-    return None
+    return False if total < 0 else None
 
 
 def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
@@ -306,15 +307,11 @@ def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
     """
     generator = np.random.default_rng(rng)
     goal = condition(sequent.goal)
-    letters = {letter.name: letter for letter in sequent.goal.symbols}
-    count = 0
-    for _ in range(6):
-        point: Mapping[str, Any] = {
-            name: flint.fmpq(int(generator.integers(1, 50)), int(generator.integers(1, 50)))
-            for name in letters
-        }
-        found = decide(goal.margin, "==", point)
-        if found is False:
+    points = [
+        {name: flint.fmpq(*map(int, generator.integers(1, 50, 2))) for name in sorted(goal.letters)}
+        for _ in range(6)
+    ]
+    for point in points:
+        if goal.decided(point) is False:
             raise RuntimeError(f"{sequent.goal} was expanded to zero but differs at {point}")
-        count += 1
-    return count
+    return len(points)

@@ -3,25 +3,28 @@ r"""Sums of squares: certificates :math:`p = \sum_k g_k \sum_l c_l q_{kl}^2`, ex
 The multipliers g are 1, constraints, letters that are never negative, and products of two of them.
 The coefficients of all pieces form Gram matrices that an exact linear system ties to p. Its
 solutions are parametrised over the rationals; Newton's method in floating point looks for one with
-all matrices positive definite, which is rounded and factored exactly. Where p has zeros there is
-none: the kernel that the matrices then have in common is rounded, and their basis shrinks to what
-vanishes with p.
+all matrices positive definite, which is rounded and factored exactly.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import flint
 import numpy as np
 
 from swingby.theory.budget import left
-from swingby.verify.prover.scalar.certificate import Certificate, verify, with_negated_goal
-from swingby.verify.prover.scalar.columns import Column, column
+from swingby.verify.prover.scalar.certificate import (
+    Certificate,
+    as_fraction,
+    reduced,
+    verify,
+    with_negated_goal,
+)
+from swingby.verify.prover.scalar.columns import Column, column, useful
 from swingby.verify.prover.scalar.laurent import (
     ONE,
     Monomial,
@@ -29,6 +32,8 @@ from swingby.verify.prover.scalar.laurent import (
     PolynomialProblem,
     add,
     inverse,
+    letters_of,
+    lowest_powers,
     multiply,
     shift,
     times,
@@ -38,77 +43,75 @@ from swingby.verify.prover.scalar.laurent import (
 MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
 #: Multipliers besides 1.
 MOST_MULTIPLIERS = 24
-#: Reductions to a face of the cone.
-MOST_FACES = 5
 #: Unknowns of a goal that is multiplied.
 MOST_MULTIPLIED = 3
+
+Pieces = list[tuple[Fraction, Column]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """A multiplier and the polynomials whose products stand in its Gram matrix.
+    """A multiplier and the monomials whose products stand in its Gram matrix.
 
     `factors`: places of constraints.
     `monomial`: never negative; with the powers that clear the constraints.
     `multiplier`: the product of both.
-    `free`: an equation: instead of a Gram matrix each product has any coefficient.
+    `free`: an equation: instead of a Gram matrix each monomial has any coefficient.
     """
 
     factors: tuple[int, ...]
     monomial: Monomial
     multiplier: Polynomial
-    basis: tuple[Polynomial, ...]
+    basis: tuple[Monomial, ...] = ()
     free: bool = False
 
     @property
     def entries(self) -> list[tuple[int, int]]:
         """Places in the Gram matrix, or of the free coefficients."""
-        size = len(self.basis)
+        places = range(len(self.basis))
         if self.free:
-            return [(place, place) for place in range(size)]
-        return list(itertools.combinations_with_replacement(range(size), 2))
+            return [(place, place) for place in places]
+        return list(itertools.combinations_with_replacement(places, 2))
 
     def product(self, one: int, two: int) -> Polynomial:
         """What a coefficient stands before."""
         if self.free:
-            return multiply(self.multiplier, self.basis[one])
-        found = multiply(self.multiplier, multiply(self.basis[one], self.basis[two]))
+            return shift(self.multiplier, self.basis[one])
+        found = shift(self.multiplier, times(self.basis[one], self.basis[two]))
         return found if one == two else add(found, found)
 
 
 def sum_of_squares(problem: PolynomialProblem, unknown: int = MOST_UNKNOWNS) -> Certificate | None:
     """A verified certificate with squares, or None, which says nothing about the problem."""
-    goal = problem.goal.polynomial or {(): Fraction(-1)}
-    clearing = _clearing(goal)
-    cleared = shift(goal, clearing)
-    unknowns = {atom for term in cleared for atom, _ in term}
+    goal = problem.goal
+    target = goal.polynomial or {(): Fraction(-1)}
+    clearing = inverse(lowest_powers(target))
+    cleared = shift(target, clearing)
+    unknowns = letters_of(cleared)
     near = [
         place
         for place, found in enumerate(problem.constraints)
-        if not unknowns or unknowns >= {atom for term in found.polynomial for atom, _ in term}
+        if not unknowns or unknowns >= letters_of(found.polynomial)
     ]
-    if not unknowns:
-        unknowns = {
-            atom for place in near for t in problem.constraints[place].polynomial for atom, _ in t
-        }
     degree = _degree(cleared)
-    if not problem.goal.polynomial:
-        degree = max((_degree(problem.constraints[at].polynomial) for at in near), default=0)
-    if len(unknowns) > unknown or degree > MOST_DEGREE or not unknowns:
+    if not goal.polynomial:
+        shapes = [problem.constraints[place].polynomial for place in near]
+        unknowns = set[int]().union(*map(letters_of, shapes))
+        degree = max(map(_degree, shapes), default=0)
+    if not 1 <= len(unknowns) <= unknown or degree > MOST_DEGREE:
         return None
     even = degree + degree % 2
-    attempts = [(even, False)] if problem.goal.kind == ">=" else []
+    attempts = [(even, False)] if goal.kind == ">=" else []
     for most, wide in [*attempts, (even, True), (even + 2, True)]:
         left()
-        blocks = _blocks(problem, sorted(unknowns), near, most, wide)
-        if sum(len(block.entries) for block in blocks) > MOST_ENTRIES:
+        pieces = _solve(cleared, _blocks(problem, sorted(unknowns), near, most, wide))
+        made = _columns(problem, pieces, clearing)
+        if made is None:
             continue
-        pieces = _solve(cleared, blocks)
-        made = _made(problem, pieces, clearing)
-        if made is not None and not problem.goal.polynomial:
-            constant = column(problem, (), ())
-            made += [(Fraction(1), constant)] if constant is not None else []
-        if made is not None and verify(certificate := Certificate(problem, tuple(made))):
+        if not goal.polynomial:
+            made += _columns(problem, [(Fraction(1), Block((), (), dict(ONE)), ONE)], ()) or []
+        certificate = Certificate(problem, tuple(made))
+        if verify(certificate):
             return certificate
     return None
 
@@ -119,9 +122,9 @@ def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
     x_k are the unknowns of the goal; those that are positive stand without their squares.
     """
     goal = problem.goal.polynomial
-    clearing = _clearing(goal)
+    clearing = inverse(lowest_powers(goal))
     cleared = shift(goal, clearing)
-    unknowns = sorted({atom for term in cleared for atom, _ in term})
+    unknowns = sorted(letters_of(cleared))
     signs = {problem.atoms[atom].sign for atom in unknowns}
     power = 2 if "real" in signs else 1
     if not 2 <= len(unknowns) <= MOST_MULTIPLIED or _degree(cleared) + power > MOST_DEGREE:
@@ -131,15 +134,14 @@ def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
     factor = letters if homogeneous and signs == {"positive"} else [(), *letters]
     target = multiply(cleared, dict.fromkeys(factor, Fraction(1)))
     degree = _degree(target)
-    sizes = range(len(unknowns) + 1 if power == 1 else 1)
     blocks = []
-    for chosen in itertools.chain.from_iterable(itertools.combinations(unknowns, n) for n in sizes):
-        basis = tuple({t: Fraction(1)} for t in _monomials(unknowns, (degree - len(chosen)) // 2))
-        monomial = tuple((atom, 1) for atom in chosen)
-        if len(chosen) <= degree:
+    for size in range(len(unknowns) + 1 if power == 1 else 1):
+        for chosen in itertools.combinations(unknowns, size):
+            monomial = tuple((atom, 1) for atom in chosen)
+            basis = _monomials(unknowns, (degree - size) // 2)
             blocks.append(Block((), monomial, {monomial: Fraction(1)}, basis))
     turned = with_negated_goal(problem)
-    made = _made(turned, _solve(target, blocks), clearing)
+    made = _columns(turned, _solve(target, blocks), clearing)
     negated = [column(turned, (len(problem.constraints),), monomial) for monomial in factor]
     if made is None or None in negated:
         return None
@@ -148,181 +150,128 @@ def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
     return certificate if verify(certificate) else None
 
 
-def _made(
+def _columns(
     problem: PolynomialProblem,
     pieces: list[tuple[Fraction, Block, Polynomial]] | None,
     clearing: Monomial,
-) -> list[tuple[Fraction, Column]] | None:
+) -> Pieces | None:
     """The pieces of a cleared goal as columns of the goal itself."""
-    found = []
+    found: Pieces = []
     for weight, block, square in pieces or ():
-        piece = _piece(problem, block, times(block.monomial, inverse(clearing)), square)
-        if piece is None:
+        monomial = times(block.monomial, inverse(clearing))
+        if block.free:
+            ((term, _),) = square.items()
+            made = column(problem, block.factors, times(monomial, term))
+        else:
+            made = column(problem, block.factors, monomial, square=square)
+        if made is None:
             return None
-        found.append((weight, piece))
+        found.append((weight, made))
     return None if pieces is None else found
-
-
-def _piece(
-    problem: PolynomialProblem, block: Block, monomial: Monomial, square: Polynomial
-) -> Column | None:
-    if not block.free:
-        return column(problem, block.factors, monomial, square=square)
-    ((term, _),) = square.items()
-    return column(problem, block.factors, times(monomial, term))
-
-
-def _clearing(polynomial: Polynomial) -> Monomial:
-    """The monomial that takes away all negative powers."""
-    lowest: dict[int, int] = {}
-    for term in polynomial:
-        for atom, exponent in term:
-            lowest[atom] = min(lowest.get(atom, 0), exponent)
-    return tuple(sorted((atom, -exponent) for atom, exponent in lowest.items() if exponent))
 
 
 def _degree(polynomial: Polynomial) -> int:
     return max((sum(exponent for _, exponent in term) for term in polynomial), default=0)
 
 
-def _monomials(unknowns: list[int], most: int) -> list[Monomial]:
-    found = []
-    for degree in range(most + 1):
-        for chosen in itertools.combinations_with_replacement(unknowns, degree):
-            found.append(tuple((atom, chosen.count(atom)) for atom in sorted(set(chosen))))
-    return found
+def _monomials(unknowns: list[int], most: int) -> tuple[Monomial, ...]:
+    return tuple(
+        tuple((atom, chosen.count(atom)) for atom in sorted(set(chosen)))
+        for degree in range(most + 1)
+        for chosen in itertools.combinations_with_replacement(unknowns, degree)
+    )
 
 
 def _blocks(
     problem: PolynomialProblem, unknowns: list[int], near: list[int], most: int, wide: bool
 ) -> list[Block]:
-    single: list[tuple[tuple[int, ...], Monomial, Polynomial]] = []
-    blocks = []
+    single, blocks = list[Block](), list[Block]()
     if wide:
         for atom in unknowns:
             if problem.atoms[atom].sign != "real":
-                single.append(((), ((atom, 1),), {((atom, 1),): Fraction(1)}))
+                letter = ((atom, 1),)
+                single.append(Block((), letter, {letter: Fraction(1)}))
         for place in near:
             found = problem.constraints[place]
-            power = _clearing(found.polynomial)
-            entry = ((place,), power, shift(found.polynomial, power))
-            if found.kind != "==":
-                single.append(entry)
-                continue
-            room = most - _degree(entry[2])
-            basis = tuple({term: Fraction(1)} for term in _monomials(unknowns, max(room, -1)))
-            blocks.append(Block(*entry, basis, free=True))
+            power = inverse(lowest_powers(found.polynomial))
+            made = Block((place,), power, shift(found.polynomial, power))
+            if found.kind == "==":
+                basis = _monomials(unknowns, most - _degree(made.multiplier))
+                blocks.append(replace(made, basis=basis, free=True))
+            else:
+                single.append(made)
     pairs = [
-        ((*one[0], *two[0]), times(one[1], two[1]), multiply(one[2], two[2]))
+        Block(
+            (*one.factors, *two.factors),
+            times(one.monomial, two.monomial),
+            multiply(one.multiplier, two.multiplier),
+        )
         for one, two in itertools.combinations(single, 2)
     ]
-    chosen = [((), (), dict(ONE)), *single, *pairs][: MOST_MULTIPLIERS + 1]
-    for factors, monomial, multiplier in chosen:
-        room = most - _degree(multiplier)
+    for made in [Block((), (), dict(ONE)), *single, *pairs][: MOST_MULTIPLIERS + 1]:
+        room = most - _degree(made.multiplier)
         if room < 0:
             continue
-        basis = tuple({term: Fraction(1)} for term in _monomials(unknowns, room // 2))
-        blocks.append(Block(factors, monomial, multiplier, basis))
-        if problem.goal.kind == ">" and _is_strict(problem, factors, monomial) and len(basis) > 1:
-            blocks.append(Block(factors, monomial, multiplier, (dict(ONE),)))
+        blocks.append(replace(made, basis=_monomials(unknowns, room // 2)))
+        strict = column(problem, made.factors, made.monomial)
+        if problem.goal.kind == ">" and strict is not None and strict.strict and room > 1:
+            blocks.append(replace(made, basis=((),)))
     return blocks
-
-
-def _is_strict(problem: PolynomialProblem, factors: tuple[int, ...], monomial: Monomial) -> bool:
-    made = column(problem, factors, monomial)
-    return made is not None and made.strict
 
 
 def _solve(
     goal: Polynomial, blocks: list[Block]
 ) -> list[tuple[Fraction, Block, Polynomial]] | None:
-    for _ in range(MOST_FACES):
-        blocks = _pruned(goal, blocks)
-        if sum(len(block.entries) for block in blocks) > MOST_ENTRIES:
-            return None
-        system = _parametrised(goal, blocks)
-        if system is None:
-            return None
-        try:
-            values, shortfall = _interior(blocks, *system)
-        except (np.linalg.LinAlgError, OverflowError):  # numbers beyond floating point
-            return None
-        if shortfall:
-            return None
-        exact = _rounded(blocks, *system, values)
-        if exact is not None:
-            return exact
-        smaller = _faces(blocks, values, *system)
-        if smaller is None:
-            return None
-        blocks = smaller
-    return None
+    if sum(len(block.entries) for block in blocks) > MOST_ENTRIES:
+        return None
+    blocks = _pruned(goal, blocks)
+    products = [block.product(*at) for block in blocks for at in block.entries]
+    system = _parametrised(goal, products)
+    if system is None:
+        return None
+    try:
+        values = _interior(blocks, *system)
+    except (np.linalg.LinAlgError, OverflowError):  # numbers beyond floating point
+        return None
+    return None if values is None else _rounded(blocks, *system, values)
 
 
 def _pruned(goal: Polynomial, blocks: list[Block]) -> list[Block]:
     """Blocks without the squares of a term that nothing could cancel."""
     while True:
-        uses: dict[Monomial, list[tuple[int, int, Fraction] | None]] = {}
-        for number, block in enumerate(blocks):
-            for one, two in block.entries:
-                for term, value in block.product(one, two).items():
-                    mark = (number, one, value) if one == two and not block.free else None
-                    uses.setdefault(term, []).append(mark)
-        dead: set[tuple[int, int]] = set()
-        for term, marks in uses.items():
-            if term in goal or None in marks:
-                continue
-            known = [mark for mark in marks if mark is not None]
-            if len({mark[2] > 0 for mark in known}) == 1:
-                dead |= {mark[:2] for mark in known}
-        if not dead:
-            return [block for block in blocks if block.basis]
-        blocks = [
-            Block(
-                block.factors,
-                block.monomial,
-                block.multiplier,
-                tuple(q for at, q in enumerate(block.basis) if (number, at) not in dead),
-                block.free,
+        columns = [
+            Column((number, *at), (), block.product(*at), False, block.free or at[0] != at[1])
+            for number, block in enumerate(blocks)
+            for at in block.entries
+        ]
+        alive = {column.factors for column in useful(columns, goal)}
+        smaller = [
+            replace(
+                block,
+                basis=tuple(q for at, q in enumerate(block.basis) if (number, at, at) in alive),
             )
             for number, block in enumerate(blocks)
         ]
+        if smaller == blocks:
+            return [block for block in blocks if block.basis]
+        blocks = smaller
 
 
-def _parametrised(goal: Polynomial, blocks: list[Block]) -> tuple[Any, Any] | None:
+def _parametrised(goal: Polynomial, products: list[Polynomial]) -> tuple[Any, Any] | None:
     """All exact solutions of the linear system: one of them, and the directions between them."""
-    products = [block.product(*at) for block in blocks for at in block.entries]
-    rows: dict[Monomial, int] = {}
-    for term in [*goal, *(term for product in products for term in product)]:
-        rows.setdefault(term, len(rows))
+    found = reduced(goal, products)
+    if found is None:
+        return None
+    matrix, pivots = found
     width = len(products)
-    matrix = flint.fmpq_mat(len(rows), width + 1)
-    for place, product in enumerate(products):
-        for term, value in product.items():
-            matrix[rows[term], place] = flint.fmpq(value.numerator, value.denominator)
-    for term, value in goal.items():
-        matrix[rows[term], width] = flint.fmpq(value.numerator, value.denominator)
-    reduced, rank = matrix.rref()
-    pivots = []
-    for row in range(rank):
-        pivot = next(place for place in range(width + 1) if reduced[row, place] != 0)
-        if pivot == width:
-            return None
-        pivots.append(pivot)
     loose = [place for place in range(width) if place not in set(pivots)]
     start = [Fraction(0)] * width
-    directions = [[Fraction(0)] * width for _ in loose]
+    directions = [[Fraction(int(place == own)) for place in range(width)] for own in loose]
     for row, pivot in enumerate(pivots):
-        start[pivot] = _fraction(reduced[row, width])
-        for number, place in enumerate(loose):
-            directions[number][pivot] = -_fraction(reduced[row, place])
-    for number, place in enumerate(loose):
-        directions[number][place] = Fraction(1)
+        start[pivot] = as_fraction(matrix[row, width])
+        for direction, place in zip(directions, loose, strict=True):
+            direction[pivot] = -as_fraction(matrix[row, place])
     return start, directions
-
-
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
 
 
 def _matrices(blocks: list[Block], values: Any, zero: Any) -> Iterator[Any]:
@@ -338,23 +287,21 @@ def _matrices(blocks: list[Block], values: Any, zero: Any) -> Iterator[Any]:
             yield rows
 
 
-def _interior(blocks: list[Block], start: Any, directions: Any) -> tuple[Any, bool]:
-    """Parameters that make the least eigenvalue large, and whether it stays negative.
+def _interior(blocks: list[Block], start: Any, directions: Any) -> Any:
+    """Parameters that make the least eigenvalue large, or None where it stays negative.
 
     Newton's method on the barrier -t/mu - log det(Q - t), with a small weight on the parameters.
     """
     first = [np.array(rows, dtype=float) for rows in _matrices(blocks, start, 0)]
     moves = [list(_matrices(blocks, direction, 0)) for direction in directions]
-    sizes = range(len(first))
-    slopes = [np.array([move[number] for move in moves], dtype=float) for number in sizes]
-    slopes = [
-        np.concatenate([part.reshape(-1, *one.shape), -np.eye(len(one))[None]])
-        for part, one in zip(slopes, first, strict=True)
-    ]
     count = len(directions)
-    y = np.zeros(count + 1)
+    y, ridge = np.zeros(count + 1), 1e-7
     if not first:
-        return y[:count], False
+        return y[:count]
+    slopes = []
+    for number, one in enumerate(first):
+        own = np.array([move[number] for move in moves], dtype=float)
+        slopes.append(np.concatenate([own.reshape(-1, *one.shape), -np.eye(len(one))[None]]))
 
     def slack(y: Any) -> list[Any]:
         return [one + np.tensordot(y, part, 1) for one, part in zip(first, slopes, strict=True)]
@@ -370,7 +317,6 @@ def _interior(blocks: list[Block], start: Any, directions: Any) -> tuple[Any, bo
                 return np.inf
         return float(total)
 
-    ridge = 1e-7
     y[-1] = min(np.linalg.eigvalsh(one)[0] for one in first) - 1
     mu = 1.0
     while mu > 1e-10:
@@ -382,9 +328,7 @@ def _interior(blocks: list[Block], start: Any, directions: Any) -> tuple[Any, bo
             for one, part in zip(slack(y), slopes, strict=True):
                 weighed = np.linalg.solve(one, part)
                 gradient -= np.trace(weighed, axis1=1, axis2=2)
-                flat = weighed.reshape(count + 1, -1)
-                turned = weighed.transpose(0, 2, 1).reshape(count + 1, -1)
-                hessian += flat @ turned.T
+                hessian += np.tensordot(weighed, weighed, ([1, 2], [2, 1]))
             step = np.linalg.solve(hessian, -gradient)
             here, length = value(y, mu), 1.0
             while length > 1e-9 and not value(y + length * step, mu) < here:
@@ -397,7 +341,7 @@ def _interior(blocks: list[Block], start: Any, directions: Any) -> tuple[Any, bo
         if y[-1] > 1e-3:
             break
         mu /= 5
-    return y[:count], bool(y[-1] < -1e-5)
+    return None if y[-1] < -1e-5 else y[:count]
 
 
 def _rounded(
@@ -405,11 +349,11 @@ def _rounded(
 ) -> list[tuple[Fraction, Block, Polynomial]] | None:
     """The squares of an exact solution near some parameters."""
     for denominator in (1, 2, 12, 120, 10**4, 10**7):
-        near = [Fraction(round(float(value) * denominator), denominator) for value in values]
         exact = list(start)
-        for factor, direction in zip(near, directions, strict=True):
-            if factor:
-                exact = [a + factor * b for a, b in zip(exact, direction, strict=True)]
+        for value, direction in zip(values, directions, strict=True):
+            near = Fraction(round(float(value) * denominator), denominator)
+            if near:
+                exact = [a + near * b for a, b in zip(exact, direction, strict=True)]
         pieces = _pieces(blocks, exact)
         if pieces is not None:
             return pieces
@@ -423,23 +367,22 @@ def _pieces(
     pieces: list[tuple[Fraction, Block, Polynomial]] = []
     at = 0
     for block in blocks:
-        found: list[tuple[Fraction, Polynomial]] | None
         if block.free:
-            found = [(exact[at + k], q) for k, q in enumerate(block.basis) if exact[at + k]]
+            for weight, term in zip(exact[at:], block.basis, strict=False):
+                pieces += [(weight, block, {term: Fraction(1)})] if weight else []
         else:
-            found = _factored(next(matrices), block.basis)
-        if found is None:
-            return None
+            squares = _factored(next(matrices), block.basis)
+            if squares is None:
+                return None
+            pieces += [(weight, block, square) for weight, square in squares]
         at += len(block.entries)
-        pieces += [(weight, block, square) for weight, square in found]
     return pieces
 
 
 def _factored(
-    rows: list[list[Fraction]], basis: tuple[Polynomial, ...]
+    rows: list[list[Fraction]], basis: tuple[Monomial, ...]
 ) -> list[tuple[Fraction, Polynomial]] | None:
     """A Gram matrix as weighed squares, or None if it is not positive semidefinite."""
-    rows = [list(row) for row in rows]
     size, found = len(rows), []
     for pivot in range(size):
         weight = rows[pivot][pivot]
@@ -447,77 +390,10 @@ def _factored(
             return None
         if weight == 0:
             continue
-        square: Polynomial = {}
-        for place in range(pivot, size):
-            square = add(square, basis[place], rows[pivot][place] / weight)
+        row = [value / weight for value in rows[pivot]]
+        square = {basis[place]: row[place] for place in range(pivot, size) if row[place]}
         found.append((weight, square))
         for one in range(pivot + 1, size):
-            factor = rows[one][pivot] / weight
-            if factor:
-                for two in range(pivot, size):
-                    rows[one][two] -= factor * rows[pivot][two]
-    return found
-
-
-def _faces(blocks: list[Block], values: Any, start: Any, directions: Any) -> list[Block] | None:
-    """Blocks whose basis is orthogonal to the kernel of their matrix, rounded; None without one."""
-    numbers = np.array(start, dtype=float)
-    if len(directions):
-        numbers = numbers + np.array(values) @ np.array(directions, dtype=float)
-    matrices = _matrices(blocks, list(numbers), 0.0)
-    smaller, changed = [], False
-    for block in blocks:
-        if block.free:
-            smaller.append(block)
-            continue
-        sizes, vectors = np.linalg.eigh(np.array(next(matrices)))
-        kernel = vectors[:, sizes < 1e-3 * max(1.0, sizes[-1])].T
-        rounded = _rational_rows(kernel)
-        if rounded is None:
-            return None
-        if not rounded:
-            smaller.append(block)
-            continue
-        changed = True
-        basis = []
-        pivots = {next(at for at, v in enumerate(row) if v) for row in rounded}
-        for place in range(len(block.basis)):
-            if place in pivots:
-                continue
-            found = block.basis[place]
-            for row in rounded:
-                pivot = next(at for at, v in enumerate(row) if v)
-                found = add(found, block.basis[pivot], -row[place])
-            basis.append(found)
-        smaller.append(
-            Block(block.factors, block.monomial, block.multiplier, tuple(basis), block.free)
-        )
-    return smaller if changed else None
-
-
-def _rational_rows(kernel: Any) -> list[list[Fraction]] | None:
-    """The reduced echelon form of some rows, rounded to small fractions."""
-    rows = kernel.copy()
-    height, width = rows.shape
-    done = 0
-    for place in range(width):
-        if done == height:
-            break
-        best = done + int(np.argmax(np.abs(rows[done:, place])))
-        if abs(rows[best, place]) < 1e-2:
-            continue
-        rows[[done, best]] = rows[[best, done]]
-        rows[done] /= rows[done, place]
-        for other in range(height):
-            if other != done:
-                rows[other] -= rows[other, place] * rows[done]
-        done += 1
-    if done < height:
-        return None
-    found = []
-    for row in rows:
-        near = [Fraction(float(v)).limit_denominator(60) for v in row]
-        if any(abs(float(v) - w) > 2e-2 for v, w in zip(near, row, strict=True)):
-            return None
-        found.append(near)
+            factor = rows[one][pivot]
+            rows[one] = [value - factor * by for value, by in zip(rows[one], row, strict=True)]
     return found

@@ -19,15 +19,17 @@ inequalities between monomials.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import sympy
 
 from swingby.verify.prover.scalar.certificate import find
-from swingby.verify.prover.scalar.exact_value import enclose, lower_root, upper_root
+from swingby.verify.prover.scalar.exact_value import enclose, root_of
 from swingby.verify.prover.scalar.laurent import (
     Atom,
     Constraint,
@@ -40,10 +42,11 @@ from swingby.verify.prover.scalar.laurent import (
     is_positive,
     multiply,
     power_of,
+    product,
     product_of,
+    scaled,
     shift,
     sum_of,
-    surely_positive,
 )
 from swingby.verify.prover.scalar.relation import Relation, Sequent, plain
 
@@ -127,15 +130,9 @@ class Translator:
         if expression.is_Symbol:
             return Quotient(power_of(self._letter(expression), self.root_order(expression)))
         if expression.is_Add:
-            total = Quotient({})
-            for argument in expression.args:
-                total = sum_of(total, self.quotient(argument))
-            return total
+            return reduce(sum_of, map(self.quotient, expression.args))
         if expression.is_Mul:
-            result = Quotient(constant(1))
-            for argument in expression.args:
-                result = product_of(result, self.quotient(argument))
-            return result
+            return reduce(product_of, map(self.quotient, expression.args))
         if isinstance(expression, sympy.exp):
             return self._exponential(expression.exp)
         if expression.is_Pow:
@@ -163,6 +160,10 @@ class Translator:
         for atom, exponent in monomial:
             total = add(total, self._logarithm_of_atom(atom), exponent)
         return total
+
+    def logarithm_of_ratio(self, relation: Relation) -> Polynomial:
+        """log(large side) - log(small side)."""
+        return add(self.logarithm(relation.large), self.logarithm(relation.small), -1)
 
     def atom(self, meaning: Any, name: str, sign: str) -> int:
         """The place of an atom, new or known."""
@@ -195,7 +196,7 @@ class Translator:
             return {((place, 1),): fraction(order)}
         if base.is_Rational:
             found = self.logarithm(base)
-            return {term: value * fraction(order) for term, value in found.items()}
+            return scaled(found, fraction(order))
         raise Untranslatable(f"log({meaning})")
 
     def _exponential(self, exponent: Any) -> Quotient:
@@ -215,10 +216,7 @@ class Translator:
             found = self.quotient(base)
             if exponent < 0:
                 found = self._reciprocal(found)
-            result = Quotient(constant(1))
-            for _ in range(abs(int(exponent))):
-                result = product_of(result, found)
-            return result
+            return reduce(product_of, [found] * abs(int(exponent)), Quotient(constant(1)))
         if exponent.is_Rational and base.is_Symbol and base.is_nonnegative:
             order = self.root_order(base)
             if (exponent * order).is_Integer and (exponent > 0 or base.is_positive):
@@ -229,23 +227,17 @@ class Translator:
                 place = self.atom(root, f"({root})", "positive")
                 return Quotient(power_of(place, int(exponent.p)))
         if exponent.is_Rational and base.is_Mul and all(a.is_positive for a in base.args):
-            result = Quotient(constant(1))
-            for argument in base.args:
-                result = product_of(result, self.quotient(argument**exponent))
-            return result
+            return reduce(product_of, (self.quotient(part**exponent) for part in base.args))
         raise Untranslatable(f"{base}^({exponent})")
 
     def _reciprocal(self, found: Quotient) -> Quotient:
-        numerator = constant(1)
-        for denominator in found.denominators:
-            numerator = multiply(numerator, denominator)
+        numerator = product(found.denominators)
         if not found.numerator:
             raise Untranslatable("division by zero")
         if len(found.numerator) == 1:
             ((monomial, coefficient),) = found.numerator.items()
             if is_positive(monomial, tuple(self.atoms)):
-                scaled = {term: value / coefficient for term, value in numerator.items()}
-                return Quotient(shift(scaled, inverse(monomial)))
+                return Quotient(shift(scaled(numerator, 1 / coefficient), inverse(monomial)))
         return Quotient(numerator, (found.numerator,))
 
 
@@ -266,13 +258,10 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
     monomials times exponentials.
     Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
-    sides = [side for relation in sequent.relations for side in (relation.small, relation.large)]
-    translator = Translator(sides)
+    translator = Translator([side for one in sequent.relations for side in (one.small, one.large)])
     goal = sequent.goal
     if logarithmic:
-        target = Quotient(
-            add(translator.logarithm(goal.large), translator.logarithm(goal.small), -1)
-        )
+        target = Quotient(translator.logarithm_of_ratio(goal))
     else:
         target = translator.quotient(goal.difference)
     constraints: list[Constraint] = []
@@ -287,23 +276,27 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
         else:
             constraints.append(_constraint(relation, found.numerator))
     if logarithmic or translator.has_logarithms:
-        constraints += _logarithms(translator, sequent)
+        for relation in sequent.given:
+            with contextlib.suppress(Untranslatable):
+                difference = translator.logarithm_of_ratio(relation)
+                label = f"logarithm of {relation}"
+                constraints.append(Constraint(difference, KINDS[relation.kind], label))
     if not logarithmic:
         constraints += _exponential_facts(translator, constraints)
-    constraints += _number_facts(translator) + _root_facts(translator, constraints)
+    constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, found in postponed:
-        cleared = _clear(translator, found, constraints)
+        cleared = _cleared(translator, found, constraints)
         if cleared is not None:
             constraints.append(_constraint(relation, cleared))
-    cleared = _clear(translator, target, constraints)
+    cleared = _cleared(translator, target, constraints)
     if cleared is None:
         raise Untranslatable("a denominator of the conclusion has no certain sign")
     # Clearing and taking logarithms may have brought in new atoms.
     known = {constraint.label for constraint in constraints}
-    late = [fact for fact in _number_facts(translator) if fact.label not in known]
+    constraints += [fact for fact in _number_facts(translator) if fact.label not in known]
     unique = {
         (tuple(sorted(constraint.polynomial.items())), constraint.kind): constraint
-        for constraint in constraints + late
+        for constraint in constraints
         if constraint.polynomial
     }
     return PolynomialProblem(
@@ -318,53 +311,33 @@ def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
     return Constraint(polynomial, KINDS[relation.kind], label)
 
 
-def _clear(
+def _cleared(
     translator: Translator, found: Quotient, constraints: list[Constraint]
 ) -> Polynomial | None:
     """The numerator times the sign of the denominators, if that is certain."""
     numerator = found.numerator
     for denominator in found.denominators:
-        sign = _certain_sign(translator, denominator, constraints)
-        if sign is None:
+        sign = _certain_sign(translator, denominator, ">", constraints)
+        if not sign:
             return None
-        numerator = {term: value * sign for term, value in numerator.items()}
+        numerator = scaled(numerator, sign)
     return numerator
 
 
 def _certain_sign(
-    translator: Translator, polynomial: Polynomial, constraints: list[Constraint]
-) -> int | None:
-    atoms = tuple(translator.atoms)
+    translator: Translator, polynomial: Polynomial, kind: str, constraints: list[Constraint]
+) -> int:
+    """1 or -1, the certain sign of a polynomial that is not 0 (for `kind` ">"), or 0."""
     for sign in (1, -1):
-        signed = {term: value * sign for term, value in polynomial.items()}
-        if surely_positive(signed, atoms):
+        goal = Constraint(scaled(polynomial, sign), kind)
+        problem = PolynomialProblem(tuple(translator.atoms), tuple(constraints), goal)
+        if find(problem, effort=0) is not None:
             return sign
-    for sign in (1, -1):
-        signed = {term: value * sign for term, value in polynomial.items()}
-        problem = PolynomialProblem(atoms, tuple(constraints), Constraint(signed, ">"))
-        if find(problem, effort=1) is not None:
-            return sign
-    return None
+    return 0
 
 
-def _logarithms(translator: Translator, sequent: Sequent) -> list[Constraint]:
-    """The hypotheses between positive monomials, in their logarithms."""
-    found = []
-    for relation in sequent.given:
-        try:
-            difference = add(
-                translator.logarithm(relation.large), translator.logarithm(relation.small), -1
-            )
-        except Untranslatable:
-            continue
-        label = f"logarithm of {relation}"
-        found.append(Constraint(difference, KINDS[relation.kind], label))
-    return found
-
-
-def _exponential_facts(translator: Translator, known: list[Constraint]) -> list[Constraint]:
+def _exponential_facts(translator: Translator, known: list[Constraint]) -> Iterator[Constraint]:
     """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 where y >= 0 follows."""
-    facts = []
     for exponential in translator.exponentials:
         y = exponential.exp
         try:
@@ -376,57 +349,39 @@ def _exponential_facts(translator: Translator, known: list[Constraint]) -> list[
             continue
         ((monomial, coefficient),) = value.items()
         name = plain(y)
-        above = add(add(value, constant(1), -1), argument.numerator, -1)
+        bound = add(value, constant(1), -1)
+        above = add(bound, argument.numerator, -1)
         reciprocal = {inverse(monomial): 1 / coefficient}
         below = add(add(reciprocal, constant(1), -1), argument.numerator)
-        facts.append(Constraint(above, ">=", f"exp(y) >= 1 + y at y = {name}"))
-        facts.append(Constraint(below, ">=", f"exp(-y) >= 1 - y at y = {name}"))
-        sign = _exponent_sign(translator, argument.numerator, known)
+        yield Constraint(above, ">=", f"exp(y) >= 1 + y at y = {name}")
+        yield Constraint(below, ">=", f"exp(-y) >= 1 - y at y = {name}")
+        sign = _certain_sign(translator, argument.numerator, ">=", known)
         if sign:
-            bound = add(value, constant(1), -1)
-            signed = {term: factor * sign for term, factor in bound.items()}
-            facts.append(Constraint(signed, ">=", f"exp is monotone at {name}"))
+            yield Constraint(scaled(bound, sign), ">=", f"exp is monotone at {name}")
     for place, atom in enumerate(translator.atoms):
         if isinstance(atom.meaning, sympy.exp) and atom.meaning.exp.is_nonnegative:
             bound = add(power_of(place), constant(1), -1)
-            facts.append(Constraint(bound, ">=", f"{atom.name} >= 1"))
-    return facts
+            yield Constraint(bound, ">=", f"{atom.name} >= 1")
 
 
-def _exponent_sign(translator: Translator, polynomial: Polynomial, known: list[Constraint]) -> int:
-    """1 for an exponent that is certainly not negative, -1 for not positive, 0 for unknown."""
-    atoms = tuple(translator.atoms)
-    for sign in (1, -1):
-        signed = {term: value * sign for term, value in polynomial.items()}
-        problem = PolynomialProblem(atoms, tuple(known), Constraint(signed, ">="))
-        if find(problem, effort=0) is not None:
-            return sign
-    return 0
-
-
-def _number_facts(translator: Translator) -> list[Constraint]:
+def _number_facts(translator: Translator) -> Iterator[Constraint]:
     """Rational bounds of the atoms that are numbers, and the equation of a root of a number."""
-    facts = []
     for place, atom in enumerate(translator.atoms):
         meaning: Any = atom.meaning
         if meaning.free_symbols:
             continue
         lower, upper = enclose(meaning)
         one = power_of(place)
-        facts.append(Constraint(add(one, constant(lower), -1), ">", f"{atom.name} > {lower}"))
-        facts.append(Constraint(add(constant(upper), one, -1), ">", f"{atom.name} < {upper}"))
+        yield Constraint(add(one, constant(lower), -1), ">", f"{atom.name} > {lower}")
+        yield Constraint(add(constant(upper), one, -1), ">", f"{atom.name} < {upper}")
         if meaning.is_Pow and meaning.args[0].is_Rational:
-            base, exponent = meaning.args
-            equation = add(
-                power_of(place, int(exponent.q)), constant(Fraction(int(base.p), int(base.q))), -1
-            )
-            facts.append(Constraint(equation, "==", f"{atom.name}^{exponent.q} = {base}"))
-    return facts
+            base, order = fraction(meaning.args[0]), int(meaning.args[1].q)
+            equation = add(power_of(place, order), constant(base), -1)
+            yield Constraint(equation, "==", f"{atom.name}^{order} = {base}")
 
 
-def _root_facts(translator: Translator, known: list[Constraint]) -> list[Constraint]:
+def _root_facts(translator: Translator, known: list[Constraint]) -> Iterator[Constraint]:
     """Rational bounds of r that follow from bounds of r^q."""
-    facts = []
     for place, atom in enumerate(translator.atoms):
         meaning: Any = atom.meaning
         if not (meaning.is_Pow and meaning.args[0].is_Symbol):
@@ -437,23 +392,35 @@ def _root_facts(translator: Translator, known: list[Constraint]) -> list[Constra
             terms = constraint.polynomial
             if set(terms) != {power, ()} or constraint.kind == "==":
                 continue
-            bound = -terms[()] / terms[power]
+            bound, below = -terms[()] / terms[power], terms[power] > 0
             if bound <= 0:
                 continue
-            if terms[power] > 0:
-                root = lower_root(bound, order)
-                polynomial = add(power_of(place), constant(root), -1)
-                label = f"{atom.name} {constraint.kind} {root}, a root of at most {bound}"
-            else:
-                root = upper_root(bound, order)
-                polynomial = add(constant(root), power_of(place), -1)
-                label = f"{root} {constraint.kind} {atom.name}, a root of at least {bound}"
-            facts.append(Constraint(polynomial, constraint.kind, label))
-    return facts
+            root = root_of(bound, order, below=below)
+            polynomial = scaled(add(power_of(place), constant(root), -1), 1 if below else -1)
+            label = (
+                f"{atom.name} {constraint.kind} {root}, a root of at most {bound}"
+                if below
+                else f"{root} {constraint.kind} {atom.name}, a root of at least {bound}"
+            )
+            yield Constraint(polynomial, constraint.kind, label)
 
 
 #: Logarithms that are compared with each other.
 MOST_LOGARITHMS = 4
+
+
+def _follows(given: tuple[Relation, ...], goal: Relation) -> bool:
+    """Whether there is a short certificate."""
+    try:
+        return find(polynomial_problem(Sequent(given, goal))) is not None
+    except (Untranslatable, ValueError):
+        return False
+
+
+def _parts(sequent: Sequent, *kinds: Any) -> list[Any]:
+    """Parts of some kinds on the sides of a sequent, by name."""
+    sides = [side for relation in sequent.relations for side in (relation.small, relation.large)]
+    return sorted(frozenset().union(*(side.atoms(*kinds) for side in sides)), key=str)
 
 
 def name_factors(sequent: Sequent) -> Sequent:
@@ -461,13 +428,14 @@ def name_factors(sequent: Sequent) -> Sequent:
 
     Returns the same one if no factor is certainly positive.
     """
-    for factor in _differences(sequent):
+    differences: dict[Any, None] = {}
+    for piece in _parts(sequent, sympy.Mul, sympy.Pow):
+        for factor in piece.args if piece.is_Mul else piece.args[:1]:
+            if factor.is_Add and not factor.is_positive:
+                differences[factor] = None
+    for factor in differences:
         positive = Relation(sympy.Integer(0), factor, "<", "factor")
-        try:
-            problem = polynomial_problem(Sequent(sequent.given, positive))
-        except (Untranslatable, ValueError):
-            continue
-        if find(problem, effort=1) is None:
+        if not _follows(sequent.given, positive):
             continue
         letter = sympy.Symbol(f"({plain(factor)})", positive=True)
         changed = sequent.substitute({factor: letter})
@@ -479,19 +447,6 @@ def name_factors(sequent: Sequent) -> Sequent:
     return sequent
 
 
-def _differences(sequent: Sequent) -> list[Any]:
-    found: dict[Any, None] = {}
-    for relation in sequent.relations:
-        for side in (relation.small, relation.large):
-            for piece in sympy.preorder_traversal(side):
-                if not (piece.is_Mul or piece.is_Pow):
-                    continue
-                for factor in piece.args if piece.is_Mul else piece.args[:1]:
-                    if factor.is_Add and not factor.is_positive:
-                        found[factor] = None
-    return list(found)
-
-
 def name_logarithms(sequent: Sequent) -> Sequent:
     """A sequent in which logarithms of certain sign in the goal are letters.
 
@@ -500,19 +455,14 @@ def name_logarithms(sequent: Sequent) -> Sequent:
 
     Returns the same one if there is no such logarithm.
     """
-    goal, one = sequent.goal, sympy.Integer(1)
+    one = sympy.Integer(1)
     flat = tuple(r for r in sequent.given if not r.difference.has(sympy.log, sympy.exp))
-    found = goal.small.atoms(sympy.log) | goal.large.atoms(sympy.log)
-    for logarithm in sorted(found, key=str):
+    for logarithm in _parts(Sequent((), sequent.goal), sympy.log):
         inside = logarithm.args[0]
         if inside.is_Symbol or not inside.free_symbols or inside.has(sympy.log, sympy.exp):
             continue
         for sign, side in ((1, Relation(one, inside, "<=")), (-1, Relation(inside, one, "<="))):
-            try:
-                problem = polynomial_problem(Sequent(flat, side))
-            except (Untranslatable, ValueError):
-                continue
-            if find(problem, effort=1) is None:
+            if not _follows(flat, side):
                 continue
             letter = sympy.Symbol(f"({plain(sign * logarithm)})", nonnegative=True)
             definition = Relation(sign * letter, logarithm, "==", "definition")
@@ -529,49 +479,41 @@ def name_tangents(sequent: Sequent) -> Sequent:
     also of the roots of Q that occur, two of them with L_1 - L_2 <= Q_1/Q_2 - 1; an exponential
     keeps its form, with exp(y) >= 1 + y and exp(y) >= e y, and exp(y) >= (e y/2)^2 where y >= 0.
     """
-    sides = [side for r in sequent.relations for side in (r.small, r.large)]
-    facts = []
-    for found in sorted(frozenset().union(*(side.atoms(sympy.exp) for side in sides)), key=str):
+    bounds: list[tuple[Any, Any]] = []
+    for found in _parts(sequent, sympy.exp):
         y = found.exp
         under = [1 + y, sympy.E * y, *([(sympy.E * y / 2) ** 2] if y.is_nonnegative else [])]
-        facts += [Relation(one, found, "<=", "tangent") for one in under]
-    letters: dict[Any, Any] = {}
-    for found in sorted(frozenset().union(*(side.atoms(sympy.log) for side in sides)), key=str):
-        if found.free_symbols and not found.args[0].has(sympy.log, sympy.exp):
-            letters[found] = sympy.Symbol(f"({plain(found)})", real=True)
+        bounds += [(one, found) for one in under]
+    letters = {
+        found: sympy.Symbol(f"({plain(found)})", real=True)
+        for found in _parts(sequent, sympy.log)
+        if found.free_symbols and not found.args[0].has(sympy.log, sympy.exp)
+    }
+    powers = [power for power in _parts(sequent, sympy.Pow) if power.exp.is_Rational]
+    positive = []
     for found, letter in letters.items():
         inside = found.args[0]
-        orders = {
-            power.exp.q
-            for side in sides
-            for power in side.atoms(sympy.Pow)
-            if power.base == inside and power.exp.is_Rational
-        }
-        for order in sorted({1, *orders}):
+        for order in sorted({1, *(power.exp.q for power in powers if power.base == inside)}):
             root = inside ** sympy.Rational(1, order)
-            above = (order * (root - 1), order * root / sympy.E)
-            below = (order * (1 - 1 / root), -order / (root * sympy.E))
-            facts += [Relation(letter, bound, "<=", "tangent") for bound in above]
-            facts += [Relation(bound, letter, "<=", "tangent") for bound in below]
-        facts += [
-            Relation(letter - other, inside / second.args[0] - 1, "<=", "tangent")
+            bounds += [(letter, order * (root - 1)), (letter, order * root / sympy.E)]
+            bounds += [(order * (1 - 1 / root), letter), (-order / (root * sympy.E), letter)]
+        bounds += [
+            (letter - other, inside / second.args[0] - 1)
             for second, other in letters.items()
             if second is not found and len(letters) <= MOST_LOGARITHMS
         ]
-        facts.append(Relation(sympy.Integer(0), inside, "<", "tangent"))
+        positive.append(Relation(sympy.Integer(0), inside, "<", "tangent"))
     changed = sequent.substitute(letters)
-    return Sequent((*changed.given, *facts), changed.goal)
+    facts = [Relation(small, large, "<=", "tangent") for small, large in bounds]
+    return Sequent((*changed.given, *facts, *positive), changed.goal)
 
 
 def name_roots(sequent: Sequent) -> Sequent:
     """A sequent in which roots of sums are letters, tied to what they are roots of."""
     roots: dict[Any, list[Any]] = {}
-    for relation in sequent.relations:
-        for side in (relation.small, relation.large):
-            for power in side.atoms(sympy.Pow):
-                base, exponent = power.args
-                if exponent.is_Rational and not exponent.is_Integer and base.free_symbols:
-                    roots.setdefault(base, []).append(power)
+    for power in _parts(sequent, sympy.Pow):
+        if power.exp.is_Rational and not power.exp.is_Integer and power.base.free_symbols:
+            roots.setdefault(power.base, []).append(power)
     facts: list[Relation] = []
     letters: dict[Any, Any] = {}
     for base in sorted(roots, key=str):
