@@ -230,10 +230,6 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     circles : Circles
         The distribution whose classes are meant.
 
-    Returns
-    -------
-    Reading
-
     Examples
     --------
     >>> circles = Circles(0.8, pixels=16)

@@ -227,10 +227,6 @@ def measure(
         4. Nothing is drawn for ``"condition"``.
     rng : None, int, SeedSequence or Generator
 
-    Returns
-    -------
-    Signals
-
     Raises
     ------
     InvalidInput

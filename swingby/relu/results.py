@@ -109,10 +109,6 @@ def extremal_vectors(
     seed : int
         Of the starts.
 
-    Returns
-    -------
-    ExtremalVectors
-
     Raises
     ------
     InvalidInput

@@ -93,10 +93,6 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     settings : VectorSetting or sequence of them
         Of any kinds; those of one kind are trained together.
 
-    Returns
-    -------
-    VectorComparison
-
     Examples
     --------
     >>> from swingby.theory.task import SIMTask

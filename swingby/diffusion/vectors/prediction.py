@@ -144,10 +144,6 @@ def predict_vectors(
     ----------
     settings : VectorSetting or sequence of them
 
-    Returns
-    -------
-    VectorPrediction, or a list of them
-
     Examples
     --------
     >>> from swingby.theory.task import SIMTask
