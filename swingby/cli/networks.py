@@ -261,7 +261,7 @@ def _look(given: Given) -> int:
     """The extremal vectors of data in a file, and what is asked of them."""
     import numpy as np
 
-    from swingby.relu.results import check, extremal_vectors
+    from swingby.relu import check, extremal_vectors
 
     path = given.data
     try:
