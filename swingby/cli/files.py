@@ -60,6 +60,8 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and what is wrong with it."""
     from swingby.theory.reading import text_of
 
+    if file.is_fifo():
+        raise InvalidInput("file", file, "must be readable (it is a pipe)")
     try:
         with file.open("rb") as opened:
             begin = opened.read(16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -262,14 +263,13 @@ def _look(given: Given) -> int:
     import numpy as np
 
     from swingby.relu import check, extremal_vectors
+    from swingby.theory.reading import text_of
 
     path = given.data
+    text = text_of(path, "data", "file of numbers")
     try:
-        table = np.loadtxt(Path(path), delimiter=",", ndmin=2, comments="#")
-    except OSError as error:
-        reason = error.strerror or "no such file"
-        raise InvalidInput("data", path, f"must be readable ({reason})") from None
-    except (ValueError, UnicodeDecodeError):
+        table = np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments="#")
+    except ValueError:
         raise InvalidInput("data", path, "must be numbers between commas, a row a point") from None
     if table.shape[1] < 3:
         raise InvalidInput("data", path, "must have two columns of x or more, and y last")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import tomllib
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
@@ -21,6 +20,7 @@ from swingby.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of, with_f
 from swingby.diffusion.theory import RATES
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
+from swingby.theory.reading import plain_toml, text_of
 from swingby.training.setting import at_least_zero, one_of, positive, put
 
 #: Raised whenever a plan means something else.
@@ -30,7 +30,7 @@ PLAN_FILE = "diffusion_plan.toml"
 FACTORS = ("separation", "contrast", "gain")
 #: What can be predicted, see :mod:`swingby.diffusion.verdicts`.
 KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
-MOST_RUNS, MOST_BYTES = 10_000, 1_000_000
+MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -216,15 +216,10 @@ class Plan:
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read a plan file; InvalidInput for anything else."""
-        if not isinstance(path, (str, Path)):
-            raise InvalidInput("plan", path, "must be the path of a file")
+        text = text_of(path, "plan", "plan in TOML")
         try:
-            if Path(path).stat().st_size > MOST_BYTES:
-                raise InvalidInput("plan", path, "must be a plan (it is far too large)")
-            plain = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput("plan", path, f"must be readable ({error})") from None
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            plain = plain_toml(text, float)
+        except ValueError as error:
             raise InvalidInput("plan", path, f"must be TOML ({error})") from None
         return cls.from_dict(plain)
 
@@ -265,7 +260,7 @@ def default_plan(size: str = "small") -> Plan:
 def recorded_plan() -> Plan:
     """The plan of the study in the documentation, as it was written before there were data."""
     source = resources.files("swingby") / "data" / PLAN_FILE
-    return Plan.from_dict(tomllib.loads(source.read_text(encoding="utf-8")))
+    return Plan.from_dict(plain_toml(source.read_text(encoding="utf-8"), float))
 
 
 #: Learning rate of gradient descent with momentum 0.9: of 0.3, 0.1, 0.03 and 0.01, a pilot with

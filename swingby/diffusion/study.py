@@ -28,6 +28,7 @@ from swingby.errors import InvalidInput, SwingbyError
 from swingby.report.files import sealed, unsealed, write_text
 from swingby.report.progress import Progress
 from swingby.theory import numbers
+from swingby.theory.reading import text_of
 
 #: Raised whenever a file of a study means something else.
 STUDY_VERSION = 3
@@ -101,16 +102,9 @@ class Study:
     @classmethod
     def load(cls, path: str | Path) -> Study:
         """Read a file that :meth:`save` wrote; InvalidInput if it is anything else."""
-        if not isinstance(path, (str, Path)):
-            raise InvalidInput("path", path, "must be the path of a file")
+        text = text_of(path, "path", "study", MOST_BYTES)
         try:
-            if Path(path).stat().st_size > MOST_BYTES:
-                raise InvalidInput("path", path, "must be a study (it is far too large)")
-            plain = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput("path", path, f"must be readable ({error})") from None
-        except InvalidInput:
-            raise
+            plain = json.loads(text)
         except (ValueError, RecursionError):
             raise InvalidInput("path", path, "must be a study in JSON") from None
         try:

@@ -22,6 +22,7 @@ from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
+from swingby.theory.reading import text_of
 from swingby.theory.verdict import Verdict, all_hold, counted
 from swingby.training.shares import Share, judged, share_of
 from swingby.verify.audit_cache import hash_of
@@ -418,17 +419,16 @@ def _shipped() -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    text = text_of(path, "record", "file of swingby evidence --update")
     try:
-        content = unsealed(json.loads(path.read_text(encoding="utf-8")))
+        content = unsealed(json.loads(text))
         if content["format"] != FORMAT:
             raise ValueError(content["format"])
         studies: dict[str, Any] = content["studies"]
         for study in studies.values():
             list(map(_row, study["rows"]))
             str(study["code"])
-    except OSError as error:
-        raise InvalidInput("record", path, f"must be readable ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         asked = f"must be a file of swingby evidence --update ({error})"
         raise InvalidInput("record", path, asked) from None
     return studies

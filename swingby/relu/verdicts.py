@@ -26,6 +26,7 @@ from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, meas
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
 from swingby.theory import numbers
+from swingby.theory.reading import text_of
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.shares import Share, judged, share_of
 
@@ -154,13 +155,12 @@ def _code() -> str:
 
 
 def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    text = text_of(path, "store", "file of swingby relu --store")
     try:
-        content = unsealed(json.loads(path.read_text(encoding="utf-8")))
+        content = unsealed(json.loads(text))
         known = {name: content[name] for name in head}
         results = {str(name): list(runs) for name, runs in content["results"].items()}
-    except OSError as error:
-        raise InvalidInput("store", path, f"must be readable ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         asked = f"must be a file of swingby relu --store ({error})"
         raise InvalidInput("store", path, asked) from None
     for name, value in head.items():

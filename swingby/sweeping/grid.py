@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -24,6 +23,7 @@ from swingby.simulate.initialization import LARGEST_WIDTH
 from swingby.sweeping.point import Point
 from swingby.theory import numbers, written
 from swingby.theory.growth import require_dynamics
+from swingby.theory.reading import plain_toml, text_of
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
 
 #: What stands for "as many columns as concepts" on the axis `width`.
@@ -476,15 +476,12 @@ class SweepGrid:
     @classmethod
     def from_toml(cls, path: str | Path) -> SweepGrid:
         """The grid that a TOML file describes, read digit by digit: ``omega = 1e-400`` is not 0."""
+        text = text_of(path, "grid", "TOML file")
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
-            raise InvalidInput("grid", path, f"must be a readable TOML file ({reason})") from None
-        try:
-            return cls.from_dict(tomllib.loads(text, parse_float=str))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            content = plain_toml(text)
+        except ValueError as error:
             raise InvalidInput("grid", path, f"must be a TOML file ({error})") from None
+        return cls.from_dict(content)
 
 
 def _check_task(name: str, make: Any, *arguments: Vector) -> None:

@@ -8,6 +8,7 @@ import re
 import tomllib
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +28,23 @@ _LONG_KEY = re.compile(r"^[\s\[]*[\w.\-\"']{500}", re.MULTILINE)
 def content_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -> bytes:
     """The bytes of a file, which may be a device that never ends. `what`: of which kind it is."""
     try:
+        if Path(path).is_fifo():
+            raise ValueError("pipe")
         with open(path, "rb") as stream:
             content = stream.read(most + 1)
     except (OSError, ValueError, TypeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no path"
+        known = "it is a pipe" if str(error) == "pipe" else "it is no path"
+        reason = getattr(error, "strerror", None) or known
         raise InvalidInput(argument, path, f"must be a readable {what} ({reason})") from None
     if len(content) > most:
         raise InvalidInput(argument, path, f"must be a {what} of at most {most >> 20} MB")
     return content
 
 
-def text_of(path: str | Path, argument: str, what: str) -> str:
+def text_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -> str:
     """The text of a file in UTF-8, with line ends as Python has them."""
     try:
-        text = content_of(path, argument, what).decode()
+        text = content_of(path, argument, what, most).decode()
     except UnicodeDecodeError:
         raise InvalidInput(argument, path, f"must be a {what} (it is no text in UTF-8)") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -63,12 +67,12 @@ def plain_json(text: str) -> Any:
         raise ValueError("brackets within brackets") from None
 
 
-def plain_toml(text: str) -> dict[str, Any]:
-    """TOML with its decimals as text. ValueError where it is none."""
+def plain_toml(text: str, parse_float: Callable[[str], Any] = str) -> dict[str, Any]:
+    """TOML with its decimals as text, unless told otherwise. ValueError where it is none."""
     if _LONG_KEY.search(text):
         raise ValueError("a key of 500 characters")
     try:
-        return tomllib.loads(text, parse_float=str)
+        return tomllib.loads(text, parse_float=parse_float)
     except RecursionError:
         raise ValueError("brackets within brackets") from None
 

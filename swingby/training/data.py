@@ -9,6 +9,7 @@ commute with rotations; it sees the points as they are, in all d coordinates.
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.theory.reading import read_arrays
+from swingby.theory.reading import MOST_BYTES, read_arrays, text_of
 from swingby.theory.task import SIMTask
 from swingby.training.setting import Floats, Integers, Samples, Setting
 
@@ -193,15 +194,15 @@ def _marks(labels: Any, count: int) -> Integers:
 
 def _read_csv(path: Any) -> dict[str, Any]:
     """X, and what else a head names."""
+    file = io.StringIO(text_of(path, "data", "csv file of numbers", MOST_BYTES))
+    head = [one.strip() for one in file.readline().split(",")]
+    named = head[0].startswith("x")
+    if not named:
+        file.seek(0)
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            head = [one.strip() for one in file.readline().split(",")]
-            named = head[0].startswith("x")
-            if not named:
-                file.seek(0)
-            values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
         raise InvalidInput("data", path, f"must be a csv file of numbers ({reason})") from None
     d = sum(one.startswith("x") for one in head) if named else values.shape[1]
     known = [f"{letter}{k}" for letter in "xy" for k in range(1, d + 1)]
