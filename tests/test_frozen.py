@@ -11,7 +11,6 @@ IN_PLACE = {
     "swingby.verify.certification.ball_run.BallState",
     "swingby.verify.certification.events.Watch",
     "swingby.verify.hunting.search.Hunted",
-    "swingby.verify.prover.repaired.theorems.Tally",
     "swingby.verify.prover.scalar.branch_and_bound.Report",
     "swingby.verify.prover.trajectories.judge.Runs",
 }

@@ -139,7 +139,7 @@ class Watch:
     def __post_init__(self) -> None:
         self.pending = {k: tuple(LEVELS) for block in self.blocks for k in block}
         self.levels = {name: rational(value) for name, value in LEVELS.items()}
-        self.square = self.target and rational(self.target.radius**2)
+        self.squared_radius = self.target and rational(self.target.radius**2)
         self.radius = self.target and rational(self.target.radius)
 
     def copy(self, *, strict: bool) -> Watch:
@@ -204,9 +204,9 @@ class Watch:
         if any(x > radius for x in reversed(rest)):
             return
         distance = squared_distance(W, rest)
-        if distance <= self.square:
+        if distance <= self.squared_radius:
             self.converged = (step, distance)
-        elif not distance > self.square:
+        elif not distance > self.squared_radius:
             self.doubt("converges")
 
     def _look_for_loss(self, step: int, semidefinite: Callable[[], bool | None]) -> None:

@@ -65,7 +65,7 @@ class Draft:
     @property
     def name(self) -> str:
         """What is special about W(0): its rank, and how far it is from a smaller one."""
-        rank = sum(row[k] != 0 for k, row in enumerate(instances.eliminate(self.matrix)))
+        rank = sum(pivot != 0 for pivot in instances.pivots(self.matrix))
         if rank < self.d:
             return f"rank {('one', 'two', 'three')[rank - 1]}"
         nearly = pivot_share(self.matrix) < Fraction(1, 20)

@@ -27,7 +27,7 @@ from swingby.verify.hunting.search import Clock, Closest, Hunted
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import ROUNDING, slacks
 from swingby.verify.prover.repaired.trials import AFTER, DRAWS, Trials, initial_matrices
-from swingby.verify.prover.trajectories.instances import eliminate
+from swingby.verify.prover.trajectories import instances
 
 #: Initial matrices per setting.
 PER_SETTING = 20
@@ -190,7 +190,7 @@ def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
         start = (1 - INWARDS) * start + INWARDS * middle * np.eye(d)
     W0 = tuple(tuple(map(Fraction, row)) for row in ((start + start.T) / 2).tolist())
     signal, eta = tuple(map(Fraction, trials.signal.tolist())), Fraction(trials.eta)
-    pivots = [row[k] for k, row in enumerate(eliminate(W0))]
+    pivots = instances.pivots(W0)
     if min(pivots) <= 0 or (trials.keeps and not _inside(trials, W0, pivots)):
         return None
     logs = {pair: float(trials.log_peaks[place][pair]) for pair in combinations(range(d), 2)}

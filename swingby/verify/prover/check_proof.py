@@ -81,7 +81,15 @@ def primes(number: int) -> dict[int, int]:
 
 
 class Exact:
-    """The arithmetic in which formulas are read: over it, a formula is a :data:`Quotient`."""
+    """The arithmetic in which formulas are read: over it, a formula is a :data:`Quotient`.
+
+    `signs`: of every letter. `inside`: what exponentials and sizes are of. `declared`: the signs of
+    the letters of the proof. `given`: what is known.
+    """
+
+    def __init__(self, signs: dict[str, str], given: list[str]) -> None:
+        self.signs, self.declared, self.given = dict(signs), signs, given
+        self.inside: dict[str, Sum] = {}
 
     def quotient(self, x: Any) -> Quotient:
         """A number as a quotient."""
@@ -253,20 +261,19 @@ class Exact:
         """Not read."""
         return self.max(*given)
 
-    #: Sign of every letter, and what exponentials and sizes are of.
-    signs: dict[str, str]
-    inside: dict[str, Sum]
-
 
 class Step:
     """One certificate: the facts it uses, and whether its pieces add up to a relation."""
 
-    def __init__(self, content: dict[str, Any], given: list[str], made: Any, holds: Any) -> None:
+    def __init__(self, content: dict[str, Any], made: Exact, formula: Any, holds: Any) -> None:
         if content.keys() != CERTIFICATE:
             raise ValueError("the keys are not those of a certificate")
-        self.content, self.made, self.holds = content, made, holds
-        self.letters = {name: (letter(name), ()) for name in made.signs if " " not in name}
-        self.values = dict(self.letters)
+        self.content, self.made, self.formula, self.holds = content, made, formula, holds
+        given = made.given
+        self.letters: dict[str, Quotient] = {
+            name: (letter(name), ()) for name in made.signs if " " not in name
+        }
+        self.values: dict[str, Quotient] = dict(self.letters)
         self.replaced: list[tuple[str, str]] = []
         for name, text in content["replaced"]:
             self._replace(name, text, given)
@@ -287,8 +294,10 @@ class Step:
 
     def read(self, text: Any, values: Any = None) -> Quotient:
         """A formula in letters that are not replaced."""
-        found = self.made(text, self.values if values is None else values).value()
-        return self.made.quotient(found)  # type: ignore[no-any-return]
+        if not isinstance(text, str):
+            raise ValueError("a formula is text")
+        values = self.values if values is None else values
+        return self.made.quotient(self.formula(text, values, self.made).value())
 
     def difference(self, relation: Any, values: Any = None) -> tuple[Quotient, str]:
         """The larger minus the smaller side, and the sign between them."""
@@ -485,28 +494,11 @@ def judge(content: Any, formula: Any, holds: Any) -> str:
             raise ValueError("the keys are not those of a step")
         known: list[Any] = []
         for certificate in step["certificates"]:
-            signs = dict(content["signs"])
-            own = {"signs": dict(signs), "inside": {}, "declared": signs, "given": given}
-            made: Any = type("Reader", (Exact, formula), own)
-            one = Step(certificate, given, _Reader(made), holds)
+            made = Exact(content["signs"], given)
+            one = Step(certificate, made, formula, holds)
             known.append((one, *one.difference(step["relation"])))
         given += [step["relation"], *_shown(step["relation"], known)]
     return ""
-
-
-class _Reader:
-    """Makes a reader for each formula, and does arithmetic besides."""
-
-    def __init__(self, made: Any) -> None:
-        self._made, self._arithmetic = made, made("0", {}, 30)
-
-    def __call__(self, text: Any, values: Any) -> Any:
-        if not isinstance(text, str):
-            raise ValueError("a formula is text")
-        return self._made(text, values, 30)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._arithmetic, name)
 
 
 def _shown(relation: str, known: list[Any]) -> list[str]:

@@ -61,7 +61,7 @@ def rational(text: Any) -> Fraction:
 def number(text: Any) -> Any:
     """A number as for :func:`rational`, or a root of a power of ten, between two decimals."""
     if isinstance(text, str) and _POWER.fullmatch(text):
-        return Formula(text, {}, DIGITS[2]).value()
+        return Formula(text, {}, Decimals(DIGITS[2])).value()
     return rational(text)
 
 
@@ -70,16 +70,15 @@ class Open(Wrong):
 
 
 class Formula:
-    """A formula as it is printed, evaluated while it is read: exact, or between two decimals."""
+    """A formula as it is printed, evaluated while it is read, in some arithmetic."""
 
-    def __init__(self, text: str, values: dict[str, Any], digits: int) -> None:
+    def __init__(self, text: str, values: dict[str, Any], arithmetic: Any) -> None:
         if len(text) > MOST_TEXT:
             raise Wrong("a formula is too long")
-        self.text, self.at, self.depth, self.values = text, 0, 0, values
+        self.text, self.at, self.depth = text, 0, 0
+        self.values, self.made = values, arithmetic
         # The longest letter first: "w_ij(t+1)" is not "w_ij" times something.
         self.letters = sorted(values, key=len, reverse=True)
-        self.down = Context(digits, ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-        self.up = Context(digits, ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
     def value(self) -> Any:
         """The value of all of the text."""
@@ -102,12 +101,12 @@ class Formula:
         self.depth += 1
         if self.depth > MOST_DEPTH:
             raise Wrong("a formula is too deep")
-        found = self.negative(self._product()) if self._take("-") else self._product()
+        found = self.made.negative(self._product()) if self._take("-") else self._product()
         while self._next() in ("+", "-"):
             sign = self.text[self.at]
             self.at += 1
             term = self._product()
-            found = self.plus(found, term if sign == "+" else self.negative(term))
+            found = self.made.plus(found, term if sign == "+" else self.made.negative(term))
         self.depth -= 1
         return found
 
@@ -117,7 +116,7 @@ class Formula:
             sign = self.text[self.at]
             self.at += 1
             factor = self._power()
-            found = self.times(found, factor if sign == "*" else self.inverse(factor))
+            found = self.made.times(found, factor if sign == "*" else self.made.inverse(factor))
         return found
 
     def _power(self) -> Any:
@@ -126,7 +125,7 @@ class Formula:
             return base
         minus = self._take("-")
         power = self._power()
-        return self.power(base, self.negative(power) if minus else power)
+        return self.made.power(base, self.made.negative(power) if minus else power)
 
     def _atom(self) -> Any:
         for name in ("exp", "log", "sqrt", "Abs", "Max", "Min"):
@@ -135,7 +134,7 @@ class Formula:
                 while self._take(","):
                     given.append(self._sum())
                 self._close()
-                return getattr(self, name.lower())(*given)
+                return getattr(self.made, name.lower())(*given)
         for name in self.letters:
             if self._take(name):
                 return self.values[name]
@@ -153,7 +152,13 @@ class Formula:
         if not self._take(")"):
             raise Wrong("a bracket is not closed")
 
-    # A value is a fraction, or (low, high) with decimals between which a number lies.
+
+class Decimals:
+    """Numbers as exact fractions, or as (low, high) with decimals between which a number lies."""
+
+    def __init__(self, digits: int) -> None:
+        self.down = Context(digits, ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+        self.up = Context(digits, ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
     def bounds(self, x: Any) -> tuple[Decimal, Decimal]:
         """The decimals around a value."""
@@ -260,9 +265,9 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
     if len(sides) != 3:
         raise Wrong(f"{relation!r:.60} is no relation")
     for digits in DIGITS:
-        form = [Formula(sides[place], values, digits) for place in (0, 2)]
-        left, right = (one.value() for one in form)
-        (a, b), (c, d) = (form[0].bounds(one) for one in (left, right))
+        made = Decimals(digits)
+        left, right = (Formula(sides[place], values, made).value() for place in (0, 2))
+        (a, b), (c, d) = made.bounds(left), made.bounds(right)
         if isinstance(left, Fraction) and isinstance(right, Fraction):
             a = b = left  # type: ignore[assignment]
             c = d = right  # type: ignore[assignment]
@@ -353,7 +358,9 @@ class Along:
             values |= {f"a_{k}": a for k, a in enumerate(self.signal)}
             others = [k for k in range(d) if k not in (i, j)]
             terms = [f"(a_{i} + a_{j} + 2*a_{k})*w_{k}{i}*w_{k}{j}/2" for k in others]
-            found["N_ij(t)"] = Formula(" + ".join(terms) or "0", values, DIGITS[0]).value()
+            found["N_ij(t)"] = Formula(
+                " + ".join(terms) or "0", values, Decimals(DIGITS[0])
+            ).value()
         return found | {at: Fraction(t)}
 
     def judge(self, fails: Any, values: dict[str, Any], states: dict[int, Any]) -> str:

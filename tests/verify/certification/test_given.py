@@ -80,8 +80,3 @@ def test_bad_calls_name_the_argument(wrong, named):
     given = {"task": task_of(2, 1), "W0": GOOD, "eta": "1/10", "steps": 3, **wrong}
     with pytest.raises(InvalidInput, match=named):
         certify(**given)
-
-
-def test_the_flow_is_refused_with_the_reason():
-    with pytest.raises(InvalidInput, match="discrete maps"):
-        certify(task_of(2, 1), GOOD, "1/10", "flow")

@@ -249,110 +249,63 @@ def start_zero(start, i, j):
     return not blocks_of(start)[i][j] or (i == j and all(x == 0 for x in start[i]))
 
 
-def rows(*upper):
-    """A symmetric matrix from the rows of its upper triangle."""
-    size = len(upper)
-    return [[upper[min(i, j)][abs(i - j)] for j in range(size)] for i in range(size)]
+def case(dynamics, signal, eta, upper, steps):
+    """A run, with W(0) by the rows of its upper triangle."""
+    given = [row.split() for row in upper.split(";")]
+    size = range(len(given))
+    W0 = [[str(Fraction(given[min(i, j)][abs(i - j)])) for j in size] for i in size]
+    return dynamics, signal.split(), eta, W0, steps
 
 
-FULL = rows(("1/100", "1/500", "-1/700"), ("1/80", "1/900"), ("1/90",))
-BEHIND = ("euler", ["4", "1"], "1/20", rows(("-1/9", "0"), ("1/3",)), 12)
-CHAIN = rows(("1/100", "1/500", "0"), ("1/80", "-1/300"), ("1/90",))
+BEHIND = case("euler", "4 1", "1/20", "-1/9 0; 1/3", 12)
 CASES = {
-    "one concept": ("euler", ["3"], "1/20", [["1/1000"]], 100),
-    "one concept, gd": ("gd", ["3"], "1/20", [["1/1000"]], 100),
-    "1/2 hit exactly at step 1": ("euler", ["1"], "3/8", [["1/3"]], 30),
-    "1/2 hit exactly at step 0": ("gd", ["1"], "1/8", [["1/2"]], 30),
-    "comes to rest at I": ("euler", ["1"], "1", [["1/2"]], 12),
-    "at rest from the start": ("gd", ["4", "1"], "1/20", rows(("1", "0"), ("1",)), 50),
-    "no step": ("euler", ["4", "1"], "1/20", rows(("1/9", "1/8"), ("1/2",)), 0),
-    "five steps": ("gd", ["4", "1"], "1/20", rows(("1/9", "1/80"), ("1/2",)), 5),
-    "two": ("euler", ["4", "1"], "1/20", rows(("1/1000", "1/3000"), ("1/2000",)), 140),
-    "two, gd": ("gd", ["4", "1"], "1/20", rows(("1/1000", "-1/3000"), ("1/2000",)), 140),
-    "ties": ("euler", ["2", "2"], "1/20", rows(("1/100", "1/200"), ("1/100",)), 120),
-    "falling from step 0": ("euler", ["2", "1"], "1/20", rows(("3/2", "1/3"), ("5/4",)), 60),
-    "loss at once, runs away": ("euler", ["4", "1"], "1/20", [["1/1000000"] * 2] * 2, 156),
-    "rank one that stays": ("euler", ["2", "2"], "1/20", [["1/1000000"] * 2] * 2, 130),
-    "rank one, gd": ("gd", ["4", "1"], "1/20", [["1/1000"] * 2] * 2, 100),
-    "loss later": (
+    "one concept": case("euler", "3", "1/20", "1/1000", 100),
+    "one concept, gd": case("gd", "3", "1/20", "1/1000", 100),
+    "1/2 hit exactly at step 1": case("euler", "1", "3/8", "1/3", 30),
+    "1/2 hit exactly at step 0": case("gd", "1", "1/8", "1/2", 30),
+    "comes to rest at I": case("euler", "1", "1", "1/2", 12),
+    "at rest from the start": case("gd", "4 1", "1/20", "1 0; 1", 50),
+    "no step": case("euler", "4 1", "1/20", "1/9 1/8; 1/2", 0),
+    "five steps": case("gd", "4 1", "1/20", "1/9 1/80; 1/2", 5),
+    "two": case("euler", "4 1", "1/20", "1/1000 1/3000; 1/2000", 140),
+    "two, gd": case("gd", "4 1", "1/20", "1/1000 -1/3000; 1/2000", 140),
+    "ties": case("euler", "2 2", "1/20", "1/100 1/200; 1/100", 120),
+    "falling from step 0": case("euler", "2 1", "1/20", "3/2 1/3; 5/4", 60),
+    "loss at once, runs away": case("euler", "4 1", "1/20", "1/1000000 1/1000000; 1/1000000", 156),
+    "rank one that stays": case("euler", "2 2", "1/20", "1/1000000 1/1000000; 1/1000000", 130),
+    "rank one, gd": case("gd", "4 1", "1/20", "1/1000 1/1000; 1/1000", 100),
+    "loss later": case("euler", "4 1", "1/20", "1/1000000 1/1250000; 1/1000000", 90),
+    "indefinite": case("euler", "4 1", "1/20", "1/1000 1/500; 1/1000", 40),
+    "indefinite, gd": case("gd", "4 1", "1/20", "1/1000 1/500; 1/1000", 40),
+    "negative from the start": case("euler", "4 1", "1/20", "-1/9 0; 1/3", 12),
+    "zero signal": case("euler", "4 0", "1/20", "1/100 1/300; 1/10", 100),
+    "zero signal, gd": case("gd", "4 0", "1/20", "1/100 1/300; 1/10", 100),
+    "signals all zero": case("euler", "0 0", "1/20", "1/3 1/7; 6/7", 100),
+    "step too long for the lemma": case("gd", "4 1", "3/10", "1/9 0; 1/9", 30),
+    "a zero between blocks from step 1": case("euler", "7 1", "1/8", "1 4/5; 1", 40),
+    "tiny": case("euler", "4 1", "1/20", f"1/{10**30} 0; 1/{10**31}", 300),
+    "three": case("euler", "4 2 1", "1/20", "1/100 1/500 -1/700; 1/80 1/900; 1/90", 120),
+    "three, gd": case("gd", "4 2 1", "1/20", "1/100 1/500 -1/700; 1/80 1/900; 1/90", 120),
+    "three, tiny": case(
         "euler",
-        ["4", "1"],
+        "4 3 2",
         "1/20",
-        rows(("1/1000000", "8/10000000"), ("1/1000000",)),
-        90,
-    ),
-    "indefinite": ("euler", ["4", "1"], "1/20", rows(("1/1000", "2/1000"), ("1/1000",)), 40),
-    "indefinite, gd": ("gd", ["4", "1"], "1/20", rows(("1/1000", "2/1000"), ("1/1000",)), 40),
-    "negative from the start": ("euler", ["4", "1"], "1/20", rows(("-1/9", "0"), ("1/3",)), 12),
-    "zero signal": ("euler", ["4", "0"], "1/20", rows(("1/100", "1/300"), ("1/10",)), 100),
-    "zero signal, gd": ("gd", ["4", "0"], "1/20", rows(("1/100", "1/300"), ("1/10",)), 100),
-    "signals all zero": ("euler", ["0", "0"], "1/20", rows(("1/3", "1/7"), ("6/7",)), 100),
-    "step too long for the lemma": ("gd", ["4", "1"], "3/10", rows(("1/9", "0"), ("1/9",)), 30),
-    "a zero between blocks from step 1": (
-        "euler",
-        ["7", "1"],
-        "1/8",
-        rows(("1", "4/5"), ("1",)),
-        40,
-    ),
-    "tiny": ("euler", ["4", "1"], "1/20", [[f"1/{10**30}", "0"], ["0", f"1/{10**31}"]], 300),
-    "three": ("euler", ["4", "2", "1"], "1/20", FULL, 120),
-    "three, gd": ("gd", ["4", "2", "1"], "1/20", FULL, 120),
-    "three, tiny": (
-        "euler",
-        ["4", "3", "2"],
-        "1/20",
-        [[f"{x}/{10**30}" for x in row] for row in ((3, 1, -1), (1, 2, 1), (-1, 1, 5))],
+        f"3/{10**30} 1/{10**30} -1/{10**30}; 2/{10**30} 1/{10**30}; 5/{10**30}",
         400,
     ),
-    "chain": ("euler", ["1", "2", "4"], "1/20", CHAIN, 120),
-    "equal signals": ("gd", ["2", "2", "1"], "1/20", CHAIN, 120),
-    "two blocks": (
-        "euler",
-        ["4", "2", "1"],
-        "1/20",
-        rows(("1/9", "0", "1/90"), ("1/7", "0"), ("1/8",)),
-        90,
-    ),
-    "empty row": (
-        "euler",
-        ["4", "2", "1"],
-        "1/20",
-        rows(("1/9", "1/90", "0"), ("1/7", "0"), ("0",)),
-        90,
-    ),
-    "empty row, gd": (
-        "gd",
-        ["4", "2", "1"],
-        "1/20",
-        rows(("1/9", "1/90", "0"), ("1/7", "0"), ("0",)),
-        90,
-    ),
-    "rest beside motion": (
-        "euler",
-        ["0", "2", "3"],
-        "1/20",
-        rows(("1/3", "0", "0"), ("1/7", "1/70"), ("1/8",)),
-        90,
-    ),
-    "rank two that stays": (
-        "euler",
-        ["2", "2", "2"],
-        "1/20",
-        rows(("1/50", "1/100", "3/100"), ("1/50", "3/100"), ("6/100",)),
-        80,
-    ),
+    "chain": case("euler", "1 2 4", "1/20", "1/100 1/500 0; 1/80 -1/300; 1/90", 120),
+    "equal signals": case("gd", "2 2 1", "1/20", "1/100 1/500 0; 1/80 -1/300; 1/90", 120),
+    "two blocks": case("euler", "4 2 1", "1/20", "1/9 0 1/90; 1/7 0; 1/8", 90),
+    "empty row": case("euler", "4 2 1", "1/20", "1/9 1/90 0; 1/7 0; 0", 90),
+    "empty row, gd": case("gd", "4 2 1", "1/20", "1/9 1/90 0; 1/7 0; 0", 90),
+    "rest beside motion": case("euler", "0 2 3", "1/20", "1/3 0 0; 1/7 1/70; 1/8", 90),
+    "rank two that stays": case("euler", "2 2 2", "1/20", "1/50 1/100 3/100; 1/50 3/100; 3/50", 80),
 }
-
-
-def reduced(case):
-    dynamics, signal, eta, W0, steps = case
-    return dynamics, signal, eta, [[str(Fraction(x)) for x in row] for row in W0], steps
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_reference_is_accepted_and_is_what_certify_finds(name):
-    dynamics, signal, eta, W0, steps = reduced(CASES[name])
+    dynamics, signal, eta, W0, steps = CASES[name]
     expected = reference(dynamics, signal, eta, W0, steps)
     assert replay(expected) == []
     if signal[0] == "0" or name == "indefinite, gd":  # no task, and no W(0) of gradient descent
@@ -364,7 +317,7 @@ def test_the_reference_is_accepted_and_is_what_certify_finds(name):
 
 def test_the_cases_reach_what_they_are_named_for():
     """Which events the cases contain, so that none of them is vacuous."""
-    made = {name: reference(*reduced(CASES[name])) for name in CASES if "tiny" not in name}
+    made = {name: reference(*CASES[name]) for name in CASES if "tiny" not in name}
     assert made["1/2 hit exactly at step 1"]["passages"]["1/2"][0]["step"] == 1
     assert made["loss at once, runs away"]["psd"] == {"first_loss": 1}
     assert [run["k"] for run in made["loss at once, runs away"]["runs_away"]] == [1, 2]
@@ -469,9 +422,9 @@ def inputs_of(given):
 @pytest.mark.parametrize(
     "case",
     [
-        ("euler", ["4", "1"], "1/10", rows(("1/100", "1/300"), ("1/90",)), 45),
-        ("gd", ["4", "1"], "1/10", rows(("1/100", "-1/300"), ("1/90",)), 45),
-        ("euler", ["4", "1"], "1/10", [["1/1000"] * 2] * 2, 40),
+        case("euler", "4 1", "1/10", "1/100 1/300; 1/90", 45),
+        case("gd", "4 1", "1/10", "1/100 -1/300; 1/90", 45),
+        case("euler", "4 1", "1/10", "1/1000 1/1000; 1/1000", 40),
     ],
 )
 def test_every_single_change_is_rejected(case, monkeypatch):
@@ -479,7 +432,7 @@ def test_every_single_change_is_rejected(case, monkeypatch):
 
     What follows from the inputs alone is worked out once for every set of inputs.
     """
-    certificate = reference(*reduced(case))
+    certificate = reference(*case)
     monkeypatch.setattr(module, "Run", once(module.Run, lambda given: inputs_of(given)))
     monkeypatch.setattr(module, "derive", once(module.derive, lambda run, one: (id(run), one)))
     assert replay(certificate) == []
@@ -503,7 +456,7 @@ def test_every_single_change_is_rejected(case, monkeypatch):
 
 
 def test_reasons_name_the_entry():
-    certificate = reference(*reduced(CASES["two"]))
+    certificate = reference(*CASES["two"])
     step = certificate["passages"]["1/2"][1]["step"]
     false = sealed(put(certificate, ("passages", "1/2", 1, "step"), step - 1))
     assert replay(false) == [f"passages/1/2/2/step: the certificate says {step - 1}, found {step}"]
@@ -514,7 +467,7 @@ def test_reasons_name_the_entry():
 
 
 def test_what_is_listed_as_undecided_has_to_be_open():
-    certificate = reference(*reduced(CASES["loss at once, runs away"]))
+    certificate = reference(*CASES["loss at once, runs away"])
     listed = ["passages/1/2/2", "peaks/1,2", "psd", "converges", "end/1,2"]
     open_ = copy.deepcopy(certificate)
     open_["undecided"] = listed
@@ -531,9 +484,9 @@ def test_what_is_listed_as_undecided_has_to_be_open():
 
 def test_what_no_precision_decides_is_not_judged():
     """A run that leaves every fixed point behind: of concept 1 nothing is known at its end."""
-    certificate = {**reference(*reduced(BEHIND)), "steps": 60}
+    certificate = {**reference(*BEHIND), "steps": 60}
     # Concept 2 is apart from it.
-    alone = reference(*reduced(("euler", ["1"], "1/20", [["1/3"]], 60)))
+    alone = reference(*case("euler", "1", "1/20", "1/3", 60))
     for level in LEVELS:
         certificate["passages"][level][1] = alone["passages"][level][0]
     certificate["end"][1][1] = alone["end"][0][0]
@@ -575,7 +528,7 @@ JUNK = [
 
 
 def test_any_value_at_any_place_is_rejected_with_a_reason_or_means_the_same():
-    certificate = reference(*reduced(CASES["five steps"]))
+    certificate = reference(*CASES["five steps"])
     places = [(key,) for key in certificate] + [
         ("passages", "1/2"), ("passages", "1/2", 0), ("passages", "1/2", 0, "at"), ("peaks", 0),
         ("peaks", 0, "i"), ("peaks", 0, "value"), ("psd", "first_loss"), ("end", 0), ("end", 1, 1),
@@ -600,7 +553,7 @@ def test_any_value_at_any_place_is_rejected_with_a_reason_or_means_the_same():
 
 
 def test_keys_are_exactly_those_of_the_format():
-    certificate = reference(*reduced(CASES["two"]))
+    certificate = reference(*CASES["two"])
     for path in [(), ("passages",), ("passages", "1/2", 0), ("peaks", 0), ("psd",), ("converges",)]:
         extra = copy.deepcopy(certificate)
         place = extra
@@ -698,17 +651,13 @@ def test_a_step_in_fixed_point_encloses_the_printed_map(dynamics, seed):
 
 def test_widths_follow_the_linearised_dynamics():
     """A converged run of 5000 steps loses no more than the growth from omega to 1, squared."""
-    document = {
-        "signal": ["4", "1"], "eta": "1/50", "undecided": [],
-        "W0": rows(("1/1000000", "1/3000000"), ("1/1000000",)), "made_by": "", "steps": 5000,
-    }  # fmt: skip
     for dynamics in ("euler", "gd"):
-        largest = max(
-            R for _, R, _ in module.Run({**document, "dynamics": dynamics}).enclosures(1 << 256)
-        )
-        *_, (_, last, _) = module.Run({**document, "dynamics": dynamics}).enclosures(1 << 256)
-        assert largest < 2**80
-        assert last < 10**6
+        run = case(dynamics, "4 1", "1/50", "1/1000000 1/3000000; 1/1000000", 5000)
+        given = dict(zip(("dynamics", "signal", "eta", "W0", "steps"), run, strict=True))
+        made = module.Run({**given, "undecided": [], "made_by": ""})
+        widths = [R for _, R, _ in made.enclosures(1 << 256)]
+        assert max(widths) < 2**80
+        assert widths[-1] < 10**6
 
 
 def test_the_module_stands_alone():
@@ -732,7 +681,7 @@ def command(*arguments):
 
 
 def test_the_command_line(tmp_path):
-    certificate = reference(*reduced(CASES["five steps"]))
+    certificate = reference(*CASES["five steps"])
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(certificate))
     done = command(path)

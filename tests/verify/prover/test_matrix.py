@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import flint
 import pytest
 import sympy
 
@@ -18,8 +17,6 @@ from swingby.theory.derivations.matrices import (
     Wt,
     a,
     delta,
-    direction,
-    directiont,
     i,
     j,
     k,
@@ -34,7 +31,6 @@ from swingby.theory.derivations.matrices import (
 )
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra import matrix, words
-from swingby.verify.prover.algebra.entries import product
 from swingby.verify.prover.algebra.matrix import judge_matrix
 
 SYMMETRIC = ((Wt, W),)
@@ -123,11 +119,6 @@ def test_gradient_of_a_cubic_trace():
     assert judged(GradientIdentity(W**3, W, 3 * W**2)).verdict == "refuted"
 
 
-def test_derivative_moves_the_transpose_along():
-    found = words.derivative(words.polynomial(W * Wt), W, direction)
-    assert found == words.polynomial(direction * Wt + W * directiont)
-
-
 TURN = w[i, k] * a[k] * w[k, j]
 FIRST, SECOND = w[i, i] * a[i] * w[i, j], w[i, j] * a[j] * w[j, j]
 
@@ -178,19 +169,3 @@ def test_no_line_survives_a_doubled_side(line):
             *([conclusion.trace] if isinstance(conclusion, MatrixIdentity) else []),
         )
         assert judge_matrix(line.but(conclusion=changed)).verdict == "refuted"
-
-
-def test_products_by_rows_agree_with_flint():
-    """Second implementation: rational matrices of flint."""
-    left = [
-        [Fraction(1, 2), Fraction(-3)],
-        [Fraction(5), Fraction(7, 3)],
-        [Fraction(0), Fraction(1)],
-    ]
-    right = [[Fraction(2), Fraction(1, 7)], [Fraction(-1), Fraction(4)]]
-
-    def rational(rows):
-        items = [flint.fmpq(item.numerator, item.denominator) for row in rows for item in row]
-        return flint.fmpq_mat(len(rows), len(rows[0]), items)
-
-    assert rational(product(left, right)) == rational(left) * rational(right)

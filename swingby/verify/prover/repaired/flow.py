@@ -1,4 +1,4 @@
-"""The prover of what :mod:`swingby.theory.derivations.conclusions` can say.
+"""Steps of the repaired theorems: derivatives along the flow, traces of blocks, intervals.
 
 Identities are decided twice: symbolically, as rational functions of the entries, and at random
 rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
@@ -10,6 +10,7 @@ on an interval are decided by bisection in ball arithmetic. What is left to a re
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +36,7 @@ from swingby.theory.derivations.conclusions import (
     along_flow,
 )
 from swingby.theory.verdict import Finding
+from swingby.verify.prover.algebra.words import first_of_class
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import TESTS, try_step
 
@@ -47,10 +49,9 @@ _TRANSPOSED = {Y: Y_transposed, Y_transposed: Y}
 
 
 def judge_flow(claim: Claim, *, instances: int = 200, seed: int = 0) -> Judged | None:
-    """The verdict on a claim of the repaired edition that is no plain inequality.
+    """The verdict on a claim of the repaired edition; None where it is none of this module's.
 
-    `instances`: random instances for what only a person can read. Returns None where the conclusion
-    is none of this module's.
+    `instances`: random instances for what only a person can read.
     """
     conclusion, rng = claim.conclusion, np.random.default_rng(seed)
     if isinstance(conclusion, FlowIdentity):
@@ -75,13 +76,9 @@ def _identities(cases: list[tuple[int, Any, Any]], rng: np.random.Generator) -> 
         witness = _nonzero_point(difference, left, right, rng)
         if witness is not None:
             return Judged(Finding.REFUTED, f"exact rationals, d = {d}", witness=witness)
-        numerator = sympy.fraction(sympy.together(difference))[0]
-        if sympy.expand(numerator) != 0:
-            return Judged(
-                Finding.UNDECIDED,
-                "no prover",
-                tried=(f"expansion in sympy, d = {d}", f"{POINTS} rational points: no difference"),
-            )
+        if sympy.expand(sympy.fraction(sympy.together(difference))[0]) != 0:
+            tried = (f"expansion in sympy, d = {d}", f"{POINTS} rational points: no difference")
+            return Judged(Finding.UNDECIDED, "no prover", tried=tried)
     return Judged(
         Finding.PROVED,
         f"sympy, entrywise {within}; rational points agree",
@@ -137,28 +134,18 @@ def _words(expression: Any) -> dict[tuple[Any, ...], Any]:
         for factor in factors:
             base, power = factor.as_base_exp()
             word += [base] * int(power)
-        key = _class(tuple(word))
+        key = first_of_class(_cancelled(word), lambda letter: _TRANSPOSED.get(letter, letter))
         total[key] = total.get(key, 0) + sympy.Mul(*coefficient)
     return {word: value for word, value in total.items() if value != 0}
 
 
-def _class(word: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The first of all rotations and transpositions of a word, after cancelling."""
-    while len(word) > 1:
-        for place in range(len(word)):
-            turned = word[place:] + word[:place]
-            if {turned[0], turned[1]} == {X, X_inverse}:
-                word = turned[2:]
-                break
-        else:
-            break
-    flipped = tuple(_TRANSPOSED.get(letter, letter) for letter in reversed(word))
-    turns = [
-        candidate[place:] + candidate[:place]
-        for candidate in (word, flipped)
-        for place in range(max(1, len(word)))
-    ]
-    return min(turns, key=lambda letters: [str(letter) for letter in letters])
+def _cancelled(word: list[Any]) -> tuple[Any, ...]:
+    """A word under a trace without X X^-1 and X^-1 X, also across its ends."""
+    for place in range(len(word) if len(word) > 1 else 0):
+        turned = word[place:] + word[:place]
+        if {turned[0], turned[1]} == {X, X_inverse}:
+            return _cancelled(turned[2:])
+    return tuple(word)
 
 
 def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
@@ -205,52 +192,43 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression)):
         coefficient, factors = term.args_cnc()
-        product = None
-        for factor in factors:
-            base, power = factor.as_base_exp()
-            for _ in range(int(power)):
-                product = blocks[base] if product is None else product * blocks[base]
-        total += sympy.Mul(*coefficient) * (1 if product is None else product.trace())
+        powers = (factor.as_base_exp() for factor in factors)
+        word = [blocks[base] for base, power in powers for _ in range(int(power))]
+        trace = math.prod(word[1:], start=word[0]).trace() if word else 1
+        total += sympy.Mul(*coefficient) * trace
     return total
 
 
 def _interval(conclusion: OnInterval) -> Judged:
     small, large = conclusion.relation.args
-    strict = conclusion.relation.rel_op == "<"
-    ends = [Fraction(int(end.p), int(end.q)) for end in (conclusion.low, conclusion.high)]
+    strict, letter = conclusion.relation.rel_op == "<", conclusion.letter
+    low, high = (Fraction(int(end.p), int(end.q)) for end in (conclusion.low, conclusion.high))
+    waiting, pieces = [(low, high, 0)], 0
     with precision(128):
-        open_pieces, pieces = [(ends[0], ends[1], 0)], 0
-        while open_pieces:
-            low, high, depth = open_pieces.pop()
-            middle, half = (low + high) / 2, (high - low) / 2
+        while waiting:
+            first, last, depth = waiting.pop()
+            middle, half = (first + last) / 2, (last - first) / 2
             around = balls.ball(middle) + balls.ball(half) * flint.arb(0, 1)
-            room = balls.evaluate(large - small, {conclusion.letter: around})
+            room = balls.evaluate(large - small, {letter: around})
             if room > 0 or (not strict and room >= 0):
                 pieces += 1
                 continue
-            at = balls.evaluate(large - small, {conclusion.letter: balls.ball(middle)})
+            point = {letter: balls.ball(middle)}
+            at = balls.evaluate(large - small, point)
             if at < 0 or (strict and at <= 0):
-                sides = [
-                    balls.evaluate(side, {conclusion.letter: balls.ball(middle)}).str(30)
-                    for side in (small, large)
-                ]
-                witness = Witness(
-                    {str(conclusion.letter): str(middle)},
-                    str(conclusion.relation),
-                    sides[0],
-                    sides[1],
-                    ("balls of 128 bits",),
-                )
+                sides = [balls.evaluate(side, point).str(30) for side in (small, large)]
+                values = {str(letter): str(middle)}
+                text = str(conclusion.relation)
+                witness = Witness(values, text, sides[0], sides[1], ("balls of 128 bits",))
                 return Judged(Finding.REFUTED, "balls", witness=witness)
             if depth == MOST_HALVINGS:
-                return Judged(
-                    Finding.UNDECIDED, "no prover", tried=(f"balls near {float(middle):.6g}",)
-                )
-            open_pieces += [(low, middle, depth + 1), (middle, high, depth + 1)]
+                tried = (f"balls near {float(middle):.6g}",)
+                return Judged(Finding.UNDECIDED, "no prover", tried=tried)
+            waiting += [(first, middle, depth + 1), (middle, last, depth + 1)]
     return Judged(
         Finding.PROVED,
         "balls over the whole interval",
-        (f"{pieces} balls of 128 bits cover [{ends[0]}, {ends[1]}]",),
+        (f"{pieces} balls of 128 bits cover [{low}, {high}]",),
     )
 
 
@@ -258,10 +236,8 @@ def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Ju
     derived = "derived by hand; read by a person"
     if conclusion.test not in TESTS:
         return Judged(Finding.UNDECIDED, "by hand", tried=(derived,))
-    found = try_step(conclusion.test, instances, rng)
-    evidence = (derived, conclusion.why, f"smallest slack {found.slack:.3g}")
-    if found.witness is not None:
-        return Judged(
-            Finding.REFUTED, "random instances", evidence, found.witness, cases=found.cases
-        )
-    return Judged(Finding.TESTED, "by hand; random instances", evidence, cases=found.cases)
+    cases, slack, witness = try_step(conclusion.test, instances, rng)
+    evidence = (derived, conclusion.why, f"smallest slack {slack:.3g}")
+    if witness is not None:
+        return Judged(Finding.REFUTED, "random instances", evidence, witness, cases=cases)
+    return Judged(Finding.TESTED, "by hand; random instances", evidence, cases=cases)

@@ -1,4 +1,4 @@
-"""The conclusions of the repaired theorems put to the test on random instances.
+"""The conclusions of the repaired theorems, and single steps of their proofs, on random instances.
 
 Every instance is run by the compiled kernels and looked at whole: the peaks of all w_ij, the times
 at which the w_ii reach 0.8 and whether they stay there, and the end. Under the flow the passage
@@ -6,27 +6,22 @@ between two steps is found on the cubic that has the values and slopes of the lo
 gd, which exists at whole steps only, *by time T* reads *by step ceil(T/eta)*. Peaks are compared
 with a relative allowance of :data:`ROUNDING` for floats; nothing else is widened.
 
-Numerical tests of the steps that only a person can read, one for each of them.
-
-Every test draws instances of its theorem, runs the flow, and gives the smallest slack of exactly
-the statement of the step; a negative one, beyond the rounding of floats, comes with the instance.
+A step that only a person can read has a test of exactly its statement, by its name in
+:data:`TESTS`; a negative slack, beyond the rounding of floats, refutes it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
-from swingby.errors import InvalidInput
 from swingby.simulate.state import Floats
 from swingby.theory import theorem_r
 from swingby.theory.theorem_r import Certified
-from swingby.theory.verdict import Finding
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.repaired.trials import (
     DRAWS,
     LEVEL,
@@ -40,37 +35,25 @@ from swingby.verify.prover.repaired.trials import (
 ROUNDING = 1e-9
 #: Where W(t) counts as having arrived at I.
 ARRIVED = 1e-3
+#: Where 1 - w_ii is too small to be told from rounding.
+SATURATED = 1e-6
 #: Initial matrices per drawn setting.
-PER_SETTING = 50
-
-
-@dataclass
-class Tally:
-    """What was found over many instances.
-
-    `instances`, `violations`: a violation is an instance that breaks at least one promise.
-    `slack`: the smallest slack of each bound: *peak*, log of bound over peak; *reach*, what is left
-    of the time allowed, in units of 1/(2 a_i); *keep*, smallest w_ii - 0.8 after the passage;
-    *end*, the largest distance from I at the end, subtracted from 1e-3; *det*, the smallest change
-    of log det of the correlation matrix (Theorem G).
-    `relative`: the smallest slack divided by eta a_1, the size of what gd changes.
-    `broken`: violations by bound.
-    `example`: the first violation.
-    """
-
-    instances: int = 0
-    violations: int = 0
-    slack: dict[str, float] = field(default_factory=dict)
-    relative: dict[str, float] = field(default_factory=dict)
-    broken: dict[str, int] = field(default_factory=dict)
-    example: Witness | None = None
+PER_SETTING = 10
+#: The bounds of each theorem, see :func:`slacks`.
+BOUNDS = {
+    "Theorem two": ("reach", "end", "peak", "keep"),
+    "Theorem R": ("reach", "end", "peak", "keep"),
+    "Theorem G": ("reach", "end", "det"),
+}
 
 
 def slacks(trials: Trials, dynamics: str) -> dict[str, Floats]:
-    """Run the trials and compare with what is promised.
+    """Run the trials and compare with what is promised: one slack (n,) per instance and bound.
 
-    Returns (n,): one slack per instance and bound, as described at :class:`Tally`, each raised by
-    :data:`ROUNDING`; negative where the bound is broken.
+    *peak*, log of bound over peak; *reach*, what is left of the time allowed, in units of
+    1/(2 a_i); *keep*, smallest w_ii - 0.8 after the passage; *end*, the largest distance from I at
+    the end, subtracted from 1e-3; *det*, the smallest change of log det of the correlation matrix
+    (Theorem G). Each is raised by :data:`ROUNDING`; negative where the bound is broken.
     """
     runs = run_trials(trials, dynamics)
     d = trials.starts.shape[1]
@@ -82,11 +65,9 @@ def slacks(trials: Trials, dynamics: str) -> dict[str, Floats]:
         upper = np.triu_indices(d, 1)
         left = (trials.log_peaks - runs.log_peaks)[:, upper[0], upper[1]]
         found["peak"] = left.min(axis=1) + ROUNDING
-        diagonal = np.diagonal(runs.paths, axis1=2, axis2=3)
-        later = (runs.steps[None, :, None] >= runs.passages[:, None, :]) & (runs.passages >= 0)[
-            :, None, :
-        ]
-        kept = np.where(later, diagonal - LEVEL, np.inf)
+        passages = np.where(runs.passages < 0, np.inf, runs.passages)
+        later = runs.steps[None, :, None] >= passages[:, None, :]
+        kept = np.where(later, _diagonal(runs) - LEVEL, np.inf)
         found["keep"] = kept.min(axis=(1, 2)) + ROUNDING
     else:
         thinned = runs.paths[:, :: max(1, len(runs.steps) // 20)]
@@ -112,120 +93,14 @@ def _reach_slack(trials: Trials, runs: Runs, dynamics: str) -> Floats:
     return np.asarray(np.where(runs.passages == 0, np.inf, left).min(axis=1))
 
 
-def measure(
-    name: str,
-    dynamics: str,
-    instances: int,
-    rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    effective: bool = False,
-    per_setting: int = PER_SETTING,
-) -> Tally:
-    """Count violations and record the smallest slacks.
-
-    `name` in {"Theorem two", "Theorem R", "Theorem G"}.
-    `dynamics` in {"flow", "gd"}.
-    `progress`: called with the instances done and to do.
-    `effective`: the form tested for gd: the promises at the signal log(1 + eta a)/eta, at which an
-    entry grows while everything is small, in place of a, and peaks up to a factor 1 + eta a_1.
-    `per_setting`: initial matrices per drawn (a, beta, rho, omega).
-    """
-    if name not in DRAWS:
-        raise InvalidInput("name", name, f"must be one of {', '.join(DRAWS)}")
-    if dynamics not in ("flow", "gd"):
-        raise InvalidInput("dynamics", dynamics, "must be flow or gd")
-    tally = Tally()
-    while tally.instances < instances:
-        count = min(per_setting, instances - tally.instances)
-        trials = DRAWS[name](count, rng, dynamics, effective)
-        found = slacks(trials, dynamics)
-        broken = np.zeros(count, dtype=bool)
-        for bound, values in found.items():
-            wrong = ~(values >= 0)
-            broken |= wrong
-            tally.broken[bound] = tally.broken.get(bound, 0) + int(wrong.sum())
-            smallest = float(values.min()) - ROUNDING
-            tally.slack[bound] = min(tally.slack.get(bound, math.inf), smallest)
-            share = smallest / (trials.eta * trials.signal[0])
-            tally.relative[bound] = min(tally.relative.get(bound, math.inf), share)
-            if tally.example is None and wrong.any():
-                tally.example = _witness(trials, int(np.argmax(wrong)), bound, values)
-        tally.violations += int(broken.sum())
-        tally.instances += count
-        if progress is not None:
-            progress(tally.instances, instances)
-    return tally
-
-
-def test_theorem(
-    name: str,
-    dynamics: str,
-    instances: int,
-    rng: np.random.Generator,
-    progress: Callable[[int, int], None] | None = None,  # noqa: PT028
-    *,
-    effective: bool = False,  # noqa: PT028
-) -> Judged:
-    """Test a theorem's conclusions on random instances.
-
-    `name`, `dynamics`, `instances`, `rng`, `progress`, `effective`: as in :func:`measure`.
-    Returns *tested* with the number of cases, or *refuted* with the first instance that breaks a
-    promise. The theorems speak of the flow; under gd a refutation says that their bounds do not
-    carry over as they stand.
-    """
-    tally = measure(name, dynamics, instances, rng, progress, effective=effective)
-    evidence = tuple(
-        f"{bound}: {tally.broken[bound]} violations, smallest slack {tally.slack[bound]:.3g}"
-        for bound in sorted(tally.slack)
-    )
-    verdict = Finding.REFUTED if tally.violations else Finding.TESTED
-    method = f"random instances under {dynamics}"
-    if effective:
-        method += ", promises at the signal log(1 + eta a)/eta, peaks up to a factor 1 + eta a_1"
-    return Judged(verdict, method, evidence, tally.example, tally.instances)
-
-
-def _witness(trials: Trials, place: int, bound: str, values: Floats) -> Witness:
-    return Witness(
-        {"setting": trials.text, "W(0)": repr(trials.starts[place].tolist())},
-        f"slack of {bound} >= 0",
-        f"{values[place]:.17g}",
-        "0",
-        ("compiled run in floats",),
-    )
-
-
-#: Where 1 - w_ii is too small to be told from rounding.
-SATURATED = 1e-6
-#: Initial matrices per drawn setting.
-PER_SETTING_BY_HAND = 10
-#: The bounds that a run of the whole theorem reports.
-BOUNDS = {
-    "Theorem two": ("reach", "end", "peak", "keep"),
-    "Theorem R": ("reach", "end", "peak", "keep"),
-    "Theorem G": ("reach", "end", "det"),
-}
-
-
-@dataclass(frozen=True)
-class StepTest:
-    """What the test of a step found.
-
-    `slack`: the smallest. `witness`: the first instance with a negative slack.
-    """
-
-    cases: int
-    slack: float
-    witness: Witness | None
-
-
-def try_step(name: str, instances: int, rng: np.random.Generator) -> StepTest:
-    """Test one step on random instances."""
+def try_step(
+    name: str, instances: int, rng: np.random.Generator
+) -> tuple[int, float, Witness | None]:
+    """Test one step on random instances: how many, the smallest slack, and the first broken one."""
     theorem, _, _ = name.partition(":")
     cases, smallest, witness = 0, math.inf, None
     while cases < instances:
-        trials = DRAWS[theorem](min(PER_SETTING_BY_HAND, instances - cases), rng, "flow", False)
+        trials = DRAWS[theorem](min(PER_SETTING, instances - cases), rng, "flow", False)
         values = TESTS[name](trials, rng)
         smallest = min(smallest, float(values.min()))
         broken = ~(values >= -ROUNDING)
@@ -239,7 +114,7 @@ def try_step(name: str, instances: int, rng: np.random.Generator) -> StepTest:
                 ("compiled run in floats",),
             )
         cases += len(values)
-    return StepTest(cases, smallest, witness)
+    return cases, smallest, witness
 
 
 def _diagonal(runs: Runs) -> Floats:
@@ -316,15 +191,12 @@ def _bracket(trials: Trials, rng: np.random.Generator) -> Floats:
 
 def _theta_times(trials: Trials) -> Floats:
     """T_i of Theorem R, at theta."""
-    assert trials.setting is not None
-    assert trials.witness is not None
     L = Fraction(trials.log_omega)
     return np.array(theorem_r.time_bounds(trials.setting, L, trials.witness, trials.witness.theta))
 
 
 def _block(trials: Trials, rng: np.random.Generator) -> Floats:
     """[R.6]: log det C_[i](t) > log det C_[i](0) - N_i up to T_i."""
-    assert trials.witness is not None
     runs, times = run_trials(trials, "flow"), _theta_times(trials)
     parts = []
     for i in range(len(trials.signal)):
@@ -344,7 +216,6 @@ def _start(trials: Trials, rng: np.random.Generator) -> Floats:
 
 def _theta(trials: Trials, rng: np.random.Generator) -> Floats:
     """[R.11], [R.12]: w_ii >= theta at the first step after T_i, and later."""
-    assert trials.witness is not None
     runs, times = run_trials(trials, "flow"), _theta_times(trials)
     late = trials.eta * runs.steps[None, :, None] >= times
     left = _diagonal(runs) - float(trials.witness.theta)
@@ -353,8 +224,6 @@ def _theta(trials: Trials, rng: np.random.Generator) -> Floats:
 
 def _scaled(trials: Trials, rng: np.random.Generator) -> Floats:
     """[R.17]: the scaled witness is certified at a smaller omega."""
-    assert trials.setting is not None
-    assert trials.witness is not None
     certified = Certified(Fraction(trials.log_omega), trials.witness)
     values = []
     # The initial matrices play no part: one smaller omega in the place of each.
@@ -365,22 +234,20 @@ def _scaled(trials: Trials, rng: np.random.Generator) -> Floats:
     return np.array(values)
 
 
-def _bound(name: str) -> Callable[[Trials, np.random.Generator], Floats]:
+def _promise(*names: str) -> Callable[[Trials, np.random.Generator], Floats]:
+    """Some bounds of a theorem, or all that it has."""
+
     def values(trials: Trials, rng: np.random.Generator) -> Floats:
-        return slacks(trials, "flow")[name] - ROUNDING
+        found = slacks(trials, "flow")
+        return np.asarray(np.min([found[name] for name in names or found], axis=0)) - ROUNDING
 
     return values
 
 
-def _all(trials: Trials, rng: np.random.Generator) -> Floats:
-    """Every promise of a theorem."""
-    return np.asarray(np.min(list(slacks(trials, "flow").values()), axis=0)) - ROUNDING
-
-
 #: From the name in a claim to its test: one slack per instance.
 TESTS: dict[str, Callable[[Trials, np.random.Generator], Floats]] = {
-    **{f"{theorem}: {name}": _bound(name) for theorem in BOUNDS for name in BOUNDS[theorem]},
-    **dict.fromkeys(BOUNDS, _all),
+    **{f"{theorem}: {name}": _promise(name) for theorem in BOUNDS for name in BOUNDS[theorem]},
+    **dict.fromkeys(BOUNDS, _promise()),
     "Theorem two: range": _range_small,
     "Theorem two: ceiling": _ceiling,
     "Theorem two: second": _second,

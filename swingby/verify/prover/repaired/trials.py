@@ -1,10 +1,8 @@
-"""Random instances inside the hypotheses of the repaired theorems, with what is promised for them.
+"""Random instances inside the hypotheses of the repaired theorems, with what is promised.
 
 An instance is a signal, (beta, rho), an omega and an initial matrix W(0) with
 w_ii(0) <= beta omega and pivots of at least rho omega. A good part of them sits at an edge of
-these conditions, or at omega_0.
-
-Trials run by the engine, with everything recorded that a promise may speak of.
+these conditions, or at omega_0. Everything is recorded that a promise may speak of.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +27,7 @@ from swingby.simulate.state import (
 )
 from swingby.theory import theorem_r, theorem_two
 from swingby.theory.initial import Initial
-from swingby.theory.theorem_r import Setting, Witness
+from swingby.theory.theorem_r import Setting
 
 #: The level at which a concept counts as learned.
 LEVEL = float(theorem_two.LEVEL)
@@ -47,7 +45,7 @@ class Trials:
     `keeps`: whether w_ii is promised to stay above the level from then on.
     `text`: the numbers, for a witness.
     `beta`, `rho`, `log_omega`: nan where the theorem does not name them.
-    `witness`: of Theorem R, certified at omega.
+    `setting`, `witness`: of Theorem R, certified at omega.
     """
 
     signal: Floats
@@ -60,8 +58,8 @@ class Trials:
     beta: float = math.nan
     rho: float = math.nan
     log_omega: float = math.nan
-    setting: Setting | None = None
-    witness: Witness | None = None
+    setting: Any = None
+    witness: Any = None
 
 
 def initial_matrices(
@@ -94,7 +92,6 @@ def initial_matrices(
 def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
     """Draw trials of the theorem on two concepts, omega <= omega_0 (40% at omega_0).
 
-    `dynamics` in {"flow", "gd"}.
     `effective`: the form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta,
     and peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
     """
@@ -114,10 +111,7 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
 
 
 def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
-    """Draw trials of the theorem on distinct concepts, d = 2 to 4.
-
-    `count`, `rng`, `dynamics`, `effective`: as in :func:`draw_two`.
-    """
+    """Draw trials of the theorem on distinct concepts, d = 2 to 4, as :func:`draw_two`."""
     beta, rho = _spread(rng)
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
     most = {2: 8.0, 3: 4.0, 4: 2.7}[d]
@@ -143,10 +137,7 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
 
 
 def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
-    """Draw trials of the theorem on convergence: W(0) of any size, close signals included.
-
-    `count`, `rng`, `dynamics`, `effective`: as in :func:`draw_two`.
-    """
+    """Draw trials of the theorem on convergence: W(0) of any size, close signals included."""
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
     signal = np.sort(rng.uniform(0.2, 1.0, d))[::-1]
     if rng.random() < 0.2:
@@ -166,6 +157,7 @@ def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     return Trials(signal, eta, starts, np.full_like(starts, np.inf), reach, False, text)
 
 
+#: How the trials of each theorem are drawn: how many, generator, dynamics, effective.
 DRAWS: dict[str, Callable[[int, np.random.Generator, str, bool], Trials]] = {
     "Theorem two": draw_two,
     "Theorem R": draw_r,
@@ -209,9 +201,7 @@ def _trials(
 ) -> Trials:
     d = len(signal)
     starts = math.exp(log_omega) * initial_matrices(d, beta, rho, count, rng)
-    bounds = np.full((d, d), np.inf)
-    for i, j in combinations(range(d), 2):
-        bounds[i, j] = log_peaks[i, j]
+    bounds = np.where(np.triu(np.ones((d, d)), 1) > 0, log_peaks, np.inf)
     text = (
         f"a = {signal.tolist()}, eta = {eta!r}, beta = {beta!r}, rho = {rho!r}, "
         f"log omega = {log_omega!r}"
@@ -279,13 +269,10 @@ def run_trials(trials: Trials, dynamics: str) -> Runs:
 
 
 def passage_times(trials: Trials, runs: Runs) -> Floats:
-    """Find when w_ii passes the level, between two steps of the flow.
+    """When w_ii passes the level, between two steps of the flow: eta times steps, (n, d).
 
     On the cubic that has the values and slopes of logit w_ii at both steps; it is off by about
-    (eta a_1)^4/400.
-
-    `runs`: under the flow. Returns (n, d): eta times steps; of no meaning where w_ii starts above
-    the level or never passes.
+    (eta a_1)^4/400, and of no meaning where w_ii starts above the level or never passes.
     """
     n, d = runs.passages.shape
     a, eta = trials.signal, trials.eta

@@ -2,8 +2,7 @@
 
 All numbers are exact rationals. Every instance carries explicit values of the constants that D.1 to
 D.5 ask for, and :meth:`TrajectoryInstance.is_admissible` confirms all inequalities with them.
-
-Random instances inside D.1 to D.5, for claims that no structured instance breaks.
+Random instances are for claims that no structured instance breaks.
 """
 
 from __future__ import annotations
@@ -19,7 +18,12 @@ import numpy as np
 
 from swingby.theory import assumptions as text
 from swingby.theory import numbers
-from swingby.verify.certification.ball_run import BallState, follow
+from swingby.verify.certification.ball_run import (
+    BallState,
+    eliminate,
+    exactly_semidefinite,
+    follow,
+)
 from swingby.verify.checking import evaluation, feasibility
 from swingby.verify.checking.feasibility import Constants, Problem
 
@@ -121,30 +125,19 @@ class TrajectoryInstance:
         return f"{self.name}: a = ({signal}), omega {sign} {omega}, eta = {self.eta}"
 
 
-def eliminate(matrix: Matrix) -> Iterator[tuple[Fraction, ...]]:
-    """The rows that elimination without exchange pivots on, exactly.
-
-    Yields row k of what the earlier rows leave; a row with a zero pivot eliminates nothing.
-    """
-    rows = [list(row) for row in matrix]
-    for k in range(len(rows)):
-        row = tuple(rows[k])
-        yield row
-        for i in range(k + 1, len(rows)):
-            share = rows[i][k] / row[k] if row[k] else Fraction(0)
-            rows[i] = [entry - share * row[j] for j, entry in enumerate(rows[i])]
+def pivots(matrix: Matrix) -> list[Fraction]:
+    """Pivots of elimination without exchange; a pivot of 0 eliminates nothing."""
+    return [rest[k][k] for k, rest in eliminate(matrix, range(len(matrix)))]
 
 
 def is_semidefinite(matrix: Matrix) -> bool:
-    """Whether a matrix is U U^T for some U: no negative pivot, and a zero row at a zero pivot."""
-    return all(
-        row[k] > 0 or (row[k] == 0 and not any(row[k:])) for k, row in enumerate(eliminate(matrix))
-    )
+    """Whether a matrix is U U^T for some U."""
+    return exactly_semidefinite(matrix, range(len(matrix)))
 
 
 def pivot_share(matrix: Matrix) -> Fraction:
     """The smallest pivot in units of its diagonal entry."""
-    return min(row[k] / matrix[k][k] for k, row in enumerate(eliminate(matrix)))
+    return min(pivot / matrix[k][k] for k, pivot in enumerate(pivots(matrix)))
 
 
 def instance(
@@ -158,10 +151,8 @@ def instance(
 ) -> TrajectoryInstance:
     """An instance with round constants that witness D.1 to D.5, or with these, not yet looked at.
 
-    `matrix`: without a zero.
-    `omega`, `eta`: W(0) is omega times the matrix; the omega of the instance is the smallest of its
-    entries.
-    `**others`: steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
+    W(0) is omega times the matrix, which has no zero; the omega of the instance is the smallest of
+    its entries. `others`: steps, bits, dynamics, shape of :class:`TrajectoryInstance`.
     Raises ArithmeticError if omega or eta is too large for D.1 to D.5.
     """
     entries = [[Fraction(entry) for entry in row] for row in matrix]
@@ -257,13 +248,12 @@ LARGEST_RATIO = {2: 8, 3: 5, 4: 4}
 
 
 def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> TrajectoryInstance:
-    """A random instance inside D.1 to D.5.
+    """A random instance inside D.1 to D.5, of 2, 3 or 4 concepts.
 
     Neighbouring signals differ by a factor from 3.2 to 8 (5 for d = 3, 4 for d = 4), W(0)/omega is
     a Gram matrix with entries of 6 digits and size from 1 to about 6, omega lies up to 12 decades
     below its largest value and P anywhere inside its window.
 
-    `d`: 2, 3 or 4.
     `degenerate`: whether the smallest pivot is below a tenth of its diagonal entry, down to 1e-6 of
     it, and eta just below the limit of D.2. Otherwise every pivot is at least half its diagonal
     entry and eta is from 1/4 to 1/2 in units of 1/(max a log(1/omega)).

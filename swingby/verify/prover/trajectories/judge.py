@@ -1,21 +1,19 @@
 """The verdict on a claim about whole trajectories, for euler and for gd.
 
 Each structured instance inside D.1 to D.5 is followed once in balls, and every claim is looked for
-on it. A violation counts once two ball runs of different precision decide it and D.1 to D.5 are
-confirmed with explicit constants. A claim that survives is looked for on random instances, followed
-in floats; if nothing is found it is *tested*. Nothing is ever proved here.
-
-Trajectories followed once and kept: in balls from exact numbers, in floats from random ones.
-
-What a scan found, decided in balls: both sides, the anchor, and every step between.
+on it. A violation counts once two ball runs of different precision decide it (both sides, the
+anchor, and every step between) and D.1 to D.5 are confirmed with explicit constants. A claim that
+survives is looked for on random instances, followed in floats; if nothing is found it is *tested*.
+Nothing is ever proved here.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import flint
 import numpy as np
@@ -30,7 +28,7 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Finding
 from swingby.verify.certification.ball_run import BallState
-from swingby.verify.prover.evidence import NOT_RUN, Judged, Witness
+from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
 from swingby.verify.prover.trajectories.violation import (
@@ -39,6 +37,8 @@ from swingby.verify.prover.trajectories.violation import (
     Violation,
     constant_letters,
     from_floats,
+    is_strict,
+    present_letters,
     scan,
     small_and_large,
 )
@@ -80,28 +80,22 @@ class Runs:
     seed: int = 20250101
     _balls: dict[tuple[str, str], BallRun] = field(default_factory=dict)
     _floats: dict[tuple[int, str], Recorded] = field(default_factory=dict)
-    _candidates: tuple[TrajectoryInstance, ...] = ()
-    _random: tuple[TrajectoryInstance, ...] = ()
 
-    @property
+    @functools.cached_property
     def candidates(self) -> tuple[TrajectoryInstance, ...]:
         """The structured instances, simplest first."""
-        if not self._candidates:
-            self._candidates = tuple(instances.candidates())
-        return self._candidates
+        return tuple(instances.candidates())
 
-    @property
+    @functools.cached_property
     def random(self) -> tuple[TrajectoryInstance, ...]:
         """The random instances."""
-        if not self._random:
-            self.report("random instances inside D.1 to D.5 are drawn")
-            rng = np.random.default_rng(self.seed)
-            self._random = tuple(
-                instances.random_instance(rng, d, degenerate=degenerate)
-                for d, degenerate, count in RANDOM
-                for _ in range(count)
-            )
-        return self._random
+        self.report("random instances inside D.1 to D.5 are drawn")
+        rng = np.random.default_rng(self.seed)
+        return tuple(
+            instances.random_instance(rng, d, degenerate=degenerate)
+            for d, degenerate, count in RANDOM
+            for _ in range(count)
+        )
 
     def report(self, line: str) -> None:
         """Pass a line on to whoever watches."""
@@ -182,9 +176,9 @@ def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
     A diagonal entry stands in for a pivot of 0.
     """
     found = []
-    for k, row in enumerate(instances.eliminate(instance.matrix)):
+    for k, pivot in enumerate(instances.pivots(instance.matrix)):
         rate = float(instance.eta * instance.signal[k])
-        size = row[k] or instance.matrix[k][k]
+        size = pivot or instance.matrix[k][k]
         time = -numbers.log_of(size * instance.omega) / math.log1p(2 * rate)
         found.append((time, 1 / rate))
     return found
@@ -226,8 +220,7 @@ def _log(number: flint.arb) -> tuple[float, float]:
 DIGITS = 50
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(NamedTuple):
     """Both sides of a relation that is certainly broken, as text."""
 
     left: str
@@ -322,25 +315,15 @@ def _shown(number: flint.arb) -> str:
 
 
 def _constants(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
-    found = {name: balls.ball(value) for name, value in constant_letters(instance, lam).items()}
+    found: dict[str, flint.arb] = constant_letters(instance, lam, balls.ball)
     return found | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
 
 
 def _present(
     instance: TrajectoryInstance, state: BallState, i: int, j: int
 ) -> dict[str, flint.arb]:
-    W, signal = state.W, instance.signal
-    noise = flint.arb(0)
-    for k, a_k in enumerate(signal):
-        if k not in (i, j):
-            noise += balls.ball((signal[i] + signal[j] + 2 * a_k) / 2) * W[k][i] * W[k][j]
-    return {
-        "w_ij(t)": W[i][j],
-        "w_ii(t)": W[i][i],
-        "w_jj(t)": W[j][j],
-        "N_ij(t)": noise,
-        "t": flint.arb(state.step),
-    }
+    found = present_letters(instance, i, j, lambda p, q: state.W[p][q], balls.ball)
+    return found | {"t": flint.arb(state.step)}
 
 
 def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
@@ -351,8 +334,7 @@ def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
 def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
     for relation in relations:
         small, large = (_value(side, values) for side in small_and_large(relation))
-        strict = isinstance(relation, sympy.Lt | sympy.Gt)
-        if not (small < large if strict else small <= large):
+        if not (small < large if is_strict(relation) else small <= large):
             return False
     return True
 
@@ -363,7 +345,6 @@ DYNAMICS = ("euler", "gd")
 def judge_trajectories(
     claims: Iterable[Claim],
     *,
-    search: bool = True,
     progress: Callable[[str], None] | None = None,
     runs: Runs | None = None,
 ) -> dict[str, Judged]:
@@ -379,8 +360,6 @@ def judge_trajectories(
     for claim in asked:
         if not isinstance(claim.conclusion, AlongTrajectory):
             raise InvalidInput("claims", claim.id, "must be a claim about trajectories")
-    if not search:
-        return dict.fromkeys((claim.id for claim in asked), NOT_RUN)
     runs = Runs() if runs is None else runs
     if progress is not None:
         runs.progress = progress
@@ -392,19 +371,18 @@ def judge_trajectories(
 
 
 def _together(parts: dict[str, Judged]) -> Judged:
-    euler, gd = parts["euler"], parts["gd"]
-    worst = Finding.UNDECIDED
-    leading = euler
+    euler, verdicts = parts["euler"], {part.verdict for part in parts.values()}
+    worst, witness, cases = Finding.UNDECIDED, None, 0
     if euler.verdict == Finding.REFUTED:
-        worst = Finding.REFUTED
-    elif Finding.UNDECIDED not in (euler.verdict, gd.verdict):
-        worst = Finding.TESTED
+        worst, witness = Finding.REFUTED, euler.witness
+    elif Finding.UNDECIDED not in verdicts:
+        worst, cases = Finding.TESTED, sum(part.cases for part in parts.values())
     return Judged(
         worst,
         "; ".join(f"{name}: {part.verdict.value}" for name, part in parts.items()),
         tuple(f"{name}: {line}" for name, part in parts.items() for line in part.evidence),
-        leading.witness if worst == Finding.REFUTED else None,
-        sum(part.cases for part in parts.values()) if worst == Finding.TESTED else 0,
+        witness,
+        cases,
         tuple(f"{name}: {line}" for name, part in parts.items() for line in part.tried),
         parts,
     )

@@ -1,26 +1,21 @@
 """Where along a trajectory a claim is violated: a scan of all recorded steps at once.
 
-The relation of the claim is data. It is evaluated on sign-and-logarithm arrays, so that one rule
-serves every claim; what it finds is confirmed by
-:mod:`swingby.verify.prover.trajectories.judge`.
+The relation of the claim is data. It is evaluated on real numbers as sign and logarithm, in arrays,
+since entries of W reach from 1e-140 to beyond the float range within one run, and a relation is
+wanted at tens of thousands of steps at once. Rounding is that of floats in the logarithm, about
+1e-13 in relative size: a comparison that is closer than that is not one. What a scan finds is
+decided by :mod:`swingby.verify.prover.trajectories.judge`.
 
 A relation with w_ij(t_0) or t_0 has to hold for every t_0 up to t. Where that side holds no
 letter of time t but t, and the order of anchors does not depend on t, the tightest so far is
 enough.
-
-Real numbers as sign and logarithm, in arrays, and sympy expressions evaluated on them.
-
-Entries of W reach from 1e-140 to beyond the float range within one run, and a relation is wanted at
-tens of thousands of steps at once. Rounding is that of floats in the logarithm, about 1e-13 in
-relative size: a comparison that is closer than that is not one.
-
-Values of a claim's letters along a recorded trajectory, as sign and logarithm.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -98,27 +93,14 @@ def from_fraction(value: Fraction | int) -> SignedLog:
 def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
     """A sympy expression, at all entries of its letters at once.
 
-    Raises KeyError if a letter has no value; TypeError if the expression has a function that no
-    statement uses.
-
-    Examples
-    --------
-    >>> import sympy
-    >>> x = sympy.Symbol("x")
-    >>> float(evaluate(sympy.exp(x) - 3, {"x": from_floats(2.0)}).floats().round(6))
-    4.389056
+    Raises TypeError if the expression has a function that no statement uses.
     """
     if expression.is_Symbol:
         return values[str(expression)]
     if expression.is_Rational:
         return from_fraction(Fraction(int(expression.p), int(expression.q)))
     arguments = [evaluate(argument, values) for argument in expression.args]
-    name = expression.func.__name__
-    first = arguments[0]
-    if name == "Add":
-        return math_fold(arguments, SignedLog.__add__)
-    if name == "Mul":
-        return math_fold(arguments, SignedLog.__mul__)
+    name, first = expression.func.__name__, arguments[0]
     if name == "Pow":
         return _power(first, expression.args[1])
     if name == "exp":
@@ -128,8 +110,8 @@ def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
         return from_floats(np.where(first.sign > 0, first.log, np.nan))
     if name == "Abs":
         return SignedLog(np.abs(first.sign), first.log)
-    if name in ("Min", "Max"):
-        return math_fold(arguments, _smaller if name == "Min" else _larger)
+    if name in _FOLDED:
+        return functools.reduce(_FOLDED[name], arguments)
     raise TypeError(f"no evaluation of {name} on logarithms")
 
 
@@ -146,14 +128,6 @@ def excess(small: SignedLog, large: SignedLog) -> Floats:
     apart = np.where(small_sign > large_sign, np.inf, -np.inf)
     found = np.where((small_sign == large_sign) & (small_sign != 0), ratio, apart)
     return np.where(np.isnan(small_sign) | np.isnan(large_sign), np.nan, found)
-
-
-def math_fold(arguments: list[SignedLog], combine: Any) -> SignedLog:
-    """Combine some numbers from left to right."""
-    result = arguments[0]
-    for argument in arguments[1:]:
-        result = combine(result, argument)
-    return result
 
 
 def _power(base: SignedLog, exponent: Any) -> SignedLog:
@@ -173,12 +147,12 @@ def _choose(first: SignedLog, second: SignedLog, where: Any) -> SignedLog:
     )
 
 
-def _smaller(first: SignedLog, second: SignedLog) -> SignedLog:
-    return _choose(first, second, excess(first, second) <= 0)
-
-
-def _larger(first: SignedLog, second: SignedLog) -> SignedLog:
-    return _choose(first, second, excess(first, second) > 0)
+_FOLDED: dict[str, Callable[[SignedLog, SignedLog], SignedLog]] = {
+    "Add": SignedLog.__add__,
+    "Mul": SignedLog.__mul__,
+    "Min": lambda first, second: _choose(first, second, excess(first, second) <= 0),
+    "Max": lambda first, second: _choose(first, second, excess(first, second) > 0),
+}
 
 
 #: Values of a lambda that a claim leaves free.
@@ -218,22 +192,43 @@ def small_and_large(relation: Any) -> tuple[Any, Any]:
     raise TypeError(f"not an inequality: {relation}")
 
 
+def is_strict(relation: Any) -> bool:
+    """Whether equality breaks an inequality."""
+    return isinstance(relation, sympy.Lt | sympy.Gt)
+
+
 def lambdas(claim: Claim) -> tuple[Fraction | None, ...]:
     """The values of lambda to look at; None alone where the claim has no lambda."""
-    conclusion = claim.conclusion
-    free = conclusion.relation.free_symbols.union(
-        *(part.free_symbols for part in conclusion.during)
-    )
-    return LAMBDAS if any(str(symbol) == "lambda" for symbol in free) else (None,)
+    relations = (claim.conclusion.relation, *claim.conclusion.during)
+    free = {str(symbol) for relation in relations for symbol in relation.free_symbols}
+    return LAMBDAS if "lambda" in free else (None,)
 
 
-def constant_letters(instance: TrajectoryInstance, lam: Fraction | None) -> dict[str, Fraction]:
-    """The letters with an exact rational value at an instance: all but P and those of entries."""
-    constants = instance.constants
-    found = {name: getattr(constants, name) for name in ("alpha", "gamma", "beta", "K", "kappa")}
-    found |= {"C": constants.C, "eta": instance.eta, "d": Fraction(instance.d)}
-    found |= {"omega": instance.problem.omega, "pi_k(0)/w_kk(0)": instance.pivot_share}
-    return found if lam is None else found | {"lambda": lam}
+def constant_letters(
+    instance: TrajectoryInstance, lam: Fraction | None, number: Callable[[Fraction], Any]
+) -> dict[str, Any]:
+    """The letters with an exact rational value, as numbers of some kind: all but P and entries."""
+    names = ("alpha", "gamma", "beta", "K", "kappa", "C")
+    found = {name: getattr(instance.constants, name) for name in names}
+    found |= {"eta": instance.eta, "d": Fraction(instance.d), "omega": instance.problem.omega}
+    found |= {"pi_k(0)/w_kk(0)": instance.pivot_share}
+    found |= {} if lam is None else {"lambda": lam}
+    return {name: number(value) for name, value in found.items()}
+
+
+def present_letters(
+    instance: TrajectoryInstance,
+    i: int,
+    j: int,
+    W: Callable[[int, int], Any],
+    number: Callable[[Fraction], Any],
+) -> dict[str, Any]:
+    """The letters of time t of a claim about entry (i, j), but t itself; `W` gives an entry."""
+    signal, noise = instance.signal, number(Fraction(0))
+    for k, a_k in enumerate(signal):
+        if k not in (i, j):
+            noise = noise + W(k, i) * W(k, j) * number((signal[i] + signal[j] + 2 * a_k) / 2)
+    return {"w_ij(t)": W(i, j), "w_ii(t)": W(i, i), "w_jj(t)": W(j, j), "N_ij(t)": noise}
 
 
 def letters_along(
@@ -246,36 +241,23 @@ def letters_along(
 ) -> dict[str, SignedLog]:
     """Every letter of a claim about entry (i, j), at all recorded steps.
 
-    Returns letters of t_0 are the same arrays as those of t, to be read at the anchors.
+    Letters of t_0 are the same arrays as those of t, to be read at the anchors.
     """
     W, steps = recorded.W, recorded.steps
-    found = {name: from_fraction(value) for name, value in constant_letters(instance, lam).items()}
+    found: dict[str, SignedLog] = constant_letters(instance, lam, from_fraction)
     log_P = float(instance.constants.log10_P) * float(np.log(10))
     found["P"] = SignedLog(np.asarray(1.0), np.asarray(log_P))
     found |= {"a_i": from_fraction(instance.signal[i]), "a_j": from_fraction(instance.signal[j])}
-    found |= {"w_ij(0)": W[0, i, j], "w_ii(0)": W[0, i, i]}
-    found |= {"w_ij(t)": W[:, i, j], "w_ii(t)": W[:, i, i], "w_jj(t)": W[:, j, j]}
-    found["t"] = from_floats(steps)
+    found |= {"w_ij(0)": W[0, i, j], "w_ii(0)": W[0, i, i], "t": from_floats(steps)}
+    found |= present_letters(instance, i, j, lambda p, q: W[:, p, q], from_fraction)
     found |= {"w_ij(t_0)": W[:, i, j], "w_ii(t_0)": W[:, i, i], "t_0": from_floats(steps)}
-    conclusion = claim.conclusion
-    names = {str(symbol) for symbol in conclusion.relation.free_symbols}
+    names = {str(symbol) for symbol in claim.conclusion.relation.free_symbols}
     if names & {"w_ij(t+1)", "w_ii(t+1)"}:
         following = np.append(np.diff(steps) == 1, False)
         after = np.minimum(np.arange(len(steps)) + 1, len(steps) - 1)
         for name, column in (("w_ij(t+1)", W[after, i, j]), ("w_ii(t+1)", W[after, i, i])):
             found[name] = SignedLog(np.where(following, column.sign, np.nan), column.log)
-    if "N_ij(t)" in names:
-        found["N_ij(t)"] = _noise(instance, W, i, j)
     return found
-
-
-def _noise(instance: TrajectoryInstance, W: SignedLog, i: int, j: int) -> SignedLog:
-    total = from_floats(np.zeros(len(W.sign)))
-    for k, a_k in enumerate(instance.signal):
-        if k not in (i, j):
-            weight = (instance.signal[i] + instance.signal[j] + 2 * a_k) / 2
-            total += W[:, k, i] * W[:, k, j] * from_fraction(weight)
-    return total
 
 
 def all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: int) -> Booleans:
@@ -284,7 +266,7 @@ def all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: i
     for relation in relations:
         small, large = (evaluate(side, letters) for side in small_and_large(relation))
         over = excess(small, large)
-        found &= over < 0 if isinstance(relation, sympy.Lt | sympy.Gt) else over <= 0
+        found &= over < 0 if is_strict(relation) else over <= 0
     return found
 
 
@@ -367,25 +349,19 @@ def measure(
 ) -> Iterator[Measured]:
     """How far each relation of a claim is from being true at every recorded step.
 
-    Yields one per lambda, entry and relation.
+    Yields one per lambda, entry and relation. `earlier`: t_0 lies before t.
     """
     for lam in lambdas(claim):
         for i, j in entries(claim.conclusion.entries, instance.d):
-            yield from _measure_entry(claim, instance, recorded, i, j, lam, earlier)
+            letters = letters_along(claim, instance, recorded, i, j, lam)
+            for relation, anchors, over in _excesses(claim, letters, recorded.steps, earlier):
+                yield Measured(relation, i, j, lam, recorded.steps, anchors, over)
 
 
-def _measure_entry(
-    claim: Claim,
-    instance: TrajectoryInstance,
-    recorded: Recorded,
-    i: int,
-    j: int,
-    lam: Fraction | None,
-    earlier: bool,
-) -> Iterator[Measured]:
+def _excesses(
+    claim: Claim, letters: dict[str, SignedLog], steps: Integers, earlier: bool
+) -> Iterator[tuple[Any, Integers, Floats]]:
     conclusion: AlongTrajectory = claim.conclusion
-    steps = recorded.steps
-    letters = letters_along(claim, instance, recorded, i, j, lam)
     begins = all_true(conclusion.when, letters, len(steps))
     if not conclusion.when:
         begins[1:] = False
@@ -394,19 +370,18 @@ def _measure_entry(
         last = evaluate(conclusion.until, letters).floats()
         continues &= steps <= float(np.max(last))
     for relation in parts(conclusion.relation):
-        anchor = _tightest(relation, letters, begins & continues, continues, steps)
+        anchors = _tightest(relation, letters, begins & continues, continues, steps)
         if earlier:
-            before = np.concatenate(([-1], anchor[:-1]))
-            anchor = np.where(anchor >= 0, before, -1)
-        inside = anchor >= 0
+            before = np.concatenate(([-1], anchors[:-1]))
+            anchors = np.where(anchors >= 0, before, -1)
+        inside = anchors >= 0
         if not inside.any():
             continue
-        at = np.where(inside, anchor, 0)
+        at = np.where(inside, anchors, 0)
         anchored = {name: letters[name][at] for name in ANCHORS}
         small, large = (evaluate(side, letters | anchored) for side in small_and_large(relation))
         over = np.broadcast_to(excess(small, large), steps.shape)
-        over = np.where(inside & ~np.isnan(over), over, -np.inf)
-        yield Measured(relation, i, j, lam, steps, anchor, over)
+        yield relation, anchors, np.where(inside & ~np.isnan(over), over, -np.inf)
 
 
 def _easiest(excess: Floats) -> int:
