@@ -8,6 +8,7 @@ import swingby
 
 #: What a loop or a search writes to as it goes.
 IN_PLACE = {
+    "swingby.simulate.state.State",
     "swingby.verify.certification.ball_run.BallState",
     "swingby.verify.certification.events.Watch",
     "swingby.verify.hunting.search.Hunted",

@@ -175,3 +175,35 @@ def test_rates_are_signals_and_both_is_the_pull_of_the_form():
 def test_what_makes_no_sense_is_refused(call):
     with pytest.raises(InvalidInput):
         call()
+
+
+def test_registered_signals_by_plain_sampling():
+    """Second implementation: independent radii and colours at random places.
+
+    The product of two independent differences has the mean D^2, and the variance along D is
+    that of many draws at a few places.
+    """
+    circles, rng = Circles(0.5, 16), np.random.default_rng(6)
+    n = 4_000
+    reach = np.array([0.15, *[0.5 / 8] * 3])
+    centres, grounds = rng.uniform(-0.5, 0.5, (n, 2)), rng.uniform(0.8, 1, (n, 3))
+
+    def images(kind, where=slice(None), repeat=1):
+        middle = circles.means(divmod(kind, 2))
+        of = np.repeat(centres[where], repeat, axis=0), np.repeat(grounds[where], repeat, axis=0)
+        drawn = middle + reach * rng.uniform(-1, 1, (len(of[0]), 4))
+        return circles.paint(drawn, *of, rng=rng).reshape(len(drawn), -1).astype(float)
+
+    found = measure(circles, samples=400, rng=7)
+    for p, other in enumerate((2, 1)):
+        products = ((images(other) - images(0)) * (images(other) - images(0))).sum(axis=1)
+        error = products.std() / math.sqrt(n) + found.mu[p] ** 2 * 0.02
+        assert abs(products.mean() - found.mu[p] ** 2) < 4 * error
+        spreads = []
+        for place in range(60):
+            here = slice(place, place + 1)
+            of_class = [images(kind, here, 400) for kind in range(3)]
+            way = of_class[other].mean(0) - of_class[0].mean(0)
+            way /= np.linalg.norm(way)
+            spreads.append(np.mean([(one @ way).var() for one in of_class]))
+        assert found.sigma[p] ** 2 == pytest.approx(np.mean(spreads), rel=0.08)

@@ -301,3 +301,28 @@ def test_streams_are_children_of_the_seed_by_use_and_step():
     assert len(seeds) == 36
     expected = np.random.SeedSequence(5, spawn_key=(2, 2)).generate_state(1, np.uint64)[0]
     assert torch_seed(stream(5, "training", 2)) == int(expected) // 2
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_gradient_descent_by_hand(quick, momentum):
+    """v <- m v + g + decay x, x <- x - rate v; the fixed schedule stays."""
+    preset = replace(
+        quick, optimizer="sgd", momentum=momentum, weight_decay=0.1, learned_schedule=False
+    )
+    model = Model(preset, 0, torch.device("cpu"))
+    weights = [one.detach().clone() for one in model.network.parameters()]
+    speed = [torch.zeros_like(one) for one in weights]
+
+    def batches(step):
+        rng = torch.Generator().manual_seed(step)
+        shapes = ((6, 3, 8, 8), (6, 4), (6,), (6, 3, 8, 8), (6, 3, 8, 8))
+        return tuple(torch.rand(shape, generator=rng) for shape in shapes)
+
+    learner = model.learner(batches)
+    for k in range(3):
+        learner.advance(k, 1)
+        for x, v, now in zip(weights, speed, model.network.parameters(), strict=True):
+            v.mul_(momentum).add_(now.grad + 0.1 * x)
+            x.sub_(preset.learning_rate * v)
+            assert torch.allclose(x, now, rtol=1e-5, atol=1e-7)
+    assert [one.item() for one in model.schedule.parameters()] == [-5.0, 15.0]

@@ -208,3 +208,29 @@ def test_images_do_not_see_each_other():
     for k in range(4):
         alone = network(z[k : k + 1], gamma[k : k + 1], condition[k : k + 1])
         assert torch.allclose(together[k : k + 1], alone, rtol=1e-9, atol=1e-9)
+
+
+def test_a_block_by_hand():
+    # With one pixel a convolution of 3 by 3 is its middle; with one group per channel the norm
+    # would leave nothing, so one group of four channels.
+    layout = Layout((4, 4), blocks=1, heads=0, groups=1, centre=(0.0, 0.0), gain=(1.0, 1.0))
+    block = stirred(unet._Block(layout, 4, 4, 3))
+    x, time, told = torch.randn(4).double(), torch.randn(3).double(), torch.randn(2).double()
+
+    def gelu(v):
+        return np.array([0.5 * one * (1 + math.erf(one / math.sqrt(2))) for one in v])
+
+    def affine(layer, v):
+        weight = layer.weight.detach().numpy()
+        weight = weight[:, :, 1, 1] if weight.ndim == 4 else weight
+        return weight @ v + layer.bias.detach().numpy()
+
+    def normed(layer, v):
+        return grouped(v.reshape(1, 4, 1, 1), 1, layer).reshape(4)
+
+    h = affine(block.first, gelu(normed(block.first_norm, x.numpy())))
+    h = h + affine(block.time, time.numpy())
+    h = h + affine(block.condition[2], gelu(affine(block.condition[0], told.numpy())))
+    expected = x.numpy() + affine(block.second, gelu(normed(block.second_norm, h)))
+    found = block(x.reshape(1, 4, 1, 1), time[None], told[None]).detach().numpy().reshape(4)
+    assert found == pytest.approx(expected, rel=1e-9)
