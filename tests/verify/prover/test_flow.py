@@ -107,9 +107,12 @@ def test_every_step_and_theorem_holds_under_the_flow(name):
 def test_conclusions_as_text():
     A, W, _ = dynamics.symbols(2)
     identity = conclusions.FlowIdentity(((2, W[0, 0], A[0, 0]), (3, W[0, 0], A[0, 0])))
-    assert identity.to_text() == "d/dt [w_11] = a_1  (d = 2 to 3, 2 cases like this)"
-    assert r"\frac{d}{dt}" in identity.to_latex()
+    assert conclusions.to_text(identity) == "d/dt [w_11] = a_1  (d = 2 to 3, 2 cases like this)"
+    assert r"\frac{d}{dt}" in conclusions.to_latex(identity)
     inside = conclusions.OnInterval(lt(R, 2), R, sympy.Integer(0), sympy.Integer(1))
-    assert inside.to_text() == "r < 2 for r in [0, 1]"
+    assert conclusions.to_text(inside) == "r < 2 for r in [0, 1]"
     words = conclusions.ByHand("w_ii < 1", "it is")
-    assert (words.to_text(), words.to_latex()) == ("w_ii < 1", r"\text{w\_ii $<$ 1}")
+    assert (conclusions.to_text(words), conclusions.to_latex(words)) == (
+        "w_ii < 1",
+        r"\text{w\_ii $<$ 1}",
+    )
