@@ -3,7 +3,8 @@
 Run with ``make accuracy``, or ``python -m benchmarks.accuracy --out docs/accuracy.md``. With
 ``--misses FILE`` every instance that misses something is written to a file, one a line, and
 ``--replay FILE`` predicts and runs these again. A page given as ``--out`` keeps its text: the
-table goes between its two marks. What the columns mean is in docs/accuracy.md.
+table goes between its two marks, with ``--row`` only those rows of it. What the columns mean is in
+docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -288,13 +289,24 @@ def replay(misses: Path) -> None:
         print(f"  run {run.crossing}, runaway {run.runaway:.8g}")
 
 
-def write(grid: Grid, page: Path) -> None:
-    """Put the table between the marks of a page, or into a new file."""
+def _name(line: str) -> tuple[str, ...]:
+    """Row and dynamics of a line of the table."""
+    return tuple(line.split(" | ")[:2])
+
+
+def write(grid: Grid, page: Path, *, whole: bool = True) -> None:
+    """Put the table between the marks of a page, or into a new file.
+
+    Where the table is not whole, its rows take the place of those of the same name.
+    """
     text = grid.to_markdown() + "\n"
     if page.exists():
         before, mark, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
-        _, end, after = rest.partition(MARKS[1])
+        old, end, after = rest.partition(MARKS[1])
         if mark and end:
+            if not whole:
+                new = {_name(line): line for line in text.splitlines() if line.startswith("| ")}
+                text = "".join(new.get(_name(line), line) + "\n" for line in old.splitlines())
             text = before + mark + text + end + after
     page.write_text(text, encoding="utf-8")
 
@@ -321,7 +333,7 @@ def main() -> None:
     print(grid.to_text(width=230))
     print(f"{time.perf_counter() - started:.0f} s")
     if arguments.out is not None:
-        write(grid, arguments.out)
+        write(grid, arguments.out, whole=arguments.row is None)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import swingby
 from swingby import cli
-from swingby.cli import limits
+from swingby.cli import options
 from swingby.errors import BudgetSpent
 from swingby.theory.budget import OutOfTime, budget, expect, left, read_budget
 
@@ -38,7 +38,7 @@ def test_what_is_no_budget_is_refused(text, capsys):
 
 def test_a_run_within_its_budget_keeps_what_it_has(monkeypatch, capsys):
     """The run stops by itself, says so, and is no run that has ended."""
-    monkeypatch.setattr(limits, "GRACE", 600.0)
+    monkeypatch.setattr(options, "GRACE", 600.0)
     assert cli.run(["simulate", *SLOW, "--budget", "1ms", "--json"]) == 4
     found = json.loads(capsys.readouterr().out)
     assert found["outcome"] == "stopped_early"
@@ -46,7 +46,7 @@ def test_a_run_within_its_budget_keeps_what_it_has(monkeypatch, capsys):
 
 
 def test_a_certificate_says_until_where_it_came(monkeypatch, capsys):
-    monkeypatch.setattr(limits, "GRACE", 600.0)
+    monkeypatch.setattr(options, "GRACE", 600.0)
     assert cli.run(["certify", *SLOW, "--budget", "1ms"]) == 4
     out, err = capsys.readouterr()
     assert not out
@@ -56,7 +56,7 @@ def test_a_certificate_says_until_where_it_came(monkeypatch, capsys):
 @pytest.mark.parametrize("budget", ["1ms", "1MB"])
 def test_what_cannot_stop_by_itself_is_stopped(budget, monkeypatch, capsys):
     """Work that asks nobody ends all the same, by time and by memory; and it prints one line."""
-    monkeypatch.setattr(limits, "GRACE", 0.0)
+    monkeypatch.setattr(options, "GRACE", 0.0)
 
     def forever(*_, **__):
         while True:

@@ -29,17 +29,15 @@ def test_one_item_prints_all_about_it(capsys):
     assert captured.err == ""
 
 
-def test_several_items_print_a_line_each(capsys):
-    assert run(["audit", "--item", "D.60", "--item", "D.61", "--no-trajectories"]) == 0
+def test_several_items_print_a_line_each_and_json_has_their_records(capsys):
+    items = ["--item", "D.60", "--item", "D.61", "--no-trajectories"]
+    assert run(["audit", *items]) == 0
     out = capsys.readouterr().out
     assert "Ledger of the proofs" in out
     assert "1 proved, 1 refuted" in out
-
-
-def test_json_on_standard_output(capsys):
-    assert run(["audit", "--item", "D.60", "--json"]) == 0
+    assert run(["audit", *items, "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    assert [record["id"] for record in content["records"]] == ["D.60"]
+    assert [record["id"] for record in content["records"]] == ["D.60", "D.61"]
 
 
 @pytest.mark.parametrize("ending", ["md", "tex", "json", "html", "csv", "txt"])
@@ -55,23 +53,27 @@ def test_every_ending_writes_its_format(ending, workplace, capsys):
         assert AUDITED.split(";")[0] in text
 
 
-@pytest.mark.parametrize("ending", ["md", "tex", "json", "txt"])
-def test_corrections_in_every_format(ending, workplace, capsys):
-    assert run(["audit", "--item", "D.61", "--corrections", "--out", f"list.{ending}"]) == 0
-    assert "D.61" in (workplace / f"list.{ending}").read_text(encoding="utf-8")
+WAYS = {
+    "corrections": ["--item", "D.61", "--corrections"],
+    "standing": ["--item", "D.65", "--assume", "Lemma D.5, Corollary D.1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("way", "ending"),
+    [(way, ending) for way in WAYS for ending in ("md", "json", "txt")] + [("corrections", "tex")],
+)
+def test_corrections_and_what_stands_in_every_format(way, ending, workplace, capsys):
+    given = [*WAYS[way], "--no-trajectories", "--out", f"list.{ending}"]
+    assert run(["audit", *given]) == 0
+    text = (workplace / f"list.{ending}").read_text(encoding="utf-8")
+    words = ("D.65", "Lemma D.5", "stands") if way == "standing" else ("D.61",)
+    assert all(word in text for word in words)
 
 
 def test_corrections_on_the_terminal(capsys):
     assert run(["audit", "--item", "D.61", "--corrections"]) == 0
     assert "−α ω/(5 C)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("ending", ["md", "json", "txt"])
-def test_what_stands_in_every_format(ending, workplace, capsys):
-    given = ["--assume", "Lemma D.5, Corollary D.1", "--no-trajectories"]
-    assert run(["audit", "--item", "D.65", *given, "--out", f"list.{ending}"]) == 0
-    text = (workplace / f"list.{ending}").read_text(encoding="utf-8")
-    assert all(word in text for word in ("D.65", "Lemma D.5", "stands"))
 
 
 def test_what_stands_without_a_promise(capsys):

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from swingby.cli import cli, run
-from swingby.cli.given import Target
+from swingby.cli.options import Target
 
 
 def commands(group=cli, path=()):

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from swingby import cli
-from swingby.cli.commands import cli as group
+from swingby.cli import cli as group
 
 GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
 POINTS = "".join(f"{x},{y},{x * y}\n" for x in (-2, -1, 1, 2) for y in (-3, 1, 2))
@@ -19,7 +19,7 @@ CERTIFIED = "certify --signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps
 VALUES = {
     "mu": "1,2", "sigma": "0.2,0.1", "signal": "3,1", "dim": "3", "eta": "0.02", "omega": "1e-5",
     "beta": "2", "w0": "3e-2,0;0,3e-2", "u0": "0.2,0;0,0.1", "dynamics": "gd", "steps": "7",
-    "seed": "3", "width": "5", "edition": "corrected", "rho": "0.2", "items": "D.64",
+    "seed": "3", "width": "5", "edition": "corrected", "rho": "0.2", "item": "D.64",
     "assume": "PSD", "source": "map", "verdict": "fails", "record": "none.json", "only": "5",
     "x": "omega", "y": "eta", "where": "omega=1e-2", "workers": "1", "chunk": "3", "dask": "local",
     "size": "tiny", "seconds": "0.5", "replay": "none.json", "lr": "0.3", "depth": "2",

@@ -16,40 +16,34 @@ from typing import TextIO
 
 import click
 
-from swingby.cli.audit_command import audit
-from swingby.cli.certify_command import certify
-from swingby.cli.commands import cli
-from swingby.cli.diffusion_command import diffusion
-from swingby.cli.figures_command import evidence, figures
-from swingby.cli.files_command import doctor, verify
-from swingby.cli.hunt_command import hunt
-from swingby.cli.limits import budget_spent, limit
-from swingby.cli.relu_command import relu
-from swingby.cli.studies_command import studies
-from swingby.cli.sweep_command import sweep
-from swingby.cli.train_command import train
-from swingby.cli.vectors_command import vectors
+from swingby import __version__
+from swingby.cli import core, figures, files, networks, proofs
+from swingby.cli.options import budget_spent
+from swingby.cli.sweep import sweep
 from swingby.errors import SwingbyError, SwingbyWarning
 
-_COMMANDS = (
-    audit,
-    certify,
-    diffusion,
-    doctor,
-    evidence,
-    figures,
-    hunt,
-    relu,
-    studies,
-    sweep,
-    train,
-    vectors,
-    verify,
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+    epilog="An option without a default that is not required can be left out.",
 )
-for command in _COMMANDS:
+@click.version_option(__version__, prog_name="swingby")
+def cli() -> None:
+    """Check assumptions, predict stages of learning, simulate, and compare.
+
+    \b
+    swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
+    swingby table --paper
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+
+
+for command in (
+    *(core.check, core.predict, core.simulate, core.table, core.certify),
+    *(proofs.audit, proofs.hunt, sweep),
+    *(networks.train, networks.vectors, networks.relu, networks.studies),
+    *(figures.figures, figures.evidence, figures.diffusion, files.verify, files.doctor),
+):
     cli.add_command(command)
-for command in cli.commands.values():
-    limit(command)
 
 
 def _one_line(text: str) -> str:

@@ -65,20 +65,7 @@ class Circles:
     lies in it; then the picture is blurred (one pixel at 32 pixels, in proportion else) and noise
     is added.
 
-    Parameters
-    ----------
-    contrast : float
-        s, from 0 (excluded) to 1: the difference between red and blue in two channels.
-    pixels : int
-        Height and width.
-    noise : float
-        Standard deviation of the noise of a pixel.
-    separation : float
-        r, from 0 (excluded) to 0.5, in half widths of the image; 0.4 in the paper.
-
-    References
-    ----------
-    App. G.1, Fig. 19; numbers that the text does not give follow the public code of the paper.
+    Numbers that App. G.1 and Fig. 19 do not give follow the public code of the paper.
 
     Examples
     --------
@@ -87,9 +74,13 @@ class Circles:
     ((6, 3, 16, 16), [[0, 0], [0, 0], [0, 1], [0, 1], [1, 0], [1, 0]])
     """
 
+    #: s, above 0 and up to 1: the difference between red and blue in two channels.
     contrast: float
+    #: Height and width.
     pixels: int = 32
+    #: Standard deviation of the noise of a pixel.
     noise: float = 1e-3
+    #: r, above 0 and up to 0.5, in half widths of the image; 0.4 in the paper.
     separation: float = 0.4
 
     def __post_init__(self) -> None:
@@ -238,10 +229,6 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
         Brightness, from 0 to 1; what lies outside is taken as it is.
     circles : Circles
         The distribution whose classes are meant.
-
-    Returns
-    -------
-    Reading
 
     Examples
     --------

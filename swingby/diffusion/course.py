@@ -122,33 +122,18 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What one model was seen to make while it was trained, in some cell and with some seed.
-
-    Parameters
-    ----------
-    cell : Cell
-    seed : int
-    steps : array_like of shape (n,)
-        Whole numbers, rising: training steps done when images were made.
-    w : array_like of shape (n, 2, 2)
-        Responses at each save: corner (trained, held out), concept (colour, size).
-    kinds : array_like of shape (n, 4, 7)
-        Shares of the images asked for of each class that were measured to be of each of
-        :data:`swingby.diffusion.circles.KINDS`.
-    loss : array_like of shape (n,)
-        Bits per dimension.
-
-    Raises
-    ------
-    InvalidInput
-        For shapes that do not fit, NaN, infinity, steps that do not rise, or shares that are none.
-    """
+    """What one model was seen to make while it was trained, in some cell and with some seed."""
 
     cell: Cell
     seed: int
+    #: Whole numbers, rising: training steps done when images were made, (n,).
     steps: Integers
+    #: Responses at each save: corner (trained, held out), concept (colour, size); (n, 2, 2).
     w: Floats
+    #: Shares of the images asked for of each class that were measured to be of each of
+    #: :data:`swingby.diffusion.circles.KINDS`, (n, 4, 7).
     kinds: Floats
+    #: Bits per dimension, (n,).
     loss: Floats
 
     def __post_init__(self) -> None:
@@ -187,9 +172,6 @@ class Course:
         if not isinstance(other, Course):
             return NotImplemented
         return self.to_dict() == other.to_dict()
-
-    def __hash__(self) -> int:
-        return hash((self.cell, self.seed, self.w.tobytes()))
 
     @property
     def right(self) -> Floats:

@@ -11,7 +11,6 @@ import numpy as np
 from swingby.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.diffusion.course import HALF, Cell, responses
 from swingby.diffusion.study import Study, course_file
-from swingby.errors import InvalidInput
 from swingby.report.pictures import shown_figure, styled
 
 if TYPE_CHECKING:
@@ -80,17 +79,13 @@ def course_film(study: Study, folder: Path, cell: Cell, seed: int, frames: int =
     name = identity_of(study.plan.preset_of(cell), cell, seed, study.plan.digest)
     images = saved_images(course_file(Path(folder), cell, seed), name)
     steps = sorted(images)
-    places = np.unique(np.linspace(0, len(steps) - 1, min(frames, len(steps))).round().astype(int))
+    places = np.linspace(0, len(steps) - 1, min(frames, len(steps))).round().astype(int)
     return film_strip({steps[k]: images[steps[k]] for k in places}, f"{cell}, seed {seed}")
 
 
 def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figure:
     """What a network makes of the same noise as it is trained, by step, from left to right."""
-    if not images:
-        raise InvalidInput("images", "nothing", "must be images by step")
     steps = sorted(images)
-    if len({images[step].shape for step in steps}) > 1:
-        raise InvalidInput("images", "several shapes", "must be of one shape")
     frames = np.stack([images[step] for step in steps], axis=1)
     rows, columns, _, height, width = frames.shape
     with styled():
@@ -109,9 +104,6 @@ def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figu
 def _tiled(frames: Any) -> Any:
     """Rows and columns of images as one, with white lines between them."""
     rows, columns, channels, height, width = frames.shape
-    sheet = np.ones((rows * (height + 1), columns * (width + 1), channels))
-    for r in range(rows):
-        for c in range(columns):
-            top, left = r * (height + 1), c * (width + 1)
-            sheet[top : top + height, left : left + width] = frames[r, c].transpose(1, 2, 0)
-    return sheet
+    sheet = np.ones((rows, height + 1, columns, width + 1, channels))
+    sheet[:, :height, :, :width] = frames.transpose(0, 3, 1, 4, 2)
+    return sheet.reshape(rows * (height + 1), columns * (width + 1), channels)

@@ -148,7 +148,7 @@ class Plan:
 
     def preset_of(self, cell: Cell) -> Preset:
         """What is trained in a cell."""
-        chosen = next((one for one in self.optimizers if one.name == cell.optimizer), None)
+        chosen = {one.name: one for one in self.optimizers}.get(cell.optimizer)
         if chosen is None:
             raise InvalidInput("cell", cell, "must have an optimizer of the plan")
         gain = tuple(cell.gain * one for one in self.preset.layout.gain)

@@ -33,42 +33,27 @@ from swingby.theory import numbers
 STUDY_VERSION = 3
 #: The study in the package.
 RECORDED_FILE = "diffusion_study.json"
-#: Decimals of responses, shares and losses in a file.
-DIGITS = 5
-#: A file with more is not one of ours.
-MOST_BYTES = 200_000_000
-#: Seconds between two looks at what the workers do.
-_GLANCE = 0.5
-#: Seconds a worker has left once nobody waits for it.
-_GRACE = 20.0
+#: Decimals of responses, shares and losses in a file; one with more bytes is not ours.
+DIGITS, MOST_BYTES = 5, 200_000_000
+#: Seconds: between two looks at what the workers do, that a worker has left once nobody waits for
+#: it, and between two lines of progress where there is no terminal.
+_GLANCE, _GRACE, _EVERY = 0.5, 20.0, 30.0
 #: Courses at a time on a GPU, which one course with small images does not fill.
 _ON_GPU = 4
-#: Seconds between two lines of progress where there is no terminal.
-_EVERY = 30.0
 _FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses", "sha256"}
 _ROUNDED = ("w", "kinds", "loss")
 
 
 @dataclass(frozen=True)
 class Study:
-    """Courses of training that were made for a plan.
+    """Courses of training that were made for a plan, in the order of its jobs.
 
-    Parameters
-    ----------
-    plan : Plan
-    courses : tuple of Course
-        In the order of the plan's jobs.
-    made_with : dict of str to str
-        Versions and device.
-
-    Raises
-    ------
-    InvalidInput
-        For courses that the plan does not ask for, or one given twice.
+    InvalidInput for courses that the plan does not ask for, or one given twice.
     """
 
     plan: Plan
     courses: tuple[Course, ...]
+    #: Versions and device.
     made_with: dict[str, str]
 
     def __post_init__(self) -> None:
@@ -150,9 +135,9 @@ class Study:
             unsealed(plain)
             courses = tuple(Course.from_dict(one) for one in plain["courses"])
             made_with = {str(name): str(value) for name, value in plain["made_with"].items()}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, InvalidInput):
-                raise
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError, AttributeError) as error:
             raise InvalidInput("study", "a file", f"cannot be read ({error})") from None
         return cls(plan, courses, made_with)
 
@@ -222,7 +207,9 @@ def run_study(
     from swingby.training.checkpoint import usable_folder
 
     torch, place = usable_device("cpu" if device is None else device)
-    default = _ON_GPU if place.type == "cuda" else _cores()
+    # What this process may use can be less than what the machine has.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    default = _ON_GPU if place.type == "cuda" else cores or 1
     count = numbers.whole(default if workers is None else workers, "workers", 1)
     root = usable_folder(folder, "folder")
     with _alone(root), StudyProgress(plan, shown=progress) as report:
@@ -277,13 +264,6 @@ def course_file(root: Path, cell: Cell, seed: int) -> Path:
 def _edited(mine: str, found: object) -> InvalidInput:
     requirement = f"must be the plan the data were made for, {found}: it was edited since"
     return InvalidInput("plan", mine, f"{requirement}. Undo the edit, or use another folder")
-
-
-def _cores() -> int:
-    """What this process may use, which can be less than what the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager

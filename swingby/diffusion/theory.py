@@ -24,7 +24,7 @@ from swingby.diffusion.circles import CONDITION, TRAINING_CLASSES, Circles
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.setting import one_of, put
+from swingby.training.setting import one_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,11 +96,6 @@ class Noise:
 
         .. math:: M = \int \begin{pmatrix} g_c^2 a & -g_c g_z \alpha a \\ \cdot & g_z^2 (\alpha^2 a
             + \sigma^2) \end{pmatrix} d\gamma .
-
-        Examples
-        --------
-        >>> Noise().form(np.array([1.0])).round(2).tolist()
-        [[[148.41, -125.97], [-125.97, 111.07]]]
         """
         mixed = self.ratio - self.ratio_deviation
         copied = self.ratio - 2 * self.ratio_deviation + self.signal
@@ -125,13 +120,11 @@ class Noise:
         return 1 / np.sqrt(1 + np.exp(-gamma[:-1])), kappa, np.exp(gamma[1:]) * kappa
 
     def shortfall(self, steps: int) -> float:
-        r"""The part of the conditional mean that samples of so many steps do not reach, delta.
+        r"""The part of the conditional mean that samples of so many steps do not reach.
 
         Where only the condition is read, :math:`\mathbb E\,y \to (1 - \sigma \kappa) \mathbb E\,y +
-        \sigma \kappa f(c)` from 0, so samples have the mean :math:`(1 - \delta) f(c)`.
+        \sigma \kappa f(c)` from 0.
 
-        Examples
-        --------
         >>> [f"{Noise().shortfall(steps):.2g}" for steps in (10, 100, 100_000)]
         ['1.6e-05', '1.4e-05', '1.3e-05']
         """
@@ -151,11 +144,6 @@ class Noise:
 
         :math:`F \to (I - \kappa(\sigma I + (1 - \sigma) P)) F + \kappa W` from 0. For P = I it is
         W, but for a part :math:`\prod (1 - \kappa) = e^{\gamma_{min} - \gamma_{max}}`.
-
-        Examples
-        --------
-        >>> float(Noise().sampled_map(np.eye(1) / 2, np.eye(1), 20).round(6)[0, 0])
-        0.5
         """
         deviation, kappa, _ = self.sampler(steps)
         found = np.zeros(np.broadcast_shapes(W.shape, P.shape))
@@ -183,7 +171,7 @@ JITTERS = 32
 
 @dataclass(frozen=True)
 class Signals:
-    """Signals of both concepts at one contrast; colour first, then size."""
+    """Signals of both concepts at one contrast; colour first, then size. By :func:`measure`."""
 
     circles: Circles
     #: "registered", "pixels", "condition" or "covariance".
@@ -197,25 +185,6 @@ class Signals:
     #: Standard error of :attr:`log_ratio` by the jackknife over batches; 0 if exact.
     error: float = 0.0
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.circles, Circles):
-            raise InvalidInput("circles", self.circles, "must be Circles")
-        one_of(self.representation, "representation", REPRESENTATIONS)
-        for name in ("mu", "sigma"):
-            values = numbers.vector(getattr(self, name), name)
-            if len(values) != 2:
-                raise InvalidInput(name, getattr(self, name), "must be of colour and of size")
-            put(self, name, tuple(map(float, values)))
-        overlap = numbers.exact(self.overlap, "overlap")
-        error = numbers.exact(self.error, "error")
-        if abs(overlap) > 1 + 1e-9:
-            raise InvalidInput("overlap", self.overlap, "must lie from -1 to 1")
-        if error < 0:
-            raise InvalidInput("error", self.error, "must not be negative")
-        put(self, "overlap", float(overlap))
-        put(self, "error", float(error))
-        _ = self.a  # mu and sigma of a SIM task
-
     @property
     def task(self) -> SIMTask:
         """The SIM task: two clusters, colour first."""
@@ -223,7 +192,7 @@ class Signals:
 
     @property
     def a(self) -> tuple[float, float]:
-        r""":math:`a_p = \sigma_p^2 + \mu_p^2/2`, colour first."""
+        r""":math:`a_p = \sigma_p^2 + \mu_p^2/2`."""
         colour, size = self.task.signal
         return float(colour), float(size)
 
@@ -258,10 +227,6 @@ def measure(
         4. Nothing is drawn for ``"condition"``.
     rng : None, int, SeedSequence or Generator
 
-    Returns
-    -------
-    Signals
-
     Raises
     ------
     InvalidInput
@@ -281,26 +246,26 @@ def measure(
     if len(factors) != CONDITION or not all(one > 0 for one in factors):
         raise InvalidInput("gain", gain, f"must be {CONDITION} positive numbers")
     read = np.array(factors, dtype=np.float64)
+
+    def signals(mu: Floats, sigma: Floats, overlap: float = 0.0, error: float = 0.0) -> Signals:
+        (a, b), (c, d) = mu.tolist(), sigma.tolist()
+        return Signals(circles, representation, (a, b), (c, d), overlap, error)
+
     if representation == "condition":
         ways = _told(circles, read)
         mu = np.linalg.norm(ways, axis=1)
         deviations = read * circles.reach / math.sqrt(3)
-        sigma = np.linalg.norm(deviations * ways, axis=1) / mu
-        return Signals(circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()))
+        return signals(mu, np.linalg.norm(deviations * ways, axis=1) / mu)
     gains = read if representation == "covariance" else None
-    squares, spreads, overlap = _of_images(
-        circles, count, np.random.default_rng(rng), gains, fixed=representation != "pixels"
-    )
+    fixed, generator = representation != "pixels", np.random.default_rng(rng)
+    squares, spreads, overlap = _of_images(circles, count, generator, gains, fixed=fixed)
     if squares.min() <= 0:
         raise InvalidInput("samples", samples, "are too few to tell the classes apart")
     # Leave-one-out values a_(b), colour and size; the last row is that of all.
     signal = spreads + squares / 2
     left_out = np.log(signal[:-1, 0] / signal[:-1, 1])
     error = math.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum())
-    mu, sigma = np.sqrt(squares[-1]), np.sqrt(np.maximum(spreads[-1], 0))
-    return Signals(
-        circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()), overlap, error
-    )
+    return signals(np.sqrt(squares[-1]), np.sqrt(np.maximum(spreads[-1], 0)), overlap, error)
 
 
 @functools.lru_cache(maxsize=256)

@@ -80,7 +80,7 @@ def train_course(
             # Before training: the loss of the first batch.
             with torch.no_grad():
                 saves.count(model.losses(batches(0)))
-        seeded(generator, stream(seed, "sampling"))
+        generator.manual_seed(torch_seed(stream(seed, "sampling")))
         called = _called(model.mean, preset, device)
         saves.add(step, *look(preset, circles, called, model.schedule, generator, step))
 
@@ -162,15 +162,10 @@ Batch = tuple[torch.Tensor, ...]
 
 
 def next_batch(
-    preset: Preset,
-    seed: int,
-    step: int,
-    pixels: torch.Tensor,
-    conditions: torch.Tensor,
-    generator: torch.Generator,
+    preset: Preset, seed: int, step: int, pixels: Any, conditions: Any, generator: torch.Generator
 ) -> Batch:
     """Images, conditions, times and both noises of one step."""
-    seeded(generator, stream(seed, "training", step))
+    generator.manual_seed(torch_seed(stream(seed, "training", step)))
     device = pixels.device
     chosen = torch.randint(len(pixels), (preset.batch,), generator=generator, device=device)
     x = pixels[chosen]
@@ -211,12 +206,6 @@ def torch_seed(source: np.random.SeedSequence) -> int:
     return int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def seeded(generator: Any, source: np.random.SeedSequence) -> Any:
-    """The generator of torch, set anew."""
-    generator.manual_seed(torch_seed(source))
-    return generator
-
-
 class Model:
     """A U-Net, the running mean of its weights, its schedule and its optimizer."""
 
@@ -224,9 +213,8 @@ class Model:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(stream(seed, "weights")))
             network = UNet(preset.layout, gamma_min=preset.gamma_min, gamma_max=preset.gamma_max)
-        layout = torch.channels_last if device.type == "cuda" else torch.contiguous_format
-        self.preset = preset
-        self.network = network.to(device=device, memory_format=layout)
+        memory = torch.channels_last if device.type == "cuda" else torch.contiguous_format
+        self.preset, self.network = preset, network.to(device=device, memory_format=memory)
         # Without averaging, the two are one.
         self.mean = copy.deepcopy(self.network) if preset.averaging else self.network
         self.schedule = vdm.LinearSchedule(
@@ -253,16 +241,9 @@ class Model:
     def losses(self, batch: Batch) -> torch.Tensor:
         """Diffusion, latent and reconstruction, in bits per dimension; the loss is their sum."""
         x, condition, t, noise, first = batch
-        parts = vdm.loss(
-            _called(self.network, self.preset, x.device),
-            self.schedule,
-            x,
-            condition,
-            t=t,
-            noise=noise,
-            first_noise=first,
-            data_noise=self.preset.data_noise,
-        )
+        called = _called(self.network, self.preset, x.device)
+        noises = {"noise": noise, "first_noise": first, "data_noise": self.preset.data_noise}
+        parts = vdm.loss(called, self.schedule, x, condition, t=t, **noises)
         bit = x[0].numel() * math.log(2)
         each = (parts.diffusion, parts.latent, parts.reconstruction)
         return torch.stack([one.mean() / bit for one in each])

@@ -93,28 +93,22 @@ class UNet(nn.Module):
         )
         pixels = 3 * layout.patch**2
         self.enter = nn.Conv2d(pixels, channels[0], 3, padding=1)
-        self.down = nn.ModuleList()
-        self.shrink = nn.ModuleList()
+        self.down, self.shrink = nn.ModuleList(), nn.ModuleList()
         before = channels[0]
         for level, wide in enumerate(channels):
-            blocks = nn.ModuleList()
-            for _ in range(layout.blocks):
-                blocks.append(_Block(layout, before, wide, time))
-                before = wide
-            self.down.append(blocks)
+            inside = [before] + [wide] * (layout.blocks - 1)
+            self.down.append(nn.ModuleList(_Block(layout, one, wide, time) for one in inside))
+            before = wide
             if level + 1 < len(channels):
                 self.shrink.append(nn.Conv2d(wide, wide, 3, stride=2, padding=1))
         self.middle_first = _Block(layout, before, before, time)
         self.attention = _Attention(layout, before) if layout.heads else nn.Identity()
         self.middle_second = _Block(layout, before, before, time)
-        self.up = nn.ModuleList()
-        self.enlarge = nn.ModuleList()
+        self.up, self.enlarge = nn.ModuleList(), nn.ModuleList()
         for level, wide in reversed(list(enumerate(channels))):
-            blocks = nn.ModuleList()
-            for k in range(layout.blocks):
-                blocks.append(_Block(layout, before + (wide if k == 0 else 0), wide, time))
-                before = wide
-            self.up.append(blocks)
+            inside = [before + wide] + [wide] * (layout.blocks - 1)
+            self.up.append(nn.ModuleList(_Block(layout, one, wide, time) for one in inside))
+            before = wide
             if level:
                 self.enlarge.append(nn.Conv2d(wide, wide, 3, padding=1))
         self.leave_norm = _norm(layout, before)

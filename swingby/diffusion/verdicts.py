@@ -21,6 +21,7 @@ Shares have Wilson's interval and are held against ``share`` of the plan
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.diffusion.circles import CONCEPTS, KINDS, Circles
+from swingby.diffusion.circles import CONCEPTS, EMPTY, HELD_OUT, NOISE, Circles
 from swingby.diffusion.course import Cell, Course, bend, learning_times, responses
 from swingby.diffusion.plan import Plan, Prediction
 from swingby.diffusion.study import Study
@@ -38,7 +39,7 @@ from swingby.report import Drawn, Grid
 from swingby.simulate.outcome import descents, turning_points
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.result import storable
-from swingby.training.shares import Share, judged, needed, reaches, share_of
+from swingby.training.shares import judged, needed, reaches, share_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,30 +118,18 @@ class Judgement(Drawn):
 def judge(study: Study) -> Judgement:
     """Judge the SIM theory by a study, prediction by prediction of its plan.
 
-    Parameters
-    ----------
-    study : Study
-        May be unfinished; what is missing is counted as missing.
-
-    Returns
-    -------
-    Judgement
-
-    Raises
-    ------
-    InvalidInput
-        For anything else.
+    The study may be unfinished; what is missing is counted as missing. InvalidInput for anything
+    that is no study.
     """
     if not isinstance(study, Study):
         raise InvalidInput("study", study, "must be a Study")
-    rules = {
-        "sooner": _sooner, "times": _times, "order": _order, "bend": _bend, "composed": _composed,
-    }  # fmt: skip
-    rows = [
-        rules[said.kind](study, one.name, said)
-        for said in study.plan.predictions
-        for one in study.plan.optimizers
-    ]
+    rows = []
+    for said in study.plan.predictions:
+        for one in study.plan.optimizers:
+            if said.kind == "times":
+                rows.append(_times(study, one.name, said))
+            else:
+                rows.append(_of_share(study, one.name, said))
     return Judgement(study, tuple(rows))
 
 
@@ -158,25 +147,34 @@ def _pairs(study: Study, optimizer: str, factor: str) -> Iterator[tuple[Course, 
                     yield made[low], made[high]
 
 
-def _of_share(said: Prediction, optimizer: str, share: Share, threshold: float, note: str) -> Row:
-    known = share.total > 0
+def _of_share(study: Study, optimizer: str, said: Prediction) -> Row:
+    """Whether it came true, run by run or pair by pair; None where it is open."""
+    seen: list[bool | None] = []
+    open_ = ""
+    if said.kind == "sooner":
+        p, open_ = CONCEPTS.index(said.concept), "never learned in {} pairs"
+        for pair in _pairs(study, optimizer, said.factor):
+            before, after = (learning_times(one)[p] for one in pair)
+            seen.append(after < before if min(before, after) < math.inf else None)
+    elif said.kind == "order":
+        open_ = "no order in {} runs"
+        for course, first in _clear(study, optimizer, said.signal):
+            colour, size = learning_times(course)
+            seen.append((colour < size) == (first == 0) if colour != size else None)
+    elif said.kind == "bend":
+        open_ = "a concept not learned at the corner in {} runs"
+        for course, first in _clear(study, optimizer, said.signal):
+            value = bend(responses(course, "held out"))
+            seen.append((value > 0) == (first == 0) if math.isfinite(value) else None)
+    else:
+        seen += [one.held_out > 0.5 for one in study.courses if one.cell.optimizer == optimizer]
+    share = share_of([one for one in seen if one is not None])
+    missing, least = len(seen) - share.total, study.plan.share
+    verdict = reaches(share, least) if share.total else Verdict.UNDECIDED
     return Row(
-        said, optimizer, f"in {threshold:.0%}", share.value, share.low, share.high, share.total,
-        needed(share, threshold), reaches(share, threshold) if known else Verdict.UNDECIDED, note,
+        said, optimizer, f"in {least:.0%}", share.value, share.low, share.high, share.total,
+        needed(share, least), verdict, open_.format(missing) if missing else "",
     )  # fmt: skip
-
-
-def _sooner(study: Study, optimizer: str, said: Prediction) -> Row:
-    p = CONCEPTS.index(said.concept)
-    times = [
-        (learning_times(low)[p], learning_times(high)[p])
-        for low, high in _pairs(study, optimizer, said.factor)
-    ]
-    decided = [(low, high) for low, high in times if min(low, high) < math.inf]
-    share = share_of([high < low for low, high in decided])
-    never = len(times) - len(decided)
-    note = f"never learned in {never} pairs" if never else ""
-    return _of_share(said, optimizer, share, study.plan.share, note)
 
 
 def _times(study: Study, optimizer: str, said: Prediction) -> Row:
@@ -197,12 +195,10 @@ def _times(study: Study, optimizer: str, said: Prediction) -> Row:
             verdict = Verdict.HOLDS
         elif low_ > reach or high_ < -reach:
             verdict = Verdict.FAILS
-    seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
+    seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
     runs = len(off) - missing
-    return Row(
-        said, optimizer, predicted, seen, least, most, runs, None, verdict, note,
-    )  # fmt: skip
+    return Row(said, optimizer, predicted, seen, least, most, runs, None, verdict, note)
 
 
 def _student(values: Sequence[float]) -> tuple[float, float, float, int]:
@@ -225,27 +221,6 @@ def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, 
             colour, size = _rates(study.plan, course.cell, signal)
             if abs(math.log(colour / size)) > math.log(study.plan.within):
                 yield course, 0 if colour > size else 1
-
-
-def _order(study: Study, optimizer: str, said: Prediction) -> Row:
-    times = [(learning_times(one), first) for one, first in _clear(study, optimizer, said.signal)]
-    seen = [(a < b) == (first == 0) for (a, b), first in times if a != b]
-    note = f"no order in {len(times) - len(seen)} runs" if len(seen) < len(times) else ""
-    return _of_share(said, optimizer, share_of(seen), study.plan.share, note)
-
-
-def _bend(study: Study, optimizer: str, said: Prediction) -> Row:
-    clear = _clear(study, optimizer, said.signal)
-    bends = [(bend(responses(one, "held out")), first) for one, first in clear]
-    seen = [(value > 0) == (first == 0) for value, first in bends if math.isfinite(value)]
-    missing = len(bends) - len(seen)
-    note = f"a concept not learned at the corner in {missing} runs" if missing else ""
-    return _of_share(said, optimizer, share_of(seen), study.plan.share, note)
-
-
-def _composed(study: Study, optimizer: str, said: Prediction) -> Row:
-    ends = [one.held_out > 0.5 for one in study.courses if one.cell.optimizer == optimizer]
-    return _of_share(said, optimizer, share_of(ends), study.plan.share, "")
 
 
 def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
@@ -315,24 +290,18 @@ def _courses_grid(study: Study) -> Grid:
         ">bend", ">right", ">empty", ">noise",
     )  # fmt: skip
     rows = []
-    for cell in study.plan.cells:
+    for cell in filter(study.at, study.plan.cells):
         courses = study.at(cell)
-        if not courses:
-            continue
-        row = [
-            cell.optimizer,
-            *(f"{getattr(cell, name):g}" for name in ("separation", "contrast", "gain")),
-            str(len(courses)),
-        ]
+        factors = (cell.separation, cell.contrast, cell.gain)
+        row = [cell.optimizer, *(f"{one:g}" for one in factors), str(len(courses))]
         for corner in ("trained", "held out"):
             times = np.array([learning_times(one, corner) for one in courses])
             row += [_spread(column) for column in times.T]
         bends = [bend(responses(one, "held out")) for one in courses]
         known = [one for one in bends if math.isfinite(one)]
-        last = np.mean([one.kinds[-1, 3] for one in courses], axis=0)
-        row += [f"{np.mean(known):.2f}" if known else "-", f"{last[3]:.3f}"]
-        row += [f"{last[KINDS.index(name)]:.3f}" for name in ("empty", "noise")]
-        rows.append(row)
+        last = np.mean([one.kinds[-1, HELD_OUT] for one in courses], axis=0)
+        row.append(f"{np.mean(known):.2f}" if known else "-")
+        rows.append(row + [f"{last[kind]:.3f}" for kind in (HELD_OUT, EMPTY, NOISE)])
     below = (
         "learned: step from which on the response of the trained classes, linear in pixels, stays"
         " above 1/2: mean over runs (least to most); held out: at the held-out corner",
@@ -354,28 +323,17 @@ def _spread(values: Any) -> str:
 
 
 def _signals_grid(plan: Plan) -> Grid:
-    rows, seen = [], set()
-    for cell in plan.cells:
+    rows = {}
+    for name, cell in itertools.product(REPRESENTATIONS, plan.cells):
         circles, gain = cell.circles(plan.preset.pixels), plan.preset_of(cell).layout.gain
-        for name in REPRESENTATIONS:
-            told = gain if name in ("condition", "covariance") else None
-            if (circles, name, told) in seen:
-                continue
-            seen.add((circles, name, told))
+        shown = f"{cell.gain:g}" if name in ("condition", "covariance") else "any"
+        factors = (name, f"{cell.separation:g}", f"{cell.contrast:g}", shown)
+        if factors not in rows:
             one = measure(circles, name, gain=gain)
             ratio = math.exp(one.log_ratio)
-            rows.append(
-                [
-                    name,
-                    f"{cell.separation:g}",
-                    f"{cell.contrast:g}",
-                    "any" if told is None else f"{cell.gain:g}",
-                    *(f"{value:.4g}" for value in (*one.mu, *one.a)),
-                    f"{ratio:.3g} ± {1.96 * one.error * ratio:.1g}",
-                    f"{one.overlap:.3f}",
-                ]
-            )
-    rows.sort(key=lambda row: REPRESENTATIONS.index(row[0]))
+            spread = f"{ratio:.3g} ± {1.96 * one.error * ratio:.1g}"
+            sizes = [f"{value:.4g}" for value in (*one.mu, *one.a)]
+            rows[factors] = [*factors, *sizes, spread, f"{one.overlap:.3f}"]
     columns = (
         "signals", ">separation", ">contrast", ">gain", ">mu colour", ">mu size", ">a colour",
         ">a size", ">a colour / a size", ">overlap",
@@ -384,26 +342,18 @@ def _signals_grid(plan: Plan) -> Grid:
         "a = sigma^2 + mu^2/2; overlap: cosine between the directions of colour and size, which"
         " the theory takes for 0",
     )
-    return Grid("Signals of colour and size", columns, rows, below=below)
+    return Grid("Signals of colour and size", columns, list(rows.values()), below=below)
 
 
 def _verdicts_grid(judgement: Judgement) -> Grid:
     plan = judgement.study.plan
-    rows = [
-        [
-            one.prediction.kind,
-            one.prediction.concept or "both",
-            one.prediction.factor,
-            one.prediction.signal,
-            one.optimizer,
-            one.predicted,
-            "-" if math.isnan(one.observed) else _interval(one),
-            str(one.runs),
-            one.verdict.value,
-            one.note,
-        ]
-        for one in judgement.rows
-    ]
+    rows = []
+    for one in judgement.rows:
+        said = one.prediction
+        seen = "-" if math.isnan(one.observed) else f"{one.observed:.3g}"
+        seen += "" if math.isnan(one.low) else f" [{one.low:.3g}, {one.high:.3g}]"
+        about = (said.kind, said.concept or "both", said.factor, said.signal, one.optimizer)
+        rows.append([*about, one.predicted, seen, str(one.runs), one.verdict.value, one.note])
     columns = (
         "prediction", "concept", "factor", "signal", "optimizer", ">predicted",
         ">observed [95 %]", ">runs", "verdict", "",
@@ -419,9 +369,3 @@ def _verdicts_grid(judgement: Judgement) -> Grid:
     )
     title = f"The theory judged by diffusion models, plan {plan.name}, {plan.digest}"
     return Grid(title, columns, rows, below=below)
-
-
-def _interval(row: Row) -> str:
-    if math.isnan(row.low):
-        return f"{row.observed:.3g}"
-    return f"{row.observed:.3g} [{row.low:.3g}, {row.high:.3g}]"

@@ -12,9 +12,9 @@ from swingby.loading import lazily
 
 _NAMES = {
     "concepts": "rectified_half_times",
-    "data": "DataReport",
+    "data": "DataReport check",
     "geometry": "Extremal",
-    "results": "Alignment ExtremalVectors align check extremal_vectors",
+    "results": "Alignment ExtremalVectors align extremal_vectors",
     "verdicts": "Study recorded_study rows study",
 }
 _HOME = {name: f"swingby.relu.{home}" for home, names in _NAMES.items() for name in names.split()}
@@ -22,11 +22,11 @@ _HOME = {name: f"swingby.relu.{home}" for home, names in _NAMES.items() for name
 if TYPE_CHECKING:
     from swingby.relu.concepts import rectified_half_times as rectified_half_times
     from swingby.relu.data import DataReport as DataReport
+    from swingby.relu.data import check as check
     from swingby.relu.geometry import Extremal as Extremal
     from swingby.relu.results import Alignment as Alignment
     from swingby.relu.results import ExtremalVectors as ExtremalVectors
     from swingby.relu.results import align as align
-    from swingby.relu.results import check as check
     from swingby.relu.results import extremal_vectors as extremal_vectors
     from swingby.relu.verdicts import Study as Study
     from swingby.relu.verdicts import recorded_study as recorded_study

@@ -18,8 +18,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.relu.geometry import Extremal, Floats, data
+from swingby.relu.results import extremal_vectors
 from swingby.report import Drawn, Grid
-from swingby.theory import numbers
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 
 if TYPE_CHECKING:
@@ -108,12 +108,32 @@ class DataReport(Drawn):
         return {"verdict": str(self.verdict), "statements": rows}
 
 
-def check_data(
-    X: object, y: object, points: tuple[Extremal, ...], complete: bool, seed: int = 0
-) -> DataReport:
-    """Judge the statements at some data whose critical directions are known."""
+def check(X: object, y: object, *, seed: int = 0) -> DataReport:
+    r"""What some data say about the assumptions of the optimization threshold.
+
+    Symmetric x, by :math:`E|x + x'| \ge E|x - x'|`, equal only for symmetric x; noise independent
+    of x, by correlations of residuals and their squares with functions of x; a second moment that
+    is not singular; :math:`n > 2d`; a gap of data about :math:`\beta^\perp` (ours); and whether
+    there are exactly two extremal vectors. A sample can refute a distribution but not prove one,
+    so the first two fail or are undecided. Their margin is the decimal logarithm of p over 0.01.
+
+    Data are those of :func:`extremal_vectors`, `seed` that of random signs and permutations.
+
+    Notes
+    -----
+    Assumption 1 of "Simplicity bias and optimization threshold in two-layer networks", as its
+    reviews tell it. Its equation (8), which Theorem 2 needs, they do not quote.
+
+    Examples
+    --------
+    >>> from swingby.relu import check
+    >>> report = check([[3, 1], [-3, 1], [2, -1], [-2, -1], [4, 1]], [3, -3, 2, -2, 4])
+    >>> str(report["two"].verdict), report["two"].observed
+    ('holds', '2: max, min')
+    """
     x, values = data(X, y)
-    numbers.whole(seed, "seed")
+    found = extremal_vectors(X, y, seed=seed)
+    points = found.points
     n, d = x.shape
     rng = np.random.default_rng(seed)
     beta = np.asarray(np.linalg.lstsq(x, values, rcond=None)[0], np.float64)
@@ -130,9 +150,9 @@ def check_data(
     least, usual = float(cosine.min()), math.sqrt(d / n)
     gap = math.log10(max(least, 1e-300) / usual)
 
-    found = "" if complete else " found; there may be more"
-    count = f"{len(points)}{found}: {', '.join(one.kind for one in points)}"
-    two = from_sign(-1 if len(points) != 2 else 0 if complete else None)
+    more = "" if found.complete else " found; there may be more"
+    count = f"{len(points)}{more}: {', '.join(one.kind for one in points)}"
+    two = from_sign(-1 if len(points) != 2 else 0 if found.complete else None)
     spread = f"eigenvalues {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
     angles = f"least |cos(x, beta)| {least:.3g}, sqrt(d/n) {usual:.3g}"
     near = "no data within sqrt(d/n) of the hyperplane of beta"

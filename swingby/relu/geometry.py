@@ -310,11 +310,3 @@ def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> 
 def _dot(a: list[Any], b: list[Any]) -> Any:
     """The product of two rational vectors."""
     return sum((one * other for one, other in zip(a, b, strict=True)), 0 * a[0])
-
-
-def euler_characteristic(points: tuple[Extremal, ...], dim: int) -> bool | None:
-    r"""Whether :math:`\sum (-1)^{index}` is that of the sphere; None where a cone is flat."""
-    if any(one.kind in ("flat", "degenerate") for one in points):
-        return None
-    total = sum(1 - 2 * (one.index % 2) for one in points)
-    return total == (2 if dim % 2 else 0)

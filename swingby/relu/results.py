@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
-from swingby.relu.data import DataReport, check_data
 from swingby.relu.geometry import (
     MOST_FACES,
     Extremal,
     Floats,
     arrange,
     enumerate_critical,
-    euler_characteristic,
 )
 from swingby.relu.paths import attractors, follow
 from swingby.report import Drawn, Grid
@@ -49,11 +47,13 @@ class ExtremalVectors(Drawn):
 
     @property
     def euler(self) -> bool | None:
-        r"""Whether :math:`\\sum (-1)^{index}` is that of the sphere, as it is of a full list.
+        r"""Whether :math:`\sum (-1)^{index}` is that of the sphere, as it is of a full list.
 
         None where the list is not meant to be full, or a cone is flat.
         """
-        return euler_characteristic(self.points, self.dim) if self.complete else None
+        if not self.complete or any(one.kind in ("flat", "degenerate") for one in self.points):
+            return None
+        return sum(1 - 2 * (one.index % 2) for one in self.points) == (2 if self.dim % 2 else 0)
 
     def to_grid(self) -> Grid:
         """A line a direction."""
@@ -109,10 +109,6 @@ def extremal_vectors(
     seed : int
         Of the starts.
 
-    Returns
-    -------
-    ExtremalVectors
-
     Raises
     ------
     InvalidInput
@@ -145,33 +141,6 @@ def extremal_vectors(
         return ExtremalVectors(enumerate_critical(arrangement), True, arrangement.dim)
     points, _ = attractors(arrangement, starts, np.random.default_rng(seed))
     return ExtremalVectors(points, False, arrangement.dim)
-
-
-def check(X: object, y: object, *, seed: int = 0) -> DataReport:
-    r"""What some data say about the assumptions of the optimization threshold.
-
-    Symmetric x, by :math:`E|x + x'| \ge E|x - x'|`, equal only for symmetric x; noise independent
-    of x, by correlations of residuals and their squares with functions of x; a second moment that
-    is not singular; :math:`n > 2d`; a gap of data about :math:`\beta^\perp` (ours); and whether
-    there are exactly two extremal vectors. A sample can refute a distribution but not prove one,
-    so the first two fail or are undecided. Their margin is the decimal logarithm of p over 0.01.
-
-    Data are those of :func:`extremal_vectors`, `seed` that of random signs and permutations.
-
-    Notes
-    -----
-    Assumption 1 of "Simplicity bias and optimization threshold in two-layer networks", as its
-    reviews tell it. Its equation (8), which Theorem 2 needs, they do not quote.
-
-    Examples
-    --------
-    >>> from swingby.relu import check
-    >>> report = check([[3, 1], [-3, 1], [2, -1], [-2, -1], [4, 1]], [3, -3, 2, -2, 4])
-    >>> str(report["two"].verdict), report["two"].observed
-    ('holds', '2: max, min')
-    """
-    found = extremal_vectors(X, y, seed=seed)
-    return check_data(X, y, found.points, found.complete, seed)
 
 
 @dataclass(frozen=True, eq=False)

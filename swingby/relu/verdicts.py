@@ -87,7 +87,8 @@ def study(
     seed : int
         Of all data and all networks.
     store : path, optional
-        A JSON file to go on with; it is made if it does not exist.
+        A JSON file to go on with; it is made if it does not exist. InvalidInput if it is of
+        another study, or cannot be read or written.
     workers : int
         Processes.
     tell : callable, optional
@@ -97,16 +98,6 @@ def study(
     -------
     Study
         Its text are the tables; :func:`rows` yields the verdicts.
-
-    Raises
-    ------
-    InvalidInput
-        For a store of another study, or one that cannot be read or written.
-
-    Examples
-    --------
-    >>> from swingby.relu import study
-    >>> study(quick=True, workers=2)  # doctest: +SKIP
     """
     numbers.whole(seed, "seed")
     numbers.whole(workers, "workers", 1)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
+from swingby.report.table import Drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,6 +126,30 @@ def drawn(
             for side in ("left", "center"):
                 ax.set_title("", loc=side)
     return ax
+
+
+class Pictured(Drawn):
+    """A result with a picture; a class gives :meth:`draw`."""
+
+    def draw(self, ax: Axes) -> None:
+        """Draw into axes."""
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
+        """Draw the result over time.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: a new figure.
+        size : {"column", "text"} or (width, height) in inches, optional
+            Of the new figure, which is then for a paper: it has no title.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return drawn(self.draw, ax, size)
 
 
 def inches(size: Size, usual: tuple[float, float] = (6.4, 3.6)) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
@@ -30,7 +30,6 @@ from swingby.simulate.state import (
     Floats,
     Integers,
     Record,
-    State,
     binary,
     float_matrix,
     make_problem,
@@ -252,23 +251,22 @@ def _for_each(
 
 def _unfinished(total: int, d: int) -> SimpleNamespace:
     """Room for runs along one axis, to write to: the arrays of a result are read-only."""
+    counts = ("last_step", "executed_steps", "descents")
     return SimpleNamespace(
         half_times=np.full((total, d), np.nan),
         outcome=np.full(total, NOT_RUN, dtype="<U16"),
         W=np.full((total, d, d), np.nan),
-        last_step=np.zeros(total, dtype=np.int64),
-        executed_steps=np.zeros(total, dtype=np.int64),
-        descents=np.zeros(total, dtype=np.int64),
+        **{name: np.zeros(total, dtype=np.int64) for name in counts},
         transient=np.full(total, np.nan),
     )
 
 
 def _shaped(kept: SimpleNamespace, shape: tuple[int, ...], swing: float) -> BatchRun:
     """The same along the axes that were given."""
-    fields = {name: values.reshape(shape + values.shape[1:]) for name, values in vars(kept).items()}
+    found = {name: values.reshape(shape + values.shape[1:]) for name, values in vars(kept).items()}
     if not swing:
-        fields["descents"] = fields["transient"] = None
-    return BatchRun(**fields)
+        found["descents"] = found["transient"] = None
+    return BatchRun(**found)
 
 
 class Batch(NamedTuple):
@@ -460,17 +458,9 @@ def run_piece(
     arranged = arrange(batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics)
     missing = missing_of(batch, arranged.unclear, dynamics)
     ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
-    return BatchRun(
-        half_times=ends.half_times,
-        outcome=outcomes(
-            ends.W, ends.half_times, ends.diverged >= 0, ends.lost, batch.signal > 0, missing
-        ),
-        W=ends.W,
-        last_step=ends.last_step,
-        executed_steps=ends.executed,
-        descents=ends.descents,
-        transient=ends.transient,
-    )
+    fate = (ends.diverged, ends.lost, batch.signal > 0, missing)
+    ends.outcome = outcomes(ends.W, ends.half_times, *fate)
+    return BatchRun(**{field.name: getattr(ends, field.name) for field in fields(BatchRun)})
 
 
 def outcomes(
@@ -508,7 +498,7 @@ def _one_by_one(
     total, d = batch.signal.shape
     missing = missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
     growth = log_factors(batch.signal, batch.eta, dynamics)
-    kept, descents, transient = _unfinished(total, d), np.zeros(total, np.int64), np.zeros(total)
+    kept = _unfinished(total, d)
     for k in range(total):
         eta, point = float(batch.eta[k]), batch.point[k]
         problem = make_problem(
@@ -524,14 +514,10 @@ def _one_by_one(
         kept.outcome[k] = str(judgement.outcome)
         kept.W[k] = float_matrix(state.X, state.exponent)
         kept.last_step[k], kept.executed_steps[k] = state.step, state.executed
+        if swing > 0 and state.swing > 0:
+            # The state holds the smallest swing in the unit of the loss.
+            unit = state.swing / SMALLEST_SWING
+            kept.descents[k] = outcome.descents(extrema(state), unit * swing)
         if swing > 0:
-            descents[k] = _descents(state, swing)
-            transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
-    return BatchRun(**vars(kept) | {"descents": descents, "transient": transient})
-
-
-def _descents(state: State, swing: float) -> int:
-    # The state holds the smallest swing in the unit of the loss.
-    if not state.swing > 0:
-        return 0
-    return outcome.descents(extrema(state), state.swing / SMALLEST_SWING * swing)
+            kept.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
+    return BatchRun(**vars(kept))

@@ -10,9 +10,11 @@ neighbours do, so they do not change a bit of it.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +57,8 @@ class Stopped(Exception):
     """The caller asked to stop."""
 
 
-class Rows(NamedTuple):
+@functools.cache
+def rows(d: int, *, watched: bool = False) -> SimpleNamespace:
     r"""Where the rows of a tile begin; a row has one number for each lane.
 
     What steps change: X, the entries as in a block of a single run; below (d): 1 as long as w_kk
@@ -71,60 +74,18 @@ class Rows(NamedTuple):
     jump may be tried.
 
     What a look finds, from `loaded` on: infinite, ready (for a jump), settled, doubtful, large,
-    due; 0 for no. `end`: how many rows there are.
+    due; 0 for no. `end`: how many rows there are. All are in one array, so that a compiler knows
+    that they do not overlap.
     """
-
-    X: int
-    below: int
-    waited: int
-    low: int
-    high: int
-    heading: int
-    descents: int
-    transient: int
-    changing: int
-    past: int
-    rates: int
-    square: int
-    bar: int
-    point: int
-    root: int
-    swing: int
-    null: int
-    lost: int
-    wait: int
-    loaded: int
-    infinite: int
-    ready: int
-    settled: int
-    doubtful: int
-    large: int
-    due: int
-    end: int
-
-
-def rows(d: int, *, watched: bool = False) -> Rows:
-    """The rows of a tile, all in one array, so that a compiler knows that they do not overlap."""
     extra = int(watched)
-    sizes = {
-        "X": d * (d + 1) // 2,
-        "below": d,
-        "waited": d,
-        **dict.fromkeys(("low", "high", "heading", "descents", "transient"), extra),
-        "changing": 0,
-        **dict.fromkeys(("past", "rates", "square", "bar"), d),
-        **dict.fromkeys(("point", "root"), extra * d),
-        "swing": extra,
-        **dict.fromkeys(("null", "lost", "wait"), 1),
-        "loaded": 0,
-        **dict.fromkeys(("infinite", "ready", "settled", "doubtful", "large", "due"), 1),
-        "end": 0,
-    }
-    begins, total = {}, 0
-    for name, size in sizes.items():
-        begins[name] = total
-        total += size
-    return Rows(**begins)
+    sizes = {"X": d * (d + 1) // 2, "below": d, "waited": d}
+    sizes |= dict.fromkeys(("low", "high", "heading", "descents", "transient"), extra)
+    sizes |= {"changing": 0} | dict.fromkeys(("past", "rates", "square", "bar"), d)
+    sizes |= dict.fromkeys(("point", "root"), extra * d)
+    sizes |= {"swing": extra, "null": 1, "lost": 1, "wait": 1, "loaded": 0}
+    sizes |= dict.fromkeys(("infinite", "ready", "settled", "doubtful", "large", "due"), 1)
+    begins = dict(zip([*sizes, "end"], itertools.accumulate([0, *sizes.values()]), strict=True))
+    return SimpleNamespace(**begins)
 
 
 def _row(number: int) -> str:
@@ -149,7 +110,7 @@ def steps_source(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     return _function("steps(tile, count)", [" for n in range(count):"], body)
 
 
-def _watch(d: int, at: Rows, *, scaled: bool) -> list[str]:
+def _watch(d: int, at: SimpleNamespace, *, scaled: bool) -> list[str]:
     """The test loss of W = v, one step of its zigzag filter, and the largest entry i < j."""
     lines = [f"x{i} = {_row(at.point + i)}" for i in range(d)]
     lines += [f"m{i} = {_row(at.root + i)}" for i in range(d) if scaled]
@@ -310,32 +271,13 @@ class Arranged:
 
     signal: Floats
     eta: Floats
-    at: Rows
+    at: SimpleNamespace
     watched: bool
     numbers: Floats
     exponent: Integers
     order: Integers
     log_smallest: Floats
     unclear: Booleans
-
-
-class Ends(NamedTuple):
-    """What is kept of each trajectory.
-
-    half_times (m, d): the first step at which w_kk is at least 1/2, nan for none; W (m, d, d);
-    last_step, executed (m,); diverged (m,): the first step at which W is not finite, -1 for none;
-    lost (m,): W was seen not to be positive semidefinite; descents, transient (m,): of those that
-    are watched.
-    """
-
-    half_times: Floats
-    W: Floats
-    last_step: Integers
-    executed: Integers
-    diverged: Integers
-    lost: Booleans
-    descents: Integers
-    transient: Floats
 
 
 @np.errstate(all="ignore")
@@ -415,7 +357,7 @@ class Lanes:
         null: Booleans,
         goal: Floats,
         stop: Integers,
-        ends: Ends,
+        ends: SimpleNamespace,
         dynamics: str,
         block: int,
         *,
@@ -601,7 +543,7 @@ class Lanes:
         view[tile, : at.changing, lane] = past
         self.step[own] -= count - taken
         self.executed[own] -= count - taken
-        self.ends.diverged[own] = self.step[own] + 1
+        self.ends.diverged[own] = True
         self.stop[own] = self.step[own]
 
     def _release(self) -> None:
@@ -620,7 +562,7 @@ class Lanes:
         below, waited = (numbers[:, a : a + d] for a in (at.below, at.waited))
         ends.half_times[own] = np.where(below == 0.0, waited + 1.0, np.nan)
         ends.W[own] = float_matrix(numbers[:, places(d)], self.exponent[own])
-        ends.last_step[own], ends.executed[own] = self.step[own], self.executed[own]
+        ends.last_step[own], ends.executed_steps[own] = self.step[own], self.executed[own]
         ends.lost[own] = numbers[:, at.lost] != 0.0
         if self.given.watched:
             ends.descents[own], ends.transient[own] = (
@@ -663,10 +605,12 @@ def run_lanes(
     *,
     skip: bool,
     halt: Callable[[], bool],
-) -> Ends:
+) -> SimpleNamespace:
     """Run trajectories; `steps`: of every one, or None until it is at rest.
 
-    `halt` is asked a few times a second; :class:`Stopped` is raised when it says so.
+    `halt` is asked a few times a second; :class:`Stopped` is raised when it says so. The ends are
+    as in :class:`swingby.simulate.batch.BatchRun`; diverged and lost: W left the float range, or
+    was seen not to be positive semidefinite.
     """
     total, d = arranged.signal.shape
     null = missing if DYNAMICS[dynamics].keeps_psd else np.zeros_like(missing)
@@ -676,13 +620,11 @@ def run_lanes(
         stop = most_steps(arranged.signal, arranged.eta, arranged.log_smallest, dynamics)
     held = null.any(axis=1)
     arranged.numbers[:, arranged.at.null] = held
-    ends = Ends(
+    ends = SimpleNamespace(
         half_times=np.full((total, d), np.nan),
         W=np.empty((total, d, d)),
-        last_step=np.zeros(total, dtype=np.int64),
-        executed=np.zeros(total, dtype=np.int64),
-        diverged=np.full(total, -1, dtype=np.int64),
-        lost=np.zeros(total, dtype=np.bool_),
+        **{name: np.zeros(total, dtype=np.int64) for name in ("last_step", "executed_steps")},
+        **{name: np.zeros(total, dtype=np.bool_) for name in ("diverged", "lost")},
         descents=np.zeros(total, dtype=np.int64),
         transient=np.zeros(total),
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid, pictures
+from swingby.report import Grid, pictures
 from swingby.report.files import BROKEN, write_arrays
 from swingby.simulate import outcome
 from swingby.simulate.outcome import Extremum, Outcome, Peak
@@ -33,7 +33,7 @@ _RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a seque
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Drawn, numbers.ReadOnly):
+class Run(pictures.Pictured, numbers.ReadOnly):
     r"""One trajectory of W with its events. Made by :func:`swingby.simulate.run.simulate`.
 
     Attributes
@@ -175,33 +175,17 @@ class Run(Drawn, numbers.ReadOnly):
         columns["train_loss"] = self.train_loss
         return pandas.DataFrame(columns)
 
-    def plot(self, ax: Axes | None = None, *, size: pictures.Size = None) -> Axes:
-        """Entries of W and the test loss over the recorded steps.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: a new figure.
-        size : {"column", "text"} or (width, height) in inches, optional
-            Of the new figure, which is then for a paper: it has no title.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+    def draw(self, ax: Axes) -> None:
+        """Draw the entries of W and the test loss over the recorded steps."""
         order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         last = max(2.0, float(self.last_step if self.end is None else 1.5 * self.end))
         early = [time for time in self.half_times[order].tolist() if time > 0]
         first = max(1.0, min(early, default=8.0) / 8)
         shown = (self.steps >= first) & (self.steps <= last)
         loss = self.test_loss[shown] / self.test_loss[0]
-
-        def draw(axes: Axes) -> None:
-            pictures.draw_entries(axes, self.steps[shown], self.W[shown], order, loss)
-            low = float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
-            pictures.finish_entries(axes, first, last, f"observed, {self.dynamics}", low)
-
-        return pictures.drawn(draw, ax, size)
+        pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
+        low = float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
+        pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, events and outcome as plain Python values, ready for JSON; no trajectory.

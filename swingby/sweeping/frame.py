@@ -19,7 +19,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.sweeping.grid import SweepGrid, number_text, written_number
-from swingby.sweeping.point import Label, Point
+from swingby.sweeping.point import Label, Point, task_of
 from swingby.sweeping.store import COLUMNS, RESULTS, Head, Kept, Values, reading
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
@@ -69,7 +69,7 @@ def read_frame(
     functions of the frame add.
     """
     with reading(path) as store:
-        rows = [values for batch in store.batches() for values in batch]
+        rows = list(store.values())
         if grid is None:
             rows.sort(key=lambda values: (values[1], values[0]))  # by place and key
         else:
@@ -155,7 +155,8 @@ def _log10(text: str) -> float:
 def _vector(task: str, letter: str) -> tuple[Fraction, ...] | None:
     given = [tuple(one.split(",")) if one else None for one in task.split("|")]
     if letter == "a":
-        return Point(given[0], given[1], given[2], "1", 1, 0, "1", "flow").exact_signal()
+        point = Point(given[0], given[1], given[2], "1", 1, 0, "1", "flow")
+        return tuple(task_of(point).exact_signal)
     vector = given[1] if letter == "mu" else given[2]
     return None if vector is None else tuple(map(Fraction, vector))
 

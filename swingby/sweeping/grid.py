@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
@@ -111,8 +110,7 @@ class Range:
 
     def to_plain(self) -> dict[str, Any]:
         """The range as a table of plain values."""
-        plain: dict[str, Any] = {"low": self.low, "high": self.high, "spacing": self.spacing}
-        return plain if self.dim is None else plain | {"dim": self.dim}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 def _read_range(
@@ -177,13 +175,6 @@ def _each(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[A
     return _distinct((read(one, f"{argument}[{place}]") for place, one in found), argument)
 
 
-def _number_axis(value: Any, argument: str) -> tuple[str, ...] | Range:
-    """Positive numbers: a list, one number, or a range."""
-    if isinstance(value, (dict, Range)):
-        return _read_range(value, argument, number_text)
-    return _each(value, argument, number_text)
-
-
 def _vector_axis(
     value: Any, argument: str, *, positive: bool, shared: bool = False
 ) -> tuple[Vector, ...] | Range:
@@ -207,20 +198,16 @@ def _is_vector(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, dict, set))
 
 
-def _width(value: Any, argument: str) -> int:
-    return numbers.whole(value, argument, 1, most=LARGEST_WIDTH)
-
-
-def _width_axis(value: Any) -> tuple[int | str, ...] | Range:
-    """Widths d' of U(0): whole numbers, :data:`AS_DIM`, or a range."""
+def _axis(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...] | Range:
+    """Numbers, or other values that are read one by one: a list, one of them, or a range."""
     if isinstance(value, (dict, Range)):
-        return _read_range(value, "width", lambda one, name: str(_width(one, name)))
-    given = [AS_DIM] if value is None else value
-    return _each(
-        given,
-        "width",
-        lambda one, name: AS_DIM if one is None or one == AS_DIM else _width(one, name),
-    )
+        return _read_range(value, argument, lambda one, name: str(read(one, name)))
+    return _each(value, argument, read)
+
+
+def _width(value: Any, argument: str) -> int | str:
+    """A width d' of U(0)."""
+    return value if value == AS_DIM else numbers.whole(value, argument, 1, most=LARGEST_WIDTH)
 
 
 def _seed_numbers(value: Any) -> tuple[int, ...] | range:
@@ -257,9 +244,7 @@ def _axis_values(axis: Any) -> tuple[Any, ...]:
 
 def _vectors(axis: tuple[Vector, ...] | Range | None) -> tuple[Vector, ...]:
     """The vectors of an axis; of a range the largest one, which stands for all."""
-    if isinstance(axis, Range):
-        return ((axis.high,) * (axis.dim or 1),)
-    return axis or ()
+    return ((axis.high,) * (axis.dim or 1),) if isinstance(axis, Range) else axis or ()
 
 
 def _spread(sigma: Vector, mu: Vector) -> Vector:
@@ -360,9 +345,9 @@ class SweepGrid:
             "signal": signal,
             "mu": mu,
             "sigma": sigma,
-            "omega": _number_axis(omega, "omega"),
-            "eta": _number_axis(eta, "eta"),
-            "width": _width_axis(width),
+            "omega": _axis(omega, "omega", number_text),
+            "eta": _axis(eta, "eta", number_text),
+            "width": _axis(AS_DIM if width is None else width, "width", _width),
             "seeds": _seed_numbers(seeds),
             "dynamics": _distinct(_listed(dynamics, "dynamics"), "dynamics"),
             "steps": optional_whole(steps, "steps", 1, 2**53),
@@ -488,10 +473,6 @@ class SweepGrid:
                 raise InvalidInput(name, MISSING, "must be given")
         return cls(**content)
 
-    def to_toml(self) -> str:
-        """The grid as TOML text that :meth:`from_toml` reads."""
-        return "".join(f"{name} = {_toml(value)}\n" for name, value in self.to_dict().items())
-
     @classmethod
     def from_toml(cls, path: str | Path) -> SweepGrid:
         """The grid that a TOML file describes, read digit by digit: ``omega = 1e-400`` is not 0."""
@@ -524,13 +505,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [list(one) if isinstance(one, tuple) else one for one in value]
     return value
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{name} = {_toml(one)}' for name, one in value.items())} }}"
-    # Lists, whole numbers and plain text are written alike in JSON and in TOML.
-    return json.dumps(value)
 
 
 def _geometric(ratio: Fraction, d: int) -> list[str]:

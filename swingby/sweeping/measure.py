@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from swingby.sweeping.point import (
     observed_label,
     predicted_label,
     smallest_pivot,
+    task_of,
 )
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
@@ -37,6 +38,8 @@ from swingby.theory.task import SIMTask
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: What a batch says of a point.
+Found = TypeVar("Found")
 #: Largest d of runs in lanes, as in :mod:`swingby.simulate.lanes`.
 LARGEST_RUN = 8
 #: From this eta a on, no descents are predicted for steps that are not those of the flow.
@@ -79,10 +82,6 @@ class _Given:
     point: Point
     task: SIMTask
     W0: Scaled
-
-
-#: What a batch says of each place.
-_Found = dict[int, dict[str, Any]]
 
 
 def measure(points: Sequence[Point]) -> list[Row]:
@@ -178,20 +177,6 @@ def _plain(values: NDArray[Any]) -> list[float | None]:
     return [None if value != value else float(value) for value in values.tolist()]
 
 
-def task_of(point: Point) -> SIMTask:
-    """The task of a point."""
-    return _task(point.signal, point.mu, point.sigma)
-
-
-@functools.lru_cache(1000)
-def _task(
-    signal: tuple[str, ...] | None, mu: tuple[str, ...] | None, sigma: tuple[str, ...] | None
-) -> SIMTask:
-    if signal is not None:
-        return SIMTask.from_signal(signal)
-    return SIMTask(mu or (), sigma or ())
-
-
 def _run_alone(one: _Given) -> tuple[dict[str, Any], dict[str, NDArray[Any]] | None]:
     from swingby.simulate.run import simulate
 
@@ -214,7 +199,88 @@ def _run_alone(one: _Given) -> tuple[dict[str, Any], dict[str, NDArray[Any]] | N
     return end, None if point.record is None else {"steps": run.steps, "W": run.W}
 
 
-def _together(group: list[_Given]) -> dict[str, Any]:
+def _ends(given: list[_Given]) -> dict[int, dict[str, Any]]:
+    """Runs of the points that go through the lanes; the others have to run alone."""
+    from swingby.simulate.batch import simulate_batch
+
+    def key(one: _Given) -> Hashable:
+        point = one.point
+        lanes = MAPS[point.dynamics].lanes and point.dimension <= LARGEST_RUN
+        inside = lanes and point.record is None
+        return (point.dimension, point.dynamics, point.steps) if inside else None
+
+    def run(group: list[_Given]) -> list[dict[str, Any]]:
+        batch = simulate_batch(
+            **_arrays(group),
+            steps=group[0].point.steps,
+            omega=np.array([one.W0.omega for one in group], dtype=object),
+            test_point=np.array([one.task.test_point for one in group]),
+        )
+        descents, transient = batch.descents, batch.transient
+        if descents is None or transient is None:
+            raise AssertionError("a watched batch has both")
+        return [
+            {
+                "half_times": batch.half_times[number],
+                "outcome": str(batch.outcome[number]),
+                "last_step": int(batch.last_step[number]),
+                "descents": int(descents[number]),
+                "transient": float(transient[number]),
+            }
+            for number in range(len(group))
+        ]
+
+    return _together(given, key, run)
+
+
+def _swings(given: list[_Given]) -> dict[int, dict[str, Any]]:
+    """Descents of the test loss and transients, predicted; without points that it refuses."""
+    from swingby.verify.predict_swing import predict_swing_batch
+
+    def key(one: _Given) -> Hashable:
+        dynamics = one.point.dynamics
+        if DYNAMICS[dynamics].of and Fraction(one.point.eta) * max(one.task.exact_signal) >= COARSE:
+            return None
+        return (one.point.dimension, dynamics)
+
+    def predict(group: list[_Given]) -> list[dict[str, Any]]:
+        points = np.array([one.task.test_point for one in group])
+        batch = predict_swing_batch(
+            **_arrays(group), test_point=points, log_scale=_log_scales(group)
+        )
+        return [
+            {
+                "predicted_descents": None
+                if batch.undecided[number]
+                else int(batch.descents[number]),
+                "swing_margin": float(batch.swing_margin[number]),
+                "predicted_transient": float(batch.transient[number]),
+            }
+            for number in range(len(group))
+        ]
+
+    return _together(given, key, predict)
+
+
+def _laws(given: list[_Given]) -> dict[int, Law]:
+    """The stage law of all points but those that a batch refuses."""
+    from swingby.verify.predict_batch import predict_batch
+
+    def predict(group: list[_Given]) -> list[Law]:
+        batch = predict_batch(**_arrays(group), log_scale=_log_scales(group))
+        return [
+            Law(
+                signal=one.task.exact_signal,
+                diverges=bool(np.isfinite(batch.blow_up[number])),
+                **{name: getattr(batch, name)[number] for name in _OF_LAW},
+            )
+            for number, one in enumerate(group)
+        ]
+
+    return _together(given, lambda one: (one.point.dimension, one.point.dynamics), predict)
+
+
+def _arrays(group: list[_Given]) -> dict[str, Any]:
     """What all batches are given."""
     size = functools.cache(lambda text: float(Fraction(text)))
     return {
@@ -230,108 +296,26 @@ def _log_scales(group: list[_Given]) -> NDArray[np.float64]:
     return np.array([log_of(one.W0.omega) for one in group])
 
 
-def _ends(given: list[_Given]) -> _Found:
-    """Runs of the points that go through the lanes; the others have to run alone."""
-    from swingby.simulate.batch import simulate_batch
-
-    found: _Found = {}
-
-    def group_of(one: _Given) -> Hashable:
-        point = one.point
-        alone = point.record is not None or not MAPS[point.dynamics].lanes
-        alone |= point.dimension > LARGEST_RUN
-        return None if alone else (point.dimension, point.dynamics, point.steps)
-
-    def run(group: list[_Given]) -> None:
-        batch = simulate_batch(
-            **_together(group),
-            steps=group[0].point.steps,
-            omega=np.array([one.W0.omega for one in group], dtype=object),
-            test_point=np.array([one.task.test_point for one in group]),
-        )
-        descents, transient = batch.descents, batch.transient
-        if descents is None or transient is None:
-            raise AssertionError("a watched batch has both")
-        for number, one in enumerate(group):
-            found[one.place] = {
-                "half_times": batch.half_times[number],
-                "outcome": str(batch.outcome[number]),
-                "last_step": int(batch.last_step[number]),
-                "descents": int(descents[number]),
-                "transient": float(transient[number]),
-            }
-
-    _for_each_group(given, group_of, run)
-    return found
-
-
-def _swings(given: list[_Given]) -> _Found:
-    """Descents of the test loss and transients, predicted; without points that it refuses."""
-    from swingby.verify.predict_swing import predict_swing_batch
-
-    found: _Found = {}
-
-    def group_of(one: _Given) -> Hashable:
-        dynamics = one.point.dynamics
-        if DYNAMICS[dynamics].of and Fraction(one.point.eta) * max(one.task.exact_signal) >= COARSE:
-            return None
-        return (one.point.dimension, dynamics)
-
-    def predict(group: list[_Given]) -> None:
-        points = np.array([one.task.test_point for one in group])
-        batch = predict_swing_batch(
-            **_together(group), test_point=points, log_scale=_log_scales(group)
-        )
-        for number, one in enumerate(group):
-            descents = None if batch.undecided[number] else int(batch.descents[number])
-            found[one.place] = {
-                "predicted_descents": descents,
-                "swing_margin": float(batch.swing_margin[number]),
-                "predicted_transient": float(batch.transient[number]),
-            }
-
-    _for_each_group(given, group_of, predict)
-    return found
-
-
-def _laws(given: list[_Given]) -> dict[int, Law]:
-    """The stage law of all points but those that a batch refuses."""
-    from swingby.verify.predict_batch import predict_batch
-
-    found: dict[int, Law] = {}
-
-    def predict(group: list[_Given]) -> None:
-        batch = predict_batch(**_together(group), log_scale=_log_scales(group))
-        for number, one in enumerate(group):
-            found[one.place] = Law(
-                signal=one.task.exact_signal,
-                diverges=bool(np.isfinite(batch.blow_up[number])),
-                **{name: getattr(batch, name)[number] for name in _OF_LAW},
-            )
-
-    _for_each_group(given, lambda one: (one.point.dimension, one.point.dynamics), predict)
-    return found
-
-
-def _for_each_group(
+def _together(
     given: list[_Given],
-    group_of: Callable[[_Given], Hashable],
-    work: Callable[[list[_Given]], None],
-) -> None:
+    key: Callable[[_Given], Hashable],
+    work: Callable[[list[_Given]], list[Found]],
+) -> dict[int, Found]:
+    """What `work` says of the points of one key at a time, by place.
+
+    Points without a key, and points that a batch refuses, are left out: alone, they say what is
+    wrong.
+    """
     groups: dict[Hashable, list[_Given]] = {}
     for one in given:
-        groups.setdefault(group_of(one), []).append(one)
+        groups.setdefault(key(one), []).append(one)
     groups.pop(None, None)
-    for group in groups.values():
-        _try(group, work)
-
-
-def _try(group: list[_Given], work: Callable[[list[_Given]], None]) -> None:
-    """Work on a group, without the points that a batch refuses: alone, they say what is wrong."""
-    try:
-        work(group)
-    except Exception:
-        middle = len(group) // 2
-        if middle:
-            _try(group[:middle], work)
-            _try(group[middle:], work)
+    todo, found = list(groups.values()), dict[int, Found]()
+    while todo:
+        group = todo.pop()
+        try:
+            found |= zip((one.place for one in group), work(group), strict=True)
+        except Exception:
+            middle = len(group) // 2
+            todo += [group[:middle], group[middle:]] if middle else []
+    return found

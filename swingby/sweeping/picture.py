@@ -48,28 +48,13 @@ BLUE = "#00699E"
 class PhaseDiagram(Diagram):
     """What was predicted and observed per pixel. Made by ``SweepResult.phase_diagram``.
 
-    Parameters
-    ----------
-    store : Path
-    x : Axis
-    y : Axis or None
-        None for a diagram over one quantity.
-    scattered : bool
-        Whether every draw of a random design is a pixel of its own: then the axes have one value
-        per draw. Otherwise the pixels are all pairs of their values.
-    cells : Cells
-        Arrays of shape (y, x); (x,) without y; (draws,) where scattered.
-    agreement : Agreement
-        Over all points shown.
-    fixed : dict from str to str
-        What has one value at all points, or was asked for.
-    pooled : dict from str to int
-        What differs between points of one pixel, and how many values it has: the seeds, and
-        every quantity that is neither shown nor fixed.
-    left_out : int
-        Points at which one of the two quantities does not exist, as a_3 with two concepts.
-    frame : pandas.DataFrame
-        The points, with the number of their `pixel`.
+    `x` and `y` are the axes; `y` is None for a diagram over one quantity. Where `scattered`, every
+    draw of a random design is a pixel of its own, and the axes have one value per draw; otherwise
+    the pixels are all pairs of their values. `cells` has arrays of shape (y, x); (x,) without y;
+    (draws,) where scattered. `agreement` is over all points shown. `fixed` has one value at all
+    points, or was asked for; `pooled` differs between points of one pixel, and says how many values
+    it has. `left_out` points lack one of the two quantities, as a_3 with two concepts. `frame` has
+    the points, with the number of their `pixel`.
     """
 
     def plot(self, panels: Sequence[str] | None = None, *, size: Size = None) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import numpy as np
 import swingby
 from swingby.simulate.outcome import Outcome
 from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,16 +60,6 @@ class Point:
         """Number of concepts d."""
         return len(self.signal or self.mu or ())
 
-    def exact_signal(self) -> tuple[Fraction, ...]:
-        """The signal a as exact rationals, length d: sigma_p^2 + mu_p^2 / s (Sec. 2.1)."""
-        if self.signal is not None:
-            return tuple(map(Fraction, self.signal))
-        centres, spreads = self.mu or (), self.sigma or ()
-        return tuple(
-            Fraction(spread) ** 2 + Fraction(centre) ** 2 / len(centres)
-            for centre, spread in zip(centres, spreads, strict=True)
-        )
-
     def to_plain(self) -> dict[str, Any]:
         """The fields as values of JSON; those that are None are left out."""
         found = {field: getattr(self, field) for field in _FIELDS}
@@ -106,6 +98,16 @@ def _digest(content: dict[str, Any]) -> bytes:
 def canonical(content: Any) -> str:
     """JSON written in one way: sorted keys, no spaces, ASCII, no NaN."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def task_of(point: Point) -> SIMTask:
+    """The task of a point."""
+    return _task(point.signal, point.mu or (), point.sigma or ())
+
+
+@functools.lru_cache(1000)
+def _task(signal: tuple[str, ...] | None, mu: tuple[str, ...], sigma: tuple[str, ...]) -> SIMTask:
+    return SIMTask(mu, sigma) if signal is None else SIMTask.from_signal(signal)
 
 
 def initial(point: Point) -> Scaled:

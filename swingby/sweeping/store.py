@@ -12,7 +12,7 @@ import hashlib
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,6 @@ from swingby.theory.reading import read_arrays
 FORMAT = 2
 #: "swby": tells our databases from those of other programs.
 APPLICATION_ID = 0x73776279
-#: Rows read at once, and keys looked up at once.
-BATCH = 500
 #: Above this size the trees of a file are not checked before it is written, which reads all of it.
 QUICK_CHECK_BYTES = 64 * 2**20
 #: Seconds to wait for a reader or writer of the same file.
@@ -42,22 +40,16 @@ WORKER_DIED = "WorkerDied"
 #: Results of a point with their SQL types. A BLOB holds one float64 (little-endian) per concept,
 #: nan for nothing.
 RESULTS = {
-    "predicted": "TEXT",
-    "observed": "TEXT",
-    "outcome": "TEXT",
-    "margin": "REAL",
-    "smallest_pivot": "REAL",
+    **dict.fromkeys(("predicted", "observed", "outcome"), "TEXT"),
+    **dict.fromkeys(("margin", "smallest_pivot"), "REAL"),
     "predicted_descents": "INTEGER",
-    "swing_margin": "REAL",
-    "predicted_transient": "REAL",
+    **dict.fromkeys(("swing_margin", "predicted_transient"), "REAL"),
     "descents": "INTEGER",
     "transient": "REAL",
     "last_step": "INTEGER",
-    "predicted_half_times": "BLOB",
-    "error": "BLOB",
-    "half_times": "BLOB",
-    "trapped": "BLOB",
-    "undecided": "BLOB",
+    **dict.fromkeys(
+        ("predicted_half_times", "error", "half_times", "trapped", "undecided"), "BLOB"
+    ),
 }
 #: All columns of a row but its digest. Entries of vectors are exact text between commas.
 COLUMNS = {
@@ -76,7 +68,6 @@ COLUMNS = {
     "arrays": "TEXT",
 }
 _MAY_BE_NULL = {"signal", "mu", "sigma", "steps", "record", "reason", "arrays", *RESULTS}
-_PLACES = {name: place for place, name in enumerate(COLUMNS)}
 
 Values = tuple[Any, ...]
 Arrays = dict[str, NDArray[Any]]
@@ -202,7 +193,11 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self.head = self._head()
+        with refusing(path):
+            rows = connection.execute(f"SELECT {_HEAD}, digest FROM head").fetchall()  # noqa: S608
+        if len(rows) != 1 or digest_of(rows[0][:-1]) != rows[0][-1]:
+            raise damaged(path, "its head was changed after it was written")
+        self.head = Head(*rows[0][:-1])
 
     @property
     def arrays(self) -> Path:
@@ -213,22 +208,14 @@ class Store:
         """The key of a point in this store, with the versions that wrote it."""
         return point.key(self.head.swingby, self.head.measure)
 
-    def _head(self) -> Head:
-        with refusing(self.path):
-            rows = self._connection.execute(f"SELECT {_HEAD}, digest FROM head").fetchall()  # noqa: S608
-        if len(rows) != 1 or digest_of(rows[0][:-1]) != rows[0][-1]:
-            raise damaged(self.path, "its head was changed after it was written")
-        return Head(*rows[0][:-1])
-
-    def batches(self) -> Iterator[list[Values]]:
+    def values(self) -> Iterator[Values]:
         """All rows, checked one by one and, at the end, as a whole."""
         count, checksum = 0, bytes(32)
-        for batch in self._scan():
-            for values, digest, sound in batch:
-                if not sound:
-                    raise self._changed(values)
-                count, checksum = count + 1, _combined(checksum, digest)
-            yield [values for values, _, _ in batch]
+        for values, digest, sound in self._scan():
+            if not sound:
+                raise self.changed(values)
+            count, checksum = count + 1, _combined(checksum, digest)
+            yield values
         if (count, checksum) != (self.head.rows, self.head.checksum):
             raise _refused(
                 self.path,
@@ -238,18 +225,17 @@ class Store:
 
     def rows(self) -> Iterator[Kept]:
         """All rows, by key."""
-        for batch in self.batches():
-            yield from map(Kept.of, batch)
+        return map(Kept.of, self.values())
 
-    def _scan(self) -> Iterator[list[tuple[Values, bytes, bool]]]:
+    def _scan(self) -> Iterator[tuple[Values, bytes, bool]]:
         """All rows with their digests, and whether these are theirs."""
         with refusing(self.path):
-            cursor = self._connection.execute(f"SELECT {_ALL}, digest FROM points")  # noqa: S608
-            while found := cursor.fetchmany(BATCH):
-                rows = [(values[:-1], values[-1]) for values in found]
-                yield [(values, digest, digest_of(values) == digest) for values, digest in rows]
+            for found in self._connection.execute(f"SELECT {_ALL}, digest FROM points"):  # noqa: S608
+                values, digest = found[:-1], found[-1]
+                yield values, digest, digest_of(values) == digest
 
-    def _changed(self, values: Values) -> InvalidInput:
+    def changed(self, values: Values) -> InvalidInput:
+        """The error for a row that is not what was written."""
         named = dict(zip(COLUMNS, values, strict=True))
         try:
             shown = str(point_of(named))
@@ -278,21 +264,21 @@ class Store:
         failed for a reason of their own.
         """
         dropped, settled, count, checksum = [], set(), 0, bytes(32)
-        for batch in self._scan():
-            for values, digest, sound in batch:
-                key, reason = values[_PLACES["key"]], values[_PLACES["reason"]]
-                if not sound:
-                    dropped.append((key,))
-                    continue
-                count, checksum = count + 1, _combined(checksum, digest)
-                if reason is None or not reason.startswith(WORKER_DIED):
-                    settled.add(key)
+        for values, digest, sound in self._scan():
+            named = dict(zip(COLUMNS, values, strict=True))
+            if not sound:
+                dropped.append((named["key"],))
+                continue
+            count, checksum = count + 1, _combined(checksum, digest)
+            if not (named["reason"] or "").startswith(WORKER_DIED):
+                settled.add(named["key"])
         if not dropped and (count, checksum) == (self.head.rows, self.head.checksum):
             return 0, settled
         self.check_trees("quick_check")  # a row is found again by its key alone
         lost = max(len(dropped), abs(self.head.rows - count), 1)
-        with self._writing(replace(self.head, rows=count, checksum=checksum)):
+        with self._writing():
             self._connection.executemany("DELETE FROM points WHERE key = ?", dropped)
+            self.head = replace(self.head, rows=count, checksum=checksum)
         return lost, settled
 
     def put(self, rows: Iterable[Kept]) -> None:
@@ -301,62 +287,53 @@ class Store:
         A row that is there already is replaced, but never a measured one by a failed one. If the
         disk is full, what was kept before stays.
         """
-        fresh = [row.values() for row in rows]
-        there = dict(self._present([values[_PLACES["key"]] for values in fresh]))
-        count, checksum = self.head.rows, self.head.checksum
-        found: dict[bytes, Values] = {}
-        for values in fresh:
-            named = dict(zip(COLUMNS, values, strict=True))
-            key, old = named["key"], there.get(named["key"])
-            if old is not None and (old[1], named["status"]) == ("done", "failed"):
-                continue
-            if old is not None:
-                named["place"] = min(named["place"], old[0])
-                checksum = _combined(checksum, old[2])
-            values = tuple(named.values())
-            digest = digest_of(values)
-            there[key] = (named["place"], named["status"], digest)
-            found[key] = (*values, digest)
-            count, checksum = count + (old is None), _combined(checksum, digest)
-        points = self.head.points + len(fresh)
-        head = replace(self.head, rows=count, checksum=checksum, points=points, updated=time.time())
-        with self._writing(head):
-            marks = ", ".join("?" * (len(COLUMNS) + 1))
-            self._connection.executemany(
-                f"INSERT OR REPLACE INTO points ({_ALL}, digest) VALUES ({marks})",  # noqa: S608
-                found.values(),
-            )
-
-    def _present(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, tuple[int, str, bytes]]]:
-        with refusing(self.path):
-            for start in range(0, len(keys), BATCH):
-                batch = keys[start : start + BATCH]
-                marks = ", ".join("?" * len(batch))
-                query = f"SELECT key, place, status, digest FROM points WHERE key IN ({marks})"  # noqa: S608
-                for key, *rest in self._connection.execute(query, batch):
-                    yield key, tuple(rest)
+        query = "SELECT place, status, digest FROM points WHERE key = ?"
+        marks = ", ".join("?" * (len(COLUMNS) + 1))
+        insert = f"INSERT OR REPLACE INTO points ({_ALL}, digest) VALUES ({marks})"  # noqa: S608
+        with self._writing():
+            for row in rows:
+                count, checksum = self.head.rows, self.head.checksum
+                named = dict(zip(COLUMNS, row.values(), strict=True))
+                old = self._connection.execute(query, (row.key,)).fetchone()
+                if old is not None and (old[1], named["status"]) == ("done", "failed"):
+                    continue
+                if old is not None:
+                    named["place"] = min(named["place"], old[0])
+                    checksum = _combined(checksum, old[2])
+                values = tuple(named.values())
+                digest = digest_of(values)
+                self._connection.execute(insert, (*values, digest))
+                self.head = replace(
+                    self.head,
+                    rows=count + (old is None),
+                    checksum=_combined(checksum, digest),
+                    points=self.head.points + 1,
+                )
+            self.head = replace(self.head, updated=time.time())
 
     def note_driver(self, grid: dict[str, Any]) -> None:
         """Note that a driver begins, and on which grid."""
         now = time.time()
-        head = replace(self.head, grid=canonical(grid), started=now, updated=now, points=0)
-        with self._writing(head):
-            pass
+        with self._writing():
+            text = canonical(grid)
+            self.head = replace(self.head, grid=text, started=now, updated=now, points=0)
 
     @contextlib.contextmanager
-    def _writing(self, head: Head) -> Iterator[None]:
+    def _writing(self) -> Iterator[None]:
+        """A transaction: the rows and the head that the block leaves, or what was before."""
+        before = self.head
         with refusing(self.path):
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 yield
-                _write_head(self._connection, head)
+                _write_head(self._connection, self.head)
                 self._connection.execute("COMMIT")
             except BaseException:
+                self.head = before
                 # A full disk may have rolled back already.
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
-        self.head = head
 
 
 def _write_head(connection: sqlite3.Connection, head: Head) -> None:
@@ -376,9 +353,31 @@ def writing(path: str | Path, wait: float = 5.0) -> Iterator[Store]:
     file is no store, is damaged, belongs to another version, or cannot be written.
     """
     target = checked_path(path)
-    with _locked(target, wait), contextlib.closing(_open_to_write(target)) as connection:
+    with _locked(target, wait), _connected(target, target) as connection:
+        with refusing(target):
+            if _is_empty(connection):
+                _make(connection)
+            _check(target, connection)
+            store = Store(target, connection)
+            if target.stat().st_size <= QUICK_CHECK_BYTES:
+                store.check_trees("quick_check")
+            for name, value, held in (
+                ("swingby", swingby.__version__, store.head.swingby),
+                ("measure", MEASURE_VERSION, store.head.measure),
+            ):
+                if value != held:
+                    raise _refused(
+                        target,
+                        f"must have been written by this version ({name} {value}, it is {held}):"
+                        " rows of two versions are not mixed; use another store",
+                    )
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            # A file that cannot be written is found out now, not after the first points.
+            with store._writing():
+                connection.execute("UPDATE head SET rows = rows")
         try:
-            yield Store(target, connection)
+            yield store
         finally:
             # One file, without a log beside it; where somebody reads it, the log stays.
             with contextlib.suppress(sqlite3.Error):
@@ -390,33 +389,28 @@ def writing(path: str | Path, wait: float = 5.0) -> Iterator[Store]:
 def reading(path: str | Path) -> Iterator[Store]:
     """Open a store to read, as it is now, also while a driver writes it."""
     target = checked_path(path)
-    with contextlib.closing(_open_to_read(target)) as connection:
+    if not target.exists():
+        raise _refused(target, "must be a sweep store that exists")
+    with _connected(target, f"{target.as_uri()}?mode=ro") as connection:
+        with refusing(target):
+            connection.execute("BEGIN")
+            _check(target, connection)
         yield Store(target, connection)
 
 
 def verify_store(path: str | Path) -> int:
     """Check every byte of a store that means something: its schema, its rows, and its arrays.
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    int
-        Number of rows. Each has the digest of its columns and the key of its point; together they
-        are the rows that were written; recorded arrays are those that the rows name.
-
-    Raises
-    ------
-    InvalidInput
-        In one sentence that names what was changed, and the command that measures it again.
+    The number of rows; an :class:`InvalidInput` names in one sentence what was changed, and the
+    command that measures it again. Each row has the digest of its columns and the key of its
+    point; together they are the rows that were written; recorded arrays are those that the rows
+    name.
     """
     with reading(path) as store:
         store.check_trees("integrity_check")
         for row in store.rows():
             if row.key != store.key(row.point):
-                raise store._changed(row.values())
+                raise store.changed(row.values())
             if row.arrays is not None:
                 load_arrays(store.arrays, row.arrays)
         return store.head.rows
@@ -441,84 +435,26 @@ def checked_path(path: str | Path) -> Path:
     return target
 
 
-def _open_to_write(path: Path) -> sqlite3.Connection:
-    _check_begin(path)
-    with refusing(path):
-        connection = _connected(path)
-        try:
-            if _is_empty(connection):
-                _make(connection)
-            _check(path, connection)
-            store = Store(path, connection)
-            if path.stat().st_size <= QUICK_CHECK_BYTES:
-                store.check_trees("quick_check")
-            for name, value, held in (
-                ("swingby", swingby.__version__, store.head.swingby),
-                ("measure", MEASURE_VERSION, store.head.measure),
-            ):
-                if value != held:
-                    raise _refused(
-                        path,
-                        f"must have been written by this version ({name} {value}, it is {held}):"
-                        " rows of two versions are not mixed; use another store",
-                    )
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            # A file that cannot be written is found out now, not after the first points.
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("UPDATE head SET rows = rows")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        raise _refused(path, "must be a sweep store that exists")
-    _check_begin(path)
-    with refusing(path):
-        try:
-            return _snapshot(path, "mode=ro")
-        except sqlite3.OperationalError:
-            # In a folder that is read-only SQLite cannot make the files that share memory; with
-            # no log left behind, the file is complete without them.
-            if _log_size(path):
-                raise
-            return _snapshot(path, "mode=ro&immutable=1")
-
-
-def _snapshot(path: Path, options: str) -> sqlite3.Connection:
-    connection = _connected(f"{path.as_uri()}?{options}", uri=True)
-    try:
-        connection.execute("BEGIN")
-        _check(path, connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _connected(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+@contextlib.contextmanager
+def _connected(path: Path, address: Path | str) -> Iterator[sqlite3.Connection]:
     """A connection that runs nothing that a file may hold, without implicit transactions."""
-    connection = sqlite3.connect(path, uri=uri, timeout=BUSY_SECONDS, isolation_level=None)
-    for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
-        connection.execute(f"PRAGMA {pragma}")
-    return connection
-
-
-def _check_begin(path: Path) -> None:
-    """Refuse what is no database by its first bytes; an empty file may become one."""
     try:
-        with open(path, "rb") as stream:
-            begin = stream.read(16)
-    except FileNotFoundError:
-        return
+        begin = b""
+        if path.exists():
+            with open(path, "rb") as stream:
+                begin = stream.read(16)
     except OSError as error:
         raise _refused(path, f"must be readable ({error.strerror})") from None
-    if begin and begin != b"SQLite format 3\0":
+    if begin and begin != b"SQLite format 3\0":  # an empty file may become one
         raise _refused(path, "must be a sweep store; this file is no database")
+    uri = isinstance(address, str)
+    with refusing(path):
+        connection = sqlite3.connect(address, uri=uri, timeout=BUSY_SECONDS, isolation_level=None)
+    with contextlib.closing(connection):
+        with refusing(path):
+            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
+                connection.execute(f"PRAGMA {pragma}")
+        yield connection
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
@@ -564,14 +500,10 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
         raise damaged(path, "its tables are not those of a sweep store, or not these alone")
     size = path.stat().st_size
     whole = _pragma(connection, "page_count") * _pragma(connection, "page_size")
-    # A log may hold pages that the file does not have yet.
-    if size < whole and not _log_size(path):
-        raise damaged(path, f"{size} bytes are left of {whole}")
-
-
-def _log_size(path: Path) -> int:
     log = path.with_name(path.name + "-wal")
-    return log.stat().st_size if log.exists() else 0
+    # A log may hold pages that the file does not have yet.
+    if size < whole and not (log.exists() and log.stat().st_size):
+        raise damaged(path, f"{size} bytes are left of {whole}")
 
 
 @contextlib.contextmanager
@@ -581,31 +513,29 @@ def _locked(store: Path, wait: float) -> Iterator[None]:
     SQLite takes a lock of the operating system for it, which also excludes a second thread, and
     which a killed process cannot leave behind. The file itself stays and means nothing.
     """
-    place = store.with_name(store.name + ".lock")
     end = time.monotonic() + wait
-    with contextlib.ExitStack() as held:
-        try:
-            connection = sqlite3.connect(place, timeout=0, isolation_level=None)
-            held.callback(connection.close)
-            while not _taken(connection):
-                if time.monotonic() >= end:
-                    shown = f"is being written by another sweep (waited {wait:g} s for it)"
-                    raise _refused(store, shown)
-                time.sleep(0.1)  # short enough for Ctrl-C
-        except sqlite3.Error as error:
-            needed = f"must lie in a folder that is writable, {store.parent} ({error})"
-            raise _refused(store, needed) from None
+    try:
+        place = store.with_name(store.name + ".lock")
+        lock = sqlite3.connect(place, timeout=0, isolation_level=None)
+    except sqlite3.Error as error:
+        raise _no_lock(store, error) from None
+    with contextlib.closing(lock):
+        while True:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+                break
+            except sqlite3.Error as error:
+                if "locked" not in str(error):
+                    raise _no_lock(store, error) from None
+            if time.monotonic() >= end:
+                shown = f"is being written by another sweep (waited {wait:g} s for it)"
+                raise _refused(store, shown)
+            time.sleep(0.1)  # short enough for Ctrl-C
         yield
 
 
-def _taken(connection: sqlite3.Connection) -> bool:
-    try:
-        connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError as error:
-        if "locked" in str(error):
-            return False
-        raise
-    return True
+def _no_lock(store: Path, error: Exception) -> InvalidInput:
+    return _refused(store, f"must lie in a folder that is writable, {store.parent} ({error})")
 
 
 @contextlib.contextmanager
@@ -614,7 +544,9 @@ def refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
-        raise _in_words(path, error) from error
+        text = str(error)
+        said = next(said for words, said in _SAYS.items() if re.search(words, text))
+        raise _refused(path, said.format(text)) from error
 
 
 _SAYS = {
@@ -630,12 +562,6 @@ _SAYS = {
 
 def _refused(path: object, requirement: str) -> InvalidInput:
     return InvalidInput("store", path, requirement)
-
-
-def _in_words(path: Path, error: object) -> InvalidInput:
-    text = str(error)
-    said = next(said for words, said in _SAYS.items() if re.search(words, text))
-    return _refused(path, said.format(text))
 
 
 def damaged(path: Path, why: str) -> InvalidInput:

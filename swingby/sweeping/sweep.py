@@ -36,7 +36,7 @@ from swingby.report.progress import Progress as Telling
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.point import MEASURE_VERSION, Point
 from swingby.sweeping.result import SweepResult
-from swingby.sweeping.store import BATCH, WORKER_DIED, Kept, Store, keep_arrays, writing
+from swingby.sweeping.store import WORKER_DIED, Kept, Store, keep_arrays, writing
 from swingby.theory import numbers
 
 #: Seconds of work in a chunk whose size is not given: long against handing it out, short against
@@ -195,11 +195,12 @@ def _chunks(
     """Points that are to be measured, a chunk at a time; no others are held."""
 
     def missing() -> Iterator[Placed]:
-        every = enumerate(grid.points())
-        while batch := [(store.key(point), place, point) for place, point in islice(every, BATCH)]:
-            todo = [placed for placed in batch if placed[0] not in settled]
-            report.skip(len(batch) - len(todo))
-            yield from todo
+        for place, point in enumerate(grid.points()):
+            key = store.key(point)
+            if key in settled:
+                report.found += 1
+            else:
+                yield key, place, point
 
     points = missing()
     while chunk := list(islice(points, sizes.next)):
@@ -447,7 +448,7 @@ class Progress(Telling):
     """What is said on stderr while a sweep runs: a bar on a terminal, lines of a thread else."""
 
     def __init__(self, total: int, *, shown: bool) -> None:
-        self.total, self.done, self.failed, self.found = total, 0, 0, 0
+        self.total, self.fresh, self.failed, self.found = total, 0, 0, 0
         self._start = time.monotonic()
         self._ended = threading.Event()
         super().__init__("sweep", total, "count what remaining", shown=shown)
@@ -465,6 +466,7 @@ class Progress(Telling):
         trace: TracebackType | None,
     ) -> None:
         self._ended.set()
+        self._on_bar(completed=self.found + self.fresh)
         super().__exit__(kind, value, trace)
 
     def _tell_now_and_then(self) -> None:
@@ -473,32 +475,27 @@ class Progress(Telling):
             self._write(self.line)
             pause = EVERY
 
-    def skip(self, points: int) -> None:
-        """Count points that the store holds already."""
-        self.found += points
-        self._on_bar(completed=self.found + self.done + self.failed)
-
     def add(self, points: int, failed: int) -> None:
         """Count points that were just kept."""
-        self.done += points - failed
+        self.fresh += points
         self.failed += failed
-        words = [f"{self._rate():.3g}/s", *([f"{self.failed} failed"] if self.failed else [])]
-        self._on_bar(completed=self.found + self.done + self.failed, what=", ".join(words))
+        words = f"{self._rate:.3g}/s" + (f", {self.failed} failed" if self.failed else "")
+        self._on_bar(completed=self.found + self.fresh, what=words)
 
+    @property
     def _rate(self) -> float:
-        return (self.done + self.failed) / max(time.monotonic() - self._start, 1e-9)
+        return self.fresh / max(time.monotonic() - self._start, 1e-9)
 
     @property
     def line(self) -> str:
         """Where things stand, in one line."""
-        fresh = self.done + self.failed
-        parts = [f"{self.found + fresh} of {self.total} points"]
-        if self.found:
-            parts.append(f"{self.found} of them found in the store")
-        if self.failed:
-            parts.append(f"{self.failed} failed")
-        parts.append(f"{self._rate():.3g} per second" if fresh else "the first ones are measured")
-        return ", ".join(parts)
+        parts = [
+            f"{self.found + self.fresh} of {self.total} points",
+            f"{self.found} of them found in the store" if self.found else "",
+            f"{self.failed} failed" if self.failed else "",
+            f"{self._rate:.3g} per second" if self.fresh else "the first ones are measured",
+        ]
+        return ", ".join(filter(None, parts))
 
     def say(self, text: str) -> None:
         """Write one line."""

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from swingby.errors import InvalidInput, MissingExtra, named
-from swingby.report import Drawn
 from swingby.report.files import whole
+from swingby.report.pictures import Pictured
 from swingby.simulate.outcome import Peak, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from swingby.report import Grid
-    from swingby.report.pictures import Size
     from swingby.theory.initial import Initial, Scaled
 
 COLUMNS = (
@@ -103,7 +102,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Comparison(Drawn):
+class Comparison(Pictured):
     """Predicted against observed for one setting.
 
     Parameters
@@ -195,23 +194,11 @@ class Comparison(Drawn):
         with whole(path) as target:
             self.to_frame().to_parquet(target, index=False)
 
-    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
-        """Entries and test loss over time with predicted stage times as marks.
+    def draw(self, ax: Axes) -> None:
+        """Draw entries and test loss, with the predicted stage times as marks."""
+        from swingby.verify.plots import draw_comparison
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: a new figure.
-        size : {"column", "text"} or (width, height) in inches, optional
-            Of the new figure, which is then for a paper: it has no title.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        from swingby.verify.plots import plot_comparison
-
-        return plot_comparison(self, ax, size)
+        draw_comparison(self, ax)
 
     def save_picture(self, path: str | Path) -> None:
         """Entries and loss over time on the left, the output trajectory on the right.

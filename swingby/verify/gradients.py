@@ -72,13 +72,13 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
     if stages is None:
         raise InvalidInput("schedule", schedule, "must come from a W(0)", "(D.2)")
     start = stages.start
-    if not (start.sign > 0).all() or start.steps:
-        pivots = np.exp(start.log_pivots) * start.sign
+    if not (start.sign > 0).all() or start.steps[0]:
+        pivots = (np.exp(start.log_pivots) * start.sign)[0]
         raise InvalidInput(
             "schedule", f"one whose W(0) has the pivots {pivots}", "needs positive ones", "Sec. 4.2"
         )
     there = _Replay(stages)
-    given = (start.signal, start.matrix, stages.eta)
+    given = (start.signal[0], start.matrix[0], stages.eta)
     found = there(*(torch.tensor(x, dtype=torch.float64) for x in given)).numpy()
     # What is never learned has no time, in both: inf - inf.
     with np.errstate(invalid="ignore"):
@@ -135,7 +135,7 @@ class _Replay:
         size = W.diagonal().abs().sqrt()
         L = torch.linalg.cholesky(W / size[:, None] / size)
         own = L.diagonal()
-        u = 2.0 * (own * size).log() + self.start.log_scale
+        u = 2.0 * (own * size).log() + float(self.start.log_scale[0])
         parts = (u[:, None], torch.ones_like(u)[:, None], L / own[:, None])
         return torch.cat(parts, dim=1)[:, :, None]
 

@@ -29,7 +29,6 @@ from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.judge import is_scalar, judge
 from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, counterexample
 from swingby.verify.prover.scalar.dispatch import Unknown, judge_scalar, prepared
-from swingby.verify.prover.scalar.exact_value import condition, decide
 
 EDITIONS = ("printed", "corrected", "repaired")
 #: The dynamics, as a title names them.
@@ -447,10 +446,7 @@ def search_numbers(claim: Claim, seed: int, clock: Clock) -> Hunted:
 def _still_fails(search: Search, witness: Witness) -> bool:
     """Whether a printed witness breaks the line, read back and evaluated once more."""
     point = {name: read(value) for name, value in witness.values.items()}
-    goal, *given = map(condition, (search.sequent.goal, *search.given))
-    if decide(goal.margin, goal.relation.kind, point, THIRD) is not False:
-        return False
-    return all(decide(one.margin, one.relation.kind, point, THIRD) is True for one in given)
+    return search.space.refutes(point, THIRD)
 
 
 def read(text: str) -> Any:

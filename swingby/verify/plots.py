@@ -30,17 +30,13 @@ if TYPE_CHECKING:
     from swingby.verify.schedule import Schedule
 
 
-def plot_comparison(comparison: Comparison, ax: Axes | None = None, size: Size = None) -> Axes:
+def draw_comparison(comparison: Comparison, ax: Axes) -> None:
     """Major and minor entries and the test loss over time, predicted stage times as marks.
 
     Major entries are solid, minor entries dashed; the test loss is black, in units of its
     start. A wide pale line of the same colour is the predicted composite, a triangle the predicted
     half-time, with its error bar.
     """
-    return drawn(lambda axes: _draw_comparison(comparison, axes), ax, size)
-
-
-def _draw_comparison(comparison: Comparison, ax: Axes) -> None:
     run, schedule = comparison.run, comparison.schedule
     order = [k for k in run.task.order if run.task.exact_signal[k] > 0]
     # Ten decades of waiting before anything moves would hide the stages on a log axis.
@@ -48,7 +44,7 @@ def _draw_comparison(comparison: Comparison, ax: Axes) -> None:
     shown = (run.steps >= first) & (run.steps <= last)
     loss = run.test_loss[shown] / run.test_loss[0]
     draw_entries(ax, np.maximum(run.steps[shown], first), run.W[shown], order, loss)
-    _draw_schedule(ax, schedule, order, first, last, float(run.test_loss[0]))
+    _draw_prediction(ax, schedule, order, first, last, float(run.test_loss[0]))
     for row in comparison.rows:
         if row.event.startswith("loss") and math.isfinite(row.predicted):
             ax.axvline(row.predicted, color="black", linewidth=0.6, linestyle=":", zorder=0)
@@ -59,7 +55,7 @@ def _draw_comparison(comparison: Comparison, ax: Axes) -> None:
     finish_entries(ax, first, last, comparison.title, low)
 
 
-def _draw_schedule(
+def _draw_prediction(
     ax: Axes, schedule: Schedule, order: Sequence[int], first: float, last: float, start: float
 ) -> None:
     """The predicted composite where there is one, and half-times with their bars."""
@@ -86,23 +82,19 @@ def _draw_schedule(
             )
 
 
-def plot_schedule(schedule: Schedule, ax: Axes | None = None, size: Size = None) -> Axes:
+def draw_schedule(schedule: Schedule, ax: Axes) -> None:
     """The predicted entries and test loss, and each half-time with its bar or its quantiles."""
     order = [k for k in schedule.task.order if schedule.task.exact_signal[k] > 0]
     times = schedule.spread[np.isfinite(schedule.spread)]
     first = max(1.0, float(times.min(initial=np.inf)) / 8) if times.size else 1.0
     last = max(2 * first, 1.5 * float(times.max(initial=first)))
     start = 1.0 if schedule.stages is None else float(schedule.test_loss(np.zeros(1))[0])
-
-    def draw(axes: Axes) -> None:
-        _draw_schedule(axes, schedule, order, first, last, start)
-        for k, color in zip(order, itertools.cycle(COLORS), strict=False):
-            axes.plot([], [], "v-", color=color, label=f"$w_{{{k + 1}{k + 1}}}$")
-        if schedule.stages is not None:
-            axes.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
-        finish_entries(axes, first, last, f"predicted, {schedule.dynamics}")
-
-    return drawn(draw, ax, size)
+    _draw_prediction(ax, schedule, order, first, last, start)
+    for k, color in zip(order, itertools.cycle(COLORS), strict=False):
+        ax.plot([], [], "v-", color=color, label=f"$w_{{{k + 1}{k + 1}}}$")
+    if schedule.stages is not None:
+        ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
+    finish_entries(ax, first, last, f"predicted, {schedule.dynamics}")
 
 
 def plot_report(report: Report, ax: Axes | None = None, size: Size = None) -> Axes:
@@ -142,13 +134,13 @@ def _span(comparison: Comparison) -> tuple[float, float]:
     return first, max(min(float(run.last_step), end), 2 * first)
 
 
-def plot_output(comparison: Comparison, ax: Axes) -> Axes:
+def _draw_output(comparison: Comparison, ax: Axes) -> None:
     """The output trajectory in the plane of the two strongest concepts, with the test point."""
     run, schedule = comparison.run, comparison.schedule
     concepts = [k for k in run.task.order if k < run.task.s]
     if len(concepts) < 2:
         ax.set_axis_off()
-        return ax
+        return
     across, up = sorted(concepts[:2])
     point = run.task.test_point
     output = run.output[np.isfinite(run.output).all(axis=1)]
@@ -173,19 +165,17 @@ def plot_output(comparison: Comparison, ax: Axes) -> Axes:
     ax.set_xlim(-0.08 * point[across], 1.17 * point[across])
     ax.set_ylim(-0.08 * point[up], 1.25 * point[up])
     ax.legend(loc="best")
-    return ax
-
-
-def comparison_figure(comparison: Comparison) -> Figure:
-    """Entries and loss on the left, output trajectory on the right."""
-    with styled():
-        figure = new_figure(10.4, 3.6)
-        left, right = figure.subplots(1, 2, width_ratios=[1.75, 1])
-        _draw_comparison(comparison, left)
-        plot_output(comparison, right)
-    return figure
 
 
 def save_comparison(comparison: Comparison, path: str | Path) -> None:
-    """Write :func:`comparison_figure` to a .png, .pdf or .svg."""
-    save_figure(lambda: comparison_figure(comparison), path)
+    """Entries and loss on the left, output trajectory on the right, as a .png, .pdf or .svg."""
+
+    def figure() -> Figure:
+        with styled():
+            made = new_figure(10.4, 3.6)
+            left, right = made.subplots(1, 2, width_ratios=[1.75, 1])
+            draw_comparison(comparison, left)
+            _draw_output(comparison, right)
+        return made
+
+    save_figure(figure, path)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -57,13 +57,12 @@ class Windows:
         if initial.omega == 0:
             reason = "no lemma windows: Assumption D.1 fails: W(0) has a zero entry"
             return cls(None, (), task.signal, edition, reason)
-        beta = initial.largest / initial.omega
-        diagonal = np.diag(initial.matrix)
-        starts = tuple(
-            (math.log(value) + initial.log_scale,) * 2 if value > 0 else (math.nan,) * 2
-            for value in diagonal.tolist()
-        )
-        return cls._build(task, initial.omega, beta, step, starts, edition)
+        logs = [
+            math.log(value) + initial.log_scale if value > 0 else math.nan
+            for value in np.diag(initial.matrix).tolist()
+        ]
+        problem = Problem(task.exact_signal, initial.omega, step, initial.largest / initial.omega)
+        return cls._build(task, problem, tuple((log, log) for log in logs), edition)
 
     @classmethod
     def of_scale(
@@ -72,36 +71,28 @@ class Windows:
         """Windows for entries of W(0) between omega and beta omega."""
         low = numbers.log_of(omega)
         starts = ((low, low + numbers.log_of(beta)),) * task.dim
-        return cls._build(task, omega, beta, step, starts, edition)
+        return cls._build(task, Problem(task.exact_signal, omega, step, beta), starts, edition)
 
     @classmethod
     def _build(
-        cls,
-        task: SIMTask,
-        omega: Fraction,
-        beta: Fraction,
-        step: Fraction,
-        starts: tuple[tuple[float, float], ...],
-        edition: str,
+        cls, task: SIMTask, problem: Problem, starts: tuple[tuple[float, float], ...], edition: str
     ) -> Windows:
-        problem = Problem(task.exact_signal, omega, step, beta)
-        failing = _why_no_windows(problem)
-        if not failing and step > largest_eta(problem):
+        failing = ""
+        if min(problem.signal) == 0:
+            failing = "Assumption D.1 fails: a free direction has a_k = 0"
+        elif not problem.separated:
+            failing = "Assumption D.5 fails: some a_i <= 3 a_j"
+        elif problem.eta > largest_eta(problem):
             failing = "Assumption D.2 fails: eta is too large"
-        if not failing and omega_verdict(problem) != Verdict.HOLDS:
+        elif omega_verdict(problem) != Verdict.HOLDS:
             failing = "Assumption D.4 fails: omega is too large"
         if failing:
-            reason = f"no lemma windows: {failing}"
-            return cls(None, starts, task.signal, edition, reason)
+            return cls(None, starts, task.signal, edition, f"no lemma windows: {failing}")
         constants = witness(problem)
-        shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {float(constants.kappa):g}"
-        return cls(
-            constants.scale(omega, step),
-            starts,
-            task.signal,
-            edition,
-            f"lemma windows of the {edition} edition with {shown}",
-        )
+        scale = constants.scale(problem.omega, problem.eta)
+        shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
+        reason = f"lemma windows of the {edition} edition with {shown}"
+        return cls(scale, starts, task.signal, edition, reason)
 
     def half(self, k: int, level: float) -> tuple[float, float]:
         """Window for w_kk reaching a level."""
@@ -119,14 +110,6 @@ class Windows:
         if self.scale is None:
             return math.nan, math.nan
         return 0.0, math.exp(lemmas.log_minor_bound(self.scale))
-
-
-def _why_no_windows(problem: Problem) -> str:
-    if min(problem.signal) == 0:
-        return "Assumption D.1 fails: a free direction has a_k = 0"
-    if not problem.separated:
-        return "Assumption D.5 fails: some a_i <= 3 a_j"
-    return ""
 
 
 #: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing.
@@ -327,12 +310,7 @@ def _from_scale(
         later = math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
 
     def events() -> tuple[Event, ...]:
-        majors = [
-            replace(event, spread=(float(low[event.entry[0]]), float(high[event.entry[0]])))
-            if event.event == "half"
-            else event
-            for event in _major_events(task, median, none, median + later, windows)
-        ]
+        majors = _major_events(task, median, none, median + later, windows, (low, high))
         peaks = _peak_rows(times, windows) if omega < LARGEST_OMEGA else []
         return (*majors, *peaks)
 
@@ -368,21 +346,21 @@ def _major_events(
     error: NDArray[np.float64],
     high: NDArray[np.float64],
     windows: Windows,
+    spread: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> list[Event]:
     events = []
     for k in task.order:
+        low, late = (float(side[k]) for side in spread) if spread else (math.nan, math.nan)
+        half, entry = float(half_times[k]), (k, k)
         if task.exact_signal[k] == 0:
             reason = "a free direction is not learned"
-            events.append(Event((k, k), "half", float(half_times[k]), reason=reason))
+            events.append(Event(entry, "half", half, reason=reason, spread=(low, late)))
             continue
-        for name, level, times in (
-            ("half", 0.5, half_times),
-            (f"{SUPPRESSION_LEVEL}", SUPPRESSION_LEVEL, high),
-        ):
-            lower, upper = windows.half(k, level)
-            events.append(
-                Event((k, k), name, float(times[k]), lower, upper, float(error[k]), windows.reason)
-            )
+        bar, reason = float(error[k]), windows.reason
+        window = windows.half(k, 0.5)
+        events.append(Event(entry, "half", half, *window, bar, reason, (low, late)))
+        window = windows.half(k, SUPPRESSION_LEVEL)
+        events.append(Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), *window, bar, reason))
     return events
 
 
@@ -404,18 +382,9 @@ def _curve_rows(found: CurveEvents, windows: Windows) -> list[Event]:
 
 def _peak_rows(times: GaussianTimes, windows: Windows) -> list[Event]:
     """Median size of each minor entry at its peak, over Gaussian initializations."""
-    lower, upper = windows.height()
-    events = []
-    for entry, (low, median, high) in times.peak_heights(QUANTILES).items():
-        events.append(
-            Event(
-                entry,
-                "peak height",
-                float(median),
-                lower,
-                upper,
-                reason=windows.reason,
-                spread=(float(low), float(high)),
-            )
-        )
-    return events
+    window, reason = windows.height(), windows.reason
+    return [
+        Event(entry, "peak height", median, *window, reason=reason, spread=(low, high))
+        for entry, quantiles in times.peak_heights(QUANTILES).items()
+        for low, median, high in [map(float, quantiles)]
+    ]

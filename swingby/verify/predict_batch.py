@@ -18,6 +18,8 @@ from swingby.theory.initial import SYMMETRY_TOLERANCE
 from swingby.theory.law.many import stage_laws
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
@@ -29,8 +31,23 @@ SMALLEST, LARGEST = 1e-150, 1e150
 LARGEST_LOG_SCALE = numbers.LARGEST_EXPONENT * math.log(10)
 
 
+class Instances(numbers.ReadOnly):
+    """Results of many instances, in arrays with their axes in front."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Leading axes: those of the instances."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        """Length of the first leading axis."""
+        if not self.shape:
+            raise TypeError("one instance has no length")
+        return self.shape[0]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchSchedule(numbers.ReadOnly):
+class BatchSchedule(Instances):
     """Predicted half-times of many instances. Made by :func:`predict_batch`.
 
     Attributes
@@ -69,12 +86,6 @@ class BatchSchedule(numbers.ReadOnly):
         """Leading axes: those of the instances."""
         return self.crossing.shape[:-1]
 
-    def __len__(self) -> int:
-        """Length of the first leading axis."""
-        if not self.shape:
-            raise TypeError("one instance has no length")
-        return self.shape[0]
-
     def __repr__(self) -> str:
         concepts = self.crossing.shape[-1]
         finite = int(np.isfinite(self.crossing).sum())
@@ -93,17 +104,12 @@ class BatchSchedule(numbers.ReadOnly):
         import pandas as pd
 
         count, d = math.prod(self.shape), self.crossing.shape[-1]
-        return pd.DataFrame(
-            {
-                "instance": np.repeat(np.arange(count), d),
-                "concept": np.tile(np.arange(1, d + 1), count),
-                "half_time": self.half_times.ravel(),
-                "crossing": self.crossing.ravel(),
-                "error": self.error.ravel(),
-                "trapped": self.trapped.ravel(),
-                "undecided": self.undecided.ravel(),
-            }
-        )
+        names = {"half_times": "half_time"} | {
+            name: name for name in ("crossing", "error", "trapped", "undecided")
+        }
+        columns = {shown: getattr(self, name).ravel() for name, shown in names.items()}
+        instance, concept = np.repeat(np.arange(count), d), np.tile(np.arange(1, d + 1), count)
+        return pd.DataFrame({"instance": instance, "concept": concept} | columns)
 
 
 def predict_batch(
@@ -160,32 +166,28 @@ def predict_batch(
     require_dynamics(dynamics)
     if accuracy not in ("full", "leading"):
         raise InvalidInput("accuracy", accuracy, "must be full or leading")
-    values = read_arguments(signal, W0, eta, omega, log_scale)
-    shape, d = common_shape(values), values["signal"].shape[-1]
-    flat = {name: spread(array, name, shape, d) for name, array in values.items()}
-    check_instances(flat, shape)
-    full = accuracy == "full"
-    verdict, share = stage_laws(**flat, dynamics=dynamics, full=full)
-    own = (*shape, d)
-    return BatchSchedule(
-        dynamics=dynamics,
-        crossing=verdict.crossing.reshape(own),
-        error=verdict.error.reshape(own),
-        trapped=verdict.trapped.reshape(own),
-        undecided=verdict.undecided.reshape(own),
-        share=share.reshape(own),
-        blow_up=verdict.blow_up.reshape(shape),
-    )
+    flat, shape = read_instances(signal, W0, eta, omega, log_scale)
+    verdict, share = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full")
+    d = share.shape[-1]
+    by_concept = ("crossing", "error", "trapped", "undecided")
+    found = {name: getattr(verdict, name).reshape(*shape, d) for name in by_concept}
+    share, blow_up = share.reshape(*shape, d), verdict.blow_up.reshape(shape)
+    return BatchSchedule(dynamics=dynamics, share=share, blow_up=blow_up, **found)
 
 
 #: How many axes of an argument belong to one instance.
 OWN_AXES = {"signal": 1, "W0": 2, "eta": 0, "log_scale": 0, "test_point": 1, "swing": 0}
 
 
-def read_arguments(
-    signal: object, W0: object, eta: object, omega: Any, log_scale: object
-) -> dict[str, Floats]:
-    """Arrays by name, each in its range, not yet broadcast."""
+def read_instances(
+    signal: object,
+    W0: object,
+    eta: object,
+    omega: Any,
+    log_scale: object,
+    more: Mapping[str, Floats] | None = None,
+) -> tuple[dict[str, Floats], tuple[int, ...]]:
+    """Arrays by name, each checked, with the instances along one axis; and their leading axes."""
     if omega is not None and log_scale is not None:
         raise InvalidInput("omega and log_scale", "both", "must be given one at a time")
     values = {
@@ -204,7 +206,15 @@ def read_arguments(
             raise InvalidInput("log_scale", float(np.abs(scales).max()), requirement)
     _require_range(values["signal"], "signal", zero=True)
     _require_range(values["eta"], "eta", zero=False)
-    return values
+    values |= more or {}
+    shape = _common_shape(values)
+    count, d, flat = math.prod(shape), values["signal"].shape[-1], {}
+    for name, array in values.items():
+        own = (d,) * OWN_AXES[name]
+        whole = np.broadcast_to(array, shape + own)
+        flat[name] = np.ascontiguousarray(whole).reshape(count, *own)
+    _check_instances(flat, shape)
+    return flat, shape
 
 
 def read_array(values: object, argument: str, source: str = "") -> Floats:
@@ -219,7 +229,7 @@ def read_array(values: object, argument: str, source: str = "") -> Floats:
     return numbers.real_array(values, argument, source)
 
 
-def common_shape(values: dict[str, Floats]) -> tuple[int, ...]:
+def _common_shape(values: dict[str, Floats]) -> tuple[int, ...]:
     """The leading axes that all arguments broadcast to."""
     signals = values["signal"]
     if signals.ndim < 1 or signals.shape[-1] < 1:
@@ -240,13 +250,6 @@ def common_shape(values: dict[str, Floats]) -> tuple[int, ...]:
         raise InvalidInput(", ".join(values), shown, "must broadcast") from None
 
 
-def spread(array: Floats, name: str, shape: tuple[int, ...], d: int) -> Floats:
-    """An argument of every instance, the instances along one axis."""
-    own = (d,) * OWN_AXES[name]
-    count = math.prod(shape)
-    return np.ascontiguousarray(np.broadcast_to(array, shape + own)).reshape(count, *own)
-
-
 def _require_range(values: Floats, argument: str, *, zero: bool) -> None:
     """Refuse what is negative, and what is so large or small that products of two overflow."""
     wrong = ~((values >= SMALLEST) & (values <= LARGEST))
@@ -259,30 +262,20 @@ def _require_range(values: Floats, argument: str, *, zero: bool) -> None:
         raise InvalidInput(argument, value, requirement, "Sec. 4" if zero else "Assumption D.2")
 
 
-def check_instances(flat: dict[str, Floats], shape: tuple[int, ...]) -> None:
+def _check_instances(flat: dict[str, Floats], shape: tuple[int, ...]) -> None:
     """Refuse the first instance whose matrix or signal :func:`swingby.predict` refuses."""
     W0, signal = flat["W0"], flat["signal"]
     largest = np.abs(W0).max(axis=(1, 2), initial=0.0)
     apart = np.abs(W0 - W0.swapaxes(1, 2)).max(axis=(1, 2), initial=0.0)
     with np.errstate(divide="ignore"):
         sizes = np.log(largest) + flat["log_scale"]
+    crooked, nowhere = apart > SYMMETRY_TOLERANCE * largest, signal.max(axis=1, initial=0.0) == 0
+    huge, positive = sizes > 300 * math.log(10), "must have a positive entry"
     refused = (
         (largest == 0, "W0", "the zero matrix", "must not be zero", "Assumption D.1"),
-        (
-            apart > SYMMETRY_TOLERANCE * largest,
-            "W0",
-            "this matrix",
-            "must be symmetric, as W = U U^T is",
-            "(D.2)",
-        ),
-        (
-            signal.max(axis=1, initial=0.0) == 0,
-            "signal",
-            "zeros only",
-            "must have a positive entry",
-            "Sec. 4",
-        ),
-        (sizes > 300 * math.log(10), "W0", "an entry", "must be below 1e300", "(D.2)"),
+        (crooked, "W0", "this matrix", "must be symmetric, as W = U U^T is", "(D.2)"),
+        (nowhere, "signal", "zeros only", positive, "Sec. 4"),
+        (huge, "W0", "an entry", "must be below 1e300", "(D.2)"),
     )
     for wrong, argument, shown, requirement, source in refused:
         if wrong.any():

@@ -16,19 +16,12 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import turning_points
 from swingby.simulate.state import SMALLEST_SWING
-from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.coordinates import between
 from swingby.theory.law.many import Path, paths, prepare
-from swingby.theory.law.pivots import allowed_errors
-from swingby.theory.law.stages import TOLERANCES, Given, Verdict
-from swingby.verify.predict_batch import (
-    check_instances,
-    common_shape,
-    read_arguments,
-    read_array,
-    spread,
-)
+from swingby.theory.law.pivots import Given, allowed_errors
+from swingby.theory.law.stages import TOLERANCES, Verdict
+from swingby.verify.predict_batch import Instances, read_array, read_instances
 from swingby.verify.schedule import LOSS_SWING
 
 if TYPE_CHECKING:
@@ -59,7 +52,7 @@ _TOGETHER = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchSwing(numbers.ReadOnly):
+class BatchSwing(Instances):
     r"""What the test loss of many instances does. Made by :func:`predict_swing_batch`.
 
     A *decisive size* is a size of rise or fall at which the number of descents changes: with the
@@ -112,12 +105,6 @@ class BatchSwing(numbers.ReadOnly):
     def shape(self) -> tuple[int, ...]:
         """Axes of the instances."""
         return self.descents.shape
-
-    def __len__(self) -> int:
-        """Length of the first axis."""
-        if not self.shape:
-            raise TypeError("one instance has no length")
-        return self.shape[0]
 
     def __repr__(self) -> str:
         return (
@@ -179,23 +166,18 @@ def predict_swing_batch(
     ([2, 1], [0.031, 0.0])
     """
     require_dynamics(dynamics)
-    values = read_arguments(signal, W0, eta, omega, log_scale)
-    values["swing"] = read_array(swing, "swing")
-    if not (values["swing"] >= SMALLEST_SWING).all():
-        raise InvalidInput(
-            "swing", float(values["swing"].min()), f"must be at least {SMALLEST_SWING}"
-        )
-    # The length of a test point changes no ratio of losses, so sqrt(s) is left out.
-    point = np.sqrt(values["signal"])
+    swings = read_array(swing, "swing")
+    if not (swings >= SMALLEST_SWING).all():
+        raise InvalidInput("swing", float(swings.min()), f"must be at least {SMALLEST_SWING}")
+    more = {"swing": swings}
     if test_point is not None:
-        point = read_array(test_point, "test_point", "Sec. 2.1")
-    values["test_point"] = point
-    shape, d = common_shape(values), values["signal"].shape[-1]
-    length = np.abs(point).max(axis=-1, keepdims=True, initial=0.0)
-    if test_point is not None and not (length > 0).all():
+        more["test_point"] = read_array(test_point, "test_point", "Sec. 2.1")
+    flat, shape = read_instances(signal, W0, eta, omega, log_scale, more)
+    # The length of a test point changes no ratio of losses, so sqrt(s) is left out.
+    point = flat.setdefault("test_point", np.sqrt(flat["signal"]))
+    if test_point is not None and not point.any(axis=1).all():
         raise InvalidInput("test_point", "the zero vector", "must not be zero", "Sec. 2.1")
-    flat = {name: spread(array, name, shape, d) for name, array in values.items()}
-    check_instances(flat, shape)
+    d = point.shape[-1]
     together, count = max(_TOGETHER // d**2, 1), math.prod(shape)
     parts = []
     with np.errstate(all="ignore"):
@@ -219,11 +201,11 @@ def _foresee(
     dynamics: str,
 ) -> dict[str, NDArray[Any]]:
     """The fields of some instances."""
-    given, starts = prepare(signal, W0, eta, log_scale, dynamics)
+    given = prepare(signal, W0, eta, log_scale, dynamics)
     point = test_point / np.abs(test_point).max(axis=1, keepdims=True)
     # So that logarithms of pivots are wrong by less than what counts of the loss.
     share = np.minimum(_TOLERANCE, 2e-5 * swing / (eta * signal.max(axis=1)))
-    verdict, walked = paths(given, starts, share, _AT_REST * swing, dynamics)
+    verdict, walked = paths(given, share, _AT_REST * swing, dynamics)
     curves = [_look(given, point, path, entries=path is walked[0]) for path in walked]
     threshold = swing * curves[0].first
     # The curve is off by the tolerance, and a run sees it at whole steps only.

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.report import Drawn, Grid
+from swingby.report import Grid
+from swingby.report.pictures import Pictured
 from swingby.simulate.outcome import loss_at, turning_points
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from swingby.report.pictures import Size
     from swingby.theory.law.stages import Stages
 
     Floats = NDArray[np.float64]
@@ -68,6 +68,12 @@ class Event:
         separator = "," if max(self.entry) > 8 else ""
         return f"w_{self.entry[0] + 1}{separator}{self.entry[1] + 1}"
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """The event in a table."""
+        names = ("event", "time", "lower", "upper", "error")
+        return {"entry": self.label} | {name: getattr(self, name) for name in names}
+
 
 def plain(value: Any) -> Any:
     """Ready for JSON: inf and nan as text."""
@@ -77,7 +83,7 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Schedule(Drawn, numbers.ReadOnly):
+class Schedule(Pictured, numbers.ReadOnly):
     """Predicted stages.
 
     Parameters
@@ -119,9 +125,8 @@ class Schedule(Drawn, numbers.ReadOnly):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy takes along: the events in place of what makes them."""
-        found = {"make_events": self.events, "make_window_reason": self.window_reason}
-        made = {name: functools.partial(_given, value) for name, value in found.items()}
-        return vars(self) | made
+        made = {"make_events": self.events, "make_window_reason": self.window_reason}
+        return vars(self) | {name: functools.partial(_given, made[name]) for name in made}
 
     @functools.cached_property
     def events(self) -> tuple[Event, ...]:
@@ -185,13 +190,7 @@ class Schedule(Drawn, numbers.ReadOnly):
         """
         import pandas
 
-        frame = pandas.DataFrame(
-            [
-                (event.label, event.event, event.time, event.lower, event.upper, event.error)
-                for event in self.events
-            ],
-            columns=["entry", "event", "time", "lower", "upper", "error"],
-        )
+        frame = pandas.DataFrame([event.row for event in self.events])
         return in_unit(frame, unit, self.eta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -204,37 +203,17 @@ class Schedule(Drawn, numbers.ReadOnly):
             "error": [plain(value) for value in self.error],
             "trapped": [bool(value) for value in self.trapped],
             "events": [
-                {
-                    "entry": event.label,
-                    "event": event.event,
-                    "time": plain(event.time),
-                    "lower": plain(event.lower),
-                    "upper": plain(event.upper),
-                    "error": plain(event.error),
-                }
-                for event in self.events
+                {name: plain(value) for name, value in event.row.items()} for event in self.events
             ],
             "warnings": list(self.warnings),
             "windows": self.window_reason,
         }
 
-    def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
-        """The predicted entries and test loss over time, half-times with their bars.
+    def draw(self, ax: Axes) -> None:
+        """Draw the predicted entries and test loss, and half-times with their bars."""
+        from swingby.verify.plots import draw_schedule
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: a new figure.
-        size : {"column", "text"} or (width, height) in inches, optional
-            Of the new figure, which is then for a paper: it has no title.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        from swingby.verify.plots import plot_schedule
-
-        return plot_schedule(self, ax, size)
+        draw_schedule(self, ax)
 
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""

@@ -75,21 +75,19 @@ def test_the_response_is_w_of_a_linear_denoiser(sampling_steps):
     for k in range(steps + 1):
         if k % 10 == 0:
             with torch.no_grad():
-                made = vdm.sample(
-                    denoiser, schedule, conditions.repeat_interleave(3, 0), pixels,
-                    steps=sampling_steps, generator=torch.Generator().manual_seed(k), noises=None,
-                )  # fmt: skip
-                shared = vdm.sample(
-                    denoiser, schedule, conditions.repeat_interleave(1, 0), pixels,
-                    steps=sampling_steps, generator=torch.Generator().manual_seed(k), noises=1,
+                apart, shared = (
+                    vdm.sample(
+                        denoiser, schedule, conditions, pixels, steps=sampling_steps, noises=noises,
+                        generator=torch.Generator().manual_seed(k),
+                    ).numpy()[:, None]
+                    for noises in (None, 1)
                 )  # fmt: skip
             along = [[2 * way.reshape(pixels) for way in ways]] * 2
-            found = linear_response(shared.numpy()[:, None], along)
+            found = linear_response(shared, along)
             expected = (1 - (1 - rate * moment) ** k) * (1 - Noise().shortfall(sampling_steps))
             assert found == pytest.approx(np.array([expected, expected]), abs=1e-9)
             # With noise of its own for every class the response is off: it has to be shared.
-            apart = linear_response(made.numpy().reshape(4, 3, *pixels), along)
-            assert np.abs(apart - found).max() > 1e-3
+            assert np.abs(linear_response(apart, along) - found).max() > 1e-3
         loss = vdm.loss(denoiser, schedule, x, c, t=t, noise=noise, first_noise=torch.zeros_like(x))
         (slope,) = torch.autograd.grad(loss.diffusion.mean(), V)
         with torch.no_grad():
@@ -191,7 +189,6 @@ def test_a_course_through_json():
     found = course(rng.normal(size=(2, 2, 2)), kinds=kinds)
     again = Course.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again == found
-    assert hash(again) == hash(found)
     assert again != course(found.w + 1, kinds=kinds)
     with pytest.raises(ValueError, match="read-only"):
         found.w[0] = 1
@@ -225,7 +222,6 @@ def test_what_is_no_cell(given_):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: linear_response(np.zeros((3, 1, 2)), np.ones((2, 2, 2))),
         lambda: linear_response(np.zeros((4, 1, 2)), np.ones((2, 2, 3))),
         lambda: responses(course(np.zeros((1, 2, 2))), "left"),
         lambda: bend([1, 2]),

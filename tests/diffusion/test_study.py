@@ -211,10 +211,8 @@ def test_an_error_of_one_course_ends_the_study_at_once(longer, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("plan", "tiny"), ("plan", None), ("folder", None), ("folder", ""), ("folder", 3),
-        ("folder", "taken"), ("workers", 0), ("workers", -1), ("workers", 1.5), ("workers", "many"),
-        ("workers", True), ("workers", float("nan")), ("progress", 1), ("progress", None),
-        ("device", "abacus"), ("device", 3.5),
+        ("plan", "tiny"), ("folder", None), ("folder", ""), ("folder", "taken"), ("workers", 0),
+        ("workers", 1.5), ("workers", True), ("progress", 1), ("device", "abacus"), ("device", 3.5),
     ],
     ids=str,
 )  # fmt: skip

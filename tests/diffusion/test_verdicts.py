@@ -2,7 +2,6 @@
 
 import json
 import math
-import tomllib
 from dataclasses import replace
 
 import numpy as np
@@ -109,17 +108,15 @@ def test_runs_of_pairs_are_used_once():
 
 
 def test_what_is_never_learned_decides_nothing_but_an_order():
+    # Learned at one level and never at the other is sooner; never at both is nothing.
     courses = [
         course(cell, seed, 1e9 if cell.contrast == PLAN.contrast[0] else 100, 1e9)
         for cell, seed in PLAN.jobs
     ]
     found = judge(Study(PLAN, tuple(courses), {}))
-    # Learned at one level and never at the other is sooner; never at both is nothing.
     assert found.of("sooner", "sgd", concept="colour").verdict == Verdict.HOLDS
     size = found.of("sooner", "sgd", concept="size")
     assert (size.runs, size.verdict) == (0, Verdict.UNDECIDED)
-    times = found.of("times", "sgd", concept="colour", factor="contrast", signal="covariance")
-    assert (times.verdict, times.note) == (Verdict.UNDECIDED, "no time in 20 pairs")
 
 
 def test_one_run_that_never_learns_leaves_times_open():
@@ -186,15 +183,11 @@ def test_rows_of_the_papers_figures():
 def test_outputs(by_covariance):
     plain = by_covariance.to_dict()
     assert plain["digest"] == PLAN.digest
-    assert len(plain["rows"]) == len(by_covariance) == 2 * len(PLAN.predictions)
+    assert len(plain["rows"]) == len(by_covariance.to_frame()) == 2 * len(PLAN.predictions)
     json.dumps(plain, allow_nan=False)
-    assert len(by_covariance.to_frame()) == len(by_covariance)
     text = str(by_covariance)
     assert PLAN.digest in text
     assert text.count("Signals of colour and size") == 1
-    assert "undecided" in by_covariance.to_markdown()
-    assert by_covariance.to_latex()
-    assert by_covariance._repr_html_()
     for call in (lambda: by_covariance.of("times", "adam"), lambda: judge("study")):
         with pytest.raises(InvalidInput):
             call()
@@ -209,7 +202,6 @@ def test_a_plan_through_a_file(tmp_path):
     again = Plan.load(path)
     assert again == PLAN
     assert again.digest == PLAN.digest
-    assert tomllib.loads(path.read_text())["preset"]["layout"]["patch"] == 2
     # Words that explain do not count; numbers, sentences and rules do.
     path.write_text(PLAN.to_toml() + "\n# a comment\n")
     assert Plan.load(path).digest == PLAN.digest

@@ -168,24 +168,6 @@ def test_balls_hold_the_direction():
             assert abs(difference) < 1e-20
 
 
-def test_points_that_are_all_passive_somewhere_leave_a_flat_cone():
-    found = extremal_vectors([[1, 0], [0, 1], [1, 1]], [1, 1, 1])
-    assert [one.kind for one in found.points] == ["max", "flat"]
-    assert np.allclose(found.points[0].direction, [2**-0.5, 2**-0.5])
-
-
-def test_scale_of_points_and_values_moves_nothing():
-    X, y = noisy(15, 3, 5)
-    plain = extremal_vectors(X, y, method="enumerate")
-    scaled = extremal_vectors(X * 4, y / 2, method="enumerate")
-    assert [one.kind for one in plain.points] == [one.kind for one in scaled.points]
-    assert np.array_equal(plain.points[0].direction, scaled.points[0].direction)
-    # A point c times as far with its value divided by c is the same point, on one line or not.
-    doubled = extremal_vectors(np.vstack([X, 2 * X]), np.concatenate([y / 2, y / 4]) * 2)
-    assert np.allclose(doubled.points[0].direction, plain.points[0].direction, atol=1e-14)
-    assert len(doubled) == len(plain)
-
-
 @pytest.mark.parametrize(
     ("X", "y", "named"),
     [

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from swingby.simulate.outcome import turning_points
+from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
 
@@ -22,54 +23,35 @@ VARIANTS = ["A2_code", "A_paper", "A2_code_Ugd", "A_paper_Ugd"]
 CASES = [(name, variant) for name in DATA["cases"] for variant in VARIANTS]
 
 
-def run_case(name: str, variant: str) -> tuple[Any, dict[str, Any]]:
+@pytest.mark.parametrize(("name", "variant"), CASES)
+def test_every_event_of_the_reference_runs_is_at_the_same_step(name: str, variant: str) -> None:
     case = DATA["cases"][name]
     expected = case["variants"][variant]
     mu = [value for value in case["mu"] if value]
     sigma = np.broadcast_to(case["sigma"], len(case["mu"]))[: len(mu)].tolist()
     task = SIMTask(mu, sigma, len(case["mu"])).with_signal(expected["signal"], "authors' code")
-    U0 = np.array(case["U0"])
-    on_factor = variant.endswith("Ugd")
-    W0 = U0 @ U0.T if on_factor else np.array(case["W0"])
-    run = simulate(
-        task, W0, case["eta"], case["steps"], "gd" if on_factor else "euler", record="none"
-    )
-    return run, expected
-
-
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]} {case[1]}")
-def golden(request: pytest.FixtureRequest) -> tuple[Any, dict[str, Any]]:
-    return run_case(*request.param)
-
-
-def test_levels_are_reached_at_the_same_step(golden: tuple[Any, dict[str, Any]]) -> None:
-    run, expected = golden
-    for k in range(run.task.dim):
+    U0, on_factor = np.array(case["U0"]), variant.endswith("Ugd")
+    W0, dynamics = (U0 @ U0.T, "gd") if on_factor else (np.array(case["W0"]), "euler")
+    run = simulate(task, W0, case["eta"], case["steps"], dynamics, record="none")
+    for k in range(task.dim):
         for level, step in expected["diag"][f"w{k + 1}{k + 1}"].items():
             found = run.first_reach(float(level))[k]
             assert (None if np.isnan(found) else int(found)) == step, (k, level)
-
-
-def test_off_diagonal_peaks_are_at_the_same_step(golden: tuple[Any, dict[str, Any]]) -> None:
-    run, expected = golden
     for peak in run.peaks:
         reference = expected["off"][f"w{peak.i + 1}{peak.j + 1}"]
         assert peak.step == reference["t_peak_abs"]
         assert peak.value == pytest.approx(reference["peak"], rel=1e-10)
+    for threshold in ("any", "1e-4_L0", "1e-3_L0", "1e-2_L0"):
+        _turns_are_those(run, expected["loss"], threshold)
+    assert run.psd_lost == (None if on_factor else expected["first_negative_t"])
+    assert np.abs(run.W[-1] - np.array(expected["final_W"])).max() < 1e-11
 
 
-@pytest.mark.parametrize("threshold", ["any", "1e-4_L0", "1e-3_L0", "1e-2_L0"])
-def test_the_test_loss_turns_at_the_same_steps(
-    golden: tuple[Any, dict[str, Any]], threshold: str
-) -> None:
-    run, expected = golden
-    loss = expected["loss"]
+def _turns_are_those(run: Run, loss: dict[str, Any], threshold: str) -> None:
+    """Turns of the test loss that swing by a share of its start, and the descents among them."""
     swing = 1e-9 if threshold == "any" else float(threshold[:4])
-    points = turning_points(
-        [point.value for point in run.extrema],
-        swing * loss["L0"],
-        [point.step for point in run.extrema],
-    )
+    steps, values, _ = zip(*run.extrema, strict=True)
+    points = turning_points(values, swing * loss["L0"], steps)
     reference = loss[f"turning_{threshold}"]
     assert [point.kind for point in points] == [kind for _, _, kind in reference]
     for point, (step, value, _) in zip(points, reference, strict=True):
@@ -79,21 +61,6 @@ def test_the_test_loss_turns_at_the_same_steps(
             assert point.step == step
         assert point.value == pytest.approx(value, rel=1e-8, abs=1e-24 * loss["L0"])
     assert run.descents(swing) == loss[f"n_descents_{threshold}"]
-
-
-def test_positive_semidefiniteness_is_lost_at_the_same_step(
-    golden: tuple[Any, dict[str, Any]],
-) -> None:
-    run, expected = golden
-    if run.dynamics == "euler":
-        assert run.psd_lost == expected["first_negative_t"]
-    else:
-        assert run.psd_lost is None
-
-
-def test_the_final_matrix_agrees(golden: tuple[Any, dict[str, Any]]) -> None:
-    run, expected = golden
-    assert np.abs(run.W[-1] - np.array(expected["final_W"])).max() < 1e-11
 
 
 def test_figure_10_as_coded_leaves_the_float_range_at_the_known_step() -> None:

@@ -1,29 +1,31 @@
 """Trajectories in lanes: the formulas, the runs one by one, and that nobody sees the neighbours.
 
-The second implementations are the maps written with NumPy matrices, and `simulate`.
+Watched batches, and scales below the float range. The second implementations are the maps written
+with NumPy matrices, and `simulate`.
 """
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from swingby.errors import InvalidInput
 from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
 from swingby.simulate.lanes import rows, steps_source, tile_module
 from swingby.simulate.run import simulate
 from swingby.simulate.state import place
 from swingby.simulate.steps import LANES
+from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
+from tests.simulate.witnesses import OMEGAS, euler_step, gd_step, random_batch, special_batch
 
 #: Warnings of single runs about a W(0) that euler loses, or of deficient rank.
 pytestmark = pytest.mark.filterwarnings("ignore::swingby.errors.SwingbyWarning")
 
 
 def one_step(a, W, eta, *, gd):
-    A, identity = np.diag(a), np.eye(len(a))
-    B = A - (A @ W + W @ A) / 2
-    if gd:
-        return (identity + eta * B) @ W @ (identity + eta * B)
-    return W + eta * (B @ W + W @ B)
+    return (gd_step if gd else euler_step)(W, np.diag(a), eta)
 
 
 def filled_tile(signals, starts, etas, exponents):
@@ -99,21 +101,10 @@ def _run_compiled(d, gd, scaled, flat):
     tile_module(d, "gd" if gd else "euler", scaled=scaled, watched=False).one(flat, 50)
 
 
-def random_batch(d, count, seed, smallest):
-    generator = np.random.default_rng(seed)
-    signals = generator.uniform(0.3, 4, (count, d))
-    U = generator.standard_normal((count, d, d))
-    W0 = U @ U.swapaxes(1, 2)
-    omega = 10.0 ** -generator.uniform(1, smallest, count)
-    W0 *= (omega / np.diagonal(W0, axis1=1, axis2=2).max(axis=1))[:, None, None]
-    return signals, (W0 + W0.swapaxes(1, 2)) / 2, 0.05 / signals.max(axis=1)
-
-
 def same_as_single_runs(signals, W0, etas, steps, dynamics, **more):
     batch = simulate_batch(signals, W0, etas, steps, dynamics, **more)
     for k in range(len(signals)):
-        task = SIMTask.from_signal(signals[k].tolist())
-        run = simulate(task, W0[k], etas[k], steps, dynamics, record="none")
+        run = simulate(signals[k], W0[k], etas[k], steps, dynamics, record="none")
         assert np.array_equal(batch.half_times[k], run.half_times, equal_nan=True)
         assert batch.outcome[k] == run.outcome.value
         # W squares itself on the way out of the float range: rounding may cost it a step.
@@ -136,22 +127,10 @@ def test_lanes_are_single_runs(d, smallest, dynamics):
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 def test_special_starts_end_as_single_runs_do(dynamics):
-    ones = np.full((3, 3), 1e-4)
-    cases = [
-        ([3, 2, 1], ones),  # of rank one
-        ([3, 2, 1], np.diag([1e-3, 0, 1e-3])),  # a concept that is absent
-        ([3, 1, 0], 1e-3 * np.eye(3)),  # a free direction
-        ([2, 2, 1], 1e-3 * (np.eye(3) + 0.2)),  # equal signals
-        ([3, 2, 1], np.diag([0.9, 0.5, 0.1])),  # above 1/2 from the start
-        ([3, 2, 1], np.diag([2.0, 1.5, 1.0])),  # above 1
-        ([3, 2, 1], 1e-3 * np.eye(3) + 1e-308),  # an entry at the end of the float range
-        ([1e-3, 1e-3, 1e-3], 1e-3 * np.eye(3)),  # hardly anything happens
-        ([12, 9, 1], 1e-2 * (np.eye(3) + 0.3)),  # eta a = 0.6: coarse steps
-        ([3, 2, 1], np.diag([1e200, 1e-3, 1e-3])),  # leaves the float range at once
-    ]
-    signals = np.array([case[0] for case in cases], dtype=float)
-    W0 = np.array([case[1] for case in cases])
-    batch = same_as_single_runs(signals, W0, np.full(len(cases), 0.05), 3000, dynamics)
+    signals, W0 = special_batch()
+    # A task has a signal.
+    signals, W0 = (values[signals.any(axis=1)] for values in (signals, W0))
+    batch = same_as_single_runs(signals, W0, np.full(len(W0), 0.05), 3000, dynamics)
     assert set(batch.outcome) >= {"converged", "trapped", "diverged", "stopped_early"} - (
         {"trapped"} if dynamics == "euler" else set()
     )
@@ -218,3 +197,128 @@ def test_coarse_steps_from_a_start_of_rank_one_keep_the_rank():
     assert (str(batch.outcome), run.outcome.value) == ("trapped", "trapped")
     assert np.allclose(batch.W, np.outer(column, column), rtol=0, atol=1e-12)
     assert np.allclose(run.W[-1], np.outer(column, column), rtol=0, atol=1e-12)
+
+
+def watched_case(d, count, seed):
+    generator = np.random.default_rng(seed)
+    mu = np.sort(generator.uniform(0.3, 2, (count, d)))[:, ::-1]
+    U = generator.standard_normal((count, d, d))
+    tasks = [SIMTask(row.tolist(), "1/10") for row in mu]
+    omegas = [OMEGAS[k % len(OMEGAS)] for k in range(count)]
+    signals = np.array([task.signal for task in tasks])
+    return tasks, signals, mu, U @ U.swapaxes(1, 2) / d, omegas
+
+
+def as_watched(batch, tasks, W0, omegas, steps, dynamics):
+    """The single runs, which end and descend as the lanes of a batch do."""
+    for k, task in enumerate(tasks):
+        run = simulate(task, Scaled(W0[k], omegas[k]), 0.02, steps, dynamics, record="none")
+        assert np.array_equal(batch.half_times[k], run.half_times, equal_nan=True)
+        assert batch.outcome[k] == run.outcome.value
+        assert batch.descents[k] == run.descents()
+        yield k, run
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_descents_and_transients_are_those_of_single_runs(d, dynamics):
+    count = 12 if dynamics == "flow" else 36
+    tasks, signals, points, W0, omegas = watched_case(d, count, d)
+    steps = 40_000
+    batch = simulate_batch(signals, W0, 0.02, steps, dynamics, omega=omegas, test_point=points)
+    for k, run in as_watched(batch, tasks, W0, omegas, steps, dynamics):
+        if run.outcome != "diverged":
+            largest = max(abs(peak.value) for peak in run.peaks)
+            assert batch.transient[k] == pytest.approx(largest, rel=1e-9)
+    assert (batch.outcome != "diverged").sum() > count / 3
+    assert (batch.descents >= 2).any(), "no swing to count"
+
+
+def test_the_swing_decides_what_is_a_descent():
+    # Of this start the loss descends, rises a little, and descends again.
+    W0 = 1e-2 * np.array([[1.0, 0.9], [0.9, 1.0]])
+    task = SIMTask([2, "1/2"], "1/20")
+    run = simulate(task, W0, 0.01, 4000, "gd", record="none")
+    found = []
+    for swing in (1e-6, 1e-3, 0.3):
+        batch = simulate_batch(
+            task.signal, W0, 0.01, 4000, "gd", test_point=task.test_point, swing=swing
+        )
+        assert batch.descents == run.descents(swing)
+        found.append(int(batch.descents))
+    assert found == [2, 2, 1]
+
+
+def test_neither_cut_nor_neighbours_change_a_watched_bit():
+    _, signals, points, W0, omegas = watched_case(3, 77, 9)
+    whole = simulate_batch(signals, W0, 0.02, 9000, "gd", omega=omegas, test_point=points)
+    for part in (slice(0, 1), slice(40, 77), slice(76, None, -2)):
+        alone = simulate_batch(
+            signals[part], W0[part], 0.02, 9000, "gd", omega=omegas[part], test_point=points[part]
+        )
+        for name in ("half_times", "W", "outcome", "descents", "transient", "executed_steps"):
+            expected = getattr(whole, name)[part]
+            equal_nan = expected.dtype.kind == "f"
+            assert np.array_equal(getattr(alone, name), expected, equal_nan=equal_nan), name
+
+
+def test_a_scale_is_what_it_multiplies_w_by():
+    matrix = np.array([[2.0, 0.3], [0.3, 1.0]])
+    expected = simulate_batch([2.0, 1.0], matrix * 2.0**-30, 0.01, 4000, "gd")
+    for omega in (2.0**-30, Fraction(1, 2**30), np.array(2.0**-30), f"1/{2**30}"):
+        batch = simulate_batch([2.0, 1.0], matrix, 0.01, 4000, "gd", omega=omega)
+        assert np.array_equal(batch.half_times, expected.half_times)
+        assert np.array_equal(batch.W, expected.W)
+    grid = simulate_batch([2.0, 1.0], matrix, 0.01, 4000, "gd", omega=[["1e-3"], ["1e-350"]])
+    assert grid.half_times.shape == (2, 1, 2)
+    assert np.isfinite(grid.half_times[0]).all()
+    assert np.isnan(grid.half_times[1]).all()
+
+
+@pytest.mark.parametrize(
+    ("argument", "given"),
+    [
+        ("signal", {"signal": ["x", 1]}),
+        ("signal", {"signal": [1.0, -1.0]}),
+        ("W0", {"signal": [1.0]}),
+        ("signal, W0, eta, omega", {"signal": [[2.0, 1.0]] * 2, "eta": [0.1] * 3}),
+        ("eta", {"eta": 0.0}),
+        ("W0[0]", {"W0": [[1, 2], [0, 1]]}),
+        ("W0[0]", {"W0": np.zeros((2, 2))}),
+        ("omega", {"omega": -1.0}),
+        ("omega", {"omega": np.array([0.1, np.nan])}),
+        ("omega", {"omega": "small"}),
+        ("omega", {"omega": ["1e-3", True]}),
+        ("omega", {"omega": "1e303"}),
+        ("signal, W0, eta, omega", {"omega": ["1e-3"] * 3, "eta": [0.1, 0.2]}),
+        ("test_point", {"test_point": [1.0, 2.0, 3.0]}),
+        ("test_point", {"test_point": [1.0, np.inf]}),
+        ("swing", {"test_point": [1.0, 1.0], "swing": 1e-12}),
+        ("swing", {"test_point": [1.0, 1.0], "swing": float("nan")}),
+    ],
+)
+def test_what_makes_no_sense_is_refused(argument, given):
+    arguments = {"signal": [2.0, 1.0], "W0": 1e-2 * np.eye(2), "eta": 0.01, **given}
+    with pytest.raises(InvalidInput) as caught:
+        simulate_batch(**arguments)
+    assert caught.value.argument.removeprefix("an entry of ") == argument
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+def test_without_steps_runs_end_at_rest_as_single_ones_do(dynamics):
+    tasks, signals, points, W0, omegas = watched_case(3, 8 if dynamics == "flow" else 30, 4)
+    batch = simulate_batch(signals, W0, 0.02, None, dynamics, omega=omegas, test_point=points)
+    for k, run in as_watched(batch, tasks, W0, omegas, None, dynamics):
+        # Looked at every 256 steps; what is still on its way down is given more time.
+        assert run.last_step - 1 <= batch.last_step[k] or run.outcome == "converged"
+        assert batch.last_step[k] <= 1.5 * run.last_step + 512
+    assert (batch.outcome == "converged").sum() > len(tasks) / 3
+
+
+def test_without_steps_a_trapped_run_ends_too():
+    ones = np.full((2, 2), 1e-3)
+    batch = simulate_batch([[2.0, 1.0], [2.0, 0.0]], ones, 0.01, None, "gd")
+    assert batch.outcome.tolist() == ["trapped", "converged"]
+    assert (batch.last_step < 20_000).all()
+    with pytest.raises(InvalidInput, match="no signal is positive"):
+        simulate_batch([[2.0, 1.0], [0.0, 0.0]], ones, 0.01, None, "gd")

@@ -17,7 +17,7 @@ import pytest
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate import device as devices
 from swingby.simulate.batch import Interrupted, simulate_batch
-from tests.simulate.witnesses import factor_run
+from tests.simulate.witnesses import OMEGAS, factor_run, random_batch, special_batch
 
 torch = pytest.importorskip("torch")
 
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.torch
 
 HAS_CUDA = torch.cuda.is_available()
 NO_CUDA = pytest.mark.skipif(not HAS_CUDA, reason="torch finds no CUDA device")
-OMEGAS = np.array(["1e-1", "1e-3", "1e-8", "1e-40", "1e-320", "1e-400"], dtype=object)
 BOTH = pytest.mark.parametrize("dynamics", ["euler", "gd"])
 
 
@@ -41,17 +40,6 @@ def one_thread():
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=NO_CUDA)])
 def device(request):
     return request.param
-
-
-def random_batch(d, count, seed, smallest, eta=0.05):
-    """W(0) whose pivots are not much smaller than its diagonal, so that rounding stays rounding."""
-    generator = np.random.default_rng(seed)
-    signals = generator.uniform(0.3, 4, (count, d))
-    U = generator.standard_normal((count, d, 3 * d))
-    W0 = U @ U.swapaxes(1, 2)
-    omega = 10.0 ** -generator.uniform(1, smallest, count)
-    W0 *= (omega / np.diagonal(W0, axis1=1, axis2=2).max(axis=1))[:, None, None]
-    return signals, (W0 + W0.swapaxes(1, 2)) / 2, eta / signals.max(axis=1)
 
 
 def watched_batch(d, count, seed):
@@ -101,7 +89,7 @@ def agreeing(found, expected, tolerance=1e-12, entries=1e-9, left=(1e-8, 1e-6), 
 def test_a_device_agrees_with_the_compiled_runs(d, smallest, steps, dynamics, device):
     # Steps of euler so small that most W stay positive semidefinite.
     eta = 0.01 if dynamics == "euler" else 0.05
-    given = random_batch(d, 30 if d < 10 else 6, d, smallest, eta)
+    given = random_batch(d, 30 if d < 10 else 6, d, smallest, eta, 3 * d)
     expected = simulate_batch(*given, steps, dynamics)
     found = agreeing(simulate_batch(*given, steps, dynamics, device=device), expected)
     assert np.isfinite(found.half_times).any()
@@ -112,22 +100,7 @@ def test_a_device_agrees_with_the_compiled_runs(d, smallest, steps, dynamics, de
 @BOTH
 @pytest.mark.parametrize("steps", [3, 63, 257, 3000])
 def test_special_starts_end_as_compiled_runs_do(steps, dynamics, device):
-    cases = [
-        ([3, 2, 1], np.full((3, 3), 1e-4)),  # of rank one
-        ([1, 2, 3], np.outer([1, -2, 0], [1, -2, 0]) / 1e3),  # of rank one, a row of zeros
-        ([3, 2, 1], np.diag([1e-3, 0, 1e-3])),  # a concept that is absent
-        ([3, 1, 0], 1e-3 * np.eye(3)),  # a free direction
-        ([0, 0, 0], 1e-3 * np.eye(3)),  # nothing happens
-        ([2, 2, 1], 1e-3 * (np.eye(3) + 0.2)),  # equal signals
-        ([3, 2, 1], np.diag([0.9, 0.5, 0.1])),  # above 1/2 from the start
-        ([3, 2, 1], np.diag([2.0, 1.5, 1.0])),  # above 1
-        ([3, 2, 1], 1e-3 * np.eye(3) + 1e-308),  # an entry at the end of the float range
-        ([1e-3, 1e-3, 1e-3], 1e-3 * np.eye(3)),  # hardly anything happens
-        ([12, 9, 1], 1e-2 * (np.eye(3) + 0.3)),  # eta a = 0.6: coarse steps
-        ([3, 2, 1], np.diag([1e200, 1e-3, 1e-3])),  # leaves the float range at once
-    ]
-    signals = np.array([case[0] for case in cases], dtype=float)
-    W0 = np.array([case[1] for case in cases])
+    signals, W0 = special_batch()
     expected = simulate_batch(signals, W0, 0.05, steps, dynamics)
     found = agreeing(simulate_batch(signals, W0, 0.05, steps, dynamics, device=device), expected)
     if steps == 3000:
@@ -173,7 +146,7 @@ def test_semidefiniteness_is_lost_as_in_compiled_runs(device):
 @pytest.mark.parametrize("d", [2, 3, 10])
 def test_runs_that_leave_the_float_range_end_at_their_last_finite_step(d, dynamics, device):
     # Steps so long that 1 is not stable: within the first blocks after 1/2 is reached.
-    signals, W0, etas = random_batch(d, 12, 5, 12, 2.5)
+    signals, W0, etas = random_batch(d, 12, 5, 12, 2.5, 3 * d)
     W0[:2] *= 1e200 / W0[:2].max()
     for points in (None, np.sqrt(signals)):
         given = {"test_point": points, "dynamics": dynamics}
@@ -208,7 +181,7 @@ def test_below_the_float_range_with_and_without_jumps(dynamics, device):
 @pytest.mark.parametrize(("d", "count"), [(1, 6), (2, 60), (3, 60), (5, 18), (10, 4)])
 def test_descents_and_transients_are_those_of_compiled_runs(d, count, dynamics, device):
     signals, W0, points = watched_batch(d, count, d)
-    given = {"omega": np.resize(OMEGAS[: 4 if d == 10 else None], count)}
+    given = {"omega": np.resize(np.array(OMEGAS[: 4 if d == 10 else None], dtype=object), count)}
     call = (signals, W0, 0.01, 9000 if d < 5 else 4000, dynamics)
     expected = simulate_batch(*call, **given, test_point=points)
     found = simulate_batch(*call, **given, test_point=points, device=device)
@@ -227,7 +200,7 @@ def test_descents_and_transients_are_those_of_compiled_runs(d, count, dynamics, 
 def test_without_steps_runs_end_at_rest_as_compiled_ones_do(d, dynamics, device):
     count = 18 if d < 10 else 3
     signals, W0, points = watched_batch(d, count, d + 20)
-    given = {"omega": np.resize(OMEGAS[:4], count), "test_point": points}
+    given = {"omega": np.resize(np.array(OMEGAS[:4], dtype=object), count), "test_point": points}
     call = (signals, W0, 0.02, None, dynamics)
     expected = simulate_batch(*call, **given)
     found = agreeing(simulate_batch(*call, **given, device=device), expected, rest=True)
@@ -288,7 +261,7 @@ def ctrl_c():
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_answered_at_once_and_finished_pieces_are_kept(device, monkeypatch):
     monkeypatch.setattr(devices, "MOST_TOGETHER", 10)
-    signals, W0, _ = random_batch(2, 30, 3, 2)
+    signals, W0, _ = random_batch(2, 30, 3, 2, columns=6)
     # The last piece would take minutes.
     etas = np.where(np.arange(30) < 20, 0.05, 1e-9)
     pressed = []

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput, SwingbyWarning
-from swingby.simulate.batch import simulate_batch
 from swingby.simulate.initialization import (
     gaussian,
     gaussian_factor,
@@ -38,18 +37,18 @@ def test_a_run_ends_converged(dynamics: str) -> None:
     assert run.steps[-1] == run.last_step
 
 
-@pytest.mark.parametrize("dynamics", ["gd", "flow"])
-@pytest.mark.parametrize("omega", [1.0, "1e-400"])
-def test_rank_one_is_trapped(dynamics: str, omega: Any) -> None:
-    run = simulate(TASK, Scaled(ONES, omega), 0.01, dynamics=dynamics)
+@pytest.mark.parametrize(
+    ("start", "omega", "dynamics"),
+    [
+        *((ONES, omega, name) for omega in (1.0, "1e-400") for name in ("gd", "flow")),
+        (np.diag([1e-3, 0]), 1.0, "euler"),
+    ],
+)
+def test_what_has_no_component_is_trapped(start: Any, omega: Any, dynamics: str) -> None:
+    run = simulate(TASK, Scaled(start, omega), 0.01, dynamics=dynamics)
     assert run.outcome == "trapped"
     assert "concept 2 stays below 1/2" in run.reason
     assert np.abs(run.W[-1] - np.diag([1.0, 0.0])).max() < 1e-9
-
-
-def test_an_empty_row_is_trapped_under_euler_too() -> None:
-    run = simulate(TASK, np.diag([1e-3, 0]), 0.01)
-    assert run.outcome == "trapped"
 
 
 def test_rank_one_loses_psd_and_diverges_under_euler() -> None:
@@ -70,12 +69,6 @@ def test_too_few_steps_are_named_with_what_is_missing() -> None:
     more = int(run.reason.split("about ")[1].split()[0])
     half_time = simulate(TASK, W0, 0.01, 1000).half_times[1]
     assert abs(150 + more - half_time) < 0.1 * half_time
-
-
-def test_a_huge_step_diverges() -> None:
-    run = simulate(TASK, np.eye(2) * 0.9, 50.0, 100)
-    assert run.outcome == "diverged"
-    assert np.isfinite(run.W).all()
 
 
 @pytest.mark.parametrize(
@@ -153,66 +146,10 @@ def test_foreign_files_are_refused(tmp_path: Path, content: bytes) -> None:
         Run.load(path)
     facts = '{"format": "something else"}'
     np.savez(path, facts=facts, steps=np.zeros(1), W=np.zeros((1, 2, 2)), rotation=np.zeros(0))
-    with pytest.raises(InvalidInput, match="path"):
-        Run.load(path)
-    np.savez(path, other=np.zeros(3))
-    with pytest.raises(InvalidInput, match="path"):
-        Run.load(path)
-    with pytest.raises(InvalidInput, match="path"):
-        Run.load(tmp_path / "missing.npz")
-
-
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_rescaling_time_against_rate_changes_no_bit(dynamics: str) -> None:
-    d = 4
-    start = gaussian(d, 1e-20, width=6, rng=4)
-    a = np.array([3.0, 1.9, 0.7, 0.2])
-    runs = [
-        simulate(SIMTask.from_signal(a * 2.0**m), start, 0.01 * 2.0**-m, 20_000, dynamics)
-        for m in (0, 3, -2)
-    ]
-    for run in runs[1:]:
-        # High Taylor coefficients of an entry below 1e-100 lie among the subnormal numbers,
-        # where powers of two are no longer exact.
-        seen = np.abs(runs[0].W) > (1e-100 if dynamics == "flow" else 0)
-        assert np.array_equal(run.W[seen], runs[0].W[seen])
-        assert np.abs(run.W - runs[0].W)[~seen].max(initial=0) < 1e-100
-        assert np.array_equal(run.half_times, runs[0].half_times)
-
-
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_relabelling_and_sign_flips(dynamics: str) -> None:
-    start = gaussian(3, 1e-3, width=5, rng=4)
-    assert isinstance(start, np.ndarray)
-    a = np.array([3.0, 1.9, 0.7])
-    run = simulate(SIMTask.from_signal(a), start, 0.01, 2000, dynamics)
-    order = [2, 0, 1]
-    moved = simulate(
-        SIMTask.from_signal(a[order]), start[np.ix_(order, order)], 0.01, 2000, dynamics
-    )
-    assert np.abs(moved.W - run.W[:, order][:, :, order]).max() < 1e-12
-    assert np.array_equal(moved.half_times, run.half_times[order])
-    flip = np.array([1.0, -1.0, 1.0])
-    flipped = simulate(SIMTask.from_signal(a), flip[:, None] * start * flip, 0.01, 2000, dynamics)
-    assert np.array_equal(flipped.W, flip[:, None] * run.W * flip)
-    assert np.array_equal(flipped.half_times, run.half_times)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (["x", 1], W0, 0.01),
-        ([1.0, -1.0], W0, 0.01),
-        ([1.0], W0, 0.01),
-        ([[2.0, 1.0]] * 2, W0, [0.1] * 3),
-        ([2.0, 1.0], W0, 0.0),
-        ([2.0, 1.0], W0 + np.eye(2)[::-1] * [0, 1], 0.01),
-        ([2.0, 1.0], 0 * W0, 0.01),
-    ],
-)
-def test_wrong_batches_are_refused(arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(InvalidInput):
-        simulate_batch(*arguments)
+    np.savez(tmp_path / "other.npz", other=np.zeros(3))
+    for one in (path, tmp_path / "other.npz", tmp_path / "missing.npz"):
+        with pytest.raises(InvalidInput, match="path"):
+            Run.load(one)
 
 
 def test_missing_concepts_are_decided_exactly() -> None:
@@ -235,13 +172,6 @@ def test_initial_matrices_have_the_scale_asked_for() -> None:
     for wrong in (0, -1, "x", float("inf")):
         with pytest.raises(InvalidInput):
             gaussian(3, wrong)
-
-
-def test_a_batch_unpacks_into_half_times_outcomes_and_final_matrices():
-    half_times, outcome, W = simulate_batch([2.0, 1.0], 1e-3 * np.eye(2), [0.01, 0.02], 1000)
-    assert half_times.shape == (2, 2)
-    assert outcome.tolist() == ["converged", "converged"]
-    assert W.shape == (2, 2, 2)
 
 
 TURNING = np.array([[4.0, -6, 2, 0], [-6, 9, -3, 0], [2, -3, 5, -4], [0, 0, -4, 4]])

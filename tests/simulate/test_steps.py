@@ -10,6 +10,7 @@ from swingby.simulate.run import run_on
 from swingby.simulate.state import Floats, Record, make_problem, make_state, pairs
 from swingby.simulate.steps import compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
+from tests.simulate.witnesses import euler_step, gd_step
 
 #: One d of each kind of text, and the places where one kind ends and tiles are not full.
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 25, 33)
@@ -21,16 +22,6 @@ def _start(d: int) -> tuple[Floats, Floats]:
     U = rng.standard_normal((d, 2 * d)) / np.sqrt(2 * d)
     W = 0.3 * U @ U.T
     return rng.permutation(np.linspace(2.0, 0.5, d)), (W + W.T) / 2
-
-
-def _expected(W: Floats, signal: Floats, gd: bool) -> Floats:
-    """The maps as they are printed, with whole matrices."""
-    A = np.diag(signal)
-    if gd:
-        B = A - (A @ W + W @ A) / 2
-        growth = np.eye(len(signal)) + ETA * B
-        return growth @ W @ growth
-    return W + ETA * (A @ W + W @ A - (A @ W @ W + W @ W @ A + 2 * W @ A @ W) / 2)
 
 
 def _run(d: int, gd: bool, scaled: bool, ends: tuple[int, ...]) -> tuple[Floats, Floats]:
@@ -51,7 +42,7 @@ def test_steps_are_the_printed_maps(d: int, gd: bool, scaled: bool) -> None:
     """Eleven steps against the printed maps in NumPy; W stays symmetric to the bit."""
     signal, expected = _start(d)
     for _ in range(11):
-        expected = _expected(expected, signal, gd)
+        expected = (gd_step if gd else euler_step)(expected, np.diag(signal), ETA)
     X, W = _run(d, gd, scaled, (11,))
     assert np.array_equal(X, X.T)
     np.testing.assert_allclose(W, expected, rtol=1e-12, atol=1e-14)
@@ -66,34 +57,21 @@ def test_bits_do_not_depend_on_where_a_block_begins(d: int, gd: bool) -> None:
     assert np.array_equal(at_once, in_parts)
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 5])
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 9, 16, 40])
 @pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
 @pytest.mark.parametrize("scaled", [False, True])
 def test_compiled_and_plain_steps_have_the_same_bits(d: int, dynamics: str, scaled: bool) -> None:
-    """The text compiled, and the matrices of NumPy; so time alone decides which is taken."""
+    """So time alone decides which is taken; above d = 8 to rounding, and the length decides."""
     signal, W0 = _start(d)
     state = make_state(initial_matrix(W0, d), np.ones(d), scaled=scaled)
     problem = make_problem(signal, ETA, dynamics, np.ones(d))
     parts = parts_of_a_step(problem, state)
     kernel = compiled_steps(problem, scaled=bool((state.square != 1).any()), ahead=1e12)
-    block = run_kernel(kernel, problem, state.X, state.square, parts, 50)
-    assert np.array_equal(block, plain_steps(problem, state.X, state.square, parts, 50))
-
-
-@pytest.mark.parametrize("d", [9, 16, 40])
-@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
-@pytest.mark.parametrize("scaled", [False, True])
-def test_compiled_steps_of_any_d_are_the_plain_ones(d: int, dynamics: str, scaled: bool) -> None:
-    """Above d = 8 one text serves all d, and the length of the run alone says whether it does."""
-    signal, W0 = _start(d)
-    state = make_state(initial_matrix(W0, d), np.ones(d), scaled=scaled)
-    problem = make_problem(signal, ETA, dynamics, np.ones(d))
-    parts = parts_of_a_step(problem, state)
-    kernel = compiled_steps(problem, scaled=scaled, ahead=1e12)
     block = run_kernel(kernel, problem, state.X, state.square, parts, 50).copy()
     plain = plain_steps(problem, state.X, state.square, parts, 50)
-    assert np.abs(block - plain).max() <= 1e-12 * np.abs(plain).max()
-    assert compiled_steps(problem, scaled=scaled, ahead=50) is None
+    assert np.abs(block - plain).max() <= (0.0 if d <= 8 else 1e-12) * np.abs(plain).max()
+    if d > 8:
+        assert compiled_steps(problem, scaled=scaled, ahead=50) is None
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 16, 24, 25, 40, 96, 97])

@@ -1,4 +1,4 @@
-"""Runs by the printed formulas, in NumPy and in mpmath: witnesses for every engine."""
+"""Runs by the printed formulas, in NumPy and in mpmath: witnesses for every engine. And starts."""
 
 from __future__ import annotations
 
@@ -71,3 +71,42 @@ def mpmath_run(
             W = (identity + rate * B) * W * (identity + rate * B)
         trajectory.append(W)
     return trajectory
+
+
+#: Powers from everyday sizes to below the float range.
+OMEGAS = ("1e-1", "1e-3", "1e-8", "1e-40", "1e-320", "1e-400")
+
+#: Signals and W(0) that are not like Gaussian ones.
+SPECIAL = [
+    ([3, 2, 1], np.full((3, 3), 1e-4)),  # of rank one
+    ([1, 2, 3], np.outer([1, -2, 0], [1, -2, 0]) / 1e3),  # of rank one, a row of zeros
+    ([3, 2, 1], np.diag([1e-3, 0, 1e-3])),  # a concept that is absent
+    ([3, 1, 0], 1e-3 * np.eye(3)),  # a free direction
+    ([0, 0, 0], 1e-3 * np.eye(3)),  # nothing happens
+    ([2, 2, 1], 1e-3 * (np.eye(3) + 0.2)),  # equal signals
+    ([3, 2, 1], np.diag([0.9, 0.5, 0.1])),  # above 1/2 from the start
+    ([3, 2, 1], np.diag([2.0, 1.5, 1.0])),  # above 1
+    ([3, 2, 1], 1e-3 * np.eye(3) + 1e-308),  # an entry at the end of the float range
+    ([1e-3, 1e-3, 1e-3], 1e-3 * np.eye(3)),  # hardly anything happens
+    ([12, 9, 1], 1e-2 * (np.eye(3) + 0.3)),  # eta a = 0.6: coarse steps
+    ([3, 2, 1], np.diag([1e200, 1e-3, 1e-3])),  # leaves the float range at once
+]
+
+
+def special_batch() -> tuple[Array, Array]:
+    """Signals and W(0) of all special cases."""
+    signals, W0 = zip(*SPECIAL, strict=True)
+    return np.array(signals, dtype=float), np.array(W0)
+
+
+def random_batch(
+    d: int, count: int, seed: int, smallest: float, eta: float = 0.05, columns: int | None = None
+) -> tuple[Array, Array, Array]:
+    """Signals, W(0) with sizes from 0.1 to 10^-smallest, and step sizes; pivots grow by columns."""
+    generator = np.random.default_rng(seed)
+    signals = generator.uniform(0.3, 4, (count, d))
+    U = generator.standard_normal((count, d, columns or d))
+    W0 = U @ U.swapaxes(1, 2)
+    omega = 10.0 ** -generator.uniform(1, smallest, count)
+    W0 *= (omega / np.diagonal(W0, axis1=1, axis2=2).max(axis=1))[:, None, None]
+    return signals, (W0 + W0.swapaxes(1, 2)) / 2, eta / signals.max(axis=1)

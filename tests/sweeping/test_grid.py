@@ -1,7 +1,7 @@
 """Grids: every point once, in one order; the same from Python, a dict and TOML; errors in words."""
 
 import itertools
-import tomllib
+import json
 from fractions import Fraction
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
 from swingby.sweeping.grid import BUILTIN, SweepGrid, as_grid
+from swingby.sweeping.point import task_of
 from swingby.sweeping.store import Kept
 
 SMALL = {"signal": [[4, 1], [3, 2, 1]], "omega": ["1e-6", 0.001], "eta": [0.01]}
@@ -38,7 +39,7 @@ def test_mu_is_combined_with_sigma():
         (("2", "3"), ("1/3", "0.5")),
     ]
     # a_p = sigma_p^2 + mu_p^2 / s, Sec. 2.1
-    assert list(grid.points())[1].exact_signal() == (
+    assert task_of(list(grid.points())[1]).exact_signal == (
         Fraction(1, 9) + Fraction(1, 2),
         Fraction(1, 4) + 2,
     )
@@ -224,9 +225,8 @@ def contents(draw):
 @given(contents())
 def test_round_trips(content):
     grid = SweepGrid.from_dict(content)
-    text = grid.to_toml()
-    for again in (SweepGrid.from_dict(grid.to_dict()), SweepGrid.from_dict(tomllib.loads(text))):
-        assert again == grid
+    again = SweepGrid.from_dict(json.loads(json.dumps(grid.to_dict())))
+    assert again == grid
     points = list(grid.points())
     assert len(points) == len(grid)
     assert [p.key() for p in points] == [p.key() for p in again.points()]
@@ -251,8 +251,7 @@ def test_built_in_grids_are_what_the_docs_say():
 
 def test_a_file_goes_before_a_built_in_grid(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = SweepGrid(signal=[[2, 1]], omega=0.01, eta=0.1).to_toml()
-    (tmp_path / "atlas").write_text(text, encoding="utf-8")
+    (tmp_path / "atlas").write_text("signal = [[2, 1]]\nomega = 0.01\neta = 0.1\n")
     assert len(as_grid("atlas")) == 1
     with pytest.raises(InvalidInput, match="atlas, dimension, descents"):
         as_grid("atlsa")

@@ -17,10 +17,8 @@ from swingby.sweeping.picture import (
     PALEST,
     PANELS,
     STYLES,
-    apart,
     default_panels,
     lightness,
-    tick_text,
 )
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import writing
@@ -252,12 +250,3 @@ def test_no_points_at_all(tmp_path):
     assert (colors == 1).all()
     assert empty.phase_diagram("eta", "width", where={"seed": 3}).shape == (0, 0)
     assert not len(empty.disagreements())
-
-
-def test_ticks():
-    assert apart([(0, "a"), (1, "b"), (2, "c")], 10, across=False) == [(0, "a"), (1, "b"), (2, "c")]
-    assert apart([(0, "a"), (0.5, "b"), (2, "c")], 10, across=False) == [(0, "a"), (2, "c")]
-    assert tick_text("1e-400") == r"$\mathdefault{10^{-400}}$"
-    assert tick_text("12345", log=True) == r"$\mathdefault{1.234 \cdot 10^{4}}$"
-    assert tick_text("1/3000") == "1/3000"
-    assert tick_text("(4, 1)") == "(4, 1)"

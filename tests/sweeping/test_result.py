@@ -1,7 +1,6 @@
 """What a store holds, as counts, tables and files."""
 
 import csv
-import json
 import sys
 
 import numpy as np
@@ -104,15 +103,6 @@ def test_an_export_that_breaks_leaves_the_old_file(store, tmp_path, monkeypatch,
         getattr(SweepResult(store), method)(path)
     assert path.read_text() == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["rows"]
-
-
-def test_texts(store):
-    result = SweepResult(store, GRID)
-    assert "12 points: 4 done, 4 failed, 4 missing" in str(result)
-    assert "failed, 4: InvalidInput: W0 must be below 1e300" in str(result)
-    assert repr(result).endswith("4 done, 4 failed, 4 missing>")
-    assert "<table>" in result._repr_html_()
-    json.dumps(result.to_grid().to_dict())
 
 
 def test_no_store(tmp_path):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from swingby import cli
-from swingby.sweeping import sweep
 
 GRID = """
 signal = [[4, 1]]
@@ -56,21 +55,6 @@ def test_export(capsys, workplace):
     assert (workplace / "rows.parquet").read_bytes()[:4] == b"PAR1"
 
 
-def test_ctrl_c_gives_exit_code_130(capsys, monkeypatch):
-    measure_chunk = sweep.measure_chunk
-
-    def interrupted(points, *more):
-        if points[0].seed == 2:
-            raise KeyboardInterrupt
-        return measure_chunk(points, *more)
-
-    monkeypatch.setattr(sweep, "measure_chunk", interrupted)
-    assert run("--workers", "0", "--chunk", "2") == 130
-    stderr = capsys.readouterr().err
-    assert "stopped: 2 of 6 points" in stderr
-    assert "the same call goes on" in stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -89,16 +73,6 @@ def test_wrong_input_is_one_line(capsys, arguments, words):
     stderr = capsys.readouterr().err
     assert stderr.startswith(f"swingby: {words}")
     assert stderr.count("\n") == 1
-
-
-def test_wrong_files_are_one_line(capsys, workplace):
-    assert cli.run(["sweep", "none.toml", "--store", "out.sqlite"]) == 2
-    (workplace / "out.sqlite").write_bytes(b"\x80\x04cposix\nsystem\n")
-    assert run("--workers", "0") == 2
-    stderr = capsys.readouterr().err
-    assert "grid must be a readable TOML file (No such file or directory)" in stderr
-    assert "this file is no database" in stderr
-    assert stderr.count("\n") == 2
 
 
 DIAGRAMS = """

@@ -12,6 +12,12 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
 
+def gaussian(seed, d, omega, columns=None):
+    """U(0) with W(0) of mean diagonal omega."""
+    U0 = np.random.default_rng(seed).standard_normal((d, columns or d))
+    return U0 * math.sqrt(omega * d / np.sum(U0**2))
+
+
 def cubic_root(four):
     """Where the cubic through the logits at 0, 1, 2, 3 passes 0 from below."""
     y = np.log(four / (1 - four)).astype(float)

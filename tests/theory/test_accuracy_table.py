@@ -125,3 +125,9 @@ def test_a_page_keeps_its_text(tmp_path):
     assert text.endswith("\nafter\n")
     assert "old" not in text
     assert "| one | flow | 1 (0) |" in text
+    other = Cell("other", (1e-3, 1e-2), dynamics=("flow",))
+    accuracy.write(accuracy.table(1, [cell, other]), page)
+    both = page.read_text().splitlines()
+    accuracy.write(accuracy.table(2, [other]), page, whole=False)
+    changed = [line for line in page.read_text().splitlines() if line not in both]
+    assert [line[:22] for line in changed] == ["| other | flow | 2 (0)"]

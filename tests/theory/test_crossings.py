@@ -8,13 +8,9 @@ import pytest
 from benchmarks.instances import CELLS, instances
 from benchmarks.observe import observe
 from tests.theory import crossings
+from tests.theory.crossings import gaussian
 
 DYNAMICS = ("euler", "gd", "flow")
-
-
-def gaussian(seed, d, omega, columns=None):
-    U0 = np.random.default_rng(seed).standard_normal((d, columns or d))
-    return U0 * math.sqrt(omega * d / np.sum(U0**2))
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.05])

@@ -82,32 +82,6 @@ def test_at_depth_two_the_law_is_that_of_the_pivots():
         np.testing.assert_allclose(found, -np.log(root**2) / (2 * A), rtol=1e-5)
 
 
-@pytest.mark.parametrize("depth", [2, 3, 4, 5])
-def test_a_chain_of_numbers_is_a_quadrature(depth):
-    """d = 1: x_i^2 - x_1^2 stays, so t is an integral over y = x_1^2 (hyperelliptic for L >= 3)."""
-    x = np.random.default_rng(depth).uniform(0.05, 0.3, depth)
-    x = x[np.argsort(x)]
-    apart = x**2 - x[0] ** 2
-
-    def half(saturating):
-        def speed(z):  # y = z^2: the smallest factor is z itself
-            rest = math.prod(math.sqrt(z * z + one) for one in apart[1:])
-            return rest * (1 - z * rest if saturating else 1.0)
-
-        # Where the product of all is 1/2.
-        low, high = x[0], 1.0
-        while high - low > 1e-15:
-            z = (low + high) / 2
-            past = z * math.prod(math.sqrt(z * z + one) for one in apart[1:]) > 0.5
-            low, high = (low, z) if past else (z, high)
-        return quad(lambda z: 1 / (3.0 * speed(z)), x[0], low, epsabs=1e-12, limit=200)[0]
-
-    layers = [np.array([[one]]) for one in x]
-    found, why = followed(layers, np.array([3.0]), 0.0, 0, 1e-9, FAR)
-    assert why == ""
-    assert found[0] == pytest.approx(half(saturating=True), rel=1e-6)
-
-
 @pytest.mark.parametrize("depth", [2, 3, 5])
 @pytest.mark.parametrize("level", [0.3, 1.0])
 def test_one_chain_waits_c_more_than_the_homogeneous_flow(depth, level):

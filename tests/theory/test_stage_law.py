@@ -1,8 +1,4 @@
-"""The stage law against real crossings: brute force, and closed forms where there are any.
-
-Meant for tests/theory once the law gives ``schedule.crossing``, ``schedule.error``,
-``schedule.undecided``, ``schedule.blow_up`` and ``schedule.blow_up_error``.
-"""
+"""The stage law against real crossings: brute force, and closed forms where there are any."""
 
 import math
 
@@ -13,6 +9,7 @@ import swingby
 from benchmarks.instances import CELLS, instances
 from benchmarks.observe import observe
 from tests.theory import crossings
+from tests.theory.crossings import gaussian
 
 DYNAMICS = ("euler", "gd", "flow")
 CLOSE = 0.02
@@ -21,11 +18,6 @@ CLOSE = 0.02
 def predict(a, W0, eta, dynamics):
     task = swingby.SIMTask.from_signal(np.asarray(a, dtype=float).tolist())
     return swingby.predict(task, W0, eta=eta, dynamics=dynamics)
-
-
-def gaussian(seed, d, omega, columns=None):
-    U0 = np.random.default_rng(seed).standard_normal((d, columns or d))
-    return U0 * math.sqrt(omega * d / np.sum(U0**2))
 
 
 def seen(a, U0, eta, dynamics, guess):

@@ -19,16 +19,7 @@ from swingby.verify.schedule import Event
 
 TASK = SIMTask([1, 2], 0)
 W0 = np.array([[0.01, 0.009], [0.009, 0.02]])
-COLUMNS = [
-    "entry",
-    "event",
-    "predicted",
-    "observed",
-    "relative_error",
-    "lower",
-    "upper",
-    "inside",
-]
+COLUMNS = ["entry", "event", "predicted", "observed", "relative_error", "lower", "upper", "inside"]
 
 
 @pytest.fixture(scope="module")
@@ -199,13 +190,10 @@ def test_latex_escapes_and_balances(table):
             assert line.count("&") == 5
 
 
-@pytest.mark.parametrize("name", ["missing/table.csv", "."])
-def test_a_path_that_cannot_be_written_is_refused(table, tmp_path, name):
-    with pytest.raises(InvalidInput, match="out must be writable"):
-        table.to_csv(tmp_path / name)
-
-
-def test_a_picture_that_cannot_be_written_is_refused(table, tmp_path):
+def test_what_cannot_be_written_is_refused(table, tmp_path):
+    for name in ("missing/table.csv", "."):
+        with pytest.raises(InvalidInput, match="out must be writable"):
+            table.to_csv(tmp_path / name)
     with pytest.raises(InvalidInput, match="out must be writable"):
         table.save_picture(tmp_path / "missing" / "table.png")
     with pytest.raises(InvalidInput, match="out must end in"):
@@ -230,57 +218,45 @@ def test_plot_draws_every_entry_and_marks_every_half_time(table):
     assert sorted(float(mark.get_xdata()[0]) for mark in marks) == half
 
 
-def loss(kind, time):
-    return Event((-1, -1), f"loss {kind}", time)
+NONE = math.nan
+FOUR = [("min", 10), ("max", 20), ("min", 30), ("max", 40)]
 
 
-def pairs(predicted, observed):
-    return [
-        (event.event[5:], event.time, step)
-        for event, step in pair_turning_points([loss(*each) for each in predicted], observed)
+@pytest.mark.parametrize(
+    ("predicted", "observed", "expected"),
+    [
+        # Equal series pair in order; a turn that only one side has stays alone.
+        (
+            [("min", 10), ("max", 100)],
+            [(11.0, "min"), (90.0, "max")],
+            [("min", 10, 11.0), ("max", 100, 90.0)],
+        ),
+        ([("min", 10)], [], [("min", 10, NONE)]),
+        ([], [(12.0, "max")], [("max", NONE, 12.0)]),
+        # Two early turns that were not predicted are left over.
+        (
+            [("min", 100), ("max", 1000)],
+            [(1.0, "min"), (2.0, "max"), (105.0, "min"), (980.0, "max")],
+            [("min", NONE, 1.0), ("max", NONE, 2.0), ("min", 100, 105.0), ("max", 1000, 980.0)],
+        ),
+        # So are two late ones that were not observed.
+        (
+            FOUR,
+            [(11.0, "min"), (19.0, "max")],
+            [("min", 10, 11.0), ("max", 20, 19.0), ("min", 30, NONE), ("max", 40, NONE)],
+        ),
+    ],
+)
+def test_turns_of_the_loss_pair_in_order(predicted, observed, expected):
+    given = [Event((-1, -1), f"loss {kind}", time) for kind, time in predicted]
+    found = [
+        (event.event[5:], event.time, step) for event, step in pair_turning_points(given, observed)
     ]
-
-
-def test_equal_series_pair_in_order():
-    assert pairs([("min", 10), ("max", 100)], [(11.0, "min"), (90.0, "max")]) == [
-        ("min", 10, 11.0),
-        ("max", 100, 90.0),
-    ]
-
-
-def test_a_turn_that_only_one_side_has_stays_alone():
-    found = pairs([("min", 10)], [])
-    assert found[0][:2] == ("min", 10)
-    assert math.isnan(found[0][2])
-    (alone,) = pairs([], [(12.0, "max")])
-    assert alone[0] == "max"
-    assert math.isnan(alone[1])
-    assert alone[2] == 12.0
+    assert repr(found) == repr(expected)
 
 
 def test_a_minimum_is_never_paired_with_a_maximum():
-    found = pairs([("min", 10)], [(10.0, "max")])
+    found = pair_turning_points([Event((-1, -1), "loss min", 10)], [(10.0, "max")])
     assert len(found) == 2
-    for _, time, step in found:
-        assert math.isnan(time) != math.isnan(step)
-
-
-def test_two_early_turns_that_were_not_predicted_are_left_over():
-    found = pairs(
-        [("min", 100), ("max", 1000)],
-        [(1.0, "min"), (2.0, "max"), (105.0, "min"), (980.0, "max")],
-    )
-    assert [(kind, step) for kind, _, step in found] == [
-        ("min", 1.0),
-        ("max", 2.0),
-        ("min", 105.0),
-        ("max", 980.0),
-    ]
-    assert [math.isnan(time) for _, time, _ in found] == [True, True, False, False]
-
-
-def test_two_late_turns_that_were_not_observed_are_left_over():
-    found = pairs(
-        [("min", 10), ("max", 20), ("min", 30), ("max", 40)], [(11.0, "min"), (19.0, "max")]
-    )
-    assert [math.isnan(step) for _, _, step in found] == [False, False, True, True]
+    for event, step in found:
+        assert math.isnan(event.time) != math.isnan(step)

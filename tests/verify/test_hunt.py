@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from swingby.cli.hunt_command import hunt as command
+from swingby.cli.proofs import hunt as command
 from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory.claim import AlongTrajectory, Claim

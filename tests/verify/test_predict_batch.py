@@ -78,72 +78,45 @@ def test_agreement_from_a_large_omega_to_the_end_of_the_float_range(dynamics, lo
     agree(predict_batch(*given, dynamics), given, dynamics)
 
 
-def special(name):
-    """Instances that are not like Gaussian ones."""
+def special():
+    """Instances that are not like Gaussian ones, five of each name."""
     signal, W0, eta = starts(5, 4, 11)
     rng = np.random.default_rng(12)
-    if name == "free direction":
-        signal = np.sort(signal, axis=1)[:, ::-1].copy()
-        signal[:, 3] = 0
-        signal[3:, 2] = 0
-    elif name == "free direction in the middle":
-        signal[:, 1] = 0
-    elif name == "tie":
-        signal[:, 2] = signal[:, 0]
-    elif name == "rank two":
-        U = rng.standard_normal((5, 4, 2))
-        W0 = 1e-5 * (U @ U.swapaxes(1, 2))
-    elif name == "nearly degenerate":
-        U = rng.standard_normal((5, 4, 2))
-        lift = 10.0 ** rng.uniform(-12, 0, (5, 1, 1)) * np.eye(4)
-        W0 = 1e-5 * (U @ U.swapaxes(1, 2) + lift)
-    elif name == "nearly equal signals":
-        signal, W0, eta = starts(5, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
-    elif name == "diagonal":
-        W0 = np.eye(4) * 10.0 ** rng.uniform(-12, -1, (5, 1, 4))
-    elif name == "entries above one half":
-        W0[:, 0, 0] = rng.uniform(0.4, 0.9, 5)
-    elif name == "largest eigenvalue":
-        W0 = W0 * (rng.uniform(0.9, 1.0, 5) / np.linalg.eigvalsh(W0)[:, -1])[:, None, None]
-    elif name == "coarse":
-        eta = rng.uniform(0.3, 0.7, 5)
-    elif name == "scales apart":
-        root = 10.0 ** rng.uniform(-50, 0, (5, 4))
-        W0 = W0 * root[:, :, None] * root[:, None, :]
-    elif name == "indefinite":
-        W0 = W0 * np.where(np.eye(4) == 1, 1.0, 1.7)
-    elif name == "integers of low rank":
-        U = rng.integers(-3, 4, (5, 4, 3)).astype(float)
-        U[:, :, 0] = np.where(np.abs(U).sum(axis=2) == 0, 1.0, U[:, :, 0])
-        W0 = 1e-4 * (U @ U.swapaxes(1, 2))
-    elif name == "absent concept":
-        W0[:, 1, :] = W0[:, :, 1] = 0
-    W0 = (W0 + W0.swapaxes(1, 2)) / 2
-    return signal, W0, eta
+    free, middle, tie = np.sort(signal, axis=1)[:, ::-1].copy(), signal.copy(), signal.copy()
+    free[:, 3] = free[3:, 2] = middle[:, 1] = 0
+    tie[:, 2] = signal[:, 0]
+    for name, other in (("free direction", free), ("another", middle), ("tie", tie)):
+        yield name, other, W0, eta
+    yield "nearly equal signals", *starts(5, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
+    yield "coarse", signal, W0, rng.uniform(0.3, 0.7, 5)
+    U, V = rng.standard_normal((5, 4, 2)), rng.integers(-3, 4, (5, 4, 3)).astype(float)
+    V[:, :, 0] = np.where(np.abs(V).sum(axis=2) == 0, 1.0, V[:, :, 0])
+    low, root = 1e-5 * (U @ U.swapaxes(1, 2)), 10.0 ** rng.uniform(-50, 0, (5, 4))
+    above, absent, unit = W0.copy(), W0.copy(), np.eye(4)
+    above[:, 0, 0] = rng.uniform(0.4, 0.9, 5)
+    absent[:, 1, :] = absent[:, :, 1] = 0
+    largest = rng.uniform(0.9, 1.0, 5) / np.linalg.eigvalsh(W0)[:, -1]
+    for name, other in {
+        "rank two": low,
+        "nearly degenerate": low + 1e-5 * 10.0 ** rng.uniform(-12, 0, (5, 1, 1)) * unit,
+        "diagonal": unit * 10.0 ** rng.uniform(-12, -1, (5, 1, 4)),
+        "entries above one half": above,
+        "largest eigenvalue": W0 * largest[:, None, None],
+        "scales apart": W0 * root[:, :, None] * root[:, None, :],
+        "indefinite": W0 * np.where(unit == 1, 1.0, 1.7),
+        "integers of low rank": 1e-4 * (V @ V.swapaxes(1, 2)),
+        "absent concept": absent,
+    }.items():
+        yield name, signal, (other + other.swapaxes(1, 2)) / 2, eta
 
 
-SPECIAL = (
-    "free direction",
-    "free direction in the middle",
-    "tie",
-    "rank two",
-    "nearly degenerate",
-    "nearly equal signals",
-    "diagonal",
-    "entries above one half",
-    "largest eigenvalue",
-    "coarse",
-    "scales apart",
-    "indefinite",
-    "integers of low rank",
-    "absent concept",
-)
+SPECIAL = {name: given for name, *given in special()}
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_instances_agree_with_the_law_of_each_alone(name, dynamics):
-    given = special(name)
+    given = SPECIAL[name]
     agree(predict_batch(*given, dynamics), given, dynamics)
 
 
@@ -306,13 +279,6 @@ def test_bad_input_is_refused_by_name(argument, value):
     assert refused.value.argument.removeprefix("an entry of ").startswith(argument)
 
 
-def test_shapes_that_do_not_broadcast_are_refused():
-    with pytest.raises(InvalidInput, match="must broadcast"):
-        predict_batch(np.ones((3, 2)), np.ones((2, 2, 2)), 0.01)
-    with pytest.raises(InvalidInput, match="one at a time"):
-        predict_batch(**GOOD, omega=1, log_scale=0.0)
-
-
 def test_the_refused_instance_is_named():
     W0 = np.tile(np.eye(2) * 1e-3, (2, 3, 1, 1))
     W0[1, 2, 0, 1] = 1
@@ -321,3 +287,7 @@ def test_the_refused_instance_is_named():
     assert refused.value.argument == "W0[1, 2]"
     with pytest.raises(InvalidInput, match="below 1e300"):
         predict_batch([2.0, 1.0], np.eye(2), 0.01, log_scale=700)
+    with pytest.raises(InvalidInput, match="must broadcast"):
+        predict_batch(np.ones((3, 2)), np.ones((2, 2, 2)), 0.01)
+    with pytest.raises(InvalidInput, match="one at a time"):
+        predict_batch(**GOOD, omega=1, log_scale=0.0)

@@ -143,14 +143,10 @@ def test_directions_without_a_signal_and_concepts_that_are_there_already():
 
 def test_a_result_shows_itself():
     said = predict_network(gaussian(1, (3, 5, 5, 3), 0.1), TASK, lr=0.01)
-    text = str(said)
-    assert "depth 3, widths 3 x 5 x 5 x 3" in text
-    assert f"{said.half_times[2]:.0f}" in text
-    assert repr(said).startswith("<NetworkSchedule depth 3")
+    assert "depth 3, widths 3 x 5 x 5 x 3" in str(said)
+    assert f"{said.half_times[2]:.0f}" in str(said)
     assert json.loads(json.dumps(said.to_dict()))["order"] == [0, 1, 2]
     assert said.to_frame()["half_time"].tolist() == said.half_times.tolist()
-    assert "w\\_11" in said.to_latex()
-    assert "<table" in said._repr_html_()
 
 
 GOOD = gaussian(0, (3, 4, 3), 0.1)

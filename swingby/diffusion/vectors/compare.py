@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,17 +38,10 @@ class Row:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorComparison(Drawn):
-    """Made by :func:`swingby.diffusion.vectors.compare_vectors`.
-
-    Parameters
-    ----------
-    predictions : tuple of VectorPrediction
-    runs : tuple of VectorRun
-        One for all settings of a kind.
-    rows : tuple of Row
-    """
+    """Made by :func:`swingby.diffusion.vectors.compare_vectors`."""
 
     predictions: tuple[VectorPrediction, ...]
+    #: One for all settings of a kind.
     runs: tuple[VectorRun, ...]
     rows: tuple[Row, ...]
 
@@ -58,10 +50,6 @@ class VectorComparison(Drawn):
 
     def __repr__(self) -> str:
         return f"<VectorComparison of {len(self)}: {self._summary()}>"
-
-    def verdicts(self) -> Counter[Verdict]:
-        """How many rows have each verdict."""
-        return Counter(row.verdict for row in self.rows)
 
     def of(self, quantity: str) -> tuple[Row, ...]:
         """Rows whose quantity begins with a word."""
@@ -104,14 +92,6 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     ----------
     settings : VectorSetting or sequence of them
         Of any kinds; those of one kind are trained together.
-
-    Returns
-    -------
-    VectorComparison
-
-    Raises
-    ------
-    InvalidInput
 
     Examples
     --------

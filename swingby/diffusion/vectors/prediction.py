@@ -23,47 +23,31 @@ INSIDE = "inside"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorPrediction(Drawn, numbers.ReadOnly):
-    r"""Made by :func:`swingby.diffusion.vectors.predict_vectors`.
-
-    Parameters
-    ----------
-    setting : VectorSetting
-    law : str
-        What half-times follow from: "Theorem 4.1", "stage law", "two exponentials", "growth
-        under M" (the last two where both are read, where the SIM theory does not speak), or
-        "none".
-    range : str
-        "inside", or why the SIM theory does not cover the setting.
-    half_times : ndarray of shape (s,)
-        First step at which the diagonal of the conditional map is at least 1/2; nan where there
-        is no law or the setting lies outside its range.
-    error : ndarray of shape (s,)
-        Error bars in steps: four standard deviations, one step for rounding up, the error bar of
-        the law, and what batches change to second order.
-    deviation : ndarray of shape (s,)
-        Standard deviation that comes from the noise of batches, in steps.
-    rates : ndarray of shape (s,)
-        Rates of growth or decay per step to leading order: their inverses are as the half-times
-        of small starts.
-    plain : ndarray of shape (s,)
-        What the SIM theory would say if the condition alone were read; the same as `half_times`
-        where that is so. nan where there is no law.
-    descents : int
-        How often the test loss falls by `turn`; -1 where that is open.
-    turn : float
-        A hundredth of the loss at the start, or more where the noise of batches makes turns of
-        that size by itself.
-    """
+    """Made by :func:`swingby.diffusion.vectors.predict_vectors`."""
 
     setting: VectorSetting
+    #: What half-times follow from: "Theorem 4.1", "stage law", "two exponentials", "growth under
+    #: M" (the last two where both are read, where the SIM theory does not speak), or "none".
     law: str
+    #: "inside", or why the SIM theory does not cover the setting.
     range: str
+    #: First step at which the diagonal of the conditional map is at least 1/2, (s,); nan where
+    #: there is no law or the setting lies outside its range.
     half_times: Floats
+    #: Error bars in steps: four standard deviations, one step for rounding up, the error bar of
+    #: the law, and what batches change to second order.
     error: Floats
+    #: Standard deviation that comes from the noise of batches, in steps.
     deviation: Floats
+    #: Rates of growth or decay per step to leading order: their inverses are as the half-times of
+    #: small starts.
     rates: Floats
+    #: What the SIM theory would say if the condition alone were read; nan where there is no law.
     plain: Floats
+    #: How often the test loss falls by `turn`; -1 where that is open.
     descents: int
+    #: A hundredth of the loss at the start, or more where the noise of batches makes turns of that
+    #: size by itself.
     turn: float
 
     def __repr__(self) -> str:
@@ -159,14 +143,6 @@ def predict_vectors(
     Parameters
     ----------
     settings : VectorSetting or sequence of them
-
-    Returns
-    -------
-    VectorPrediction, or a list of them
-
-    Raises
-    ------
-    InvalidInput
 
     Examples
     --------

@@ -43,41 +43,6 @@ class VectorSetting:
     * ``reads="both"``: :math:`\hat\epsilon = z + f(-g_c c,\; g_z z)` with :math:`g_c =
       \alpha/\sigma` and :math:`g_z = (1 - \sigma)/\sigma`. Exact for :math:`f = (I, I)`.
 
-    Parameters
-    ----------
-    task : SIMTask
-        Of s dimensions, with the signal that follows from mu and sigma.
-    denoiser : {"two_layer", "linear", "symmetric", "mlp"}
-        f: :math:`W_2 W_1`, one matrix, :math:`U U^\top`, or :math:`W_2 \phi(W_1 \cdot)`. The last
-        two with ``reads="condition"`` only.
-    reads : {"condition", "both"}
-    width : int, optional
-        h, of the layer inside; s by default.
-    omega : number
-        Scale of the start. One matrix has entries of this standard deviation; two layers have
-        entries of variance 2 omega / h, and U has omega / h, so that for :math:`U U^\top` with
-        :math:`U = (W_1^\top + W_2)/2` the mean of :math:`w_{ii}(0)` is omega.
-    lr : number, optional
-        Learning rate of gradient descent on the mean diffusion loss, in nats.
-    eta : number, optional
-        In its place: time of the theory per step, see :attr:`rate`.
-    batch : int
-        Points of each cluster in a step.
-    steps : int
-    seed : int
-        Of everything random.
-    antithetic : bool
-        Whether every point comes with a noise and its negative. The mean gradient is the same;
-        where only the condition is read, what noise adds to the gradient cancels.
-    activation : {"relu", "gelu"}
-        Of "mlp".
-    sample_steps : int
-        Steps of the sampler, for the conditional map where both are read.
-
-    Raises
-    ------
-    InvalidInput
-
     Examples
     --------
     >>> setting = VectorSetting(SIMTask([1, 2], "1/20"), eta=0.05)
@@ -85,18 +50,33 @@ class VectorSetting:
     (0.009987, 32)
     """
 
+    #: Of s dimensions, with the signal that follows from mu and sigma.
     task: SIMTask
+    #: f: "two_layer" is W_2 W_1, "linear" one matrix, "symmetric" U U^T, "mlp" W_2 phi(W_1 .); the
+    #: last two with ``reads="condition"`` only.
     denoiser: str = "two_layer"
     reads: str = "condition"
+    #: h, of the layer inside; s by default.
     width: int | None = None
+    #: Scale of the start. One matrix has entries of this standard deviation; two layers have
+    #: entries of variance 2 omega / h, and U has omega / h, so that for U U^T with
+    #: U = (W_1^T + W_2)/2 the mean of w_ii(0) is omega.
     omega: float = 1e-4
+    #: Learning rate of gradient descent on the mean diffusion loss, in nats; or in its place eta,
+    #: time of the theory per step.
     lr: float | None = None
     eta: float | None = None
+    #: Points of each cluster in a step.
     batch: int = 16
     steps: int = 500
+    #: Of everything random.
     seed: int = 0
+    #: Whether every point comes with a noise and its negative. The mean gradient is the same;
+    #: where only the condition is read, what noise adds to the gradient cancels.
     antithetic: bool = True
+    #: "relu" or "gelu", of "mlp".
     activation: str = "relu"
+    #: Steps of the sampler, for the conditional map where both are read.
     sample_steps: int = 50
 
     def __post_init__(self) -> None:

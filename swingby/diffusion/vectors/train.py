@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,10 +26,8 @@ from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.training.loop import Autograd, descend
-from swingby.training.result import storable
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -247,14 +245,9 @@ class VectorRun(Drawn, numbers.ReadOnly):
         return f"<VectorRun of {len(self)}, {self.settings[0].steps} steps>"
 
     @property
-    def index(self) -> tuple[tuple[int, ...], ...]:
-        """The 2^s test points as places in {0, 1}^s; the last is the test point of Sec. 2.1."""
-        return tuple(itertools.product((0, 1), repeat=self.settings[0].task.s))
-
-    @property
     def points(self) -> Floats:
-        """The test points, shape (r, 2^s, s)."""
-        corners = np.array(self.index, dtype=np.float64)
+        """The 2^s test points, (r, 2^s, s), the last that of Sec. 2.1."""
+        corners = np.array([*itertools.product((0.0, 1.0), repeat=self.settings[0].task.s)])
         return np.stack([corners * one.task.test_point for one in self.settings])
 
     @functools.cached_property
@@ -344,9 +337,8 @@ class VectorRun(Drawn, numbers.ReadOnly):
         first = self.settings[0]
         place = numbers.whole(step, "step", 0, most=first.steps)
         count = numbers.whole(n, "n", 2, most=1_000_000)
-        length = (
-            first.sample_steps if steps is None else numbers.whole(steps, "steps", 1, most=100_000)
-        )
+        given = first.sample_steps if steps is None else steps
+        length = numbers.whole(given, "steps", 1, most=1_000_000)
         weights = [torch.from_numpy(one[:, place].copy()) for one in self.weights]
         conditions = torch.from_numpy(self.points).repeat_interleave(count, 1)
         found = vdm.sample(
@@ -364,17 +356,11 @@ class VectorRun(Drawn, numbers.ReadOnly):
         first, order, descents = self.settings[0], self.order(), self.descents()
         rows = []
         for k in range(min(len(self), _MOST_ROWS)):
-            times = ["never" if math.isnan(one) else f"{one:.0f}" for one in self.half_times[k]]
-            rows.append(
-                [
-                    str(k),
-                    str(self.settings[k].seed),
-                    " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
-                    " ".join(times),
-                    "ran away" if descents[k] < 0 else str(descents[k]),
-                    f"{self.test_loss[k, -1]:.3g}",
-                ]
-            )
+            places = " ".join("-" if one < 0 else str(one + 1) for one in order[k])
+            half = ("never" if math.isnan(one) else f"{one:.0f}" for one in self.half_times[k])
+            turns = "ran away" if descents[k] < 0 else str(descents[k])
+            told = (k, self.settings[k].seed, places, " ".join(half), turns)
+            rows.append([*map(str, told), f"{self.test_loss[k, -1]:.3g}"])
         below = [f"{first.steps} steps of {first.points} points."]
         if len(self) > _MOST_ROWS:
             below.insert(0, f"... and {len(self) - _MOST_ROWS} more.")
@@ -382,30 +368,3 @@ class VectorRun(Drawn, numbers.ReadOnly):
         runs = "1 denoiser" if len(self) == 1 else f"{len(self)} denoisers"
         title = f"{runs}: {first.denoiser}, reads {first.reads}, s = {first.task.s}"
         return Grid(title, [f">{name}" for name in names], rows, below=below)
-
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        descents = self.descents()
-        for place, setting in enumerate(self.settings):
-            for concept in range(setting.task.s):
-                yield {
-                    "run": place,
-                    "seed": setting.seed,
-                    "denoiser": setting.denoiser,
-                    "reads": setting.reads,
-                    "concept": concept + 1,
-                    "mu": float(setting.task.mu[concept]),
-                    "sigma": float(setting.task.sigma[concept]),
-                    "half_time": float(self.half_times[place, concept]),
-                    "descents": int(descents[place]),
-                    "test_loss": float(self.test_loss[place, -1]),
-                }
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per run and concept."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self._rows()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The rows of :meth:`to_frame` as JSON can hold them."""
-        return {"rows": [storable(row) for row in self._rows()]}

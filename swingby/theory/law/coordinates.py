@@ -9,17 +9,12 @@ small u is linear and V constant, so the cost of a stage does not depend on its 
 under- or overflows, whatever the size of W; and equal signals are nothing special.
 
 With :math:`\dot W = N W + W N^\top + R`, :math:`Z = V^{-1} N V` and :math:`S = V^{-1} R V^{-\top}`
-in the scaling of :mod:`swingby.theory.law.coordinates`,
+in the scaling of V,
 
 .. math::
    \dot u_k = 2 Z_{kk}, \quad \dot z_k = S_{kk}, \quad
    \dot V = V T + V_{jk} (Z_{kk} - Z_{jj}), \quad
    T_{jk} = \frac{Z_{jk} z_k + Z_{kj} z_j + S_{jk}}{z_k} \ (j > k).
-
-The few products that the law needs, on arrays (d, d, n) of NumPy or torch, lane by lane.
-
-A vector (d, n) stands for a matrix with equal rows. Compiled code has products of its own under the
-same names (:mod:`swingby.theory.law.tape`).
 
 The modified flow: the differential equation whose solution the steps follow.
 
@@ -53,13 +48,15 @@ generators N of :math:`\dot W = N W + W N^\top`, held as
 :math:`N_{ij} \sqrt{e_j / e_i}`. A is the same in both, products of generators stay products, and
 the derivative of B in a direction P is the generator :math:`-\tfrac12 (a_i + a_j) P_{ij} e_j`.
 
-All arrays end in an axis of n lanes: one instance is a batch of one. The functions use nothing but
-arithmetic and the products of :mod:`swingby.theory.law.coordinates`, so the same text runs on
-NumPy, on torch, and compiled.
+All arrays end in an axis of n lanes: one instance is a batch of one; a vector (d, n) stands for a
+matrix with equal rows. The functions use nothing but arithmetic and a few products, so the same
+text runs on NumPy, on torch, and as instructions for compiled code
+(:mod:`swingby.theory.law.tape`), which has products of its own under the same names.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,13 +65,14 @@ from scipy.integrate import DOP853
 from swingby.theory.growth import DYNAMICS, growth_rates
 
 
+def library(x: Any) -> Any:
+    """NumPy, or torch where x is one of its tensors."""
+    return np if isinstance(x, np.ndarray) else importlib.import_module("torch")
+
+
 def like(x: Any, constant: Any) -> Any:
     """An array of NumPy as one of the library of x."""
-    if isinstance(x, np.ndarray):
-        return constant
-    import torch
-
-    return torch.as_tensor(constant)
+    return library(x).asarray(constant)
 
 
 def dot(P: Any, Q: Any) -> Any:
@@ -104,32 +102,20 @@ def diagonal(P: Any) -> Any:
 
 
 def exponential(x: Any) -> Any:
-    """Exponential function, of either library."""
-    return np.exp(x) if isinstance(x, np.ndarray) else x.exp()
+    """Exponential function."""
+    return library(x).exp(x)
 
 
 def solve_lower(V: Any, M: Any) -> Any:
     """V^-1 M for unit lower triangular V."""
-    if isinstance(V, np.ndarray):
-        found = M.copy()
-        for i in range(1, len(found)):
-            found[i] -= (V[i, :i, None] * found[:i]).sum(axis=0)
-        return found
-    import torch
-
-    lanes = (V.permute(2, 0, 1), M.permute(2, 0, 1))
-    found = torch.linalg.solve_triangular(*lanes, upper=False, unitriangular=True)
-    return found.permute(1, 2, 0)
-
-
-def joined(u: Any, z: Any, V: Any) -> Any:
-    """One array (d, d + 2, n) of log sizes, signs and factors."""
-    parts = (u[:, None], z[:, None], V)
-    if isinstance(V, np.ndarray):
-        return np.concatenate(parts, axis=1)
-    import torch
-
-    return torch.cat(parts, dim=1)
+    if not isinstance(V, np.ndarray):
+        lanes = (V.permute(2, 0, 1), M.permute(2, 0, 1))
+        solve = library(V).linalg.solve_triangular
+        return solve(*lanes, upper=False, unitriangular=True).permute(1, 2, 0)
+    found = M.copy()
+    for i in range(1, len(found)):
+        found[i] -= (V[i, :i, None] * found[:i]).sum(axis=0)
+    return found
 
 
 def weighted(weights: Any, slopes: Any) -> Any:
@@ -138,20 +124,13 @@ def weighted(weights: Any, slopes: Any) -> Any:
         # Not by BLAS, whose last bit depends on where arrays lie in memory.
         known = np.asarray(slopes)
         return (weights[: len(slopes), None, None, None] * known).sum(axis=0)
-    total = weights[0] * slopes[0]
-    for weight, slope in zip(weights[1:], slopes[1:], strict=False):
-        if weight:
-            total = total + weight * slope
-    return total
+    return sum(weight * slope for weight, slope in zip(weights, slopes, strict=False) if weight)
 
 
 def positive_part(x: Any) -> Any:
     """1/x where x is not 0, else 0."""
-    if isinstance(x, np.ndarray):
-        return np.divide(1.0, x, out=np.zeros_like(x), where=x != 0.0)
-    import torch
-
-    return torch.where(x == 0.0, torch.zeros_like(x), 1.0 / torch.where(x == 0.0, 1.0, x))
+    where = library(x).where
+    return where(x == 0.0, 0.0 * x, 1.0 / where(x == 0.0, 1.0, x))
 
 
 class Flow(NamedTuple):
@@ -178,7 +157,9 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
     d, everywhere = len(signal), like(signal, np.ones((len(signal), len(signal), 1)))
     of, _, divisors, _ = DYNAMICS[dynamics]
     h = h if of else 0.0 * h
-    powers = first, second, third, fourth = [_where(order >= k, h**k) for k in (1, 2, 3, 4)]
+    powers = first, second, third, fourth = [
+        h**k * like(h, (order >= k) * 1.0) for k in (1, 2, 3, 4)
+    ]
     unit = like(signal, np.eye(d)[:, :, None])
     total = signal[:, None, :] + signal[None, :, :]
     single, exact = signal * unit, total
@@ -203,13 +184,6 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> Flow:
         fourth=fourth * everywhere,
         strict=like(signal, np.tri(d, k=-1)[:, :, None]) * (everywhere + 0.0 * h),
     )
-
-
-def _where(kept: Any, values: Any) -> Any:
-    """The values where they are kept, and 0 elsewhere."""
-    if isinstance(values, np.ndarray):
-        return np.where(kept, values, 0.0)
-    return values * like(values, kept * 1.0)
 
 
 def _series(rate: Any, powers: list[Any], divisors: tuple[float, ...]) -> Any:
@@ -283,7 +257,8 @@ FIFTH, THIRD = DOP853.E5[:12], DOP853.E3[:12]
 
 def slope(y: Any, free: Any, flow: Flow, dynamics: str) -> Any:
     """Derivative of the coordinates y (d, d + 2, n); concepts with `free` 0 stand still."""
-    return joined(*derivative(y[:, 0], y[:, 1], y[:, 2:], free, flow, dynamics))
+    u, z, V = derivative(y[:, 0], y[:, 1], y[:, 2:], free, flow, dynamics)
+    return library(V).concatenate((u[:, None], z[:, None], V), 1)
 
 
 def derivative(

@@ -163,8 +163,7 @@ inverse = _arithmetic(1, _inverse)
 exp = _arithmetic(1, _exponential)
 
 
-ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
-_FREE, _FIELDS, _RESULT = 3, 4, len(tape.ARGUMENTS)
+_FREE, _FIELDS, _RESULT = 3, 4, tape.RESULT
 #: Slopes in a step: twelve stages, that at the end, three for what lies between, and two estimates
 #: of the error.
 _END, _ESTIMATES, _SLOPES = 12, 16, 18
@@ -195,21 +194,21 @@ def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
         operation, c, a, b = code[n, 0], code[n, 1] * size, code[n, 2] * size, code[n, 3] * size
         fa, fb = everywhere(factors[n, 0]), everywhere(factors[n, 1])
         both = everywhere(factors[n, 0] * factors[n, 1])
-        if operation == ADD:
+        if operation == tape.ADD:
             for i in range(0, size, L):
                 store(R, c + i, times_plus(fb, load(R, b + i), times(fa, load(R, a + i))))
-        elif operation == MULTIPLY:
+        elif operation == tape.MULTIPLY:
             for i in range(0, size, L):
                 store(R, c + i, times(both, times(load(R, a + i), load(R, b + i))))
-        elif operation in (DOT, DOT_TURNED):
-            down, across = (row, L) if operation == DOT else (L, row)
+        elif operation in (tape.DOT, tape.DOT_TURNED):
+            down, across = (row, L) if operation == tape.DOT else (L, row)
             for i in range(0, size, row):
                 _product(R, c + i, a + i, b, down, across, d, both)
-        elif operation == TURN:
+        elif operation == tape.TURN:
             for i in range(d):
                 for j in range(d):
                     store(R, c + i * row + j * L, times(fa, load(R, a + j * row + i * L)))
-        elif operation == SYMMETRIC:
+        elif operation == tape.SYMMETRIC:
             for i in range(d):
                 for j in range(i + 1):
                     one, other = i * row + j * L, j * row + i * L
@@ -217,7 +216,7 @@ def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
                     total = times_plus(fa, load(R, a + one), total)
                     store(R, c + one, total)
                     store(R, c + other, total)
-        elif operation == SOLVE:
+        elif operation == tape.SOLVE:
             minus, other = everywhere(-1.0), everywhere(-factors[n, 1])
             for i in range(d):
                 for j in range(0, row, L):
@@ -227,12 +226,12 @@ def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
                             load(R, a + i * row + k * L), load(R, c + k * row + j), total
                         )
                     store(R, c + i * row + j, times(minus, total))
-        elif operation == EXP:
+        elif operation == tape.EXP:
             for j in range(0, row, L):
                 value = exp(times(fa, load(R, a + j)))
                 for i in range(0, size, row):
                     store(R, c + i + j, value)
-        elif operation == DIAGONAL:
+        elif operation == tape.DIAGONAL:
             for j in range(d):
                 value = times(fa, load(R, a + j * row + j * L))
                 for i in range(0, size, row):

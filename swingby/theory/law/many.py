@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.pivots import MANY_ROUNDINGS, Start, Starts, closed_law, lanes_of
-from swingby.theory.law.stages import (
-    TOLERANCE,
-    TOLERANCES,
-    End,
-    Given,
-    Verdict,
-    decide,
-    given_of,
-    settle,
-    shares,
-)
+from swingby.theory.law.pivots import MANY_ROUNDINGS, Given, closed_law, lanes_of
+from swingby.theory.law.stages import TOLERANCE, End, Verdict, decide, shares, verdict_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,10 +17,12 @@ if TYPE_CHECKING:
 
 #: Instances that are prepared and walked together, so that they stay in the cache.
 TOGETHER = 1024
+#: Fields of :class:`Given` from here on are not arguments.
+_FOUND = Given._fields.index("eigenvalue")
 
 
 class _Scaled(NamedTuple):
-    """W(0) as :class:`Start` reads it."""
+    """W(0) as :class:`Given` reads it."""
 
     matrix: Floats
     log_scale: float
@@ -48,43 +40,37 @@ def stage_laws(
     with np.errstate(all="ignore"):
         for first in range(0, max(len(eta), 1), TOGETHER):
             some = slice(first, first + TOGETHER)
-            given, starts = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
-            verdict = _walked(given, starts, dynamics) if full else _closed(given, dynamics)
+            given = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
+            verdict = _walked(given, dynamics) if full else _closed(given, dynamics)
             parts.append((verdict, shares(given, verdict)))
     verdicts, found = zip(*parts, strict=True)
     fields = (np.concatenate(field) for field in zip(*verdicts, strict=True))
     return Verdict(*fields), np.concatenate(found)
 
 
-def _walked(given: Given, starts: Starts, dynamics: str) -> Verdict:
+def _walked(given: Given, dynamics: str) -> Verdict:
     # numba takes 0.4 s to import, so only a call pays for it.
     from swingby.theory.law.lanes import follow_all, walk_all
 
     ends = []
     for order in DYNAMICS[dynamics].orders:
-        orders = np.full(len(given.eta), order)
-        walk = lanes_of(starts, given.eta, dynamics, orders, TOLERANCE)
+        walk = lanes_of(given, dynamics, np.full(len(given.eta), order), TOLERANCE)
         walk_all(walk, dynamics, order)
         ends.append(End.of(walk, given.eta))
-    verdict = decide(given, ends[0], ends[-1], TOLERANCE, TOLERANCES, dynamics)
-    if not DYNAMICS[dynamics].keeps_psd:
-        verdict = settle(given, starts, verdict, TOLERANCE, follow_all)
-    return verdict
+    return verdict_of(given, ends, dynamics, follow_all)
 
 
 def _closed(given: Given, dynamics: str) -> Verdict:
     crossing = closed_law(given.signal, given.matrix, given.log_scale, given.eta, dynamics)
-    lost = np.isnan(crossing) | (given.sign <= 0)
+    lost = np.isnan(crossing) | given.by_concept(given.sign <= 0)
     never = np.full(len(crossing), np.inf)
     nowhere = np.full(crossing.shape, -np.inf)
     end = End(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
-    return decide(given, end, end, 0.0, 0.0, dynamics)
+    return decide(given, end, end, 0.0, dynamics, tolerances=0.0)
 
 
-def prepare(
-    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str
-) -> tuple[Given, Starts]:
-    """Pivots and factors of n instances; those that are special by :class:`Start`."""
+def prepare(signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str) -> Given:
+    """Pivots and factors of n instances; those that are special by :meth:`Given.of`."""
     n, d = signal.shape
     order = np.argsort(-signal, axis=1, kind="stable")
     W0 = (W0 + W0.swapaxes(1, 2)) / 2
@@ -110,37 +96,29 @@ def prepare(
     large = d * np.abs(W0).max(axis=(1, 2), initial=0.0) * scale > 1
     eigenvalue = np.zeros(n)
     eigenvalue[large] = np.linalg.eigvalsh(W0[large])[:, -1] * scale[large]
-    unsorted = np.argsort(order, axis=1)
     given = Given(
         signal,
         diagonal * scale[:, None],
         W0,
         log_scale,
-        np.ones((n, d)),
-        np.take_along_axis(roundings, unsorted, axis=1),
-        np.zeros((n, d), dtype=bool),
-        eigenvalue,
         eta,
-    )
-    starts = Starts(
-        np.take_along_axis(signal, order, axis=1).T,
-        order.T.copy(),
-        np.ones((d, n)),
-        (logs + log_scale[:, None]).T,
-        V.transpose(1, 2, 0).copy(),
-        np.zeros((d, n), dtype=bool),
+        eigenvalue,
+        order,
+        np.ones((n, d)),
+        logs + log_scale[:, None],
+        roundings,
+        logs + log_scale[:, None],
+        V,
+        np.zeros((n, d), dtype=bool),
         np.zeros(n, dtype=np.int64),
     )
     usual = ((pivots > 0) & (roundings <= MANY_ROUNDINGS) & np.isfinite(logs)).all(axis=1)
     for place in np.flatnonzero(~usual):
         scaled = _Scaled(W0[place], float(log_scale[place]))
-        start = Start.of(signal[place], scaled, float(eta[place]), dynamics)  # type: ignore[arg-type]
-        for values, one in zip(starts, Starts.of(start), strict=True):
-            values[..., place] = one[..., 0]
-        single = given_of(start, float(eta[place]))
-        for name in ("levels", "sign", "roundings", "unresolved", "eigenvalue"):
-            getattr(given, name)[place] = getattr(single, name)[0]
-    return given, starts
+        one = Given.of(signal[place], scaled, float(eta[place]), dynamics)  # type: ignore[arg-type]
+        for values, value in zip(given[_FOUND:], one[_FOUND:], strict=True):
+            values[place] = value[0]
+    return given
 
 
 class Path(NamedTuple):
@@ -153,9 +131,7 @@ class Path(NamedTuple):
     forms: Floats
 
 
-def paths(
-    given: Given, starts: Starts, share: Floats, least: Floats, dynamics: str
-) -> tuple[Verdict, list[Path]]:
+def paths(given: Given, share: Floats, least: Floats, dynamics: str) -> tuple[Verdict, list[Path]]:
     """Walk n instances until W is at rest to within `least`, in every order that is walked."""
     from swingby.theory.law.lanes import walk_all
 
@@ -163,7 +139,7 @@ def paths(
     for order in DYNAMICS[dynamics].orders:
         orders, noted, room = np.full(len(given.eta), order), None, 64 * len(given.eta)
         while noted is None:
-            walk = lanes_of(starts, given.eta, dynamics, orders, share, whole=least)
+            walk = lanes_of(given, dynamics, orders, share, whole=least)
             noted = walk_all(walk, dynamics, order, room)
             room *= 4
         steps, forms = noted
@@ -172,4 +148,4 @@ def paths(
         whole = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
         found.append(Path(whole[0], steps[:, 1], steps[:, 2], whole[1], forms))
         ends.append(End.of(walk, given.eta))
-    return decide(given, ends[0], ends[-1], share, TOLERANCES, dynamics), found
+    return decide(given, ends[0], ends[-1], share, dynamics), found

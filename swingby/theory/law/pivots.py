@@ -14,7 +14,6 @@ whether it is zero, its exact value tells: entries of W(0) are exact numbers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -58,43 +57,42 @@ LEAST_ALLOWED, LARGEST_ALLOWED = 1e-11, 1e-5
 _NEGLIGIBLE = -45.0
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """W(0) as the walk sees it; arrays in the order of elimination unless they say otherwise.
+class Given(NamedTuple):
+    """n instances at their starts; n is the first axis of every array.
 
-    `signal`, `levels` (d,): by concept: a, and w_kk(0).
-    `matrix` (d, d): by concept: W(0) over its scale.
-    `order` (d,): concepts by descending a, those without a positive pivot last.
-    `sign`, `log_pivots`, `roundings` (d,): of each pivot; its relative error in roundings of a
-    float.
-    `factors` (d, d): V of :mod:`swingby.theory.law.coordinates`.
-    `log_sizes` (d,): u of the same.
-    `unresolved` (d,): by concept: pivots that count as zero and are positive.
-    `eigenvalue`: the largest of W(0); 0 where it lies below the float range.
-    `steps`: steps of the map taken before, to where no pivot is zero.
+    `signal`, `levels` (n, d): by concept: a, and w_kk(0).
+    `matrix` (n, d, d), `log_scale` (n,): W(0), by concept, and the logarithm of its factor.
+    `eta` (n,); `eigenvalue` (n,): the largest of W(0), 0 where it lies below the float range.
+    `order` (n, d): concepts by descending a, those without a positive pivot last.
+    `sign`, `log_pivots`, `roundings` (n, d): in this order, of each pivot; its relative error in
+    roundings of a float.
+    `log_sizes` (n, d), `factors` (n, d, d): in this order, u and V of
+    :mod:`swingby.theory.law.coordinates`.
+    `unresolved` (n, d): by concept: pivots that count as zero and are positive.
+    `steps` (n,): steps of the map taken before, to where no pivot is zero.
     """
 
-    signal: Floats
-    levels: Floats
-    matrix: Floats
-    log_scale: float
-    order: NDArray[np.int64]
-    sign: Floats
-    log_pivots: Floats
-    roundings: Floats
-    factors: Floats
-    log_sizes: Floats
-    unresolved: NDArray[np.bool_]
-    eigenvalue: float
-    steps: int
+    signal: Any
+    levels: Any
+    matrix: Any
+    log_scale: Any
+    eta: Any
+    eigenvalue: Any
+    order: Any
+    sign: Any
+    log_pivots: Any
+    roundings: Any
+    log_sizes: Any
+    factors: Any
+    unresolved: Any
+    steps: Any
 
     @classmethod
-    def of(cls, signal: Floats, initial: Initial, eta: float, dynamics: str) -> Start:
-        """Factorize W(0)."""
+    def of(cls, signal: Floats, initial: Initial, eta: float, dynamics: str) -> Given:
+        """Factorize one W(0)."""
         matrix, log_scale = initial.matrix, initial.log_scale
         largest = math.log(float(np.abs(matrix).max())) + log_scale
         scale = math.exp(min(log_scale, 700.0))
-        levels = np.diag(matrix) * scale
         eigenvalue = 0.0
         if largest > _NEGLIGIBLE:
             eigenvalue = float(np.linalg.eigvalsh(matrix)[-1]) * scale
@@ -116,27 +114,26 @@ class Start:
         sizes = np.where(sign != 0, logs, np.log(diagonal))
         half = np.clip((sizes - sizes[:, None]) / 2, -700, 700)
         V = np.tril(lower, -1) * np.exp(half) * (sign != 0)
-        return cls(
-            signal=signal,
-            levels=levels,
-            matrix=initial.matrix,
-            log_scale=log_scale,
-            order=order,
-            sign=sign,
-            log_pivots=logs + log_scale,
-            roundings=roundings,
-            factors=V + np.eye(len(signal)),
-            log_sizes=sizes + log_scale,
-            unresolved=unresolved,
-            eigenvalue=eigenvalue,
-            steps=steps,
-        )
+        levels = np.diag(initial.matrix) * scale
+        parts = [signal, levels, initial.matrix, log_scale, eta, eigenvalue]
+        parts += [order, sign, logs + log_scale, roundings, sizes + log_scale]
+        parts += [V + np.eye(len(signal)), unresolved, steps]
+        return cls(*(np.asarray(part)[None] for part in parts))
+
+    def some(self, which: Any) -> Given:
+        """Those of some instances, which may come more than once."""
+        return Given(*(values[which] for values in self))
 
     def by_concept(self, values: Any) -> Any:
         """From the order of elimination to the user's order."""
         found = np.empty_like(values)
-        found[self.order] = values
+        np.put_along_axis(found, self.order, values, axis=1)
         return found
+
+    @property
+    def reach(self) -> Floats:
+        """Eta a_max, times the largest eigenvalue of W(0) where that is above 1."""
+        return np.asarray(self.eta * self.signal.max(axis=1) * np.maximum(1.0, self.eigenvalue))
 
 
 def _eliminate(matrix: Floats, signal: Floats) -> tuple[Any, ...]:
@@ -249,32 +246,6 @@ def _mapped(matrix: Floats, signal: Floats, eta: float, scale: float) -> Floats:
     return np.asarray(matrix + eta * (total * matrix - second))
 
 
-class Starts(NamedTuple):
-    """The starts of n lanes as arrays that end in an axis of n; see :class:`Start`."""
-
-    signal: Any
-    order: Any
-    sign: Any
-    log_sizes: Any
-    factors: Any
-    lost: Any
-    steps: Any
-
-    @classmethod
-    def of(cls, start: Start, n: int = 1) -> Starts:
-        """One start, n times; signal by place in the order of elimination, lost by concept."""
-        parts = (
-            start.signal[start.order],
-            start.order,
-            start.sign,
-            start.log_sizes,
-            start.factors,
-            start.by_concept(start.sign <= 0),
-            np.array(start.steps),
-        )
-        return cls(*(np.repeat(np.asarray(part)[..., None], n, axis=-1) for part in parts))
-
-
 def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
     """What a step of the integration may be wrong by, as a logarithm of each pivot, (d, ...).
 
@@ -286,29 +257,23 @@ def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
     return np.clip(share * rate, LEAST_ALLOWED, LARGEST_ALLOWED)
 
 
-def lanes_of(
-    starts: Starts,
-    eta: Any,
-    dynamics: str,
-    orders: Any,
-    share: Any,
-    *,
-    whole: Any = 0.0,
-) -> Walk:
-    """Lanes at their starts, not looked at yet."""
-    a = starts.signal
+def lanes_of(given: Given, dynamics: str, orders: Any, share: Any, *, whole: Any = 0.0) -> Walk:
+    """Lanes at their starts, not looked at yet, each to its order in the step size."""
+    a = np.take_along_axis(given.signal, given.order, axis=1).T
     d, n = a.shape
     y = np.zeros((d, d + 2, n))
-    y[:, 0], y[:, 1], y[:, 2:] = starts.log_sizes, starts.sign, starts.factors
+    y[:, 0], y[:, 1] = given.log_sizes.T, given.sign.T
+    y[:, 2:] = given.factors.transpose(1, 2, 0)
     places, numbers = np.zeros((10, d, n)), np.zeros((8, n))
-    places[SIGNAL], places[CONCEPT] = a, starts.order
-    places[FREE] = 1.0 if DYNAMICS[dynamics].keeps_psd else np.where(starts.sign == 0.0, 0.0, 1.0)
+    places[SIGNAL], places[CONCEPT] = a, given.order.T
+    keeps_psd = DYNAMICS[dynamics].keeps_psd
+    places[FREE] = 1.0 if keeps_psd else np.where(given.sign.T == 0.0, 0.0, 1.0)
     places[CROSSING], places[HIGHEST] = np.nan, -np.inf
-    places[LOST] = starts.lost
+    places[LOST] = given.by_concept(given.sign <= 0).T
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)
-    places[ALLOWED] = allowed_errors(a, eta, share)
-    numbers[H], numbers[TIME] = eta, starts.steps * eta
+    places[ALLOWED] = allowed_errors(a, given.eta, share)
+    numbers[H], numbers[TIME] = given.eta, given.steps * given.eta
     numbers[TOLERANCE] = places[ALLOWED].min(axis=0)
     numbers[STEP] = np.maximum(rates.min(axis=0), 0.1 / a.max(axis=0))
     numbers[BLOW_UP], numbers[ACTIVE], numbers[WHOLE] = np.inf, 1.0, whole
@@ -317,22 +282,13 @@ def lanes_of(
     return Walk(y, np.zeros_like(y), np.array(flow), pairs, places, numbers)
 
 
-def begin(
-    start: Start,
-    eta: float,
-    dynamics: str,
-    orders: tuple[int, ...],
-    share: float,
-    *,
-    whole: float = 0.0,
-) -> Walk:
-    """Lanes for one instance, one for each order in the step size, at their first state."""
-    n, keeps_psd = len(orders), DYNAMICS[dynamics].keeps_psd
-    starts = Starts.of(start, n)
-    walk = lanes_of(starts, eta, dynamics, np.array(orders), share, whole=whole)
-    for lane in range(n):
+def begin(given: Given, dynamics: str, orders: tuple[int, ...], share: float, whole: float) -> Walk:
+    """Lanes of one instance, one for each order in the step size, at their first state."""
+    several = given.some(np.zeros(len(orders), dtype=np.int64))
+    walk = lanes_of(several, dynamics, np.array(orders), share, whole=whole)
+    for lane in range(len(orders)):
         walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
-        if begin_lane(walk, lane, keeps_psd):
+        if begin_lane(walk, lane, DYNAMICS[dynamics].keeps_psd):
             walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
     return walk
 

@@ -22,12 +22,26 @@ from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
 from swingby.theory.law.coordinates import Flow, attempt
-from swingby.theory.law.pivots import Start, Starts, allowed_errors, begin, closed_law, lanes_of
-from swingby.theory.law.walk import CONCEPT, FREE, MOST_ATTEMPTS, Walk, advance, follow_all
+from swingby.theory.law.pivots import Given, allowed_errors, begin, closed_law, lanes_of
+from swingby.theory.law.walk import (
+    ACTIVE,
+    ATTEMPTS,
+    BLOW_UP,
+    CONCEPT,
+    CROSSING,
+    FREE,
+    HIGHEST,
+    LOST,
+    MOST_ATTEMPTS,
+    TIME,
+    Walk,
+    advance,
+    follow_all,
+)
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +51,8 @@ if TYPE_CHECKING:
 #: Above this eta a_max, times the largest eigenvalue of W(0) where that is above 1, an expansion
 #: in the step size means nothing.
 LARGEST_STEP = 0.5
+#: Tolerance of the integration, as a share of what a concept grows by in half a step.
+TOLERANCE = 4e-5
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
 #: Error in steps of a crossing that is read off between whole steps of the map.
@@ -48,25 +64,6 @@ APART, FINE_STEP = 0.01, 0.1
 PASSING = 0.25
 #: Why it is open whether a concept is trapped.
 SURE, DRIFTS, UNRESOLVED, PASSES, TURNS = range(5)
-
-
-class Given(NamedTuple):
-    """n instances as they are judged: arrays by concept, n first; see ``pivots.Start``."""
-
-    signal: Floats
-    levels: Floats
-    matrix: Floats
-    log_scale: Floats
-    sign: Floats
-    roundings: Floats
-    unresolved: Booleans
-    eigenvalue: Floats
-    eta: Floats
-
-    @property
-    def reach(self) -> Floats:
-        """Eta a_max, times the largest eigenvalue of W(0) where that is above 1."""
-        return np.asarray(self.eta * self.signal.max(axis=1) * np.maximum(1.0, self.eigenvalue))
 
 
 class End(NamedTuple):
@@ -81,13 +78,13 @@ class End(NamedTuple):
     @classmethod
     def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> End:
         """Those of some lanes of a walk, with their step sizes."""
-        crossing, blow_up = walk.crossing[:, lanes].T / eta[:, None], walk.blow_up[lanes] / eta
+        places, numbers = walk.places[..., lanes], walk.numbers[:, lanes]
         return cls(
-            crossing,
-            walk.highest[:, lanes].T,
-            walk.lost[:, lanes].T,
-            blow_up,
-            walk.time[lanes] / eta,
+            places[CROSSING].T / eta[:, None],
+            places[HIGHEST].T,
+            places[LOST].T > 0.0,
+            numbers[BLOW_UP] / eta,
+            numbers[TIME] / eta,
         )
 
 
@@ -118,9 +115,9 @@ def decide(
     end: End,
     late: End,
     share: float | Floats,
-    tolerances: float,
     dynamics: str,
     *,
+    tolerances: float = TOLERANCES,
     mapped: bool = False,
 ) -> Verdict:
     """Out of lanes of the highest order and of that below, which differ by the error.
@@ -137,7 +134,7 @@ def decide(
     runs_away = np.isfinite(end.blow_up)[:, None]
     given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
     rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
-    rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.roundings, 2.0**53)
+    rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.by_concept(given.roundings), 2.0**53)
     wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
     error = np.abs(crossing - late.crossing) + wrong / rate
     if DYNAMICS[dynamics].of and not mapped:
@@ -193,13 +190,15 @@ def decide(
     )
 
 
-def settle(
-    given: Given,
-    starts: Starts,
-    verdict: Verdict,
-    share: float,
-    follow: Callable[[Walk], None],
+def verdict_of(
+    given: Given, ends: Sequence[End], dynamics: str, follow: Callable[[Walk], None]
 ) -> Verdict:
+    """The law of n instances out of the ends of their lanes in every order that is walked."""
+    verdict = decide(given, ends[0], ends[-1], TOLERANCE, dynamics)
+    return verdict if DYNAMICS[dynamics].keeps_psd else _settle(given, verdict, follow)
+
+
+def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> Verdict:
     """What the map of (D.2) itself decides where its modified flow is not close enough.
 
     Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
@@ -210,12 +209,11 @@ def settle(
     some = np.flatnonzero(((open_ | far).any(axis=1) | (given.reach > FINE_STEP)) & ~verdict.coarse)
     if not len(some):
         return verdict
-    part = Given._make([values[some] for values in given])
-    begun = Starts._make([values[..., some] for values in starts])
-    walk = lanes_of(begun, part.eta, "euler", np.zeros(len(some)), share)
+    part = given.some(some)
+    walk = lanes_of(part, "euler", np.zeros(len(some)), TOLERANCE)
     follow(walk)
     end = End.of(walk, part.eta)
-    exact = decide(part, end, end, share, TOLERANCES, "euler", mapped=True)
+    exact = decide(part, end, end, TOLERANCE, "euler", mapped=True)
     done = ~exact.given_up.any(axis=1)
     for values, new in zip(verdict, exact, strict=True):
         values[some[done]] = new[done]
@@ -224,7 +222,7 @@ def settle(
 
 def shares(given: Given, verdict: Verdict) -> Floats:
     """What each pivot of W(0) is of the terms it is formed from; negative where it runs away."""
-    share = given.sign / np.maximum(given.roundings, 1.0)
+    share = given.by_concept(given.sign / np.maximum(given.roundings, 1.0))
     runs_away = np.isfinite(verdict.blow_up)[:, None] & verdict.trapped
     lost = -np.maximum(np.abs(share), 2.0**-53)
     return np.asarray(np.where(runs_away, lost, share))
@@ -249,8 +247,6 @@ def _turns(given: Given, trapped: Booleans, dynamics: str) -> tuple[Booleans, Bo
     return into, turning
 
 
-#: Tolerance of the integration, as a share of what a concept grows by in half a step.
-TOLERANCE = 4e-5
 #: Moments that are evaluated together.
 _TOGETHER = 4096
 
@@ -292,16 +288,14 @@ class Stages(numbers.ReadOnly):
     blow_up_error: float
     share: Floats
     warnings: tuple[str, ...]
-    start: Start = field(repr=False)
+    start: Given = field(repr=False)
 
     @property
     def log_pivots(self) -> Floats:
         """Logarithm of each pivot of W(0), nan where it is not positive."""
-        values = np.empty(self.task.dim)
-        with np.errstate(invalid="ignore"):
-            logs = np.where(self.start.sign > 0, self.start.log_pivots, np.nan)
-        values[self.start.order] = logs
-        return values
+        start = self.start
+        found: Floats = start.by_concept(np.where(start.sign > 0, start.log_pivots, np.nan))[0]
+        return found
 
     @property
     def half_times(self) -> Floats:
@@ -312,7 +306,7 @@ class Stages(numbers.ReadOnly):
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
         order = DYNAMICS[self.dynamics].orders[0]
-        walk = begin(self.start, self.eta, self.dynamics, (order,), TOLERANCE, whole=math.inf)
+        walk = begin(self.start, self.dynamics, (order,), TOLERANCE, math.inf)
         return trace(walk, self.dynamics)
 
     def evaluate(self, t: Floats) -> Floats:
@@ -321,96 +315,60 @@ class Stages(numbers.ReadOnly):
             return self.curve.evaluate(np.asarray(t, dtype=float) * self.eta)
 
 
+# Absurd numbers overflow to infinity and come out as out of range, not as a warning.
+@np.errstate(all="ignore")
 def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> Stages:
     """The stage law for a given W(0).
 
     `initial`: W(0), at any scale. `eta`: step size in the clock of (D.2). `dynamics` in {"euler",
     "gd", "flow"}.
     """
-    # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
-    with np.errstate(all="ignore"):
-        start = Start.of(task.signal, initial, float(eta), dynamics)
-        return judge(task, start, walked(start, float(eta), dynamics), float(eta), dynamics)
-
-
-def walked(start: Start, eta: float, dynamics: str) -> Walk:
-    """The lanes of one instance at their end."""
-    walk = begin(start, eta, dynamics, DYNAMICS[dynamics].orders, TOLERANCE)
-    while walk.active.any():
+    given = Given.of(task.signal, initial, float(eta), dynamics)
+    walk = begin(given, dynamics, DYNAMICS[dynamics].orders, TOLERANCE, 0.0)
+    while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
-    return walk
-
-
-def given_of(start: Start, eta: float) -> Given:
-    """One instance, as it is judged."""
-    parts = (
-        start.signal,
-        start.levels,
-        start.matrix,
-        start.log_scale,
-        start.by_concept(start.sign),
-        start.by_concept(start.roundings),
-        start.unresolved,
-        start.eigenvalue,
-        eta,
-    )
-    return Given(*(np.asarray(part)[None] for part in parts))
-
-
-def judge(task: SIMTask, start: Start, walk: Walk, eta: float, dynamics: str) -> Stages:
-    """Half-times, error bars and doubts out of the lanes of one instance."""
-    given = given_of(start, eta)
-    end, late = (End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None)))
-    verdict = decide(given, end, late, TOLERANCE, TOLERANCES, dynamics)
-    if not DYNAMICS[dynamics].keeps_psd:
-        verdict = settle(given, Starts.of(start), verdict, TOLERANCE, follow_all)
+    ends = [End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None))]
+    verdict = verdict_of(given, ends, dynamics, follow_all)
+    by_concept = ("crossing", "error", "trapped", "undecided")
     return Stages(
         task=task,
         dynamics=dynamics,
-        eta=eta,
-        crossing=verdict.crossing[0],
-        error=verdict.error[0],
-        trapped=verdict.trapped[0],
-        undecided=verdict.undecided[0],
+        eta=float(eta),
         blow_up=float(verdict.blow_up[0]),
         blow_up_error=float(verdict.blow_up_error[0]),
         share=shares(given, verdict)[0],
-        warnings=_warnings(start, verdict),
-        start=start,
+        warnings=_warnings(given, verdict),
+        start=given,
+        **{name: getattr(verdict, name)[0] for name in by_concept},
     )
 
 
-def _reason(start: Start, doubt: int, k: int) -> str:
-    """Why it is open whether a concept is trapped."""
-    if doubt == DRIFTS:
-        return "the drift of the euler steps cancels its pivot to within the error of the law"
-    if doubt == UNRESOLVED:
-        part = 1 / start.by_concept(start.roundings)[k]
-        return (
-            f"its pivot is {part:.1g} of the terms it is formed from, which floats do not resolve"
-        )
-    if doubt == PASSES:
-        return (
-            "it has no component of its own, but another concept starts out as it and may pass 1/2 "
-            "before it turns"
-        )
-    return "its pivot is zero, but a concept of smaller signal may turn into it later"
+#: Why it is open whether a concept is trapped, in words.
+_REASONS = {
+    DRIFTS: "the drift of the euler steps cancels its pivot to within the error of the law",
+    UNRESOLVED: "its pivot is {part:.1g} of the terms it is formed from, which floats do not"
+    " resolve",
+    PASSES: "it has no component of its own, but another concept starts out as it and may pass 1/2"
+    " before it turns",
+    TURNS: "its pivot is zero, but a concept of smaller signal may turn into it later",
+}
 
 
-def _warnings(start: Start, verdict: Verdict) -> tuple[str, ...]:
-    """Where the law is undecided or out of range, in words."""
+def _warnings(given: Given, verdict: Verdict) -> tuple[str, ...]:
+    """Where the law of one instance is undecided or out of range, in words."""
     found = []
-    sign, blow_up = start.by_concept(start.sign), float(verdict.blow_up[0])
+    sign, roundings = (given.by_concept(x)[0] for x in (given.sign, given.roundings))
     doubt, trapped, after = verdict.doubt[0], verdict.trapped[0], verdict.after[0]
     turning, given_up = verdict.turning[0], verdict.given_up[0]
+    blow_up = float(verdict.blow_up[0])
     if verdict.coarse[0]:
         found.append(
             f"out of range: the law needs eta a_max, times the largest eigenvalue of W(0) where "
             f"that is above 1, to be at most {LARGEST_STEP}; such steps need not converge at all"
         )
-    for k in np.argsort(-start.signal, kind="stable"):
+    for k in np.argsort(-given.signal[0], kind="stable"):
         if doubt[k] != SURE:
-            reason = _reason(start, int(doubt[k]), int(k))
+            reason = _REASONS[int(doubt[k])].format(part=1 / roundings[k])
             found.append(f"undecided whether concept {k + 1} is trapped: {reason}")
         elif trapped[k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
@@ -481,18 +439,19 @@ class Curve:
 def trace(walk: Walk, dynamics: str) -> Curve:
     """Walk one lane to its end and keep every accepted state."""
     kept = [_state(walk)]
-    while walk.active.any():
+    while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
-        if walk.time[0] > kept[-1][0][0]:
+        if walk.numbers[TIME, 0] > kept[-1][0][0]:
             kept.append(_state(walk))
     time, y, speed, free, concept, *flow = (
         np.stack(part, axis=-1) for part in zip(*kept, strict=True)
     )
-    far = bool(np.isfinite(walk.blow_up[0])) or bool(walk.attempts[0] > MOST_ATTEMPTS)
+    end = walk.numbers[:, 0]
+    far = bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS)
     return Curve(dynamics, time[0], y, speed, free, concept.astype(np.int64), Flow(*flow), far)
 
 
 def _state(walk: Walk) -> tuple[Any, ...]:
     free, concept = walk.places[FREE], walk.places[CONCEPT]
-    lane = (walk.time, *(v[..., 0] for v in (walk.y, walk.speed, free, concept, *walk.fields)))
-    return tuple(np.array(values) for values in lane)
+    lane = (v[..., 0] for v in (walk.y, walk.speed, free, concept, *walk.fields))
+    return tuple(np.array(values) for values in (walk.numbers[TIME], *lane))

@@ -22,8 +22,9 @@ from swingby.theory.law.coordinates import FIELDS, Flow
 ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
 #: Arguments that belong to the orders 1 to 4.
 TERMS = ("first", "second", "third", "fourth")
-#: Registers of the arguments, in this order; results are in the last three of a tape.
+#: Registers of the arguments, in this order; the three results come after them.
 ARGUMENTS = ("u", "z", "V", "free", *Flow._fields)
+RESULT, OTHERS = len(ARGUMENTS), len(ARGUMENTS) + 3
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,10 @@ class _Tape:
     code: list[tuple[int, int, int, int]] = field(default_factory=list)
     factors: list[tuple[float, float]] = field(default_factory=list)
 
-    def write(self, operation: int, a: _Symbol, b: _Symbol | None = None) -> _Symbol:
-        other, register = a if b is None else b, len(ARGUMENTS) + len(self.code)
+    def write(
+        self, operation: int, a: _Symbol, b: _Symbol | None = None, out: int | None = None
+    ) -> _Symbol:
+        other, register = a if b is None else b, OTHERS + len(self.code) if out is None else out
         self.code.append((operation, register, a.register, other.register))
         self.factors.append((a.factor, other.factor))
         return _Symbol(self, register, 1.0)
@@ -98,11 +101,11 @@ def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
         for place, name in enumerate(ARGUMENTS)
     ]
     results = derivative(*given[:4], Flow(*given[4:]), dynamics)
-    for result in results:
-        tape.write(ADD, result, 0.0 * result)
+    for register, result in enumerate(results, RESULT):
+        tape.write(ADD, result, 0.0 * result, register)
+    count = OTHERS + len(tape.code)
     _leave_out_unread(tape)
-    code, factors, count = _with_few_registers(tape)
-    return np.array(code), np.array(factors), count
+    return np.array(tape.code), np.array(tape.factors), count
 
 
 def _rebound(function: Any, names: dict[str, Any]) -> Any:
@@ -121,24 +124,3 @@ def _leave_out_unread(tape: _Tape) -> None:
             kept.append((instruction, factors))
     tape.code[:] = [instruction for instruction, _ in kept[::-1]]
     tape.factors[:] = [factors for _, factors in kept[::-1]]
-
-
-def _with_few_registers(tape: _Tape) -> tuple[list[Any], list[Any], int]:
-    """The same instructions, registers used again once nothing reads them any more."""
-    last = {}
-    for place, (_, _, a, b) in enumerate(tape.code):
-        last[a] = last[b] = place
-    results = range(len(tape.code) - 3, len(tape.code))
-    unused: list[int] = []
-    home = {place: place for place in range(len(ARGUMENTS))}
-    count, code = len(ARGUMENTS) + 3, []
-    for place, (operation, out, a, b) in enumerate(tape.code):
-        if place in results:
-            home[out] = len(ARGUMENTS) + place - results[0]
-        elif unused:
-            home[out] = unused.pop()
-        else:
-            home[out], count = count, count + 1
-        code.append((operation, home[out], home[a], home[b]))
-        unused += [home[x] for x in {a, b} if last[x] == place and x >= len(ARGUMENTS)]
-    return code, tape.factors, count

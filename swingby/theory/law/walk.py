@@ -76,41 +76,6 @@ class Walk(NamedTuple):
         """Constants of the field."""
         return Flow(*self.fields)
 
-    @property
-    def crossing(self) -> Any:
-        """When each w_kk crosses 1/2, by concept."""
-        return self.places[CROSSING]
-
-    @property
-    def highest(self) -> Any:
-        """The largest w_kk so far, by concept."""
-        return self.places[HIGHEST]
-
-    @property
-    def lost(self) -> Any:
-        """Whether the pivot is not positive, by concept."""
-        return self.places[LOST] > 0.0
-
-    @property
-    def blow_up(self) -> Any:
-        """When W has run away; inf if it has not."""
-        return self.numbers[BLOW_UP]
-
-    @property
-    def attempts(self) -> Any:
-        """Steps tried in each lane."""
-        return self.numbers[ATTEMPTS]
-
-    @property
-    def time(self) -> Any:
-        """Where each lane is."""
-        return self.numbers[TIME]
-
-    @property
-    def active(self) -> Any:
-        """Which lanes are under way."""
-        return self.numbers[ACTIVE] > 0.0
-
 
 def advance(walk: Walk, dynamics: str) -> None:
     """One attempt in every active lane."""
@@ -406,10 +371,8 @@ def _reorder_drifted(walk: Walk, lane: int) -> bool:
 def rotate(walk: Walk, k: int, lane: int) -> None:
     """Put the concept at place k last, and factorize again."""
     d, y = walk.y.shape[0], walk.y
-    order = np.empty(d, dtype=np.int64)
-    for i in range(d):
-        order[i] = i if i < k else i + 1
-    order[d - 1] = k
+    every = np.arange(d)
+    order = np.concatenate((every[:k], every[k + 1 :], every[k : k + 1]))
     C = np.empty((d, d))
     for i in range(d):
         for j in range(d):
@@ -418,25 +381,13 @@ def rotate(walk: Walk, k: int, lane: int) -> None:
                 V = y[order[i], m + 2, lane] * y[order[j], m + 2, lane]
                 total += V * y[m, 1, lane]
             C[i, j] = total
-    row, square = np.empty(d), np.empty((d, d))
     for values in (SIGNAL, FREE, CONCEPT, RATE, ALLOWED):
-        for i in range(d):
-            row[i] = walk.places[values, order[i], lane]
-        for i in range(d):
-            walk.places[values, i, lane] = row[i]
-    for i in range(d):
-        row[i] = y[order[i], 0, lane]
-    for i in range(d):
-        y[i, 0, lane] = row[i]
+        walk.places[values, :, lane] = walk.places[values, :, lane][order]
+    y[:, 0, lane] = y[:, 0, lane][order]
     for values in range(6):
         part = walk.fields if values < 4 else walk.pairs
         place = (0, 1, 2, 3, ENTRIES, LARGEST)[values]
-        for i in range(d):
-            for j in range(d):
-                square[i, j] = part[place, order[i], order[j], lane]
-        for i in range(d):
-            for j in range(d):
-                part[place, i, j, lane] = square[i, j]
+        part[place, :, :, lane] = part[place, :, :, lane][order][:, order]
     factorize(C, y, lane)
 
 

@@ -18,8 +18,8 @@ class Witness:
     `values`: every letter and constant: an exact rational, or a number with 50 digits.
     `relation`: the relation that is decided there.
     `left`, `right`: its two sides, evaluated.
-    `checked`: the independent evaluations that agree, such as ``"exact rationals"``, ``"balls of
-    256 bits"``.
+    `checked`: the independent evaluations that agree, such as ``"exact rationals"``, ``"mpmath with
+    60 digits"``.
     """
 
     values: dict[str, str]

@@ -1,12 +1,10 @@
 """Elementary claims, true and false: what the prover of inequalities must and must not prove.
 
-A line reads "hypotheses |- conclusions", with ; between relations and "exists:" before an existence
-claim. Letters: p q r s are positive, l m n not negative, k is an integer, the others are real.
-Two lines in three, and those with ! that
-take long, are left to the full profile. Which are true is by hand: each is a
-standard inequality; each false one fails at a point, at a zero denominator, beyond some size, or
-says something of nothing at all.
+They stand in data/elementary_claims.txt, which says how they read and why they are true or false.
+Two lines in three, and those with ! that take long, are left to the full profile.
 """
+
+from pathlib import Path
 
 import pytest
 import sympy
@@ -16,303 +14,8 @@ from swingby.theory.derivations.matrices import A, W
 from swingby.verify.prover.judge import judge
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 
-TRUE = """
-# polynomials
-n*(1-n) <= 1/4
-x*(1-x) <= 1/4
-x^2+y^2 >= 2*x*y
-x^2+y^2+z^2 >= x*y+y*z+z*x
-(x*u+y*v)^2 <= (x^2+y^2)*(u^2+v^2)
-(x+y+z)^2 <= 3*(x^2+y^2+z^2)
-x^4+y^4 >= x^3*y+x*y^3
-x^4 - 2*x^2 + 1 >= 0
-x^4 + 1 >= 2*x^2
-x^4 + x^3 + x^2 + x + 1 > 0
-x^2 + x*y + y^2 >= 0
-x^2 + y^2 + 1 >= x*y + x + y
-p^4+q^4+r^4+s^4 >= 4*p*q*r*s
-p^3+q^3+r^3 >= 3*p*q*r
-p^3+q^3 >= p^2*q+p*q^2
-(p+q)*(q+r)*(r+p) >= 8*p*q*r
-m^3 + n^3 >= m*n*(m+n)
-k^2 >= 0
-x^4*y^2 + x^2*y^4 + 1 >= 3*x^2*y^2
-p^5+q^5+r^5+s^5 >= p*q*r*s*(p+q+r+s)
-p*(p-q)*(p-r)+q*(q-p)*(q-r)+r*(r-p)*(r-q) >= 0
-p^2*q + q^2*r + r^2*p >= 3*p*q*r
-# on intervals and with hypotheses
-p+q+r = 1 |- p*q*r <= 1/27
-p*q*r = 1 |- p+q+r >= 3
-p+q+r = 3 |- 1/p+1/q+1/r >= 3
-p^2+q^2+r^2 = 1 |- p+q+r <= sqrt(3)
-x >= 0; x <= 1 |- x^3 <= x
-x >= 2 |- x^3 - 3*x^2 + 4 >= 0
-x^2 <= 4 |- x <= 2
-x^2 = 2; x > 0 |- x > 7/5
-x^2 < 9 |- Abs(x) < 3
-x >= 1; y >= 1 |- x*y >= x+y-1
-x^2+y^2 = 1 |- x*y <= 1/2
-x^2+y^2 <= 1 |- x+y <= 3/2
-p+q = 1 |- p*q <= 1/4
-p+q = 1 |- p^2+q^2 >= 1/2
-p*q = 1 |- p+q >= 2
-p+q+r = 1 |- p*q+q*r+r*p <= 1/3
-x > y; y > z |- x > z
-x > 0; y > x |- x*y > x^2
-x <= y; z <= w |- x+z <= y+w
-x != y |- (x-y)^2 > 0
-x^2 + y^2 > 0; x = 0 |- y != 0
-p >= 1 |- p^2 >= p
-# quotients
-p + 1/p >= 2
-p/q + q/p >= 2
-1/p + 1/q >= 4/(p+q)
-(p+q+r)*(1/p+1/q+1/r) >= 9
-p/(q+r)+q/(p+r)+r/(p+q) >= 3/2
-x/(1+x^2) <= 1/2
-1/(1+x^2) <= 1
-n/(1+n) < 1
-y != 0 |- x*y*(1/y) = x
-x > 1 |- 1/(x-1) > 0
-x > 1 |- (x^2-1)/(x-1) = x+1
-p > q |- 1/p < 1/q
-# roots, absolute values
-(p+q+r)/3 >= (p*q*r)^(1/3)
-(p*q*r)^(1/3) >= 3/(1/p+1/q+1/r)
-(1+p)*(1+q)*(1+r) >= (1+(p*q*r)^(1/3))^3
-sqrt((p^2+q^2)/2) >= (p+q)/2
-(p+q)/2 >= sqrt(p*q)
-sqrt(p+1) <= 1 + p/2
-sqrt(p)+sqrt(q) >= sqrt(p+q)
-sqrt(p^2+q^2) <= p+q
-sqrt(x^2) = Abs(x)
-sqrt(1+x^2) >= Abs(x)
-Abs(x+y) <= Abs(x)+Abs(y)
-Abs(x*y) = Abs(x)*Abs(y)
-Abs(x) <= 1; Abs(y) <= 1 |- Abs(x*y) <= 1
-Max(x,y) + Min(x,y) = x+y
-Max(x,y) >= (x+y)/2
-x^2+y^2 >= 2*Abs(x*y)
-# exponentials and logarithms
-log(p) <= p-1
-log(p) >= 1 - 1/p
-log(p) <= p/E
-p*log(p) >= p-1
-x > -1 |- log(1+x) <= x
-x > 0 |- log(1+x) < x
-log(1+x^2) <= x^2
-log(p)-log(q) <= (p-q)/q
-log((p+q)/2) >= (log(p)+log(q))/2
-p > q |- log(p) > log(q)
-exp(x) >= 1+x
-exp(x) >= E*x
-exp(n) >= 1+n+n^2/2
-exp(-p) < 1
-p*exp(-p) <= exp(-1)
-exp(x) + exp(-x) >= 2
-x < y |- exp(x) < exp(y)
-exp(p) > p^2
-log(p) <= 2*(sqrt(p)-1)
-p^p >= exp(-1/E)
-p > 1; x > 0 |- p^x > 1
-pi > 3; E < 11/4 |- pi*2 > 6
-sqrt(2)+sqrt(3) > 3
-# existence
-exists: x^2 = 4
-exists: x^2 < x
-exists: p*q = 1; p > 100
-exists: x < 0 |- x^2 > 100
-"""
-
-FALSE = """
-# boundary
-p > 0 |- p >= 1
-x^2 > 0
-x^2 >= x
-n > 0
-n^2 > 0
-(x-1)^2 > 0
-x^4 - 2*x^2 + 1 > 0
-p + 1/p > 2
-(p+q)/2 > sqrt(p*q)
-x^2+y^2 > 2*x*y
-log(p) < p-1
-x^4*y^2 + x^2*y^4 + 1 > 3*x^2*y^2
-x^4*y^2 + x^2*y^4 + 99/100 >= 3*x^2*y^2
-p^5+q^5+r^5+s^5 >= p*q*r*s*(p+q+r+s+1/100)
-p*(p-q)*(p-r)+q*(q-p)*(q-r)+r*(r-p)*(r-q) > 0
-p^2*q + q^2*r + r^2*p > 3*p*q*r
-p*q*r = 1 |- p+q+r > 3
-(p+q+r)/3 > (p*q*r)^(1/3)
-log(p) < 2*(sqrt(p)-1)
-p^p > exp(-1/E)
-p > 1 |- p^x > 1
-p^x >= 1
-! exp(x) > 1+x
-! exp(x) > E*x
-p*log(p) > p-1
-x <= 1 |- x < 1
-x >= 0; x <= 1 |- x*(1-x) < 1/4
-x >= 0; x <= 1 |- x*(1-x) <= 6/25
-x^2 <= 2 |- x < 7/5
-x^2 <= 2 |- x <= 1
-x^3 >= 1 |- x > 1
-n*(1-n) < 1/4
-Abs(x) > 0
-Abs(x+y) >= Abs(x)+Abs(y)
-Abs(x-y) <= Abs(x)-Abs(y)
-Max(x,y) > Min(x,y)
-Max(x,y) <= x
-Min(x,y) >= x
-p+q=1 |- p*q < 1/4
-p+q=1 |- p^2+q^2 > 1/2
-! x^2+y^2=1 |- x*y < 1/2
-p^3+q^3+r^3 > 3*p*q*r
-x^2+y^2+z^2 > x*y+y*z+z*x
-1/p + 1/q > 4/(p+q)
-log(p) <= p/3
-! log(p) < p/E
-sqrt(p) <= p
-sqrt(n) < n
-p^2 >= p
-x^3 >= x
-x >= 1 |- x^2 >= x + 1
-x^4 + 1 >= 2*x^2 + 1/1000
-x^2 + 1 >= 2*x + 1/1000000
-x^6 >= x^4
-exp(x) >= 1+x+x^2/2
-exp(-p) > 1 - p + p^2/2
-sqrt(1+p) > 1 + p/2
-sqrt(p+q) >= sqrt(p)+sqrt(q)
-log(1+p) > p
-log(1+p) < p/(1+p)
-x > 0; x < 1 |- x^2 > x
-# infinity
-p < 1000000
-p <= 10^100
-x > -10^50
-exp(p) <= 1000*p^3 + 1000
-p >= 1 |- exp(p) <= p^10*1000
-! log(p) <= 100
-! p >= 2 |- log(p)*100 >= p
-p >= 1 |- 1/p >= 1/1000
-p > 10^-30
-p^2 <= 10^40*p
-x^3 >= -10^9
-p >= 100 |- sqrt(p) >= p/1000
-p >= 1 |- p^2 - 10^6*p >= -1
-exp(-p) >= 1/1000
-p*q <= 10^20
-p/q <= 10^20
-p >= 1; q >= 1 |- p*q <= 1000*(p+q)
-# division and undefined
-1/x > 0
-x/x = 1
-x*(1/x) = 1
-x*y*(1/y) = x
-(x^2-1)/(x-1) = x+1
-x^2/x = x
-x/y = x/y
-x/(y-z)*(y-z) = x
-x = 0 |- x/x = 1
-x*y = 1 |- 1/(x-1) != 0
-(x+y)/(x+y) >= 1
-1/(1/x) = x
-0*(1/x) = 0
-1/x - 1/x = 0
-x/(x^2) <= 1/Abs(x)
-1/(x*y)*(x*y) = 1
-n/n = 1
-1/n >= 0
-1/(p-q) > 0
-p != q |- 1/(p-q) > 0
-x < y |- 1/x > 1/y
-x > 1/y |- x*y > 1
-x/y <= 1 |- x <= y
-(p-q)/(p-q) = 1
-1/(x-y)^2 > 0
-sqrt(x)^2 = x
-sqrt(x)*sqrt(x) = x
-sqrt(x) >= 0
-sqrt(x^2) = x
-sqrt(x*y) = sqrt(x*y)
-log(x) <= x - 1
-log(x^2) = 2*log(x)
-log(x) = log(x)
-exp(log(x)) = x
-log(n) <= n
-sqrt(p-1) <= p
-1/(1-p) >= 1
-! p < 2 |- 1/(1-p) >= 1
-x != 1 |- 1/(1-x) > 0
-1/(x^2-2) < 0
-! x > 1 |- 1/(x^2-2) != 0
-x^(-1) = 1/x
-sqrt(x-y)^2 = x-y
-log(x*y) = log(x)+log(y)
-log(x/y) = log(x)-log(y)
-(1+1/x)*x = x+1
-x/(1+x) <= 1
-log(1+x) <= x
-! 1/(x^2+y^2) > 0
-! x/(x^2+y^2)*2 <= 1
-! 1/(p^2-p) = 1/p/(p-1)
-# quantifiers
-exists: x^2 < 0
-exists: x^2 + 1 = 0
-exists: p < 0
-exists: p >= 1 |- p < 1
-exists: x^2 + y^2 < 2*x*y
-exists: exp(x) <= 0
-exists: log(p) > p - 1
-exists: x > 0 |- x + 1/x < 2
-exists: x/x = 2
-! exists: 1/x = 0
-exists: n < 0
-exists: Abs(x) < 0
-exists: x < y; y < x
-exists: x = y; x < y
-exists: p+q=1 |- p*q > 1/4
-exists: sqrt(x) < 0
-exists: Max(x,y) < x
-exists: x > 0; x < 0 |- y = y
-# wrong use of hypotheses
-x > y |- x^2 > y^2
-x > y |- x*z > y*z
-x^2 > y^2 |- x > y
-x*y > 0 |- x > 0
-x*y = 0 |- x = 0
-x^2 = y^2 |- x = y
-x*z = y*z |- x = y
-x + y >= 2 |- x >= 1
-x <= y; z <= w |- x - z <= y - w
-x <= y; z <= w |- x*z <= y*w
-p <= q |- 1/p <= 1/q
-p <= q |- exp(-p) <= exp(-q)
-x != 0 |- x > 0
-x != y |- x < y
-x*y <= 1 |- x <= 1
-p*q = 1 |- p = 1
-p*q*r = 1 |- p+q+r > 3
-x+y+z = 0 |- x*y*z = 0
-x^2+y^2+z^2 <= 3 |- x+y+z < 3
-k >= 0 |- k >= 1
-k^2 > k
-2*k = 1 |- k = 0
-# inconsistent hypotheses
-x > 0; x < 0 |- x = 5
-x > 1; x < 1 |- x = 1
-x^2 < 0 |- x = 1
-x^2 + 1 <= 0 |- x >= 7
-p <= 0 |- p = 3
-x = 1; x = 2 |- x = 3
-x < y; y < z; z < x |- x = y
-x^2 = 2; x = 1 |- x > 5
-p + q = 0 |- p = q
-exp(x) <= 0 |- x = 1
-Abs(x) < 0 |- x = 1
-x = x + 1 |- x = 0
-"""
+CLAIMS = Path(__file__).parents[2].joinpath("data", "elementary_claims.txt").read_text("utf-8")
+TRUE, FALSE = CLAIMS.split("\nTRUE\n")[1].split("\nFALSE\n")
 
 #: Matrices do not commute.
 NONCOMMUTING = {
@@ -351,7 +54,7 @@ def relation(text):
 
 
 def claim(text, **options):
-    """A claim as the module's docstring writes it."""
+    """A claim as the file writes it."""
     body = text.removeprefix("exists:")
     given, _, conclusion = body.rpartition("|-")
     goals = [relation(part) for part in conclusion.split(";")]
@@ -370,7 +73,7 @@ def lines(text):
     """The claims of a list as parameters of a test."""
     found = []
     for place, line in enumerate(text.strip().splitlines()):
-        if not line.startswith("#"):
+        if line and not line.startswith("#"):
             marks = [pytest.mark.full] if line.startswith("!") or place % 3 else []
             found.append(pytest.param(line.lstrip("! "), marks=marks, id=line.lstrip("! ")))
     return found

@@ -47,10 +47,7 @@ UNKNOWN: Interval = (flint.arb("-inf"), flint.arb("inf"))
 
 @dataclass
 class Report:
-    """What a run over boxes did.
-
-    `steps`: reductions, for a reader. `corner`: the first box that was left undecided.
-    """
+    """What a run over boxes did, for a reader; `corner`: the first box that was left undecided."""
 
     boxes: int = 0
     steps: list[str] = field(default_factory=list)
@@ -63,10 +60,7 @@ class Report:
 
 
 def interval(expression: Any, box: Mapping[Any, Interval]) -> Interval:
-    """Bounds of an expression over a box.
-
-    Returns lower and upper bound; not finite, or NaN, where nothing is known.
-    """
+    """Both bounds of an expression over a box; not finite, or NaN, where nothing is known."""
     if expression.is_Symbol:
         return box[expression]
     if not expression.free_symbols:
@@ -153,10 +147,7 @@ def stretch_of(sequent: Sequent, letter: Any) -> Stretch:
 
 
 def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
-    """Whether boxes prove a sequent in one or two letters.
-
-    Returns False says nothing about the sequent.
-    """
+    """Whether boxes prove a sequent in one or two letters; False says nothing about it."""
     report = Report()
     letters = sorted(sequent.goal.symbols, key=str)
     if sequent.goal.kind == "==" or not 1 <= len(letters) <= 2:
@@ -250,10 +241,7 @@ def _shown(box: Mapping[Any, Stretch]) -> str:
 
 
 def prove_on_line(sequent: Sequent) -> list[str] | None:
-    """The steps of a proof of an inequality in one letter, or None.
-
-    `sequent`: without Abs, Max and Min. Hypotheses that are no bounds on the letter are dropped.
-    """
+    """The steps of a proof of an inequality in one letter, without Abs, Max and Min; or None."""
     goal = sequent.goal
     if goal.kind not in ("<=", "<") or len(goal.symbols) != 1:
         return None

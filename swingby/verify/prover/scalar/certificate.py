@@ -78,20 +78,18 @@ class Certificate:
         powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
         named = [atom for atom in powers if atoms[atom].name.startswith("(")]
         facts = [
-            [text_of(constraints[place].polynomial, atoms), kinds[constraints[place].kind]]
-            for place in places
+            [text_of(one.polynomial, atoms), kinds[one.kind]]
+            for one in (constraints[place] for place in places)
         ]
         facts += [
             [atoms[atom].name, "<" if atoms[atom].sign == "positive" else "<="] for atom in named
         ]
         pieces = []
         for coefficient, piece in self.pieces:
-            rest = {pair: pair[0] not in named or pair[1] <= 0 for pair in piece.monomial}
+            outside = [(atom, n) for atom, n in piece.monomial if atom in named and n > 0]
             used = [places.index(place) for place in piece.factors]
-            for (atom, exponent), stays in rest.items():
-                if not stays:
-                    used += [len(places) + named.index(atom)] * exponent
-            monomial = tuple(pair for pair, stays in rest.items() if stays)
+            used += [len(places) + named.index(atom) for atom, n in outside for _ in range(n)]
+            monomial = tuple(pair for pair in piece.monomial if pair not in outside)
             factor = text_of({monomial: Fraction(1)}, atoms)
             pieces.append([str(coefficient), factor, used, text_of(piece.square, atoms)])
         turned = self.problem.goal.label == CONTRADICTION
@@ -216,10 +214,7 @@ def _rows(goal: Polynomial, polynomials: Sequence[Polynomial]) -> dict[Monomial,
 
 
 def reduced(goal: Polynomial, polynomials: Sequence[Polynomial]) -> tuple[Any, list[int]] | None:
-    """The echelon form of "the goal is a sum of multiples of these", and the columns of its pivots.
-
-    Returns None if it is no such sum.
-    """
+    """The system "the goal is a sum of multiples" reduced, and its pivots; None if it is not."""
     rows, width = _rows(goal, polynomials), len(polynomials)
     if not rows or not width:
         return None
@@ -282,10 +277,7 @@ def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
 
 
 def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, Column]]) -> bool:
-    """Whether a goal is the sum of some pieces, multiplied out by python-flint.
-
-    Only the factors and the monomial of a piece are used, not the polynomial it carries.
-    """
+    """Whether a goal is the sum of the factors of some pieces, multiplied out by python-flint."""
     count = len(problem.atoms) + 1
     # One variable for an atom, and one for its inverse; they are cancelled at the end.
     names = tuple(f"{kind}{place}" for kind in "xy" for place in range(count))

@@ -74,11 +74,7 @@ def column(
     multiplied: Polynomial | None = None,
     square: Polynomial | None = None,
 ) -> Column | None:
-    """One column, computed from its parts.
-
-    `multiplied`: the product of the constraints, where it is known.
-    Returns None if the monomial may be negative or undefined.
-    """
+    """One column of its parts; None if the monomial may be negative or undefined."""
     constraints = [problem.constraints[place] for place in factors]
     free = any(constraint.kind == "==" for constraint in constraints)
     defined = all(
@@ -132,10 +128,7 @@ class Workshop:
         return made is not None
 
     def meet(self, wanted: Iterable[Monomial], largest: int) -> None:
-        """Add the columns that meet wanted monomials.
-
-        `largest`: products of up to this many constraints; 0 for monomials alone.
-        """
+        """Add the columns of products of up to so many constraints that meet wanted monomials."""
         targets = sorted(map(code_of, wanted))
         constraints = self.problem.constraints
         for count in range(largest + 1):
@@ -194,10 +187,9 @@ def useful(columns: list[Column], goal: Polynomial) -> list[Column]:
 
 
 def binomial_columns(problem: PolynomialProblem) -> list[Column]:
-    """Squares (x^a - x^b)^2 times monomials, and constraints times monomials, around the goal.
+    """Squares (x^a - x^b)^2 and constraints, times monomials, around the goal, if these are few.
 
-    Sums of such squares are what inequalities between means come from. Nothing if there are too
-    many monomials.
+    Sums of such squares are what inequalities between means come from.
     """
     shapes = [problem.goal.polynomial, *(found.polynomial for found in problem.constraints)]
     unknowns = sorted(set[int]().union(*map(letters_of, shapes)))
@@ -245,10 +237,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
 
 @dataclass(frozen=True)
 class Step:
-    """A hypothesis of two terms: the monomial `above` is at least a multiple of `below`.
-
-    `place`: of the constraint. `above`, `below`: codes of the monomials.
-    """
+    """A constraint by which a monomial is at least a multiple of another; both are codes."""
 
     place: int
     above: int
@@ -261,11 +250,12 @@ def chain_columns(problem: PolynomialProblem) -> list[Column]:
     steps = _steps(problem)
     high, low = _ends(workshop, {step.place for step in steps})
     products = _products(steps)
-    count = 0
+    most = len(workshop.columns) + MOST_STEPS
     for top, bottom in itertools.product(sorted(high), sorted(low)):
         left()
         for step in products.get(top - bottom, ()):
-            count += count < MOST_STEPS and workshop.add((step.place,), top - step.above)
+            if len(workshop.columns) < most:
+                workshop.add((step.place,), top - step.above)
             top += step.below - step.above
     for made in columns_of(problem, products=False):
         workshop.add(made.factors, code_of(made.monomial))
@@ -311,8 +301,8 @@ def _products(steps: list[Step]) -> dict[int, tuple[Step, ...]]:
 def _ends(workshop: Workshop, steps: set[int]) -> tuple[set[int], set[int]]:
     """Monomials at which chains may begin and end: of the goal, and of columns around it.
 
-    A term with a minus sign in a column may stay, as a monomial is a column too; it also may be
-    the upper end of a chain. A term with a plus sign needs something above it.
+    A term with a minus sign may stay, and be the upper end of a chain; one with a plus sign needs
+    something above it.
     """
     goal = workshop.problem.goal.polynomial
     high = {code_of(term) for term, value in goal.items() if value > 0}

@@ -1,8 +1,8 @@
 """Counterexamples: found by search, shrunk to round numbers, checked twice.
 
 A point counts only if every hypothesis certainly holds there and the conclusion certainly fails:
-exactly where the sides are rational, otherwise in balls at rising precision. A second evaluation
-has to agree: balls for exact ones, mpmath with 60 digits for the others.
+exactly where the sides are rational, otherwise in balls at rising precision. A second evaluation by
+mpmath with 60 digits has to agree.
 
 Exact sets of numbers and constants that satisfy every one of Assumptions D.1 to D.5.
 
@@ -29,7 +29,6 @@ from swingby.theory.balls import precision
 from swingby.theory.budget import left
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.scalar.exact_value import (
-    balls_agree,
     compiled,
     condition,
     mpmath_agrees,
@@ -48,19 +47,13 @@ from swingby.verify.prover.scalar.sampling import (
 
 @dataclass(frozen=True)
 class Setting:
-    """Numbers and constants inside D.1 to D.5.
-
-    `signal`: a, length d. `values`: alpha, gamma, beta, P, K, kappa, C, omega, eta, d.
-    """
+    """Numbers and constants inside D.1 to D.5: all of a, and the values of the letters."""
 
     signal: tuple[Any, ...]
     values: dict[str, Any]
 
     def points(self, indices: str, letters: Collection[str]) -> Iterator[dict[str, Any]]:
-        """The values together with all of a, and a_i, a_j, a_k of the entries a line speaks of.
-
-        In a sum over k, k is neither i nor j.
-        """
+        """The values with all of a, and a_i, a_j, a_k of the entries of a line; k is a third."""
         whole = {f"a_{place}": a for place, a in enumerate(self.signal, 1)}
         for (p, i), (q, j) in itertools.product(enumerate(self.signal), repeat=2):
             if not admissible(i, j, indices):
@@ -146,8 +139,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], str, str, str, str, str, int], ...] = (
 def settings() -> Iterator[Setting]:
     """Sets that satisfy all of D.1 to D.5, simple ones first.
 
-    Yields with P at the upper end of D.4 and eta at the upper end of D.2; then with a round P and a
-    small eta.
+    With P and eta as large as they may be; then with a round P and a small eta.
     """
     conditions = _conditions()
     for loose in (False, True):
@@ -222,11 +214,7 @@ MODEL = (8, 20, 200)
 
 @dataclass(frozen=True)
 class Search:
-    """Where a counterexample is looked for.
-
-    `in_force`: points have to satisfy Assumptions D.1 to D.5. `indices`: which entries the line
-    speaks of.
-    """
+    """Where a counterexample is looked for; `in_force`: points satisfy D.1 to D.5."""
 
     sequent: Sequent
     in_force: bool = False
@@ -274,10 +262,7 @@ class Search:
 def counterexample(
     search: Search, *, effort: tuple[int, int, int] = QUICK, rng: int = 0
 ) -> Witness | None:
-    """A point at which a sequent fails.
-
-    Returns None if the search found none, which proves nothing.
-    """
+    """A point at which a sequent fails; None, which proves nothing, if none was found."""
     for point, fixed in _points(search, effort, rng):
         if search.space.refutes(point):
             return _witness(search, _shrunk(search, point, fixed))
@@ -358,33 +343,25 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness:
     goal = search.sequent.goal
     with precision(256):
         sides = [compiled(side)(point) for side in (goal.small, goal.large)]
-    exact = not any(isinstance(side, flint.arb) for side in sides)
-    if exact:
-        first, second, agrees = (
-            "exact rationals",
-            "balls of 256 bits",
-            balls_agree(goal, point, sides),
-        )
-    else:
-        first, second = "balls of 128 to 2048 bits", "mpmath with 60 digits"
-        agrees = mpmath_agrees(search.given, goal, point)
-    if not agrees:
+    if not mpmath_agrees(search.given, goal, point):
         raise RuntimeError(f"two evaluations disagree on {goal} at {dict(point)}")
+    exact = not any(isinstance(side, flint.arb) for side in sides)
     shown = {**point, **(search.whole(point) or {})}
     return Witness(
         values={name: compact(shown[name]) for name in in_order(frozenset(shown))},
         relation=str(goal),
         left=_shown(sides[0]),
         right=_shown(sides[1]),
-        checked=(first, second),
+        checked=(
+            "exact rationals" if exact else "balls of 128 to 2048 bits",
+            "mpmath with 60 digits",
+        ),
     )
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, flint.arb):
-        return str(value.str(20, radius=False))
-    text = compact(value)
-    if len(text) <= 60:
+    text = compact(value) if isinstance(value, flint.fmpq) else ""
+    if text and len(text) <= 60:
         return text
     with precision(128):
         return str(flint.arb(value).str(20, radius=False))

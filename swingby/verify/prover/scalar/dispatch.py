@@ -129,19 +129,19 @@ def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
 def by_certificate(sequent: Sequent, rng: int = 0, *, quick: bool = False) -> Attempt:
     """A positivity certificate for every case of Abs, Max and Min; `quick`: a short one only."""
     goal = sequent.goal
-    ends: list[Relation] = []
-    bare = False
-    sizes = [f for f in sympy.Mul.make_args(goal.small) if isinstance(f, sympy.Abs)]
+
+    def each(goals: list[Relation]) -> Attempt:
+        halves = [replace(sequent, goal=one) for one in goals]
+        return _together([by_certificate(half, rng, quick=quick) for half in halves])
+
     if goal.kind == "==":
-        ends = [replace(goal, kind="<="), Relation(goal.large, goal.small, "<=", goal.label)]
-    elif len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
+        turned = Relation(goal.large, goal.small, "<=", goal.label)
+        return each([replace(goal, kind="<="), turned])
+    sizes = [f for f in sympy.Mul.make_args(goal.small) if isinstance(f, sympy.Abs)]
+    if len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
         factor, inside = goal.small / sizes[0], sizes[0].args[0]
-        ends = [replace(goal, small=factor * end) for end in (inside, -inside)]
-        bare = inside.is_Symbol
-    if ends:
-        made = (by_certificate(replace(sequent, goal=end), rng, quick=quick) for end in ends)
-        attempt = _together(list(made))
-        if attempt.proved or goal.kind == "==" or not bare:
+        attempt = each([replace(goal, small=factor * end) for end in (inside, -inside)])
+        if attempt.proved or not inside.is_Symbol:
             return attempt
     replaced: list[tuple[Any, Any]] = []
     prepared = recognise_signs(eliminate_equations(sequent, replaced))
@@ -331,12 +331,9 @@ SAME, ASSUMED = "both sides are the same", "it stands among its hypotheses"
 
 @dataclass(frozen=True)
 class Question:
-    """One relation of a conclusion.
+    """One relation of a conclusion, with the definitions put in.
 
-    `goal`: with the definitions put in.
-    `needed`: what it needs to be defined.
-    `empty`: why it says nothing, if so: as written it says that something is itself, or what a
-    definition says, or what a hypothesis says.
+    `needed`: what it needs to be defined. `empty`: why it says nothing as it is written, if so.
     """
 
     goal: Relation
@@ -384,8 +381,7 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
 def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     """The hypotheses of a claim with all that they imply by being defined, and its relations.
 
-    Raises InvalidInput as in :func:`judge_scalar`; Unknown if something stands in it that no prover
-    here knows.
+    Raises InvalidInput as in :func:`judge_scalar`; Unknown for what no prover here knows.
     """
     if claim.quantifier not in ("for all", "exists"):
         raise InvalidInput(
@@ -399,9 +395,7 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     given = [relation.substitute(where) for relation in written]
     questions = [
         Question(
-            goal.substitute(where),
-            side_conditions(goal, where),
-            SAME if _is_empty(goal, where) else ASSUMED if goal in written else "",
+            goal.substitute(where), side_conditions(goal, where), _emptiness(goal, where, written)
         )
         for goal in goals
     ]
@@ -419,10 +413,13 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     return search, questions
 
 
-def _is_empty(goal: Relation, where: dict[Any, Any]) -> bool:
+def _emptiness(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
+    """Why a relation says nothing, as it is written; empty if it says something."""
     sides = goal.small, goal.large
     defined = any(one in where and where[one] == two for one, two in (sides, sides[::-1]))
-    return goal.kind in ("<=", "==") and (goal.small == goal.large or defined)
+    if goal.kind in ("<=", "==") and (goal.small == goal.large or defined):
+        return SAME
+    return ASSUMED if goal in written else ""
 
 
 def _standing(search: Search, question: Question, rng: int, seconds: float) -> Judged:

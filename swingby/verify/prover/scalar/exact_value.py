@@ -31,6 +31,9 @@ Evaluator = Callable[[Mapping[str, Value]], Value]
 #: Exponents above this are evaluated in balls only.
 LARGEST_POWER = 64
 
+#: Bits of the balls, one after the other until they decide.
+PRECISIONS = (128, 512, 2048)
+
 
 class Undefined(ArithmeticError):
     """An expression has no value at a point: a zero denominator, a log of a negative number."""
@@ -38,16 +41,15 @@ class Undefined(ArithmeticError):
 
 def sign_of(value: Value) -> int | None:
     """The certain sign of a value, None if a ball does not decide."""
-    if isinstance(value, flint.arb):
+    if _is_ball(value):
         return balls.sign(value)
     return int(value > 0) - int(value < 0)
 
 
 def compiled(expression: Any) -> Evaluator:
-    """A function that evaluates an expression at a point.
+    """A function from values by letter to the value, a flint.fmpq or a ball around it.
 
-    Returns from values by letter to a flint.fmpq, or a flint.arb that contains the value. Raises
-    TypeError if it has a function that no claim uses.
+    Raises TypeError if the expression has a function that no claim uses.
     """
     if expression.is_Symbol:
         name = expression.name
@@ -74,36 +76,6 @@ def holds(margin: Value, kind: str) -> bool | None:
             return False
         return None
     return {"<=": sign >= 0, "<": sign > 0, "==": sign == 0, "!=": sign != 0}[kind]
-
-
-def margin_of(relation: Relation) -> Evaluator:
-    """The evaluator of a relation's larger minus smaller side."""
-    small, large = compiled(relation.small), compiled(relation.large)
-    return lambda point: large(point) - small(point)
-
-
-def decide(
-    margin: Evaluator,
-    kind: str,
-    point: Mapping[str, Value],
-    bits: tuple[int, ...] = (128, 512, 2048),
-) -> bool | None:
-    """Whether a relation holds at a point, at rising precision.
-
-    Returns None where it is undefined or undecided.
-    """
-    for used in bits:
-        with precision(used):
-            try:
-                value = margin(point)
-            except (Undefined, ZeroDivisionError, OverflowError):
-                return None
-            if isinstance(value, flint.arb) and not value.is_finite():
-                continue
-            found = holds(value, kind)
-            if found is not None:
-                return found
-    return None
 
 
 def _sum(values: list[Value]) -> Value:
@@ -144,13 +116,15 @@ def _power(values: list[Value]) -> Value:
 
 
 def _exponential(values: list[Value]) -> Value:
-    return flint.fmpq(1) if not _is_ball(values[0]) and values[0] == 0 else flint.arb(*values).exp()
+    (value,) = values
+    return flint.fmpq(1) if not _is_ball(value) and value == 0 else flint.arb(value).exp()
 
 
 def _logarithm(values: list[Value]) -> Value:
-    if sign_of(values[0]) != 1:
+    (value,) = values
+    if sign_of(value) != 1:
         raise Undefined("log")
-    return flint.fmpq(0) if not _is_ball(values[0]) and values[0] == 1 else flint.arb(*values).log()
+    return flint.fmpq(0) if not _is_ball(value) and value == 1 else flint.arb(value).log()
 
 
 def _larger(first: Value, second: Value) -> Value:
@@ -177,10 +151,7 @@ DIGITS = 12
 
 
 def enclose(expression: Any) -> tuple[Fraction, Fraction]:
-    """Two rationals with a number of sympy strictly between them.
-
-    Returns lower and upper bound. Raises ValueError if the number is not finite.
-    """
+    """Two rationals with a number strictly between them; ValueError if it is not finite."""
     with precision(256):
         number = balls.evaluate(expression, {})
         if not number.is_finite():
@@ -206,25 +177,6 @@ def root_of(number: Fraction, order: int, *, below: bool) -> Fraction:
     return guess
 
 
-def balls_agree(goal: Relation, point: Mapping[str, Any], sides: list[Any]) -> bool:
-    """Whether balls of 256 bits contain the exact values of both sides of a relation."""
-    with precision(256):
-        values = {letter: flint.arb(point[letter.name]) for letter in goal.symbols}
-        found = [balls.evaluate(side, values) for side in (goal.small, goal.large)]
-        return all(contains(ball, side) for ball, side in zip(found, sides, strict=True))
-
-
-def contains(ball: flint.arb, number: Any) -> bool:
-    """Whether a ball contains a rational, decided in rationals.
-
-    ``arb.contains`` rounds the rational to a ball first and asks for the whole of that, so that it
-    can deny what is true.
-    """
-    if not ball.is_finite():
-        return False
-    return bool(abs(number - ball.mid().fmpq()) <= ball.rad().fmpq())
-
-
 def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
     """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding."""
     with precision(53), mpmath.workdps(60):  # mpmath's is the process's too: one thread at a time
@@ -246,21 +198,34 @@ def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str,
 
 @dataclass(frozen=True)
 class Condition:
-    """A relation ready for evaluation."""
+    """A relation ready for evaluation; `margin`: of its larger minus its smaller side."""
 
     relation: Relation
     margin: Evaluator
     letters: frozenset[str]
 
-    def decided(self, point: Mapping[str, Any]) -> bool | None:
+    def decided(
+        self, point: Mapping[str, Value], bits: tuple[int, ...] = PRECISIONS
+    ) -> bool | None:
         """Whether it holds at a point; None where it is undefined or undecided."""
-        return decide(self.margin, self.relation.kind, point)
+        for used in bits:
+            with precision(used):
+                try:
+                    value = self.margin(point)
+                except (Undefined, ZeroDivisionError, OverflowError):
+                    return None
+                if not _is_ball(value) or value.is_finite():
+                    found = holds(value, self.relation.kind)
+                    if found is not None:
+                        return found
+        return None
 
 
 def condition(relation: Relation) -> Condition:
     """A relation ready for evaluation."""
+    small, large = compiled(relation.small), compiled(relation.large)
     letters = frozenset(letter.name for letter in relation.symbols)
-    return Condition(relation, margin_of(relation), letters)
+    return Condition(relation, lambda point: large(point) - small(point), letters)
 
 
 def edge_of(
@@ -269,11 +234,10 @@ def edge_of(
     point: Mapping[str, Any],
     turns: tuple[str, ...] = ("plain", "inverse", "square"),
 ) -> tuple[Any, int] | None:
-    """Where the margin of a relation vanishes, as a function of one letter.
+    """Where the margin of a relation vanishes, as a function of one letter; None if nowhere.
 
-    `turns`: what the margin may be linear in; "negative" is the letter, seen from below zero.
-
-    Returns the edge, and 1 if the relation holds above it, -1 below; None if there is none.
+    `turns`: what it may be linear in; "negative" is the letter, seen from below zero.
+    Returns the edge, and 1 if the relation holds above it, -1 below.
     """
 
     def at(value: Any) -> Any:
@@ -288,14 +252,14 @@ def edge_of(
                 continue
             slope = second - first
             bend = third - second - slope
-            small = isinstance(bend, flint.arb)
+            small = _is_ball(bend)
             if not (bend.contains(0) if small else bend == 0) or slope == 0:
                 continue
             if small and slope.contains(0):
                 continue
             root = 1 - first / slope
             rising = slope > 0
-            if isinstance(root, flint.arb):
+            if _is_ball(root):
                 if not root.is_finite():
                     continue
                 # A rational a little on the side where the relation holds.

@@ -36,10 +36,9 @@ ONE: Polynomial = {(): Fraction(1)}
 
 @dataclass(frozen=True)
 class Atom:
-    """An unknown of a polynomial problem.
+    """An unknown of a polynomial problem: "positive", "nonnegative" or "real".
 
-    `sign` in {"positive", "nonnegative", "real"}. `meaning`: what it stands for, in the letters of
-    the claim.
+    `meaning`: what it stands for, in the letters of the claim.
     """
 
     name: str
@@ -306,11 +305,9 @@ def _met(value: Any, kind: str) -> Any:
 
 
 def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, dict[str, Any]]:
-    """Whether z3 finds a point that meets all constraints and not the goal.
+    """Whether z3 finds a point that meets all constraints and not the goal, in milliseconds.
 
-    `timeout`: in milliseconds.
-    Returns ``"unsat"``, ``"sat"``, ``"unknown"`` or ``"absent"``, and for ``"sat"`` the letters'
-    values as flint.fmpq, rounded where they are irrational.
+    Returns "unsat", "sat", "unknown" or "absent", and for "sat" the letters' values, as rationals.
     """
     try:
         import z3

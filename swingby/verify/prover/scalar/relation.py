@@ -14,6 +14,7 @@ Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and M
 
 from __future__ import annotations
 
+import graphlib
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,10 +27,7 @@ from swingby.errors import InvalidInput
 
 @dataclass(frozen=True)
 class Relation:
-    """``small <= large``, ``small < large``, ``small == large`` or ``small != large``.
-
-    `kind` in {"<=", "<", "==", "!="}. `label`: where it comes from; not part of what it says.
-    """
+    """A relation `kind` in {"<=", "<", "==", "!="}; its label is not part of what it says."""
 
     small: Any
     large: Any
@@ -169,28 +167,18 @@ def as_fact(needed: Relation) -> Relation:
 
 
 def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
-    """Definitions free of each other: each with all the others put in.
-
-    Raises InvalidInput if a letter is defined twice, or by way of itself.
-    """
+    """Definitions, each with all the others put in; InvalidInput if a letter defines itself."""
     given = dict(where)
     if len(given) < len(where):
         raise InvalidInput("where", [str(name) for name, _ in where], "must define a letter once")
+    used = {letter: given[letter].free_symbols & given.keys() for letter in given}
     done: dict[Any, Any] = {}
-
-    def visit(letter: Any, above: tuple[Any, ...]) -> None:
-        if letter in above:
-            circle = " -> ".join(map(str, (*above, letter)))
-            raise InvalidInput("where", circle, "must not define a letter by itself")
-        if letter in done:
-            return
-        inside = [name for name in given if name in given[letter].free_symbols]
-        for name in inside:
-            visit(name, (*above, letter))
-        done[letter] = given[letter].xreplace({name: done[name] for name in inside})
-
-    for letter in given:
-        visit(letter, ())
+    try:
+        for letter in graphlib.TopologicalSorter(used).static_order():
+            done[letter] = given[letter].xreplace(done)
+    except graphlib.CycleError as error:
+        circle = " -> ".join(map(str, reversed(error.args[1])))
+        raise InvalidInput("where", circle, "must not define a letter by itself") from None
     return done
 
 
@@ -244,11 +232,9 @@ MOST_CASES = 64
 
 
 def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None = None) -> Sequent:
-    """A sequent without hypotheses of the form letter = expression.
+    """A sequent without hypotheses of the form letter = expression: that takes the letter's place.
 
-    The expression takes the letter's place everywhere; that the letter was positive or
-    nonnegative stays as a hypothesis on the expression.
-
+    That the letter was positive or nonnegative stays as a hypothesis on the expression.
     `replaced`: each letter with its expression is added to it.
     """
     for relation in sequent.given:
@@ -301,13 +287,10 @@ def _built(expression: Any) -> Any:
 
 
 def relax(sequent: Sequent) -> tuple[Sequent, bool]:
-    """A sequent without Abs, Max and Min that is at least as hard to prove.
+    """A sequent without Abs, Max and Min that is at least as hard, and whether it is exactly so.
 
     A hypothesis abs(X) <= B becomes X <= B and -X <= B. Where abs(X) stands anywhere else, a letter
-    takes its place, of which no more is known than that it is at least X and -X; likewise
-    for Max and Min.
-
-    Returns whether it is exactly as hard.
+    takes its place that is at least X and -X; likewise for Max and Min.
     """
     exact = True
     while (piece := _innermost(sequent)) is not None:
@@ -334,10 +317,7 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
 
 
 def split(sequent: Sequent) -> list[Sequent] | None:
-    """The sequents, one for each pattern of signs, in which no Abs, Max or Min is left.
-
-    Returns None if there are more than :data:`MOST_CASES`.
-    """
+    """The sequents without Abs, Max and Min, one for each pattern of signs; None if too many."""
     done: list[Sequent] = []
     open_cases = [sequent]
     while open_cases:

@@ -21,6 +21,7 @@ import numpy as np
 
 from swingby.theory.balls import precision
 from swingby.verify.prover.scalar.exact_value import (
+    PRECISIONS,
     Condition,
     Undefined,
     compiled,
@@ -94,21 +95,18 @@ class Space:
         known = tuple(map(condition, relations[:-1]))
         return Space(known, condition(goal), {letter.name: letter for letter in letters})
 
-    def meets(self, point: Mapping[str, Any]) -> bool:
+    def meets(self, point: Mapping[str, Any], bits: tuple[int, ...] = PRECISIONS) -> bool:
         """Whether all hypotheses certainly hold at a point."""
-        return all(c.decided(point) is True for c in self.given)
+        return all(c.decided(point, bits) is True for c in self.given)
 
-    def refutes(self, point: Mapping[str, Any]) -> bool:
+    def refutes(self, point: Mapping[str, Any], bits: tuple[int, ...] = PRECISIONS) -> bool:
         """Whether all hypotheses certainly hold at a point and the goal certainly fails."""
-        return self.goal.decided(point) is False and self.meets(point)
+        return self.goal.decided(point, bits) is False and self.meets(point, bits)
 
     def draw(
         self, start: Mapping[str, Any], generator: np.random.Generator, level: int | None = None
     ) -> dict[str, Any] | None:
-        """One point with some values given, or None where a letter has no value left.
-
-        `level`: of all entries of W, where their range allows it.
-        """
+        """One point with some values given and all of W on a level; None if there is none."""
         point = dict(start)
         for name in in_order(frozenset(self.letters) - start.keys()):
             values = self.candidates(name, point)
@@ -179,10 +177,7 @@ def _edges(found: Condition, letter: Any, point: Mapping[str, Any]) -> list[tupl
 
 
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
-    """The :data:`LEVELS` sizes that an entry of W takes in the proofs.
-
-    Returns omega, omega/1000, P beta omega, beta omega, 1/2 and 1; none for other letters.
-    """
+    """The :data:`LEVELS` sizes that an entry of W takes in the proofs; none for other letters."""
     if not name.startswith("w_") or not {"omega", "beta", "P"} <= point.keys():
         return []
     omega, upper = point["omega"], point["beta"] * point["omega"]
@@ -197,58 +192,38 @@ def number(text: str) -> Any:
 
 def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
     """Values that print shorter than a given one, the simplest first."""
-    size = _length(value)
-    options = [flint.fmpq(n) for n in (1, 2, 0, -1)] + [flint.fmpq(1, 2), flint.fmpq(10), *others]
-    for option in options:
+    size = len(compact(value))
+    for option in [*map(flint.fmpq, (1, 2, 0, -1)), flint.fmpq(1, 2), flint.fmpq(10), *others]:
         if option == value:
             return
-        if may_be(option, letter) and _length(option) <= size:
+        if may_be(option, letter) and len(compact(option)) <= size:
             yield option
-    shift = _decimal_exponent(value)
-    scale = flint.fmpq(10) ** shift if abs(shift) < 400 else flint.fmpq(1)
+    bits = int(value.p.bit_length()) - int(value.q.bit_length())
+    shift = math.floor(bits * math.log10(2))
+    if abs(shift) >= 400:
+        return
+    scale = flint.fmpq(10) ** (shift if abs(shift) > 4 else 0)
+    scaled = Fraction(int((value / scale).p), int((value / scale).q))
     for digits in (1, 2, 10, 100, 1000):
-        scaled = Fraction(int((value / scale).p), int((value / scale).q)) if size < 2000 else None
-        if scaled is None:
-            return
         for near in (
             scaled.limit_denominator(digits),
             Fraction(math.ceil(scaled * digits), digits),
         ):
             option = flint.fmpq(near.numerator, near.denominator) * scale
-            if may_be(option, letter) and _length(option) < size:
+            if may_be(option, letter) and len(compact(option)) < size:
                 yield option
-
-
-def _length(value: Any) -> int:
-    return len(compact(value)) if abs(_decimal_exponent(value)) < 2000 else 10**6
-
-
-def _decimal_exponent(value: Any) -> int:
-    if value == 0:
-        return 0
-    bits = int(value.p.bit_length()) - int(value.q.bit_length())
-    exponent = math.floor(bits * math.log10(2))
-    return 0 if -4 <= exponent <= 4 else exponent
 
 
 def compact(value: Any) -> str:
     """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90"."""
-    over, under = value.p, value.q
-    powers = []
-    for number in (over, under):
-        count = 0
-        if abs(number) >= 10**6:
-            step = 2**20
-            while step:
-                if number % flint.fmpz(10) ** step == 0:
-                    number //= flint.fmpz(10) ** step
-                    count += step
-                else:
-                    step //= 2
-        powers.append((number, count))
-    (over, up), (under, down) = powers
-    body = str(over.str()) + (f"/{under.str()}" if under != 1 else "")
-    exponent = up - down
+    shown, exponent = [], 0
+    for part, sign in ((value.p, 1), (value.q, -1)):
+        text = str(part.str())
+        short = text.rstrip("0") if len(text) > 6 else text
+        exponent += sign * (len(text) - len(short))
+        shown.append(short)
+    over, under = shown
+    body = over if under == "1" else f"{over}/{under}"
     if not exponent:
         return body
     return f"10^{exponent}" if body == "1" else f"{body}*10^{exponent}"
@@ -259,12 +234,9 @@ DRAWS, MOST_DRAWS = 12, 200
 
 
 def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int = 0) -> int:
-    """Compare a polynomial problem with the sequent it stands for, at points of its hypotheses.
+    """At how many points of its hypotheses a problem was compared with the sequent it stands for.
 
-    Where all hypotheses hold, every constraint has to hold, and the goals have to agree.
-
-    Returns how many points were compared. Raises RuntimeError if they contradict each other
-    anywhere.
+    Raises RuntimeError where a constraint fails, or the goals contradict each other.
     """
     generator = np.random.default_rng(rng)
     space = Space.of(sequent.given, sequent.goal)
@@ -301,10 +273,7 @@ def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
 
 
 def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
-    """How many random rational points an equation was evaluated at without contradiction.
-
-    Raises RuntimeError if the two sides certainly differ somewhere.
-    """
+    """At how many random points an equation holds; RuntimeError if it fails at one."""
     generator = np.random.default_rng(rng)
     goal = condition(sequent.goal)
     points = [

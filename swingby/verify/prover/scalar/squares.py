@@ -46,16 +46,11 @@ MOST_MULTIPLIERS = 24
 #: Unknowns of a goal that is multiplied.
 MOST_MULTIPLIED = 3
 
-Pieces = list[tuple[Fraction, Column]]
-
 
 @dataclass(frozen=True)
 class Block:
-    """A multiplier and the monomials whose products stand in its Gram matrix.
+    """A multiplier, of constraints and a monomial, and the monomials of its Gram matrix.
 
-    `factors`: places of constraints.
-    `monomial`: never negative; with the powers that clear the constraints.
-    `multiplier`: the product of both.
     `free`: an equation: instead of a Gram matrix each monomial has any coefficient.
     """
 
@@ -81,7 +76,7 @@ class Block:
         return found if one == two else add(found, found)
 
 
-def sum_of_squares(problem: PolynomialProblem, unknown: int = MOST_UNKNOWNS) -> Certificate | None:
+def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
     """A verified certificate with squares, or None, which says nothing about the problem."""
     goal = problem.goal
     target = goal.polynomial or {(): Fraction(-1)}
@@ -98,21 +93,18 @@ def sum_of_squares(problem: PolynomialProblem, unknown: int = MOST_UNKNOWNS) -> 
         shapes = [problem.constraints[place].polynomial for place in near]
         unknowns = set[int]().union(*map(letters_of, shapes))
         degree = max(map(_degree, shapes), default=0)
-    if not 1 <= len(unknowns) <= unknown or degree > MOST_DEGREE:
+    if not 1 <= len(unknowns) <= MOST_UNKNOWNS or degree > MOST_DEGREE:
         return None
     even = degree + degree % 2
     attempts = [(even, False)] if goal.kind == ">=" else []
+    # A contradiction: -1 is a sum of squares, and 1 is certainly positive.
+    rest = [] if goal.polynomial else [column(problem, (), ())]
     for most, wide in [*attempts, (even, True), (even + 2, True)]:
         left()
-        pieces = _solve(cleared, _blocks(problem, sorted(unknowns), near, most, wide))
-        made = _columns(problem, pieces, clearing)
-        if made is None:
-            continue
-        if not goal.polynomial:
-            made += _columns(problem, [(Fraction(1), Block((), (), dict(ONE)), ONE)], ()) or []
-        certificate = Certificate(problem, tuple(made))
-        if verify(certificate):
-            return certificate
+        blocks = _blocks(problem, sorted(unknowns), near, most, wide)
+        found = _certified(problem, cleared, clearing, blocks, rest)
+        if found is not None:
+            return found
     return None
 
 
@@ -141,33 +133,34 @@ def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
             basis = _monomials(unknowns, (degree - size) // 2)
             blocks.append(Block((), monomial, {monomial: Fraction(1)}, basis))
     turned = with_negated_goal(problem)
-    made = _columns(turned, _solve(target, blocks), clearing)
     negated = [column(turned, (len(problem.constraints),), monomial) for monomial in factor]
-    if made is None or None in negated:
-        return None
-    whole = (*made, *((Fraction(1), piece) for piece in negated if piece is not None))
-    certificate = Certificate(turned, whole)
-    return certificate if verify(certificate) else None
+    return _certified(turned, target, clearing, blocks, negated)
 
 
-def _columns(
+def _certified(
     problem: PolynomialProblem,
-    pieces: list[tuple[Fraction, Block, Polynomial]] | None,
+    target: Polynomial,
     clearing: Monomial,
-) -> Pieces | None:
-    """The pieces of a cleared goal as columns of the goal itself."""
-    found: Pieces = []
-    for weight, block, square in pieces or ():
+    blocks: list[Block],
+    others: list[Column | None],
+) -> Certificate | None:
+    """The goal, cleared, as a sum over some blocks, and other columns once each."""
+    made = [(Fraction(1), other) for other in others if other is not None]
+    solved = _solve(target, blocks)
+    if solved is None or len(made) < len(others):
+        return None
+    for weight, block, square in solved:
         monomial = times(block.monomial, inverse(clearing))
         if block.free:
             ((term, _),) = square.items()
-            made = column(problem, block.factors, times(monomial, term))
+            piece = column(problem, block.factors, times(monomial, term))
         else:
-            made = column(problem, block.factors, monomial, square=square)
-        if made is None:
+            piece = column(problem, block.factors, monomial, square=square)
+        if piece is None:
             return None
-        found.append((weight, made))
-    return None if pieces is None else found
+        made.append((weight, piece))
+    certificate = Certificate(problem, tuple(made))
+    return certificate if verify(certificate) else None
 
 
 def _degree(polynomial: Polynomial) -> int:

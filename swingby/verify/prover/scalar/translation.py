@@ -40,7 +40,6 @@ from swingby.verify.prover.scalar.laurent import (
     constant,
     inverse,
     is_positive,
-    multiply,
     power_of,
     product,
     product_of,
@@ -63,37 +62,31 @@ def fraction(number: Any) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-def exponent_terms(exponent: Any) -> tuple[list[tuple[Fraction, Any]], Any]:
-    """An exponent as a sum of rational multiples of monomials, and a power free of exp.
-
-    Returns pairs (c, M), and the product of x^c over the terms c log(x).
-    """
+def exponent_terms(exponent: Any) -> tuple[list[tuple[Any, Any]], Any]:
+    """An exponent as pairs of a rational and a monomial, and what its terms c log(x) are: x^c."""
     terms, power = [], sympy.Integer(1)
     for term in sympy.Add.make_args(sympy.expand(sympy.expand_log(exponent))):
         factor, rest = term.as_coeff_Mul()
-        if isinstance(rest, sympy.log) and factor.is_Rational and rest.args[0].is_positive:
-            power *= rest.args[0] ** factor
-        elif term.is_Rational:
-            terms.append((fraction(term), sympy.Integer(1)))
-        elif factor.is_Rational:
-            terms.append((fraction(factor), rest))
-        else:
+        if not factor.is_Rational:
             raise Untranslatable(str(exponent))
-    return [term for term in terms if term[0]], power
+        if isinstance(rest, sympy.log) and rest.args[0].is_positive:
+            power *= rest.args[0] ** factor
+        elif factor:
+            terms.append((factor, rest))
+    return terms, power
 
 
 class Translator:
-    """Turns the expressions of one sequent into quotients over a common list of atoms.
+    """Turns expressions into quotients over one list of atoms.
 
-    `expressions`: all that will be translated: roots and exponents are made commensurable over
-    them.
+    Roots and exponents are made commensurable over all that will be translated.
     """
 
     def __init__(self, expressions: Iterable[Any]) -> None:
         self.atoms: list[Atom] = []
         self.exponentials: list[Any] = []
         self._index: dict[Any, int] = {}
-        self._steps: dict[Any, Fraction] = {}
+        self._steps: dict[Any, Any] = {}
         self._root_order: dict[Any, int] = {}
         pending = [sympy.expand_power_base(expression) for expression in expressions]
         for expression in pending:
@@ -104,13 +97,11 @@ class Translator:
                 terms, power = exponent_terms(exponential.exp)
                 pending.append(power)
                 for factor, rest in terms:
-                    step = self._steps.get(rest, abs(factor))
-                    self._steps[rest] = _common_step(step, abs(factor))
+                    self._steps[rest] = sympy.gcd(self._steps.get(rest, 0), factor)
             for piece in expression.atoms(sympy.Pow):
                 base, exponent = piece.args
                 if exponent.is_Rational and base.is_Symbol and base.is_nonnegative:
-                    order = self._root_order.get(base, 1)
-                    self._root_order[base] = math.lcm(order, int(exponent.q))
+                    self._root_order[base] = math.lcm(self.root_order(base), int(exponent.q))
 
     def root_order(self, letter: Any) -> int:
         """The q for which the atom of a letter is its q-th root."""
@@ -142,10 +133,7 @@ class Translator:
         raise Untranslatable(f"no polynomial form of {expression.func.__name__}")
 
     def logarithm(self, expression: Any) -> Polynomial:
-        """The logarithm of a product of positive things, as a polynomial.
-
-        Raises Untranslatable if it is no positive monomial.
-        """
+        """The logarithm of a positive monomial, as a polynomial; Untranslatable for others."""
         found = self.quotient(expression)
         if found.denominators or len(found.numerator) != 1:
             raise Untranslatable(f"log({expression})")
@@ -201,15 +189,15 @@ class Translator:
 
     def _exponential(self, exponent: Any) -> Quotient:
         terms, power = exponent_terms(exponent)
-        monomial: Polynomial = constant(1)
+        found = self.quotient(power)
         for factor, rest in terms:
             step = self._steps.get(rest)
-            if step is None or (factor / step).denominator != 1:
+            if step is None or not (factor / step).is_Integer:
                 raise Untranslatable(f"exp({exponent})")
-            meaning = sympy.exp(sympy.Rational(step.numerator, step.denominator) * rest)
+            meaning = sympy.exp(step * rest)
             place = self.atom(meaning, str(meaning).replace("**", "^"), "positive")
-            monomial = multiply(monomial, power_of(place, int(factor / step)))
-        return product_of(Quotient(monomial), self.quotient(power))
+            found = product_of(found, Quotient(power_of(place, int(factor / step))))
+        return found
 
     def _power(self, base: Any, exponent: Any) -> Quotient:
         if exponent.is_Integer and abs(exponent) <= LARGEST_POWER:
@@ -241,21 +229,13 @@ class Translator:
         return Quotient(numerator, (found.numerator,))
 
 
-def _common_step(first: Fraction, second: Fraction) -> Fraction:
-    denominator = math.lcm(first.denominator, second.denominator)
-    divisor = math.gcd(int(first * denominator), int(second * denominator))
-    return Fraction(divisor, denominator)
-
-
 KINDS = {"<=": ">=", "<": ">", "==": "=="}
 
 
 def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> PolynomialProblem:
-    """The polynomial form of a sequent.
+    """The polynomial form of a sequent without Abs, Max and Min.
 
-    `sequent`: without Abs, Max and Min.
-    `logarithmic`: compare the logarithms of the sides of the goal, which have to be positive
-    monomials times exponentials.
+    `logarithmic`: of the logarithms of the sides, positive monomials times exponentials.
     Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
     translator = Translator([side for one in sequent.relations for side in (one.small, one.large)])
@@ -282,7 +262,7 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
                 label = f"logarithm of {relation}"
                 constraints.append(Constraint(difference, KINDS[relation.kind], label))
     if not logarithmic:
-        constraints += _exponential_facts(translator, constraints)
+        constraints += list(_exponential_facts(translator, constraints))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, found in postponed:
         cleared = _cleared(translator, found, constraints)
@@ -424,10 +404,7 @@ def _parts(sequent: Sequent, *kinds: Any) -> list[Any]:
 
 
 def name_factors(sequent: Sequent) -> Sequent:
-    """A sequent in which differences that stand as factors are letters.
-
-    Returns the same one if no factor is certainly positive.
-    """
+    """A sequent in which differences that stand as factors are letters, if certainly positive."""
     differences: dict[Any, None] = {}
     for piece in _parts(sequent, sympy.Mul, sympy.Pow):
         for factor in piece.args if piece.is_Mul else piece.args[:1]:
@@ -452,8 +429,6 @@ def name_logarithms(sequent: Sequent) -> Sequent:
 
     log(Q) with Q >= 1 becomes a nonnegative letter, with Q <= 1 the negative of one. The letter is
     tied to the logarithms of the factors of Q by an equation.
-
-    Returns the same one if there is no such logarithm.
     """
     one = sympy.Integer(1)
     flat = tuple(r for r in sequent.given if not r.difference.has(sympy.log, sympy.exp))

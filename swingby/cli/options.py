@@ -1,37 +1,36 @@
-"""What every command is given: the options they share, and what is made of them."""
+"""The options of every command, and what is made of them."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from swingby.errors import MISSING, InvalidInput
+from swingby.errors import MISSING, BudgetSpent, InvalidInput
 from swingby.report.files import json_text, write_json, write_text
 from swingby.report.text import USUAL, has_color
+from swingby.theory.budget import budget, read_budget
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from swingby.report import Grid
     from swingby.theory.task import SIMTask
 
-
-F = TypeVar("F", bound=Callable[..., Any] | click.Command)
+#: What click makes of an option: a decorator of commands.
+Option = Callable[[Any], Any]
 #: Endings of the files that tables are written to.
 TABLES = (".json", ".md", ".tex", ".html", ".txt")
-
-
-class Option(Protocol):
-    """What click makes of an option: a decorator of commands."""
-
-    def __call__(self, command: F, /) -> F:
-        """The command with the option."""
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]
@@ -76,15 +75,18 @@ def listed(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def target_option(name: str, what: str, endings: Sequence[str], *, checked: bool = True) -> Option:
+# Kinds of options. `shown` is the default in words, where the default itself says nothing.
+
+
+def target(name: str, what: str, endings: Sequence[str], *, checked: bool = True) -> Option:
     """An option that names a file to write; its help lists the endings."""
     kind = Target(endings) if checked else click.Path()
     return click.option(name, metavar="FILE", type=kind, help=f"{what}: {listed(endings)}.")
 
 
-def out_option(endings: Sequence[str] = TABLES, *, checked: bool = True) -> Option:
-    """The option --out of a command."""
-    return target_option("--out", "Write the result to a file", endings, checked=checked)
+def out(*endings: str, checked: bool = True) -> Option:
+    """The option --out of a command; not `checked` where it may also be a folder."""
+    return target("--out", "Write the result to a file", endings or TABLES, checked=checked)
 
 
 def flag(name: str, words: str, parameter: str | None = None) -> Option:
@@ -93,7 +95,7 @@ def flag(name: str, words: str, parameter: str | None = None) -> Option:
 
 
 def text(name: str, metavar: str, words: str, default: Any = None, **more: Any) -> Option:
-    """An option that is read later; `shown`: its default in words."""
+    """An option that is read later."""
     more["show_default"] = more.pop("shown", True)
     return click.option(name, metavar=metavar, default=default, help=words, **more)
 
@@ -101,20 +103,20 @@ def text(name: str, metavar: str, words: str, default: Any = None, **more: Any) 
 def number(
     name: str, words: str, default: int | None = None, *, least: int = 1, shown: str | bool = True
 ) -> Option:
-    """An option that is a whole number; `shown`: its default in words."""
+    """An option that is a whole number."""
     return click.option(name, type=Whole(least), default=default, show_default=shown, help=words)
 
 
 def choice(
     name: str, names: str, words: str, default: str | None = None, *, shown: str | None = None
 ) -> Option:
-    """An option that is one of some names, by default the first; `shown`: its default in words."""
+    """An option that is one of some names, by default the first."""
     kind = click.Choice(names.split())
     usual = default or (None if shown else kind.choices[0])
     return click.option(name, type=kind, default=usual, show_default=shown or True, help=words)
 
 
-def seed_option(what: str, default: int = 0) -> Option:
+def seed(what: str, default: int = 0) -> Option:
     """The option --seed of a command."""
     return number("--seed", f"Seed of {what}.", default, least=0)
 
@@ -124,7 +126,8 @@ MU = text("--mu", "X,X", "Distances of the clusters, by concept.", multiple=True
 SIGMA = text("--sigma", "X,X", "Spreads of the clusters; one for all.", ["0"], multiple=True)
 EDITION = choice("--edition", "printed corrected repaired", "Edition of the assumptions.")
 DIM = number("--dim", "Dimension d.", shown="number of concepts")
-_OPTIONS = (
+#: A task, a start, and how it runs.
+SETTING = (
     MU,
     SIGMA,
     text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True),
@@ -137,7 +140,7 @@ _OPTIONS = (
     choice("--dynamics", "euler gd flow", "euler is the printed (D.2)."),
     JSON,
 )
-#: Headings of the options in the help of a command.
+#: Headings of the options in the help of a command that has many.
 SECTIONS = {
     "The task": (
         *("mu", "sigma", "signal", "dim", "data", "points_per_class", "center_cluster"),
@@ -153,22 +156,119 @@ SECTIONS = {
         *("loss", "shuffle", "weight_decay", "epochs", "record", "precision", "device"),
     ),
 }
+#: From so many options on, they are shown under headings.
+MANY = 13
 
 
 class Sections(click.Command):
-    """A command with many options, shown under headings."""
+    """A command whose options are shown under headings, if there are many."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each under the heading of its name."""
-        heading = {name: title for title, names in SECTIONS.items() for name in names}
+        many = len(self.params) > MANY
+        heading = {name: title for title, names in SECTIONS.items() for name in names if many}
+        given = [one for one in self.params if isinstance(one, click.Option)]
         for title in (*SECTIONS, "Options"):
-            options = [one for one in self.params if heading.get(str(one.name), "Options") == title]
+            options = [one for one in given if heading.get(str(one.name), "Options") == title]
             if title == "Options":
                 options += filter(None, [self.get_help_option(context)])
             records = [one.get_help_record(context) for one in options]
             if any(records):
                 with formatter.section(title):
                     formatter.write_dl([one for one in records if one])
+
+
+def command(*options: Option, group: click.Group | None = None) -> Callable[[Any], click.Command]:
+    """Make a command of a function of what is given; its options are shown in this order."""
+
+    def decorate(function: Callable[[Given], int]) -> click.Command:
+        @functools.wraps(function)
+        def called(**given: Any) -> int:
+            return function(Given(**given))
+
+        decorated: Any = called
+        for option in reversed((*options, BUDGET)):
+            decorated = option(decorated)
+        made: click.Command = click.command(cls=Sections)(decorated)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return decorate
+
+
+# The option --budget of every command: limits that hold whatever the command does
+
+#: Seconds for what can stop by itself, and keep what it has, before it is stopped.
+GRACE = 2.0
+#: Seconds between two looks at the memory in use.
+_LOOK = 0.05
+
+
+def _set_budget(context: click.Context, _: click.Parameter, text: str | None) -> None:
+    seconds, size = (float("inf"),) * 2 if text is None else read_budget(text)
+
+    def tell(line: str) -> None:
+        click.echo(f"swingby: {line}", err=True)
+
+    context.with_resource(budget(seconds, size, tell))
+    if text is not None and threading.current_thread() is threading.main_thread():
+        context.with_resource(_watched(seconds, size))
+
+
+BUDGET = click.option(
+    "--budget",
+    metavar="LIMITS",
+    help="Stop after so much time or memory: 60s,2GB. Exit code 4.",
+    expose_value=False,
+    is_eager=True,
+    callback=_set_budget,
+)
+
+
+def budget_spent(error: BaseException | None) -> BudgetSpent | None:
+    """The limit that an interruption came from, None where it came from elsewhere."""
+    while error is not None and not isinstance(error, BudgetSpent):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+@contextlib.contextmanager
+def _watched(seconds: float, size: float) -> Iterator[None]:
+    """BudgetSpent in the main thread once a limit is passed, whatever it is doing there."""
+    over, end = threading.Event(), time.monotonic() + seconds + GRACE
+    why = ["time"]
+
+    def stop(*_: Any) -> None:
+        raise BudgetSpent(f"its {why[0]} is spent")
+
+    def look() -> None:
+        while not over.wait(_LOOK):
+            if time.monotonic() > end or _in_use() > size:
+                why[0] = "time" if time.monotonic() > end else "memory"
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+                return
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    watch = threading.Thread(target=look, daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watch.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+def _in_use() -> float:
+    """Bytes in memory of this process; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096.0
+    except (OSError, ValueError):
+        return 0.0
+
+
+# What is given
 
 
 def refuse(beside: str, *names: str) -> None:
@@ -181,39 +281,28 @@ def refuse(beside: str, *names: str) -> None:
             raise InvalidInput(shown, value, f"must not be given {beside}")
 
 
-def refuse_json(target: str | None, name: str = "out") -> None:
-    """Refuse --json beside a file to write."""
-    if target is not None:
-        refuse(f"together with {name}: the ending gives the format", "as_json")
+class Given(SimpleNamespace):
+    """The options of a command by their names, as they were typed, and what is made of them."""
 
+    def refuse_json(self, name: str = "out") -> None:
+        """Refuse --json beside a file to write."""
+        if getattr(self, name) is not None:
+            refuse(f"together with {name}: the ending gives the format", "as_json")
 
-@dataclass(frozen=True)
-class Given:
-    """The shared options as text, the way they were typed."""
-
-    mu: Sequence[str]
-    sigma: Sequence[str]
-    signal: Sequence[str]
-    dim: int | None
-    eta: str | None
-    omega: str | None
-    beta: str
-    w0: str | None
-    u0: str | None
-    dynamics: str
-    as_json: bool
-    out: str | None
-
-    def task(self) -> SIMTask:
+    def task(self, dim: int | None = None) -> SIMTask:
         """The task that mu, sigma and dim, or signal, describe."""
-        if self.signal:
-            from swingby.theory.task import SIMTask
+        from swingby.theory.task import SIMTask
 
-            if self.mu or self.sigma != ("0",) or self.dim is not None:
+        dim = getattr(self, "dim", dim)
+        if getattr(self, "signal", None):
+            if self.mu or self.sigma != ("0",) or dim is not None:
                 shown = ",".join(self.signal)
                 raise InvalidInput("signal", shown, "must not be combined with mu, sigma, dim")
             return SIMTask.from_signal(_split(self.signal))
-        return task_of(self.mu, self.sigma, self.dim)
+        if not self.mu:
+            raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
+        spreads = _split(self.sigma)
+        return SIMTask(_split(self.mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
     def matrix(self, task: SIMTask) -> Any:
         """W(0) as given, or from U(0), or None."""
@@ -230,7 +319,7 @@ class Given:
         U0 = read_matrix(self.u0, (task.dim, None), argument="u0")
         return initial_state(None, U0, task.dim)
 
-    def initial(self, task: SIMTask, seed: int, width: int | None) -> Any:
+    def initial(self, task: SIMTask) -> Any:
         """W(0) as given, or a Gaussian draw of scale omega."""
         from swingby.simulate.initialization import gaussian
 
@@ -241,43 +330,44 @@ class Given:
             return self.matrix(task)
         if self.omega is None:
             raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
-        return gaussian(task, self.omega, width, rng=seed)
+        return gaussian(task, self.omega, self.width, rng=self.seed)
 
     def step_size(self) -> str:
         """Eta, which no command can do without."""
         if self.eta is None:
             raise InvalidInput("eta", MISSING, "must be given: --eta 0.01")
-        return self.eta
+        return str(self.eta)
 
-    def deliver(self, grids: Grid | Sequence[Grid], content: dict[str, Any]) -> None:
-        """Print a result, or write it in the format that the ending of --out names."""
-        deliver(grids, content, as_json=self.as_json, out=self.out)
+    def seeds_of(self, setting: Any, most: int) -> list[Any]:
+        """A setting with as many seeds as asked for; a typing error should not make a million."""
+        if self.seeds > most:
+            raise InvalidInput("seeds", self.seeds, f"must be at most {most}")
+        return [replace(setting, seed=setting.seed + k) for k in range(self.seeds)]
+
+    def deliver(
+        self, grids: Grid | Sequence[Grid], content: dict[str, Any], name: str = "out"
+    ) -> None:
+        """Print a result, or write it in the format that the ending of a path names."""
+        path, tables = getattr(self, name), grids if isinstance(grids, Sequence) else (grids,)
+        if path is None:
+            say(tables, content, as_json=self.as_json)
+            return
+        if Path(path).suffix == ".json":
+            write_json(path, content)
+            return
+        makers: dict[str, Callable[[], str]] = {
+            ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
+            ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
+            ".html": lambda: "\n".join(grid.to_html() for grid in tables),
+            ".txt": lambda: "\n\n".join(grid.to_text(width=USUAL) for grid in tables),
+        }
+        check_target(name, path, TABLES)
+        write_text(path, makers[Path(path).suffix]())
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
     """0 where all verdicts hold, 1 where one fails, otherwise 3."""
     return {Verdict.HOLDS: 0, Verdict.FAILS: 1, Verdict.UNDECIDED: 3}[all_hold(verdicts)]
-
-
-def deliver(
-    grids: Grid | Sequence[Grid], content: dict[str, Any], *, as_json: bool, out: str | None
-) -> None:
-    """Print a result, or write it in the format that the ending of a path names."""
-    tables = grids if isinstance(grids, Sequence) else (grids,)
-    if out is None:
-        say(tables, content, as_json=as_json)
-        return
-    if Path(out).suffix == ".json":
-        write_json(out, content)
-        return
-    makers: dict[str, Callable[[], str]] = {
-        ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
-        ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
-        ".html": lambda: "\n".join(grid.to_html() for grid in tables),
-        ".txt": lambda: "\n\n".join(grid.to_text(width=USUAL) for grid in tables),
-    }
-    check_target("out", out, TABLES)
-    write_text(out, makers[Path(out).suffix]())
 
 
 def say(tables: Any, content: Any, *, as_json: bool = False) -> None:
@@ -288,56 +378,6 @@ def say(tables: Any, content: Any, *, as_json: bool = False) -> None:
     shown = tables if isinstance(tables, Sequence) else (tables,)
     color = has_color()
     click.echo("\n\n".join(one.to_text(color=color) for one in shown))
-
-
-def shared_options(
-    *endings: str, checked: bool = True
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the shared options, gathered in a :class:`Given` that it takes first.
-
-    `endings`: of the files that --out may name; not `checked` where it may also be a folder.
-    """
-    out = out_option(endings, checked=checked)
-
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        @functools.wraps(command)
-        def gathered(**options: Any) -> int:
-            shared = {field.name: options.pop(field.name) for field in fields(Given)}
-            refuse_json(shared["out"])
-            return command(Given(**shared), **options)
-
-        decorated: Callable[..., int] = with_options((*_OPTIONS, out))(gathered)
-        return decorated
-
-    return decorate
-
-
-def with_options(options: Sequence[Any]) -> Callable[[Any], Any]:
-    """A decorator that gives a command options, shown in this order."""
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def task_of(mu: Sequence[str], sigma: Sequence[str], dim: int | None) -> SIMTask:
-    """The task that mu, sigma and dim describe."""
-    from swingby.theory.task import SIMTask
-
-    if not mu:
-        raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
-    spreads = _split(sigma)
-    return SIMTask(_split(mu), spreads[0] if len(spreads) == 1 else spreads, dim)
-
-
-def setting_seeds(setting: Any, count: int, most: int) -> list[Any]:
-    """A setting with as many seeds as asked for; a typing error should not make a million."""
-    if count > most:
-        raise InvalidInput("seeds", count, f"must be at most {most}")
-    return [replace(setting, seed=setting.seed + k) for k in range(count)]
 
 
 def _split(values: Sequence[str]) -> list[str]:

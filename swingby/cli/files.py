@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import swingby
-from swingby.cli.given import say
+from swingby.cli import options
+from swingby.cli.options import Given, command, say
 from swingby.errors import InvalidInput
 from swingby.report.files import BROKEN, unsealed
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
 #: What swingby cannot do without, and what each extra brings first.
-CORE = ("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib")
+CORE = (
+    *("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib"),
+    "loky",
+)
 EXTRAS = {
     "torch": "torch",
     "testing": "hypothesis",
@@ -33,10 +37,8 @@ EXTRAS = {
 }
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def verify(file: Path, as_json: bool) -> int:
+@command(click.argument("file", type=click.Path(path_type=Path)), options.JSON)
+def verify(given: Given) -> int:
     """Check that a file still says what swingby wrote.
 
     Stores of sweeps (.sqlite), runs and trained networks (.npz), results and studies (.json),
@@ -47,10 +49,10 @@ def verify(file: Path, as_json: bool) -> int:
     swingby verify sweep.sqlite
     swingby verify run.npz
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    kind, found = _judged(file)
-    answer = {"file": str(file), "kind": kind, "verified": not found, "reasons": found}
-    said = f"{file}: {kind}, {'verified' if not found else 'changed after it was written'}"
-    click.echo(json.dumps(answer) if as_json else "\n  ".join([said, *found]))
+    kind, found = _judged(given.file)
+    answer = {"file": str(given.file), "kind": kind, "verified": not found, "reasons": found}
+    said = f"{given.file}: {kind}, {'verified' if not found else 'changed after it was written'}"
+    click.echo(json.dumps(answer) if given.as_json else "\n  ".join([said, *found]))
     return 1 if found else 0
 
 
@@ -121,15 +123,14 @@ def _refused(check: Any) -> list[str]:
     return []
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(as_json: bool) -> int:
+@command(options.JSON)
+def doctor(given: Given) -> int:
     """Print what is installed, what is missing, and the caches.
 
     Exit code 0: the core is there; 5: something of it is missing.
     """
     found = _facts()
-    say(_table(found), found, as_json=as_json)
+    say(_table(found), found, as_json=given.as_json)
     return 0 if all(found["core"].values()) else 5
 
 

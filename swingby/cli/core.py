@@ -1,0 +1,295 @@
+"""The commands check, predict, simulate, table and certify: one task, one start, one question."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swingby.cli import options
+from swingby.cli.options import Given, command, exit_code, refuse, say
+from swingby.errors import MISSING, InvalidInput
+from swingby.report.files import json_text, whole, write_json
+from swingby.report.pictures import ENDINGS as PICTURES
+from swingby.report.text import refilled
+
+if TYPE_CHECKING:
+    from swingby.verify.checking.report import Report
+
+
+_ENDINGS = (".csv", ".parquet", *options.TABLES, *PICTURES)
+_START = ("mu", "sigma", "signal", "dim", "eta", "omega", "w0", "u0")
+_WIDTH = options.number("--width", "Columns d' of a Gaussian U(0).", shown="d")
+_STEPS = options.number("--steps", "Steps of the run.", shown="until W rests")
+_SEED = options.seed("the Gaussian W(0) that --omega draws")
+_WINDOWS = options.choice("--edition", "printed corrected", "Edition of the lemma windows.")
+_UNIT = click.option(
+    "--unit", type=click.Choice(["step", "eta t"]), default="step", help="Unit of printed times."
+)
+
+
+@command(
+    *options.SETTING,
+    options.out(),
+    options.EDITION,
+    options.text("--rho", "X", "Edition repaired: pivots of W(0) >= rho omega.", "0.1"),
+    options.flag("--statements", "Print the assumptions themselves first."),
+)
+def check(given: Given) -> int:
+    """Which assumptions hold, by what margin; the predicted stages.
+
+    The start is --w0, --u0 or --omega. Exit code 0: all hold, 1: one fails, 3: undecided.
+
+    \b
+    swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
+    """  # noqa: D301
+    from swingby.verify.check import check as run_check
+    from swingby.verify.tables import report_grid
+
+    given.refuse_json()
+    if given.statements:
+        refuse("together with statements, which are printed", "as_json", "out")
+    if given.edition != "repaired":
+        refuse("but with --edition repaired", "rho")
+    task = given.task()
+    report = run_check(
+        task,
+        omega=given.omega,
+        eta=given.step_size(),
+        beta=given.beta,
+        edition=given.edition,
+        W0=given.matrix(task),
+        rho=given.rho,
+        dynamics=given.dynamics,
+    )
+    if given.statements:
+        for result in report:
+            click.echo(refilled(str(result.statement)) + "\n")
+    given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
+    return exit_code([report.verdict])
+
+
+def _schedule_of(report: Report) -> dict[str, Any] | None:
+    """The schedule of a report; None for numbers that can be judged but not scheduled."""
+    try:
+        return report.schedule.to_dict()
+    except InvalidInput:
+        return None
+
+
+@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT)
+def predict(given: Given) -> int:
+    """When every stage happens, from W(0) or from omega alone.
+
+    The start is --w0, --u0 or --omega.
+
+    \b
+    swingby predict --signal 4,1 --omega 1e-8 --eta 0.01
+    """  # noqa: D301
+    from swingby.verify.predict import predict as run_predict
+
+    given.refuse_json()
+    _refuse_unit(given)
+    task = given.task()
+    schedule = run_predict(
+        task,
+        given.matrix(task),
+        eta=given.step_size(),
+        dynamics=given.dynamics,
+        omega=given.omega,
+        beta=given.beta,
+        width=given.width,
+        edition=given.edition,
+    )
+    given.deliver(schedule.to_grid(given.unit), schedule.to_dict())
+    return 0
+
+
+@command(*options.SETTING, options.out(".npz", ".csv", ".json"), _STEPS, _SEED, _WIDTH)
+def simulate(given: Given) -> int:
+    """Run the dynamics from W(0).
+
+    The start is --w0, --u0 or --omega. A file .npz or .csv holds the whole trajectory.
+
+    \b
+    swingby simulate --signal 4,1 --omega 1e-3 --eta 0.01 --out run.csv
+    """  # noqa: D301
+    from swingby.simulate.run import simulate as run_simulate
+    from swingby.theory.budget import spent
+
+    given.refuse_json()
+    refuse("to a run: only omega is used", "beta")
+    task = given.task()
+    run = run_simulate(
+        task,
+        given.initial(task),
+        eta=given.step_size(),
+        steps=given.steps,
+        dynamics=given.dynamics,
+    )
+    code = 4 if spent() else 0
+    ending = Path(given.out or "").suffix
+    if given.out is None:
+        say(run, run.to_dict(), as_json=given.as_json)
+    elif ending == ".npz":
+        run.save(given.out)
+    elif ending == ".csv":
+        with whole(given.out) as target:
+            run.to_frame().to_csv(target, index=False)
+    else:
+        write_json(given.out, run.to_dict())
+    return code
+
+
+@command(
+    *options.SETTING,
+    options.out(*_ENDINGS, checked=False),
+    options.flag("--paper", "The paper's own settings, and nothing else."),
+    _STEPS,
+    _SEED,
+    _WIDTH,
+    _WINDOWS,
+    _UNIT,
+)
+def table(given: Given) -> int:
+    """Predicted against observed.
+
+    The start is --w0, --u0 or --omega. With --paper, --out names a folder.
+
+    \b
+    swingby table --signal 4,1 --w0 '2e-3,1e-3;1e-3,2e-3' --eta 0.01
+    swingby table --paper
+    """  # noqa: D301
+    given.refuse_json()
+    if given.paper:
+        return _paper(given)
+    if given.out is not None:
+        options.check_target("out", given.out, _ENDINGS)
+    _refuse_unit(given)
+    refuse("to a run: only omega is used", "beta")
+    from swingby.verify.compare import compare
+
+    task = given.task()
+    comparison = compare(
+        task,
+        given.initial(task),
+        eta=given.step_size(),
+        dynamics=given.dynamics,
+        steps=given.steps,
+        edition=given.edition,
+    )
+    suffix = Path(given.out or "").suffix
+    if suffix in PICTURES:
+        comparison.save_picture(given.out)
+    elif suffix == ".csv":
+        comparison.to_csv(given.out)
+    elif suffix == ".parquet":
+        comparison.to_parquet(given.out)
+    else:
+        given.deliver(comparison.to_grid(given.unit), comparison.to_dict())
+    return 0
+
+
+def _refuse_unit(given: Given) -> None:
+    """A unit is of what is printed; files for programs, and pictures, count steps."""
+    if given.as_json or Path(given.out or "").suffix in (".json", ".csv", ".parquet", *PICTURES):
+        refuse("beside JSON, tables of numbers and pictures, which count steps", "unit")
+
+
+def _paper(given: Given) -> int:
+    """All settings of the paper, one after the other, then the tables over all of them."""
+    from swingby.verify import compare, paper_report
+
+    run = ("beta", "dynamics", "steps", "seed", "width", "edition", "unit")
+    refuse("together with paper", *_START, *run)
+    to_terminal = not given.as_json and given.out is None
+    comparisons = []
+    for comparison in compare.paper_tables():
+        comparisons.append(comparison)
+        if to_terminal:
+            say(comparison.to_grid(), None)
+            click.echo()
+    grids = [paper_report.gaussian_grid(), paper_report.summary_grid(comparisons)]
+    if given.out is not None:
+        written = paper_report.write_folder(given.out, comparisons, grids)
+        click.echo(f"{written} files in {given.out}")
+    else:
+        settings = [comparison.to_dict() for comparison in comparisons]
+        content = {"settings": settings, "tables": [grid.to_dict() for grid in grids]}
+        say(grids, content, as_json=given.as_json)
+    return 0
+
+
+@command(
+    *options.SETTING,
+    options.out(),
+    options.number("--steps", "Last step of the run.", shown="until all is settled"),
+    options.text("--replay", "FILE", "Check a certificate; needs no other option."),
+)
+def certify(given: Given) -> int:
+    """Prove when a run does what, in ball arithmetic.
+
+    The start is --w0. A file .json keeps the certificate. Exit code 0: all proved, or the replay
+    accepts, 1: the replay rejects, 3: something is left undecided.
+
+    \b
+    swingby certify --signal 4,1 --w0 W0.csv --eta 0.01 --out run.json
+    swingby certify --replay run.json
+    """  # noqa: D301
+    given.refuse_json()
+    if given.replay is not None:
+        refuse("together with replay", *_START, "beta", "dynamics", "out", "steps")
+        return _replay(given)
+    if given.w0 is None:
+        raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
+    if given.u0 is not None:
+        wanted = "must be given as w0: what is certified starts from W(0)"
+        raise InvalidInput("u0", given.u0, wanted)
+    if given.omega is not None:
+        raise InvalidInput("omega", given.omega, "must not be given together with w0")
+    refuse("beside w0", "beta")
+    from swingby.theory.reading import read_matrix
+    from swingby.verify.certify import certify as make
+
+    def report(line: str) -> None:
+        click.echo(f"\r\x1b[K{line}", err=True, nl=False)
+
+    task = given.task()
+    certificate = make(
+        task,
+        read_matrix(given.w0, (task.dim, task.dim), exact=True),
+        eta=given.step_size(),
+        dynamics=given.dynamics,
+        steps=given.steps,
+        progress=report if sys.stderr.isatty() else None,
+    )
+    if given.out is not None and given.out.endswith(".json"):
+        certificate.save(given.out)
+    else:
+        given.deliver(certificate.to_grids(), certificate.to_dict())
+    return 3 if certificate.undecided else 0
+
+
+def _replay(given: Given) -> int:
+    from swingby.theory.reading import text_of
+    from swingby.verify.certification.replay import read, replay
+
+    try:
+        content = read(text_of(given.replay, "replay", "readable certificate"))
+    except InvalidInput:
+        raise
+    except (ValueError, RecursionError):
+        wanted = "must be a certificate (it is not JSON)"
+        raise InvalidInput("replay", given.replay, wanted) from None
+    reasons = replay(content)
+    left_open = content.get("undecided", []) if isinstance(content, dict) and not reasons else []
+    if given.as_json:
+        answer = {"accepted": not reasons, "reasons": reasons, "not judged": left_open}
+        click.echo(json_text(answer))
+    elif reasons:
+        click.echo("\n".join(["rejected", *(f"  {reason}" for reason in reasons)]))
+    else:
+        click.echo("\n".join(["accepted", *(f"  not judged: {name}" for name in left_open)]))
+    return 1 if reasons else 0

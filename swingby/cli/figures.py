@@ -1,0 +1,243 @@
+"""The commands figures, evidence and diffusion: the paper's figures, and all that was predicted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from swingby.cli import options
+from swingby.cli.options import Given, command, exit_code, refuse, say
+from swingby.errors import InvalidInput
+from swingby.report.files import write_text
+from swingby.report.pictures import ENDINGS as PICTURES
+from swingby.report.pictures import save_figure
+
+if TYPE_CHECKING:
+    from swingby.diffusion.study import Study
+
+
+@command(
+    options.text("--only", "N,N", "Numbers of figures: 5,8.", shown="all"),
+    options.choice(
+        "--edition",
+        "caption code",
+        "Parameters as printed, or of the authors' public code.",
+        shown="both",
+    ),
+    options.flag("--quick", "Use quicker parameters where a figure has some."),
+    options.text("--out", "FOLDER", "Folder of the pictures.", "figures"),
+    options.flag("--no-resume", "Compute again what the folder holds."),
+    options.flag("--list", "List the figures, and draw nothing.", "listed"),
+    options.JSON,
+)
+def figures(given: Given) -> int:
+    """Draw the paper's figures, and judge each by its criteria.
+
+    The same command resumes where it was stopped. Exit code 0: every criterion holds, 1: some fail
+    or a figure could not be made, 3: none fails, but some are undecided.
+
+    \b
+    swingby figures --only 5,8 --quick
+    """  # noqa: D301
+    if given.listed:
+        refuse("together with list", "quick", "out", "no_resume")
+        from swingby.figures.make import all_figures, chosen
+        from swingby.figures.result import list_grid
+
+        shown = all_figures()
+        if given.only is not None or given.edition is not None:
+            numbers = dict.fromkeys(one.number for one, _ in chosen(given.only, given.edition))
+            shown = tuple(one for one in shown if one.number in numbers)
+        table = list_grid(shown)
+        say(table, table.to_dict(), as_json=given.as_json)
+        return 0
+    from swingby.figures.make import make_figures
+
+    result = make_figures(
+        given.out,
+        only=given.only,
+        quick=given.quick,
+        editions=given.edition,
+        resume=not given.no_resume,
+        progress=True,
+    )
+    say(result.to_grid(), result.to_dict(), as_json=given.as_json)
+    return exit_code([result.verdict])
+
+
+@command(
+    options.text(
+        "--source", "NAME,NAME", "map, autograd, networks, figures, vectors, images.", shown="all"
+    ),
+    options.choice(
+        "--verdict", "holds fails undecided", "Rows of this verdict alone.", shown="all"
+    ),
+    options.flag("--rows", "Print every row, not only how many there are."),
+    options.text("--record", "FILE", "Your own record.", shown="in the user's cache"),
+    options.flag("--update", "Run again what other code recorded.", "again"),
+    options.flag("--force", "With --update: run everything again."),
+    options.JSON,
+    options.out(),
+)
+def evidence(given: Given) -> int:
+    """Print every prediction of the theory against its observation.
+
+    The rows are those that the package ships, and those that you ran with --update, which also
+    prints the verdicts that changed. Exit code 0: every row holds, 1: some
+    fail, 3: none fails, but some are undecided.
+
+    \b
+    swingby evidence --source networks --rows
+    swingby evidence --source map,autograd --update
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.figures.evidence import evidence as collect
+    from swingby.figures.evidence import update
+    from swingby.report.progress import PartProgress
+    from swingby.theory.law.compiled import folder
+
+    if not given.again:
+        refuse("without --update", "force")
+    if given.as_json or (given.out is not None and given.out.endswith(".json")):
+        refuse("beside JSON, which has every row", "rows")
+    given.refuse_json()
+    names = None if given.source is None else [one.strip() for one in given.source.split(",")]
+    own = Path(given.record) if given.record is not None else folder() / "evidence.json"
+    if given.again:
+        with PartProgress(1, shown=True) as said:
+            said.start("evidence")
+            moved = update(names, own, force=given.force, tell=said.tell)
+            said.finish("done")
+        for line in moved or ("no verdict moved",):
+            click.echo(line, err=True)
+    found = collect(names, record=own if own.exists() else None, verdict=given.verdict)
+    in_rows = given.rows or given.verdict is not None
+    given.deliver(found.to_grid() if in_rows else found.to_overview(), found.to_dict())
+    return exit_code(row.verdict for row in found.rows)
+
+
+@click.group()
+@options.BUDGET
+def diffusion() -> None:
+    """Train image diffusion models and compare with the theory.
+
+    The images are circles. A plan says what is trained, what is predicted and by which rules,
+    before there are data. A study runs it; a plan that was edited since is refused.
+
+    \b
+    swingby diffusion plan --out plan.toml
+    swingby diffusion study --plan plan.toml --out FOLDER
+    swingby diffusion judge FOLDER/study.json
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+
+
+_JUDGING = (
+    options.target("--plot", "Draw responses over training", PICTURES),
+    options.target("--film", "Draw images of the last cell over training", PICTURES),
+    options.target("--table", "Write the tables", options.TABLES),
+    options.JSON,
+)
+
+
+@command(
+    click.option(
+        "--out",
+        metavar="FILE",
+        required=True,
+        type=options.Target((".toml",)),
+        help="New file, .toml.",
+    ),
+    options.choice(
+        "--size", "tiny small paper", "How much is trained: small takes an hour.", "small"
+    ),
+    options.target("--data", "Draw images of the four classes, as Fig. 19", PICTURES),
+    group=diffusion,
+)
+def plan(given: Given) -> int:
+    """Write the plan of a factorial study.
+
+    Its factors are separation, contrast, gain and optimizer.
+
+    \b
+    swingby diffusion plan --out plan.toml --size tiny
+    """  # noqa: D301
+    from swingby.diffusion.plan import default_plan
+
+    written = default_plan(given.size)
+    if Path(given.out).exists():  # data may lie behind it
+        raise InvalidInput("out", given.out, "must not be there yet")
+    write_text(given.out, written.to_toml())
+    if given.data is not None:
+        from swingby.diffusion.pictures import circles_figure
+
+        levels = (written.contrast[-1], written.contrast[0])
+        save_figure(lambda: circles_figure(levels, written.preset.pixels), given.data)
+    runs, cells = len(written.jobs), len(written.cells)
+    click.echo(f"{given.out}: {runs} runs in {cells} cells, {len(written.predictions)} predictions")
+    click.echo(f"digest {written.digest}")
+    return 0
+
+
+@command(
+    options.text("--plan", "FILE", "The plan, .toml.", required=True),
+    options.text("--out", "FOLDER", "Folder of the results.", shown="name of the plan"),
+    options.number("--workers", "Models trained at a time.", shown="cores; 4 on a GPU"),
+    options.choice("--device", "cpu cuda", "Where to train."),
+    *_JUDGING,
+    group=diffusion,
+)
+def study(given: Given) -> int:
+    """Train what a plan says, and judge the theory by it.
+
+    The same command resumes a study that was stopped. Exit code 0: every prediction holds, 1: some
+    fail, 3: none fails, but some are undecided.
+
+    \b
+    swingby diffusion study --plan plan.toml --plot responses.png
+    """  # noqa: D301
+    given.refuse_json("table")
+    from swingby.simulate.device import load_torch
+
+    load_torch()
+    from swingby.diffusion.plan import Plan
+    from swingby.diffusion.study import run_study
+
+    folder = Path(Path(given.plan).stem if given.out is None else given.out)
+    made = Plan.load(given.plan)
+    found = run_study(made, folder, workers=given.workers, device=given.device, progress=True)
+    return _tell(given, found, folder)
+
+
+@command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
+def judge(given: Given) -> int:
+    """Judge a study by its file, or the one in the documentation.
+
+    \b
+    swingby diffusion judge recorded --table verdicts.md
+    """  # noqa: D301
+    given.refuse_json("table")
+    from swingby.diffusion.study import Study, recorded_study
+
+    if given.what == "recorded":
+        if given.film is not None:
+            wanted = "needs the folder in which the study was trained"
+            raise InvalidInput("film", given.film, wanted)
+        return _tell(given, recorded_study(), Path())
+    return _tell(given, Study.load(given.what), Path(given.what).parent)
+
+
+def _tell(given: Given, study: Study, folder: Path) -> int:
+    from swingby.diffusion.verdicts import judge
+
+    found = judge(study)
+    if given.plot is not None or given.film is not None:
+        from swingby.diffusion import pictures
+
+        if given.plot is not None:
+            save_figure(lambda: pictures.study_figure(study), given.plot)
+        if given.film is not None and study.courses:
+            cell, seed = study.courses[-1].cell, study.courses[-1].seed
+            save_figure(lambda: pictures.course_film(study, folder, cell, seed), given.film)
+    given.deliver(found.to_grids(), found.to_dict(), "table")
+    return exit_code(row.verdict for row in found.rows)

@@ -1,0 +1,310 @@
+"""The commands train, vectors, relu and studies: networks, trained and compared with the theory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from swingby.cli import options
+from swingby.cli.options import Given, command, exit_code, refuse, say
+from swingby.errors import MISSING, InvalidInput
+from swingby.report.pictures import ENDINGS as PICTURES
+from swingby.report.progress import EVERY, Progress
+
+if TYPE_CHECKING:
+    from swingby.diffusion.vectors import VectorSetting
+    from swingby.training import Setting
+
+
+class _Told(Progress):
+    """A bar on a terminal, and a line every few seconds elsewhere."""
+
+    def tell(self, share: float, words: str) -> None:
+        """Say how far the study is."""
+        due = self._is_due(EVERY) or share in (0, 1)
+        if not self._on_bar(completed=share, what=words) and due:
+            self._write(f"{share:4.0%} {words}")
+
+
+@command(
+    options.MU,
+    options.SIGMA,
+    options.DIM,
+    options.text("--data", "FILE", "Own points: .npz (X, Y, labels) or .csv."),
+    options.text("--points-per-class", "N", "Points; inf: infinite data.", "5000"),
+    options.flag("--center-cluster", "Add a cluster at the origin."),
+    options.flag("--rotation", "Turn the data by a random rotation."),
+    options.text("--truncation", "X", "No point within X min(mu) of the test point."),
+    options.text("--free-sigma", "X", "Spread along directions without a concept.", "0"),
+    options.text("--depth", "L", "Number of weights.", shown="1; 2 if symmetric"),
+    options.text("--width", "N", "Width of hidden layers.", shown="d"),
+    options.choice("--activation", "linear relu gelu", "Between layers."),
+    options.flag("--no-bias", "Train weights alone."),
+    options.flag("--symmetric", "Train f(x) = U U^T x, of Sec. 4.2."),
+    options.choice("--initialization", "torch gaussian uniform", "Law of the initial weights."),
+    options.text("--scale", "X", "Factor of all initial weights.", "1"),
+    options.choice("--optimizer", "sgd gd adamw", "Optimizer."),
+    options.text("--lr", "X", "Learning rate.", "0.1"),
+    options.text("--batch-size", "N", "Points per step.", "128"),
+    options.choice("--loss", "torch paper", "Mean square of torch, or (2.1)."),
+    options.choice("--shuffle", "once epoch", "Order of points."),
+    options.text("--weight-decay", "X", "Weight decay of adamw.", "0"),
+    options.text("--epochs", "N", "Length of the training.", shown="40"),
+    options.text("--steps", "N", "Length in steps, in place of epochs."),
+    options.seed("the first network"),
+    options.number("--seeds", "Number of networks, trained at once.", 1),
+    options.text("--start", "FILE", "Initial weights and biases in order: .npz."),
+    options.text(
+        "--record",
+        "every|log|N",
+        "Recorded steps; N: every N-th.",
+        shown="every; log past 10,000 steps",
+    ),
+    options.choice("--precision", "float32 float64", "Floats of the training."),
+    options.choice("--device", "cpu cuda", "Where to train."),
+    options.text("--checkpoint", "FOLDER", "Save there every minute, and resume from there."),
+    options.target("--out", "Write all that was recorded", (".npz",)),
+    options.target("--plot", "Draw trajectories and losses", PICTURES),
+    options.JSON,
+)
+def train(given: Given) -> int:
+    """Train networks on a SIM task, and time their concepts.
+
+    Exit code 0: every network learned every concept (its output at the test point reached half),
+    1: some did not, or diverged. With --data and without --mu, the task is the one
+    that the points and their labels look like.
+
+    \b
+    swingby train --mu 1,2 --sigma 0.05,0.05 --dim 64 --seeds 16
+    swingby train --mu 1,2 --depth 4 --lr 1 --epochs 100 --plot four.png
+    swingby train --data mine.npz --start weights.npz --no-bias
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.theory import numbers
+    from swingby.training import train as run_training
+
+    record = given.record
+    if record is not None and record not in ("every", "log"):
+        record = numbers.whole(record, "record", 1)
+    run = run_training(
+        given.seeds_of(_training_setting(given), 100_000),
+        start=None if given.start is None else Path(given.start),
+        record=record,
+        device=given.device,
+        checkpoint=given.checkpoint,
+        progress=True,
+    )
+    if given.out is not None:
+        run.save(given.out)
+    if given.plot is not None:
+        run.save_picture(given.plot)
+    say(run.to_grid(), run.to_dict() if given.as_json else None, as_json=given.as_json)
+    return 0 if set(run.outcomes) == {"learned"} else 1
+
+
+def _training_setting(given: Given) -> Setting:
+    """What is trained, from options as they were typed."""
+    from swingby.training import Data, Network, Optimizer, Setting, read_samples
+    from swingby.training.data import samples_task
+
+    samples = None if given.data is None else read_samples(Path(given.data))
+    if samples is not None and not given.mu:
+        for name, default in (("sigma", ("0",)), ("dim", None)):
+            value = getattr(given, name)
+            if value != default:
+                raise InvalidInput(name, value, "must not be given without mu beside data")
+        task = samples_task(samples)
+    else:
+        given.dim = given.dim or (samples and samples.dim) or None
+        task = given.task()
+    if task.dim == task.s:
+        refuse("where every direction has a concept", "free_sigma")
+    if given.depth == "1" and not given.symmetric:
+        refuse("but with a hidden layer: --depth 2", "width")
+    data = Data(
+        n_per_class=None if given.points_per_class == "inf" else given.points_per_class,
+        center_cluster=given.center_cluster,
+        rotation=given.rotation,
+        truncation=given.truncation,
+        free_sigma=given.free_sigma,
+        samples=samples,
+    )
+    network = Network(
+        depth=given.depth or (2 if given.symmetric else 1),
+        width=given.width,
+        activation=given.activation,
+        bias=not (given.no_bias or given.symmetric),
+        symmetric=given.symmetric,
+        initialization=given.initialization,
+        scale=given.scale,
+    )
+    optimizer = Optimizer(
+        kind=given.optimizer,
+        lr=given.lr,
+        batch_size=given.batch_size,
+        loss=given.loss,
+        shuffle=given.shuffle,
+        weight_decay=given.weight_decay,
+    )
+    return Setting(
+        task,
+        data,
+        network,
+        optimizer,
+        epochs=given.epochs,
+        steps=given.steps,
+        seed=given.seed,
+        precision=given.precision,
+    )
+
+
+@command(
+    options.MU,
+    options.SIGMA,
+    options.text("--omega", "X", "Scale of the start.", "1e-4"),
+    options.text("--eta", "X", "Required, or --lr. Time of the theory per step."),
+    options.text("--lr", "X", "Learning rate of gradient descent, for --eta."),
+    options.choice("--denoiser", "two_layer linear symmetric mlp", "symmetric is U U^T."),
+    options.choice(
+        "--reads", "condition both", "Input of the network; both: the noisy point as well."
+    ),
+    options.number("--width", "Width of a hidden layer.", shown="concepts"),
+    options.choice("--activation", "relu gelu", "Of mlp alone."),
+    options.number("--batch", "Points of each cluster in a step.", 16),
+    options.number("--steps", "Steps of training.", 500),
+    options.seed("the first network"),
+    options.number("--seeds", "Number of networks, trained at once.", 1),
+    options.JSON,
+    options.out(),
+)
+def vectors(given: Given) -> int:
+    """Train diffusion models on points of a SIM task.
+
+    The condition of a point is the point itself. Half-times are steps at which the diagonal
+    entries of the conditional map reach 1/2. Exit code 0: every prediction holds, 1: some fail,
+    3: none fails, but some are undecided.
+
+    \b
+    swingby vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.03
+    swingby vectors --mu 1,2 --eta 0.1 --denoiser linear --reads both --seeds 5
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.simulate.device import load_torch
+
+    given.refuse_json()
+    if given.denoiser != "mlp":
+        refuse("but with --denoiser mlp", "activation")
+    settings = given.seeds_of(_vector_setting(given), 10_000)
+    load_torch()
+    from swingby.diffusion.vectors import compare_vectors
+
+    found = compare_vectors(settings)
+    given.deliver(found.to_grid(), found.to_dict())
+    return exit_code(row.verdict for row in found.rows)
+
+
+def _vector_setting(given: Given) -> VectorSetting:
+    """What is trained, from options as they were typed."""
+    from swingby.diffusion.vectors import VectorSetting
+
+    if given.eta is None and given.lr is None:
+        raise InvalidInput("eta", MISSING, "must be given, or --lr")
+    names = ("width", "omega", "lr", "eta", "batch", "steps", "seed", "activation")
+    passed = {name: getattr(given, name) for name in names}
+    return VectorSetting(given.task(), given.denoiser, given.reads, **passed)
+
+
+@command(
+    options.text("--data", "FILE", "Judge these data: CSV, the last column is y."),
+    options.flag("--quick", "Run a study of minutes, not of an hour."),
+    options.seed("all data and networks", 7),
+    options.target("--store", "Keep the study in a file, and resume it", (".json",)),
+    options.number("--workers", "Number of processes.", shown="cores, two at most"),
+    options.JSON,
+    options.out(),
+)
+def relu(given: Given) -> int:
+    """Study two-layer ReLU networks: alignment and threshold.
+
+    The study asks when the networks align early, and past which threshold they fit no noise. Exit
+    code 0: every verdict holds, 1: some fail, 3: none fails, but some are undecided.
+
+    \b
+    swingby relu --quick
+    swingby relu --store relu.json --out relu.md
+    swingby relu --data points.csv
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    given.refuse_json()
+    if given.data is not None:
+        for name in ("quick", "store", "workers"):
+            value = getattr(given, name)
+            if value:
+                raise InvalidInput(name, value, "must not be given together with data")
+        return _look(given)
+    from swingby.relu.verdicts import rows, study, tables
+
+    workers = given.workers or min(2, os.cpu_count() or 1)
+    with _Told("relu", 1, "share remaining what", shown=True) as told:
+        found = study(
+            quick=given.quick,
+            seed=given.seed,
+            store=given.store,
+            workers=workers,
+            tell=told.tell,
+        )
+    given.deliver(tables(found), found.to_dict())
+    return exit_code(row["verdict"] for row in rows(found))
+
+
+def _look(given: Given) -> int:
+    """The extremal vectors of data in a file, and what is asked of them."""
+    import numpy as np
+
+    from swingby.relu import check, extremal_vectors
+
+    path = given.data
+    try:
+        table = np.loadtxt(Path(path), delimiter=",", ndmin=2, comments="#")
+    except OSError as error:
+        reason = error.strerror or "no such file"
+        raise InvalidInput("data", path, f"must be readable ({reason})") from None
+    except (ValueError, UnicodeDecodeError):
+        raise InvalidInput("data", path, "must be numbers between commas, a row a point") from None
+    if table.shape[1] < 3:
+        raise InvalidInput("data", path, "must have two columns of x or more, and y last")
+    found = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
+    report = check(table[:, :-1], table[:, -1], seed=given.seed)
+    content = report.to_dict() | {"extremal_vectors": found.to_dict()}
+    given.deliver([report.to_grid(), found.to_grid()], content)
+    return exit_code(one.verdict for one in report.statements)
+
+
+@command(
+    click.argument("names", nargs=-1, metavar="[NAME]..."),
+    options.number("--runs", "Networks in a row of a table.", 200),
+    options.seed("all data and networks", 7),
+    options.JSON,
+    options.out(),
+)
+def studies(given: Given) -> int:
+    """Train networks and compare with predictions from their weights.
+
+    NAME is laws, one-layer, scales, survival, forecast or dimension; all take six minutes on two
+    cores. Exit code 0 whatever comes out; the verdicts are those of swingby evidence.
+
+    \b
+    swingby studies survival --runs 50
+    swingby studies forecast dimension --out networks.md
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    given.refuse_json()
+    from swingby.training.studies import studies as make
+
+    tables = make(
+        list(given.names) or None,
+        runs=given.runs,
+        seed=given.seed,
+        tell=lambda name: click.echo(f"swingby: {name} ...", err=True),
+    )
+    given.deliver(tables, {"tables": [one.to_dict() for one in tables]})
+    return 0
