@@ -1259,6 +1259,13 @@ MUTANTS = (
         (_CERTIFY + "ball_run.py::test_semidefinite_agrees_with_sympy",),
     ),
     Mutant(
+        "balls that may be zero are left out of an elimination",
+        "verify/certification/ball_run.py",
+        "            if rest[i][k] == 0 or pivot_row[k] == 0:",
+        "            if not rest[i][k] != 0 or pivot_row[k] == 0:",
+        (_CERTIFY + "ball_run.py::test_an_entry_that_may_be_zero_is_eliminated",),
+    ),
+    Mutant(
         "a zero pivot needs no zero row",
         "verify/certification/ball_run.py",
         "        if pivot == 0 and any(row[k] != 0 for row in rest[k + 1 :]):",

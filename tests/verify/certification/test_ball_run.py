@@ -83,3 +83,10 @@ def test_semidefinite_agrees_with_sympy():
         answer = semidefinite_in_balls([[flint.arb(entry) for entry in row] for row in W], range(d))
         assert answer in (None, expected)
         assert answer or sympy.Matrix(W).det() == 0 or not expected
+
+
+def test_an_entry_that_may_be_zero_is_eliminated():
+    # Entries of 0 +- 1/2 between pivots of 1 and 1/10: some of these matrices are not semidefinite.
+    open_entry = flint.arb(0, 0.5)
+    W = [[flint.arb(1), open_entry], [open_entry, flint.arb("0.1")]]
+    assert semidefinite_in_balls(W, range(2)) is None
