@@ -8,7 +8,7 @@ import pytest
 
 from swingby.theory.derivations.ledger import by_id
 from swingby.verify.hunting.draft import Asked, Draft, draw
-from swingby.verify.hunting.search import Candidate, length, moves, show, shrink
+from swingby.verify.hunting.search import Followed, length, moves, show, shrink
 from swingby.verify.prover.trajectories.violation import Violation
 
 
@@ -27,7 +27,7 @@ LONG = Draft(
 
 
 def seen(draft, step=1000):
-    return Candidate(draft, None, Violation(None, 0, 0, 0, step, 10.0, None))
+    return Followed(draft, None, None, Violation(None, 0, 0, 0, step, 10.0, None))
 
 
 def never():
@@ -66,7 +66,7 @@ def test_a_weaker_violation_is_no_gain():
     def look(draft):
         return replace(seen(draft), violation=weak.violation)
 
-    assert shrink(seen(LONG), look, never) == (seen(LONG), 0)
+    assert shrink(seen(LONG), look, never)[1] == 0
     assert shrink(weak, look, never)[1] > 0
 
 
@@ -74,7 +74,7 @@ def test_a_stop_ends_it_at_once():
     def look(draft):
         raise AssertionError("nothing may be looked at")
 
-    assert shrink(seen(LONG), look, lambda: True) == (seen(LONG), 0)
+    assert shrink(seen(LONG), look, lambda: True)[1] == 0
 
 
 def test_moves_stay_inside_the_assumptions():
@@ -89,15 +89,15 @@ def test_moves_stay_inside_the_assumptions():
 def test_a_real_counterexample_becomes_the_simplest_one(dynamics):
     """Lemma D.3 breaks on any W(0) of rank one: two concepts and ones are enough."""
     found = show(LONG, by_id("Lemma D.3"), dynamics)
-    assert found is not None
+    assert found.violation is not None
     simple, _ = shrink(found, lambda draft: show(draft, by_id("Lemma D.3"), dynamics), never)
     assert simple.draft.matrix == whole([[1, 1], [1, 1]])
     assert length(simple.draft) < length(LONG) / 1.5
     assert simple.violation.step < found.violation.step
 
 
-def test_what_keeps_the_claim_is_not_shown():
+def test_what_keeps_the_claim_shows_no_violation():
     full = replace(LONG, matrix=whole([[2, 1, 1], [1, 2, 1], [1, 1, 2]])).feasible()
-    assert show(full, by_id("Lemma D.2"), "euler") is None
+    assert show(full, by_id("Lemma D.2"), "euler").violation is None
     # Rank one does not meet the hypotheses of the repair.
     assert show(LONG, by_id("Lemma D.3").repair, "gd") is None

@@ -26,7 +26,7 @@ from swingby.errors import InvalidInput
 from swingby.theory.balls import precision
 from swingby.theory.claim import Claim
 from swingby.verify.hunting import draft
-from swingby.verify.hunting.draft import LEAST_STEPS, Draft, asked_by, draw, mutate
+from swingby.verify.hunting.draft import Draft, asked_by, draw, mutate
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.trajectories.instances import Matrix, TrajectoryInstance
 from swingby.verify.prover.trajectories.judge import (
@@ -60,9 +60,7 @@ MOST_INSTANCES = 100_000
 #: So many draws in a row outside the hypotheses end it too.
 MOST_MISSES = 3_000
 #: A delayed concept is tried after so many instances, under gradient descent.
-DELAYED_AFTER = (12, 400, 3000)
-#: The share of instances that are changes of an earlier one.
-CHANGED = 0.6
+DELAYED_AFTER = 25
 #: So many instances that came close are kept and changed.
 KEPT = 6
 #: A violation later than this, in two and three dimensions, is not followed in balls: the two runs
@@ -129,19 +127,25 @@ class Hunted:
     again: Callable[[], bool] | None = None
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A setting on which a run in floats shows a violation."""
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """A setting inside the hypotheses, its run in floats, and the violation that this shows."""
 
     draft: Draft
     instance: TrajectoryInstance
-    violation: Violation
-    steps: int = 0
+    recorded: Recorded
+    violation: Violation | None
+
+    @property
+    def excess(self) -> float:
+        """By how much the claim is broken, as a logarithm."""
+        return -math.inf if self.violation is None else self.violation.excess
 
     @property
     def cost(self) -> float:
         """How long the numbers are, and how far the run is followed."""
-        return length(self.draft) + 2 * math.log10(self.violation.step + 1)
+        step = 0 if self.violation is None else self.violation.step
+        return length(self.draft) + 2 * math.log10(step + 1)
 
 
 def length(draft: Draft) -> float:
@@ -153,26 +157,29 @@ def length(draft: Draft) -> float:
     return 30 * draft.d + entries + signal + scale + (4 if draft.kappa is not None else 0)
 
 
-def show(draft: Draft, claim: Claim, dynamics: str) -> Candidate | None:
-    """The violation that a setting inside the hypotheses shows in floats, if any."""
-    instance = draft.instance()
-    if instance is None or not meets(claim, instance):
+def show(draft: Draft | None, claim: Claim, dynamics: str) -> Followed | None:
+    """What a setting shows in floats; None where it lies outside the hypotheses."""
+    instance = None if draft is None else draft.instance()
+    if draft is None or instance is None or not meets(claim, instance):
         return None
     recorded = float_run(instance, dynamics)
-    violation = scan(claim, instance, recorded)
-    if violation is None:
-        return None
-    return Candidate(draft, instance, violation, len(recorded.steps))
+    try:
+        violation = scan(claim, instance, recorded)
+    except (KeyError, TypeError) as error:
+        raise InvalidInput(
+            "statement", claim.id, f"must be a claim that a scan can evaluate: {error}"
+        ) from error
+    return Followed(draft, instance, recorded, violation)
 
 
 def shrink(
-    found: Candidate, look: Callable[[Draft], Candidate | None], stop: Callable[[], bool]
-) -> tuple[Candidate, int]:
+    found: Followed, look: Callable[[Draft], Followed | None], stop: Callable[[], bool]
+) -> tuple[Followed, int]:
     """Make the numbers of a counterexample simpler, change after change, and count the changes.
 
     `look` says what a changed draft shows. A violation that was clear (a factor of 2) stays so.
     """
-    clear = min(CLEAR[1], found.violation.excess)
+    clear = min(CLEAR[1], found.excess)
     best, changes, tried = found, 0, {found.draft}
     while True:
         for simpler in moves(best.draft):
@@ -182,7 +189,7 @@ def shrink(
                 return best, changes
             tried.add(simpler)
             seen = look(simpler)
-            if seen is not None and seen.violation.excess >= clear and seen.cost < best.cost:
+            if seen is not None and seen.excess >= clear and seen.cost < best.cost:
                 best, changes = seen, changes + 1
                 break
         else:
@@ -225,14 +232,12 @@ def _moves(draft: Draft) -> Iterator[Draft]:
 
 def _faster(draft: Draft) -> Draft:
     """The largest round eta, and with it the fewest steps."""
-    least = math.ceil(LEAST_STEPS * draft.signal[0])
-    return replace(draft, inverse_eta=next(_rounded_up(least)))
+    return replace(draft, inverse_eta=next(_rounded_up(draft.least_inverse_eta)))
 
 
 def _matrices(matrix: Matrix) -> Iterator[Matrix]:
     """Simpler matrices: ones, signs and sizes made alike, then entry by entry."""
     d = len(matrix)
-    smallest = min(abs(entry) for row in matrix for entry in row)
     signs = [1 if matrix[0][j] > 0 else -1 for j in range(d)]
     changes: tuple[Callable[..., Fraction], ...] = (
         lambda i, j, entry: Fraction(1),
@@ -240,7 +245,6 @@ def _matrices(matrix: Matrix) -> Iterator[Matrix]:
         lambda i, j, entry: entry * signs[i] * signs[j],
         lambda i, j, entry: abs(entry),
         lambda i, j, entry: Fraction(round(entry)),
-        lambda i, j, entry: entry / smallest,
     )
     for change in changes:
         yield tuple(tuple(change(i, j, matrix[i][j]) for j in range(d)) for i in range(d))
@@ -308,98 +312,79 @@ def search(
     """Look for a trajectory of euler or gd that breaks a claim along trajectories."""
     asked, found = asked_by(claim), Hunted()
     kept: list[tuple[float, Draft]] = []
-    misses, waiting = 0, list(DELAYED_AFTER if dynamics == "gd" and dim in (None, 3) else ())
+    misses, waiting = 0, dynamics == "gd" and dim in (None, 3)
     while found.instances < MOST_INSTANCES and misses < MOST_MISSES and not clock.over():
-        if waiting and found.instances >= waiting[0]:
-            waiting.pop(0)
-            if _try_delayed(claim, rng, clock, found):
+        if waiting and found.instances >= DELAYED_AFTER:
+            waiting = False
+            if _try_delayed(claim, clock, found):
                 return found
             continue
-        if kept and rng.random() < CHANGED:
+        if kept and found.instances % 2:
             setting = mutate(kept[int(rng.integers(len(kept)))][1], rng, asked)
         else:
             setting = draw(rng, dim, asked)
-        instance = None if setting is None else setting.instance()
-        if setting is None or instance is None or not meets(claim, instance):
+        seen = show(setting, claim, dynamics)
+        if seen is None:
             misses += 1
             continue
         misses = 0
-        score = _look(claim, dynamics, setting, instance, found)
-        if isinstance(score, Candidate):
-            if _decide(claim, dynamics, score, clock, found):
+        found.instances += 1
+        found.steps += len(seen.recorded.steps)
+        if seen.violation is not None:
+            if _decide(claim, dynamics, seen, clock, found):
                 return found
-        elif score is not None:
-            kept.append((score, setting))
+        elif (near := closest_call(claim, seen.instance, seen.recorded)) is not None:
+            if found.closest is None or max(-near.excess, 0.0) < found.closest.slack:
+                found.closest = _closest(near, seen.instance, dynamics)
+            kept.append((near.excess, seen.draft))
             kept.sort(key=lambda pair: -pair[0])
             del kept[KEPT:]
         if found.instances % 50 == 0:
-            near = "" if found.closest is None else f", smallest slack {found.closest.slack:.3g}"
+            near_by = "" if found.closest is None else f", smallest slack {found.closest.slack:.3g}"
             doubt = f", {found.unconfirmed} not confirmed" if found.unconfirmed else ""
-            clock.report(f"{found.instances} instances{near}{doubt}")
+            clock.report(f"{found.instances} instances{near_by}{doubt}")
     return found
 
 
-def _look(
-    claim: Claim, dynamics: str, draft: Draft, instance: TrajectoryInstance, found: Hunted
-) -> Candidate | float | None:
-    """A candidate, or minus the slack of the closest call, or None where nothing comes close."""
-    recorded = float_run(instance, dynamics)
-    try:
-        violation = scan(claim, instance, recorded)
-        found.instances += 1
-        found.steps += len(recorded.steps)
-        if violation is not None:
-            return Candidate(draft, instance, violation, len(recorded.steps))
-        near = closest_call(claim, instance, recorded)
-    except (KeyError, TypeError) as error:
-        raise InvalidInput(
-            "statement", claim.id, f"must be a claim that a scan can evaluate: {error}"
-        ) from error
-    if near is None:
-        return None
-    slack = max(-near.excess, 0.0)
-    if found.closest is None or slack < found.closest.slack:
-        entry = f"entry ({near.i + 1}, {near.j + 1}) at step {near.step}"
-        values = {"dynamics": dynamics} | instance.values()
-        found.closest = Closest(slack, str(instance), f"{near.relation}, {entry}", values)
-    return near.excess
+def _closest(near: Violation, instance: TrajectoryInstance, dynamics: str) -> Closest:
+    where = f"{near.relation}, entry ({near.i + 1}, {near.j + 1}) at step {near.step}"
+    values = {"dynamics": dynamics} | instance.values()
+    return Closest(max(-near.excess, 0.0), str(instance), where, values)
 
 
-def _decide(claim: Claim, dynamics: str, candidate: Candidate, clock: Clock, found: Hunted) -> bool:
-    """Make a candidate simpler and confirm it in balls."""
-    clock.report(f"a violation in floats is made simpler: {candidate.instance}")
+def _decide(claim: Claim, dynamics: str, seen: Followed, clock: Clock, found: Hunted) -> bool:
+    """Make a violation simpler and confirm it; False where balls decide neither form of it."""
+    clock.report(f"a violation in floats is made simpler: {seen.instance}")
     shrinking = clock.part(0.5)
 
-    def look(draft: Draft) -> Candidate | None:
-        seen = show(draft, claim, dynamics)
-        found.steps += 0 if seen is None else seen.steps
-        return seen
+    def look(draft: Draft) -> Followed | None:
+        shown = show(draft, claim, dynamics)
+        found.steps += 0 if shown is None else len(shown.recorded.steps)
+        return shown
 
-    simple, shrinks = shrink(candidate, look, shrinking.over)
-    for one in dict.fromkeys((simple.draft, candidate.draft)):
-        chosen = simple if one == simple.draft else candidate
-        if chosen is not simple and clock.over():
+    simple, shrinks = shrink(seen, look, shrinking.over)
+    for one in (simple, seen) if shrinks else (seen,):
+        violation = one.violation
+        if violation is None or (one is not simple and clock.over()):
             break
-        if chosen.violation.step * max(1.0, (chosen.draft.d / 3) ** 3) > MOST_BALL_STEPS:
+        if violation.step * max(1.0, (one.draft.d / 3) ** 3) > MOST_BALL_STEPS:
             continue
-        judged = confirm_violation(claim, chosen.violation, chosen.instance, dynamics, clock.report)
+        judged = confirm_violation(claim, violation, one.instance, dynamics, clock.report)
         if judged is not None:
-            found.judged, found.shrinks = judged, shrinks if chosen is simple else 0
-            found.again = _again(claim, judged, chosen.instance, dynamics)
-            return True
+            found.shrinks = shrinks if one is simple else 0
+            return _found(claim, dynamics, one.instance, judged, found)
     found.unconfirmed += 1
     return False
 
 
-def _try_delayed(claim: Claim, rng: np.random.Generator, clock: Clock, found: Hunted) -> bool:
+def _try_delayed(claim: Claim, clock: Clock, found: Hunted) -> bool:
     """Concept 2 delayed by a root search over one entry; followed in balls from the start."""
-    delay = draft.draw_delay(rng)
-    plain = draft.build(delay, Fraction(0))
+    plain = draft.build(Fraction(0))
     if plain is None or not meets(claim, plain):
         return False
     clock.report(f"concept 2 is delayed by a root search: {plain}")
-    epsilon = draft.solve(delay, clock.over)
-    instance = None if epsilon is None else draft.build(delay, epsilon)
+    epsilon = draft.solve(clock.over)
+    instance = None if epsilon is None else draft.build(epsilon)
     if instance is None or not meets(claim, instance):
         return False
     run = ball_run(instance, "gd", clock.over)
@@ -412,17 +397,16 @@ def _try_delayed(claim: Claim, rng: np.random.Generator, clock: Clock, found: Hu
     if judged is None:
         found.unconfirmed += 1
         return False
+    return _found(claim, "gd", instance, judged, found)
+
+
+def _found(
+    claim: Claim, dynamics: str, instance: TrajectoryInstance, judged: Judged, found: Hunted
+) -> bool:
     found.judged = judged
-    found.again = _again(claim, judged, instance, "gd")
+    if judged.witness is not None:
+        found.again = partial(still_violates, claim, judged.witness, instance, dynamics)
     return True
-
-
-def _again(
-    claim: Claim, judged: Judged, instance: TrajectoryInstance, dynamics: str
-) -> Callable[[], bool] | None:
-    if judged.witness is None:  # pragma: no cover
-        return None
-    return partial(still_violates, claim, judged.witness, instance, dynamics)
 
 
 def place_of(claim: Claim, witness: Witness) -> Violation:
