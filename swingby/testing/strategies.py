@@ -27,7 +27,6 @@ from swingby.testing.matrices import (
     dimensions,
     fractions,
     in_blocks,
-    in_place,
     many,
     readable,
 )
@@ -500,8 +499,8 @@ def _shape(task: SIMTask) -> tuple[Fraction, ...]:
 
 # Settings of the repaired edition: positive definite W(0), everyday omega.
 
-#: Where a search tells the largest omega, it runs for these ratios of signals only.
-_SEARCHED_RATIOS = st.sampled_from((4, 2))
+#: Where a search tells the largest omega, it runs for this ratio of signals only.
+_SEARCHED = sampled("4")
 #: More concepts than this, and the search takes a second.
 MOST_SEARCHED = 3
 _TO_SEARCH = st.sampled_from((False, False, False, True))
@@ -513,36 +512,24 @@ def _repaired(draw: st.DrawFn, sizes: Dimensions, *, outside: bool) -> Setting:
     """A setting in which the repaired edition holds, or omega alone is too large for it."""
     d, most = draw(sizes.strategy), sizes.most
     searched = draw(_TO_SEARCH) and 1 < d <= MOST_SEARCHED
-    ratio, staircase = draw(_SEARCHED_RATIOS), draw(_COIN)
-    task = _task(draw, d, most, _DISTINCT)
+    task = _task(draw, d, most, _SEARCHED if searched else _DISTINCT)
     matrix, pivots = definite(draw, task.order, most)
     beta, rho = Fraction(float(np.diag(matrix).max())), Fraction(float(pivots.min()))
     if searched:
-        # One of the few cases whose largest omega is searched for: equal ratios, and pivots 1
-        # with diagonal 1, ..., d in descending order of the signal, or pivots (k + 1)/k.
-        signal = [Fraction(0)] * d
-        for rank, k in enumerate(reversed(task.order)):
-            signal[k] = min(task.exact_signal) * ratio**rank
-        task = SIMTask.from_signal(signal)
-        steps = np.tril(np.ones((d, d)))
-        matrix = in_place(steps @ steps.T, task.order) if staircase else np.eye(d) + 1
-        beta = Fraction(d if staircase else 2)
-        rho = Fraction(1) if staircase else Fraction(d + 1, d)
+        # One of the few cases whose largest omega is searched for; its pivots are (k + 1)/k.
+        matrix, beta, rho = np.eye(d) + 1, Fraction(2), Fraction(d + 1, d)
     loose, shape = draw(_COIN), _shape(task)
     digits, decades = draw(_PLACES)
+    edges = setting.repaired_by_search(shape, beta, rho) if searched else None
     if outside:
         # Every theorem asks for beta omega <= 1 at least.
-        limit, excess = Fraction(1001, 1000) / beta, draw(_EXCESS)
-        if searched:
-            limit, excess = setting.repaired_by_search(shape, beta, rho)[1], 0
+        limit = edges[1] if edges else Fraction(1001, 1000) / beta
+        excess = 0 if edges else draw(_EXCESS)
         omega = rounded(limit, digits, up=True) * power_of_ten(excess)
     else:
-        if searched:
-            limit, _ = setting.repaired_by_search(shape, beta, rho)
-        else:
-            if loose:
-                beta, rho = _next_power_of_4(beta), 1 / _next_power_of_4(1 / rho)
-            limit = setting.repaired(shape, beta, rho)
+        if edges is None and loose:
+            beta, rho = _next_power_of_4(beta), 1 / _next_power_of_4(1 / rho)
+        limit = edges[0] if edges else setting.repaired(shape, beta, rho)
         omega = rounded(limit, digits) * power_of_ten(-decades)
     return Setting(
         task,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -257,19 +257,19 @@ def hunt(
         seed = 0 if rng is None else numbers.whole(rng, "rng", 0)
         generator = np.random.default_rng(seed)
     chosen = targets(statement, edition)
-    asked = _dynamics(dynamics, chosen[0])
+    asked = _dynamics(dynamics, _kind(chosen[0]))
     clock = Clock(limit, progress)
     if len(chosen) > 1 and dim not in (None, 2):
-        chosen = tuple(target for target in chosen if target.claim.id != "Theorem two")
+        chosen = tuple(claim for claim in chosen if claim.id != "Theorem two")
     hunts = []
-    for done, target in enumerate(chosen):
+    for done, claim in enumerate(chosen):
         part = clock.part(1 / (len(chosen) - done))
-        hunts.append(_hunt(target, edition, asked, part, generator, dim, seed))
+        hunts.append(_hunt(claim, edition, asked, part, generator, dim, seed))
     return hunts[0] if len(hunts) == 1 else _together(hunts, clock)
 
 
 def _hunt(
-    target: Target,
+    claim: Claim,
     edition: str,
     dynamics: str,
     clock: Clock,
@@ -277,17 +277,17 @@ def _hunt(
     dim: int | None,
     seed: int | None,
 ) -> Hunt:
-    claim, note = target.claim, ""
-    if target.kind == "trajectory":
+    kind, note = _kind(claim), ""
+    if kind == "trajectory":
         found = search(claim, dynamics, rng, clock, dim)
         if not found.instances:
             note = "No instance met the hypotheses of the statement in the time given."
-    elif target.kind == "theorem":
+    elif kind == "theorem":
         from swingby.verify.hunting.theorems import search_theorem
 
         found = search_theorem(claim.id, dynamics, rng, clock, dim)
         note = _NOT_IN_BALLS if dynamics == "flow" else _FLOW_ONLY.format(dynamics)
-    elif target.kind == "numbers":
+    elif kind == "numbers":
         found, note = search_numbers(claim, int(rng.integers(2**31)), clock), _ROUNDS
     else:
         whole = judge(claim)
@@ -302,20 +302,9 @@ def _hunt(
     if judged is not None:
         verdict = judged.verdict
         checked = checked or (f"proved by {judged.method}",)
-    same = ("instances", "steps", "closest", "shrinks", "unconfirmed", "again")
-    return Hunt(
-        claim.id,
-        edition,
-        dynamics,
-        verdict,
-        witness,
-        seconds=clock.used,
-        checked=checked,
-        text=to_text(claim),
-        note=note,
-        seed=seed,
-        **{name: getattr(found, name) for name in same},
-    )
+    counts = {name: part for name, part in vars(found).items() if name != "judged"}
+    more: dict[str, Any] = {"checked": checked, "text": to_text(claim), "note": note, "seed": seed}
+    return Hunt(claim.id, edition, dynamics, verdict, witness, seconds=clock.used, **counts, **more)
 
 
 def _together(hunts: list[Hunt], clock: Clock) -> Hunt:
@@ -324,32 +313,26 @@ def _together(hunts: list[Hunt], clock: Clock) -> Hunt:
     certain = all(one.verdict != Finding.UNDECIDED for one in hunts)
     verdict = Finding.TESTED if certain else Finding.UNDECIDED
     near = [one.closest for one in hunts if one.closest is not None]
-    first = found or hunts[0]
-    return Hunt(
-        "the repaired theorems",
-        first.edition,
-        first.dynamics,
-        verdict if found is None else Finding.REFUTED,
-        first.violation,
-        sum(one.instances for one in hunts),
-        sum(one.steps for one in hunts),
-        clock.used,
-        min(near, key=lambda one: one.slack, default=None),
+    return replace(
+        found or hunts[0],
+        statement="the repaired theorems",
+        verdict=verdict if found is None else Finding.REFUTED,
+        instances=sum(one.instances for one in hunts),
+        steps=sum(one.steps for one in hunts),
+        seconds=clock.used,
+        closest=min(near, key=lambda one: one.slack, default=None),
         unconfirmed=sum(one.unconfirmed for one in hunts),
-        checked=first.checked if first.found else (),
-        note=hunts[0].note,
+        text="",
         parts=tuple(hunts),
-        seed=first.seed,
-        again=first.again,
     )
 
 
-def _dynamics(dynamics: str | None, target: Target) -> str:
+def _dynamics(dynamics: str | None, kind: str) -> str:
     if dynamics is not None and dynamics not in DYNAMICS:
         raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}")
-    if target.kind == "theorem":
+    if kind == "theorem":
         return dynamics or "flow"
-    if target.kind != "trajectory":
+    if kind != "trajectory":
         return ""
     if dynamics == "flow":
         wanted = "must be euler or gd: App. D is about steps, and only the repaired theorems about "
@@ -357,29 +340,21 @@ def _dynamics(dynamics: str | None, target: Target) -> str:
     return dynamics or "euler"
 
 
-@dataclass(frozen=True)
-class Target:
-    """A statement to be hunted, in the edition asked for, and the kind of search for it."""
-
-    kind: str
-    claim: Claim
-
-
-def targets(statement: str | Claim | None, edition: str) -> tuple[Target, ...]:
+def targets(statement: str | Claim | None, edition: str) -> tuple[Claim, ...]:
     """What a statement and an edition stand for; None and "theorem" are all repaired theorems."""
     if edition not in EDITIONS:
         raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
     if isinstance(statement, Claim):
-        return (_target(_in_edition(statement, edition, own=True)),)
+        return (_in_edition(statement, edition, own=True),)
     known = ledger.Claims()
     if statement is None or (isinstance(statement, str) and statement.strip().lower() == "theorem"):
         if edition != "repaired":
             raise InvalidInput("statement", statement, "must be named, such as Lemma D.3")
-        return tuple(_target(known[name]) for name in ledger.OWN)
+        return tuple(known[name] for name in ledger.OWN)
     if not isinstance(statement, str):
         raise InvalidInput("statement", statement, "must be an id such as Lemma D.3, or a Claim")
     claim = known[ledger.find(statement, list(known))]
-    return (_target(_in_edition(claim, edition, own=False)),)
+    return (_in_edition(claim, edition, own=False),)
 
 
 def _in_edition(claim: Claim, edition: str, *, own: bool) -> Claim:
@@ -406,15 +381,16 @@ def _in_edition(claim: Claim, edition: str, *, own: bool) -> Claim:
     return claim.repair
 
 
-def _target(claim: Claim) -> Target:
+def _kind(claim: Claim) -> str:
+    """The kind of search for a claim."""
     if claim.quantifier == "exists":
         wanted = "must say something of all cases: that numbers exist, no single case refutes"
         raise InvalidInput("statement", claim.id, wanted)
     if claim.id in ledger.OWN:
-        return Target("theorem", claim)
+        return "theorem"
     if isinstance(claim.conclusion, AlongTrajectory):
-        return Target("trajectory", claim)
-    return Target("numbers" if is_scalar(claim) else "algebra", claim)
+        return "trajectory"
+    return "numbers" if is_scalar(claim) else "algebra"
 
 
 def search_numbers(claim: Claim, seed: int, clock: Clock) -> Hunted:

@@ -240,7 +240,7 @@ def _matrix(rng: np.random.Generator, d: int, *, full_rank: bool) -> Matrix:
     kind = str(rng.choice(kinds))
     if kind == "small entries":
         return _one_small(rng, d)
-    U = rng.choice([1, 1, 2, 3], size=(d, int(rng.integers(1, d))))
+    U = rng.choice([1, 1, 1, 2, 3], size=(d, int(rng.integers(1, d))))
     if rng.random() < 0.5:
         U *= rng.choice([1, -1], size=U.shape)
     rows = [[Fraction(int(entry)) for entry in row] for row in U @ U.T]
@@ -248,7 +248,7 @@ def _matrix(rng: np.random.Generator, d: int, *, full_rank: bool) -> Matrix:
         if kind == "tiny":
             rows[k][k] += Fraction(1, 10 ** int(rng.integers(1, 11)))
         elif kind == "whole":
-            rows[k][k] += int(rng.integers(1, 21))
+            rows[k][k] += int(rng.integers(1, 13))
     return tuple(map(tuple, rows))
 
 
