@@ -123,7 +123,6 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
     >>> assert_claim("D.61", "refuted")
     """
     __tracebackhide__ = True
-    from swingby.theory.derivations.ledger import by_id
     from swingby.verify.prover.judge import judge
 
     expected = finding(verdict)

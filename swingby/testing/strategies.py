@@ -499,8 +499,8 @@ def _shape(task: SIMTask) -> tuple[Fraction, ...]:
 
 # Settings of the repaired edition: positive definite W(0), everyday omega.
 
-#: Where a search tells the largest omega, it runs for this ratio of signals only.
-_SEARCHED = sampled("4")
+#: Where a search tells the largest omega, it runs for these ratios of signals only.
+_SEARCHED = sampled("4 2")
 #: More concepts than this, and the search takes a second.
 MOST_SEARCHED = 3
 _TO_SEARCH = st.sampled_from((False, False, False, True))
@@ -524,8 +524,8 @@ def _repaired(draw: st.DrawFn, sizes: Dimensions, *, outside: bool) -> Setting:
     if outside:
         # Every theorem asks for beta omega <= 1 at least.
         limit = edges[1] if edges else Fraction(1001, 1000) / beta
-        excess = 0 if edges else draw(_EXCESS)
-        omega = rounded(limit, digits, up=True) * power_of_ten(excess)
+        excess = draw(_EXCESS)
+        omega = rounded(limit, digits, up=True) * power_of_ten(0 if edges else excess)
     else:
         if edges is None and loose:
             beta, rho = _next_power_of_4(beta), 1 / _next_power_of_4(1 / rho)

@@ -226,28 +226,19 @@ def _moves(draft: Draft) -> Iterator[Draft]:
         if rounded <= draft.decades:
             yield replace(draft, decades=rounded)
     yield _faster(draft)
-    for inverse_eta in _rounded_up(draft.inverse_eta):
-        yield replace(draft, inverse_eta=inverse_eta)
+    yield replace(draft, inverse_eta=_rounded_up(draft.inverse_eta))
 
 
 def _faster(draft: Draft) -> Draft:
     """The largest round eta, and with it the fewest steps."""
-    return replace(draft, inverse_eta=next(_rounded_up(draft.least_inverse_eta)))
+    return replace(draft, inverse_eta=_rounded_up(draft.least_inverse_eta))
 
 
 def _matrices(matrix: Matrix) -> Iterator[Matrix]:
-    """Simpler matrices: ones, signs and sizes made alike, then entry by entry."""
+    """Simpler matrices: ones, whole numbers, then entry by entry."""
     d = len(matrix)
-    signs = [1 if matrix[0][j] > 0 else -1 for j in range(d)]
-    changes: tuple[Callable[..., Fraction], ...] = (
-        lambda i, j, entry: Fraction(1),
-        lambda i, j, entry: Fraction(1 + (i == j)),
-        lambda i, j, entry: entry * signs[i] * signs[j],
-        lambda i, j, entry: abs(entry),
-        lambda i, j, entry: Fraction(round(entry)),
-    )
-    for change in changes:
-        yield tuple(tuple(change(i, j, matrix[i][j]) for j in range(d)) for i in range(d))
+    yield ((Fraction(1),) * d,) * d
+    yield tuple(tuple(Fraction(round(entry)) for entry in row) for row in matrix)
     for i in range(d):
         for j in range(i, d):
             entry = matrix[i][j]
@@ -264,14 +255,10 @@ def _plain(number: Fraction, largest: float = 100.0, unit: float = 20) -> float:
     return _digits(number) + min(abs(float(number)), largest) / unit
 
 
-def _rounded_up(number: int) -> Iterator[int]:
-    """Whole numbers from `number` upwards with one or two digits other than 0."""
-    scale = 10 ** max(len(str(number)) - 1, 0)
-    yield from (lead * scale for lead in (1, 2, 5) if lead * scale >= number)
-    yield 10 * scale
-    yield -(-number // scale) * scale
-    if scale >= 10:
-        yield -(-number // (scale // 10)) * (scale // 10)
+def _rounded_up(number: int) -> int:
+    """The next whole number of one digit, 1, 2 or 5, and zeros."""
+    scale: int = 10 ** (len(str(number)) - 1)
+    return next(lead * scale for lead in (1, 2, 5, 10) if lead * scale >= number)
 
 
 def _digits(number: Fraction) -> int:
