@@ -203,8 +203,8 @@ def study(given: Given) -> int:
     from swingby.diffusion.plan import Plan
     from swingby.diffusion.study import run_study
 
-    folder = Path(Path(given.plan).stem if given.out is None else given.out)
     made = Plan.load(given.plan)
+    folder = Path(Path(given.plan).stem if given.out is None else given.out)
     found = run_study(made, folder, workers=given.workers, device=given.device, progress=True)
     return _tell(given, found, folder)
 
