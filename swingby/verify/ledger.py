@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from swingby.report import Drawn, Grid
+from swingby.report import Drawn, Grid, Shown
 from swingby.report.files import write_text
 from swingby.theory.claim import Claim
 from swingby.theory.claim_text import statement_line, to_latex, to_text
@@ -40,7 +40,7 @@ _NOT_PLAIN = {"statement", "repair", "downstream", "audited", "proof"}
 
 
 @dataclass(frozen=True)
-class Record(Drawn):
+class Record(Shown):
     """One line of the text and the verdict on it.
 
     Parameters
