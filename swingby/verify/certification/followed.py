@@ -37,14 +37,7 @@ from swingby.verify.certification.ball_run import (
     rational,
     semidefinite_in_balls,
 )
-from swingby.verify.certification.certificate import (
-    MOST_CONCEPTS,
-    Certificate,
-    CertifiedPeak,
-    Convergence,
-    Passage,
-    RunsAway,
-)
+from swingby.verify.certification.certificate import MOST_CONCEPTS, Certificate
 from swingby.verify.certification.enclosure import Enclosure, enclose
 from swingby.verify.certification.events import (
     LEVELS,
@@ -53,6 +46,7 @@ from swingby.verify.certification.events import (
     neighbourhood,
     squared_distance,
 )
+from swingby.verify.certification.facts import CertifiedPeak, Convergence, Passage, RunsAway
 
 #: The last step of a run without a number of steps.
 MOST_STEPS = 1_000_000
