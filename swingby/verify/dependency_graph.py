@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
-from swingby.verify.ledger import Ledger, Record
+from swingby.verify.lines import Line, Lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ _SHORTER = {
 }
 
 
-def plot_ledger(ledger: Ledger, ax: Axes | None = None, size: Size = None) -> Axes:
+def plot_ledger(ledger: Lines[Line], ax: Axes | None = None, size: Size = None) -> Axes:
     """Lines by verdict, and what they rest on; as many rows in a column as fit into a `size`."""
     width, height = inches(size, SIZE)
     rows = _ROWS if size is None else int((height - _LEGEND) / _ROW)
@@ -62,7 +62,7 @@ def plot_ledger(ledger: Ledger, ax: Axes | None = None, size: Size = None) -> Ax
     return drawn(lambda ax: _draw(ledger, ax, rows, across), ax, size, SIZE)
 
 
-def _short(record: Record) -> str:
+def _short(record: Line) -> str:
     """A label of a few characters: the heading already says which lemma it is."""
     text = re.sub(r" \((?:Lemma|Sec\.?) [^)]*\)$", "", record.id)
     text = re.sub(r"^(?:Lemma|Theorem) \S+ (\[.*\])$", r"\1", text)
@@ -72,9 +72,9 @@ def _short(record: Record) -> str:
     return re.sub(r"_(\w+)\^\((\w)\)", r"_\1(\2)", text)
 
 
-def _columns(ledger: Ledger, rows: int) -> list[list[tuple[str, list[Record]]]]:
+def _columns(ledger: Lines[Line], rows: int) -> list[list[tuple[str, list[Line]]]]:
     """Parts packed into columns; a part longer than a column goes on in the next one."""
-    columns: list[list[tuple[str, list[Record]]]] = []
+    columns: list[list[tuple[str, list[Line]]]] = []
     used: float = rows
     for part in dict.fromkeys(record.part for record in ledger):
         members = [record for record in ledger if record.part == part]
@@ -91,13 +91,13 @@ def _columns(ledger: Ledger, rows: int) -> list[list[tuple[str, list[Record]]]]:
     return columns
 
 
-def of_paper(ledger: Ledger) -> Ledger:
+def of_paper(ledger: Lines[Line]) -> Lines[Line]:
     """The lines to draw: those of the paper, or all where there are none of it."""
     paper = [record for record in ledger if record.edition != "repaired"]
-    return Ledger(paper or list(ledger))
+    return Lines(paper or list(ledger))
 
 
-def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
+def _draw(ledger: Lines[Line], ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
     ledger = of_paper(ledger)
     places: dict[str, tuple[float, float]] = {}
     columns = _columns(ledger, rows)
@@ -122,7 +122,7 @@ def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
     _draw_legend(ledger, ax)
 
 
-def _draw_line(record: Record, across: float, up: float, ax: Axes) -> None:
+def _draw_line(record: Line, across: float, up: float, ax: Axes) -> None:
     color, marker, letter = SIGNS[str(record.verdict)]
     size = 9.5 if marker == "D" else 12
     ax.plot([across], [up], marker, color=color, markersize=size, zorder=4, **_EDGE)
@@ -135,7 +135,7 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _draw_arrows(ledger: Ledger, places: dict[str, tuple[float, float]], ax: Axes) -> None:
+def _draw_arrows(ledger: Lines[Line], places: dict[str, tuple[float, float]], ax: Axes) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     for record in ledger:
@@ -163,7 +163,7 @@ def _draw_arrows(ledger: Ledger, places: dict[str, tuple[float, float]], ax: Axe
             ax.add_patch(arrow)
 
 
-def _draw_legend(ledger: Ledger, ax: Axes) -> None:
+def _draw_legend(ledger: Lines[Line], ax: Axes) -> None:
     """What occurs, and how often."""
     from matplotlib.lines import Line2D
 
@@ -189,7 +189,7 @@ def _draw_legend(ledger: Ledger, ax: Axes) -> None:
         ax.legend(handles=handles, **place)
 
 
-def save_ledger_picture(ledger: Ledger, path: str | Path) -> None:
+def save_ledger_picture(ledger: Lines[Line], path: str | Path) -> None:
     """Write the picture to a .png, .pdf or .svg; raises InvalidInput for any other path."""
 
     def figure() -> Figure:

@@ -1089,7 +1089,7 @@ MUTANTS = (
     ),
     Mutant(
         "a line stands on one that falls",
-        "verify/ledger.py",
+        "verify/lines.py",
         "worst = max((part.state for part in parts)",
         "worst = min((part.state for part in parts)",
         ("verify/test_standing.py::test_a_line_is_as_good_as_the_worst_that_can_be_reached",),

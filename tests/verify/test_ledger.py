@@ -17,7 +17,7 @@ from swingby.theory.proofs.formulas import Piece, values
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
 from swingby.verify.dependency_graph import save_ledger_picture
-from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
+from swingby.verify.ledger import COLUMNS, Ledger, Record
 from swingby.verify.ledger_report import (
     anchors,
     corrections,
@@ -26,6 +26,7 @@ from swingby.verify.ledger_report import (
     corrections_text,
     summary_lines,
 )
+from swingby.verify.lines import AUDITED
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 
 D61 = text.by_id("D.61")
