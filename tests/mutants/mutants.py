@@ -1232,23 +1232,15 @@ MUTANTS = (
     Mutant(
         "a later equal peak wins",
         "verify/certification/events.py",
-        (
-            "            if size <= peak.size:\n"
-            "                continue\n"
-            "            if size > peak.size:"
-        ),
-        (
-            "            if size < peak.size:\n"
-            "                continue\n"
-            "            if size >= peak.size:"
-        ),
+        "if not size <= peak.size and self.is_sure(size > peak.size,",
+        "if not size < peak.size and self.is_sure(size >= peak.size,",
         (_CERTIFY + "certify.py::test_a_tie_of_two_steps_goes_to_the_first",),
     ),
     Mutant(
         "an open passage counts as reached",
         "verify/certification/events.py",
-        "                if w >= self.levels[name]:",
-        "                if not w < self.levels[name]:",
+        "if self.is_sure(w >= self.levels[name],",
+        "if self.is_sure(not w < self.levels[name],",
         (_CERTIFY + "certify.py::test_an_open_entry_is_doubted_or_noted[passages/1/2/1]",),
     ),
     Mutant(

@@ -9,6 +9,7 @@ import hashlib
 import json
 from fractions import Fraction
 from itertools import combinations
+from itertools import product as product_of
 
 import mpmath
 
@@ -40,12 +41,18 @@ def real(number):
     return number
 
 
-def sign(number, scale=1):
-    """The sign: exact for fractions; a float has to be clear of 0 by 100 digits."""
-    if isinstance(number, Fraction | int):
-        return (number > 0) - (number < 0)
-    assert abs(number) > mpmath.mpf(10) ** -100 * abs(real(scale)), "the reference cannot decide"
-    return 1 if number > 0 else -1
+def sign(x, y, scale=1):
+    """The sign of x - y: exact for fractions; of floats it has to be clear by 100 digits."""
+    if isinstance(x, Fraction | int) and isinstance(y, Fraction | int):
+        return (x > y) - (x < y)
+    gap = real(x) - real(y)
+    assert abs(gap) > mpmath.mpf(10) ** -100 * abs(real(scale)), "the reference cannot decide"
+    return 1 if gap > 0 else -1
+
+
+def first(values, wanted):
+    """The first place of a value that is wanted, or None."""
+    return next((t for t, value in enumerate(values) if wanted(value)), None)
 
 
 def fraction(number):
@@ -147,24 +154,16 @@ def unsealed_reference(dynamics, signal, eta, W0, steps):
         run.append(W)
     together = blocks_of(start)
     negative = {
-        k: next((t for t, W in enumerate(run) if W[k][k] < 0), None)
-        for k in size
-        if dynamics == "euler" and a[k] > 0
+        k: first(run, lambda W, k=k: W[k][k] < 0) for k in size if dynamics == "euler" and a[k] > 0
     }
-    passages = {}
-    for level in LEVELS:
-        passages[level] = []
-        for k in size:
-            row_zero = all(x == 0 for x in start[k])
-            never = row_zero or (dynamics == "euler" and a[k] == 0) or negative.get(k) is not None
-            record = {"step": None, "before": None, "at": None, "never": never}
-            for t, W in enumerate(run):
-                bound = Fraction(level) if exact_number(W[k][k]) else real(Fraction(level))
-                if sign(W[k][k] - bound) >= 0:
-                    before = enclose(run[t - 1][k][k]) if t else None
-                    record = {"step": t, "before": before, "at": enclose(W[k][k]), "never": False}
-                    break
-            passages[level].append(record)
+    passages = {level: [] for level in LEVELS}
+    for level, k in product_of(LEVELS, size):
+        t = first(run, lambda W, k=k, level=level: sign(W[k][k], Fraction(level)) >= 0)
+        never = not any(start[k]) or (dynamics == "euler" and a[k] == 0)
+        never = t is None and (never or negative.get(k) is not None)
+        before = enclose(run[t - 1][k][k]) if t else None
+        at = None if t is None else enclose(run[t][k][k])
+        passages[level].append({"step": t, "before": before, "at": at, "never": never})
     distances = [
         sum((W[i][j] - (1 if i == j else 0)) ** 2 for i in size for j in size) for W in run
     ]
@@ -172,45 +171,27 @@ def unsealed_reference(dynamics, signal, eta, W0, steps):
     rho = max(abs(1 - 2 * eta_ * low), abs(1 - 2 * eta_ * high))
     converges = None
     if low > 0 and rho < 1:
-        radius = (1 - rho) / (4 * eta_ * high)
-        if dynamics == "gd":
-            radius = radius / (1 + eta_ * high)
-        for t, square in enumerate(distances):
-            bound = radius**2 if exact_number(square) else real(radius) ** 2
-            if sign(square - bound) <= 0:
-                converges = {
-                    "step": t,
-                    "distance": enclose(mpmath.sqrt(real(square)) if square else 0),
-                    "radius": str(radius),
-                    "rate": str((1 + rho) / 2),
-                }
-                break
+        radius = (1 - rho) / (4 * eta_ * high * (1 + eta_ * high * (dynamics == "gd")))
+        t = first(distances, lambda square: sign(square, radius**2) <= 0)
+        if t is not None:
+            distance = enclose(mpmath.sqrt(real(distances[t])))
+            converges = {"step": t, "distance": distance}
+            converges |= {"radius": str(radius), "rate": str((1 + rho) / 2)}
     peaks = []
-    for i in size:
-        for j in range(i + 1, len(a)):
-            best = 0
-            for t, W in enumerate(run):
-                new, old = abs(W[i][j]), abs(run[best][i][j])
-                if exact_number(new) and exact_number(old):
-                    best = t if new > old else best
-                elif sign(real(new) - real(old), max(real(new), real(old))) > 0:
-                    best = t
-            value = run[best][i][j]
-            forced = not together[i][j]
-            smaller = converges is not None and real(distances[-1]) < real(value) ** 2
-            peaks.append(
-                {
-                    "i": i + 1,
-                    "j": j + 1,
-                    "step": best,
-                    "value": enclose(value),
-                    "for_all_time": bool(forced or smaller),
-                }
-            )
+    for i, j in combinations(size, 2):
+        best = 0
+        for t, W in enumerate(run):
+            new, old = abs(W[i][j]), abs(run[best][i][j])
+            best = t if sign(new, old, max(real(new), real(old))) > 0 else best
+        value = run[best][i][j]
+        smaller = converges is not None and real(distances[-1]) < real(value) ** 2
+        forever = bool(smaller or not together[i][j])
+        record = {"i": i + 1, "j": j + 1, "step": best, "value": enclose(value)}
+        peaks.append(record | {"for_all_time": forever})
     if dynamics == "gd":
         lost = None if is_semidefinite(start) else 0
     else:
-        lost = next((t for t, W in enumerate(run) if not is_semidefinite(W)), None)
+        lost = first(run, lambda W: not is_semidefinite(W))
     return {
         "format": "swingby certificate 1",
         "made_by": "reference",
@@ -227,10 +208,6 @@ def unsealed_reference(dynamics, signal, eta, W0, steps):
         "end": [[enclose(x) for x in row] for row in run[-1]],
         "undecided": [],
     }
-
-
-def exact_number(x):
-    return isinstance(x, Fraction | int)
 
 
 def start_zero(start, i, j):
