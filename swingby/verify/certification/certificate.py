@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import flint
 
-from swingby.errors import InvalidInput, MissingExtra
+from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_text
 from swingby.theory import numbers
@@ -28,7 +27,14 @@ from swingby.verify.certification.facts import (
     RunsAway,
 )
 from swingby.verify.certification.float_differences import Difference, differences
-from swingby.verify.certification.replay import KEYS, canonical, compare, rational, read
+from swingby.verify.certification.replay import (
+    KEYS,
+    canonical,
+    compare,
+    rational,
+    read,
+    replay,
+)
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
@@ -98,8 +104,7 @@ class Certificate(Facts, Drawn):
         list of str
             Reasons for rejection; empty where the certificate is accepted.
         """
-        replay = importlib.import_module("swingby.verify.certification.replay").replay
-        return [str(reason) for reason in replay(self.to_dict())]
+        return replay(self.to_dict())
 
     def differences(self, run: Run) -> tuple[Difference, ...]:
         """Where a float64 run of the same inputs differs, and whether rounding explains it.
@@ -165,17 +170,9 @@ class Certificate(Facts, Drawn):
         return from_plain(parse(text_of(path, "path", "text file")))
 
     def to_frame(self) -> Any:
-        """One row per event: event, entry, step, lower, upper.
+        """One row per event: event, entry, step, lower, upper."""
+        import pandas
 
-        Raises
-        ------
-        MissingExtra
-            If pandas is not installed.
-        """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise MissingExtra("pandas", "tables") from None
         columns = ["event", "entry", "step", "lower", "upper"]
         return pandas.DataFrame(self._events(), columns=columns).astype({"step": "Int64"})
 

@@ -164,6 +164,15 @@ def test_a_loss_below_the_bar_of_the_kernels_is_explained():
     assert "pivots" in one.explanation
 
 
+def test_an_entry_that_the_kernels_hold_as_zero_is_told():
+    W0 = Scaled([[1, 1e-307], [1e-307, 1]], "1e-40")
+    certificate, run = both(SIMTask.from_signal([4, 1]), W0, "1/50", "gd")
+    assert certificate.peaks[0].step > run.peaks[0].step == 0
+    (one,) = differences(certificate, run)
+    assert one.explained
+    assert "w_12(0), below 1e-299 sqrt(w_ii w_jj), is 0" in one.explanation
+
+
 def test_pivots_about_the_bar_are_open():
     certificate = certify(SIMTask.from_signal([2, 1]), [[1, 0], [0, 1]], "1/10", steps=0)
     with flint.ctx.workprec(FLOAT_BITS):
