@@ -280,15 +280,10 @@ def anchors(ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def ledger_markdown(ledger: Lines[Line], *, level: int = 1) -> str:
-    """Summary, a table per part of the text, and every record; `level` of the topmost heading."""
-    return "\n\n".join(
-        [
-            "#" * level + " Ledger of the proofs",
-            summary_markdown(ledger),
-            *(record_markdown(record, level=level + 1) for record in ledger),
-        ]
-    )
+def ledger_markdown(ledger: Lines[Line]) -> str:
+    """Summary, a table per part of the text, and every record."""
+    heads = ("# Ledger of the proofs", summary_markdown(ledger))
+    return "\n\n".join([*heads, *map(record_markdown, ledger)])
 
 
 def summary_markdown(ledger: Lines[Line]) -> str:

@@ -1113,7 +1113,7 @@ MUTANTS = (
         "verify/ledger_report.py",
         "_STANDING = (Finding.PROVED, Finding.TESTED)",
         "_STANDING = (Finding.PROVED, Finding.TESTED, Finding.UNDECIDED)",
-        (_SEEDED + "an_undecided_repair_is_no_correction",),
+        (_LEDGER + "a_repair_that_does_not_stand_is_no_correction[undecided-0]",),
     ),
     # the lines of the text, and how they read
     Mutant(
