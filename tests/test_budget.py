@@ -1,6 +1,7 @@
 """Limits that a user sets, inputs that would take everything, and threads beside each other."""
 
 import json
+import os
 import sys
 import threading
 import zipfile
@@ -129,6 +130,34 @@ def test_a_bomb_is_refused(name, tmp_path, capsys):
         BOMBS[name](path)
     assert cli.run(["predict", "--signal", "4,1", "--w0", str(path), "--eta", "0.01"]) == 2
     assert capsys.readouterr().err.lower().startswith("swingby: w0 must")
+
+
+def test_a_grid_without_room_is_refused(tmp_path, capsys):
+    grid = tmp_path / "grid.toml"
+    text = 'signal = [[4, 1]]\nomega = ["1e-2"]\neta = ["0.1"]\nseeds = '
+    grid.write_text(f"{text}1000000000000\n")
+    assert cli.run(["sweep", str(grid), "--store", str(tmp_path / "x.sqlite")]) == 2
+    assert "must fit on the disk" in capsys.readouterr().err
+    grid.write_text(".".join("a" * 20_000) + " = 1")
+    assert cli.run(["sweep", str(grid), "--store", str(tmp_path / "x.sqlite")]) == 2
+    assert "500 characters" in capsys.readouterr().err
+    assert not (tmp_path / "x.sqlite").exists()
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused(tmp_path, capsys):
+    os.mkfifo(tmp_path / "W.csv")
+    where = str(tmp_path / "W.csv")
+    assert cli.run(["predict", "--signal", "4,1", "--w0", where, "--eta", "0.01"]) == 2
+    assert cli.run(["verify", where]) == 2
+    assert cli.run(["sweep", where, "--store", str(tmp_path / "x.sqlite")]) == 2
+    assert cli.run(["train", "--data", where, "--steps", "3"]) == 2
+    assert capsys.readouterr().err.count("it is a pipe") == 4
+
+
+def test_a_certificate_of_a_year_is_refused(capsys):
+    line = ["certify", *START, "--eta", "0.01", "--steps", "1000000000000000"]
+    assert cli.run(line) == 2
+    assert "more than a year" in capsys.readouterr().err
 
 
 def test_an_endless_certificate_is_refused(capsys):

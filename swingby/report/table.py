@@ -108,7 +108,19 @@ class Grid:
         return f"<div>{above}{table}{markup.html_lines(self.below)}</div>"
 
 
-class Drawn:
+class Shown:
+    """A result with a ``to_text`` and a ``to_html``, printed as these say."""
+
+    def __str__(self) -> str:
+        text: str = self.to_text()  # type: ignore[attr-defined]
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = self.to_html()  # type: ignore[attr-defined]
+        return html
+
+
+class Drawn(Shown):
     """A result that says what its tables are, and is shown in every format from them.
 
     A class gives :meth:`to_grid`, or :meth:`to_grids` where there are several tables.
@@ -137,9 +149,3 @@ class Drawn:
     def to_html(self) -> str:
         """An HTML fragment."""
         return "\n".join(grid.to_html() for grid in self.to_grids())
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_html()

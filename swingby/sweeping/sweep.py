@@ -11,6 +11,7 @@ import importlib
 import logging
 import math
 import os
+import shutil
 import signal
 import threading
 import time
@@ -36,9 +37,18 @@ from swingby.report.progress import Progress as Telling
 from swingby.sweeping.grid import SweepGrid, as_grid
 from swingby.sweeping.point import MEASURE_VERSION, Point
 from swingby.sweeping.result import SweepResult
-from swingby.sweeping.store import WORKER_DIED, Kept, Store, keep_arrays, writing
-from swingby.theory import numbers
+from swingby.sweeping.store import (
+    WORKER_DIED,
+    Kept,
+    Store,
+    checked_path,
+    keep_arrays,
+    writing,
+)
+from swingby.theory import budget, numbers
 
+#: Seconds of a core, and bytes of the store, for a point where points are cheapest.
+LEAST_SECONDS, LEAST_BYTES = 4e-4, 800
 #: Seconds of work in a chunk whose size is not given: long against handing it out, short against
 #: the patience of someone who stops a sweep and loses it.
 CHUNK_SECONDS = 1.0
@@ -144,6 +154,7 @@ def sweep(
     count = _cores() if workers is None else numbers.whole(workers, "workers", least, most=4096)
     size = None if chunk is None else numbers.whole(chunk, "chunk", 1, most=LARGEST_CHUNK)
     patience = float(numbers.exact(wait, "wait"))
+    _expect(len(points), max(count, 1), checked_path(store).parent)
     with Progress(len(points), shown=bool(progress)) as report, writing(store, patience) as kept:
         changed, settled = kept.mend()
         if changed:
@@ -164,6 +175,15 @@ def sweep(
                 with _hired(executor, count) as (crew, slots):
                     _run(crew, slots, chain([first], chunks), kept, report, sizes)
     return SweepResult(kept.path, points)
+
+
+def _expect(points: int, workers: int, folder: Path) -> None:
+    """Say what a sweep takes at least; InvalidInput where the disk has no room for its rows."""
+    size, room = LEAST_BYTES * points / 1e9, shutil.disk_usage(folder).free / 1e9
+    if size > room:
+        word = f"must fit on the disk: their rows take {size:.3g} GB, and {room:.3g} are free"
+        raise InvalidInput("grid", f"{points} points", word)
+    budget.expect("the sweep", LEAST_SECONDS * points / workers, partial=True)
 
 
 def _run(

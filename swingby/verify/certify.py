@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ PRECISIONS = (256, 512, 1024, 2048, 4096, 8192)
 
 #: A step in balls of 256 bits takes about this, and this for each product of two entries.
 SECONDS_A_STEP, SECONDS_A_PRODUCT = 1e-5, 7e-7
+A_YEAR = 3.2e7
 
 
 @named
@@ -98,6 +100,8 @@ def certify(
     given = read_given(task, W0, eta, dynamics, steps)
     tell = Telling(progress)
     seconds = given.last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(given.signal) ** 3)
+    if seconds > A_YEAR and math.isinf(budget.left()):
+        raise InvalidInput("steps", given.last, "must be fewer: these take more than a year")
     budget.expect("the certificate", seconds, partial=True)
     with precision(PRECISIONS[0]):
         start, finished = first_steps(given, tell)

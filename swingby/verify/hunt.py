@@ -12,7 +12,7 @@ import flint
 import numpy as np
 
 from swingby.errors import InvalidInput, named
-from swingby.report import Drawn
+from swingby.report import Shown
 from swingby.report.markup import html_text
 from swingby.report.numbers import counted
 from swingby.report.text import USUAL, line_width, lines_text, wrapped
@@ -48,7 +48,7 @@ _ROUNDS = "An instance is a round of search over hundreds of points and more."
 
 
 @dataclass(frozen=True)
-class Hunt(Drawn):
+class Hunt(Shown):
     """A hunt for a counterexample, and what was found.
 
     Parameters

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swingby.report import Drawn, Grid
+from swingby.report import Drawn, Grid, Shown
 from swingby.report.files import write_text
 from swingby.theory.claim_text import statement_line, to_latex, to_text
 from swingby.verify import ledger_report
@@ -29,7 +29,7 @@ _NOT_PLAIN = {"statement", "repair", "downstream", "audited", "proof"}
 
 
 @dataclass(frozen=True)
-class Record(Line, Drawn):
+class Record(Line, Shown):
     """One line of the text and the verdict on it.
 
     Parameters
