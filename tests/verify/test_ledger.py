@@ -16,8 +16,7 @@ from swingby.theory.formula import formula
 from swingby.theory.proofs.formulas import Piece, values
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
-from swingby.verify.dependency_graph import save_ledger_picture
-from swingby.verify.ledger import COLUMNS, Ledger, Record
+from swingby.verify.ledger import COLUMNS, Ledger, Record, save_ledger_picture
 from swingby.verify.ledger_report import (
     anchors,
     corrections,

@@ -17,15 +17,16 @@ from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_text
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
-from swingby.verify.certification.enclosure import Enclosure, is_enclosure
-from swingby.verify.certification.events import LEVELS
-from swingby.verify.certification.facts import (
+from swingby.verify.certification.enclosure import (
     CertifiedPeak,
     Convergence,
+    Enclosure,
     Facts,
     Passage,
     RunsAway,
+    is_enclosure,
 )
+from swingby.verify.certification.events import LEVELS
 from swingby.verify.certification.float_differences import Difference, differences
 from swingby.verify.certification.replay import (
     KEYS,

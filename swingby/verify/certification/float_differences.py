@@ -37,8 +37,8 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.theory.balls import ball, precision
 from swingby.verify.certification.ball_run import BallState, eliminate, follow
+from swingby.verify.certification.enclosure import Facts
 from swingby.verify.certification.events import LEVELS
-from swingby.verify.certification.facts import Facts
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run

@@ -38,7 +38,14 @@ from swingby.verify.certification.ball_run import (
     semidefinite_in_balls,
 )
 from swingby.verify.certification.certificate import MOST_CONCEPTS, Certificate
-from swingby.verify.certification.enclosure import Enclosure, enclose
+from swingby.verify.certification.enclosure import (
+    CertifiedPeak,
+    Convergence,
+    Enclosure,
+    Passage,
+    RunsAway,
+    enclose,
+)
 from swingby.verify.certification.events import (
     LEVELS,
     Doubt,
@@ -46,7 +53,6 @@ from swingby.verify.certification.events import (
     neighbourhood,
     squared_distance,
 )
-from swingby.verify.certification.facts import CertifiedPeak, Convergence, Passage, RunsAway
 
 #: The last step of a run without a number of steps.
 MOST_STEPS = 1_000_000
