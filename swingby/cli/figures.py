@@ -9,7 +9,7 @@ import click
 
 from swingby.cli import options
 from swingby.cli.options import Given, command, exit_code, refuse, say
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.pictures import save_figure
@@ -203,8 +203,10 @@ def study(given: Given) -> int:
     from swingby.diffusion.plan import Plan
     from swingby.diffusion.study import run_study
 
-    folder = Path(Path(given.plan).stem if given.out is None else given.out)
+    if given.plan is None:
+        raise InvalidInput("plan", MISSING, "must be given: --plan FILE")
     made = Plan.load(given.plan)
+    folder = Path(Path(given.plan).stem if given.out is None else given.out)
     found = run_study(made, folder, workers=given.workers, device=given.device, progress=True)
     return _tell(given, found, folder)
 

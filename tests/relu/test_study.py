@@ -152,7 +152,7 @@ def test_the_command_on_data(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--data", "no such file"], "data must be readable"),
+        (["--data", "no such file"], "data must be a readable file of numbers"),
         (["--seed", "x"], "seed"),
         (["--out", "a.png"], "out must end in"),
         (["--store", "a.txt"], "store must end in .json"),

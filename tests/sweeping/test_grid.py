@@ -169,7 +169,7 @@ def test_a_file_that_is_no_toml(tmp_path, text):
 def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "binary").write_bytes(b"\x80\x04\x95\xff")
     for path in (tmp_path, tmp_path / "none", tmp_path / "binary", "\0"):
-        with pytest.raises(InvalidInput, match="grid must be a readable TOML file"):
+        with pytest.raises(InvalidInput, match=r"grid must be a (readable )?TOML file"):
             SweepGrid.from_toml(path)
 
 

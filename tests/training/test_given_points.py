@@ -140,7 +140,7 @@ WRONG = {
     "samples must come without": lambda: Data(samples=read_samples(X), rotation=True),
     "samples must come from": lambda: Data(samples=X),
     "data must be a readable file of arrays": lambda: read_samples("none.npz"),
-    "data must be a csv file of numbers": lambda: read_samples("none.csv"),
+    "data must be a readable csv file of numbers": lambda: read_samples("none.csv"),
 }
 
 
