@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import swingby
-from swingby.verify.dependency_graph import save_ledger_picture
+from swingby.verify.ledger import save_ledger_picture
 from swingby.verify.ledger_report import corrections_markdown, record_markdown, summary_markdown
 
 #: As seen from ``docs/ledger.md``, which includes what is written here.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from swingby.cli import run
-from swingby.verify.ledger import AUDITED
+from swingby.verify.lines import AUDITED
 
 
 @pytest.fixture(autouse=True)

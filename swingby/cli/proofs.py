@@ -88,7 +88,7 @@ def audit(given: Given) -> int:
     if export is not None:
         _export(ledger, export)
     if given.graph is not None:
-        from swingby.verify.dependency_graph import save_ledger_picture
+        from swingby.verify.ledger import save_ledger_picture
 
         save_ledger_picture(ledger, given.graph)
     makers = _ledger_makers(ledger)

@@ -1,35 +1,31 @@
-"""What an audit is: one record per line of the text, and which lines stand with all below them.
+"""The ledger that an audit returns: one record per line of the text, in every format.
 
-A verdict is about one step: it follows from its hypotheses. A line *stands* if its step does and
-every line that it cites stands; it *falls* with the first refuted lines below it; it is *open*
-where something below is undecided. A line that uses of a refuted one only what the corrected form
-says as well rests on that form.
+Its picture has one sign per line, in columns by section and lemma. Colour, shape and letter all
+carry the verdict. An arrow leads from a line to one that uses it; it is thick and red where the
+line used is refuted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
+from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid, Shown
 from swingby.report.files import write_text
-from swingby.theory.claim import Claim
+from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
 from swingby.theory.claim_text import statement_line, to_latex, to_text
-from swingby.theory.derivations.ledger import find
-from swingby.theory.verdict import Finding
+from swingby.verify import ledger_report
 from swingby.verify.audit_cache import plain
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.lines import Line, Lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from swingby.report.pictures import Size
-
-#: The text that the ledger is about.
-AUDITED = "the anonymous ICLR submission of arXiv 2410.08309; later versions may differ"
+    from matplotlib.figure import Figure
 
 COLUMNS = (
     *("id", "part", "kind", "about", "verdict", "method", "witness", "breaks", "severity"),
@@ -40,7 +36,7 @@ _NOT_PLAIN = {"statement", "repair", "downstream", "audited", "proof"}
 
 
 @dataclass(frozen=True)
-class Record(Shown):
+class Record(Line, Shown):
     """One line of the text and the verdict on it.
 
     Parameters
@@ -78,31 +74,7 @@ class Record(Shown):
         What :meth:`Ledger.export` writes of a proved line; empty where its method yields nothing.
     """
 
-    id: str
-    kind: str
-    edition: str
-    reference: str
-    about: str
-    statement: Claim
-    verdict: Finding
-    method: str
-    evidence: tuple[str, ...]
-    witness: Witness | None
-    cases: int
-    tried: tuple[str, ...]
-    parts: dict[str, Judged]
-    breaks: str
-    severity: str
-    explanation: str
-    reading: str
     repair: Record | None
-    rests_on: tuple[str, ...]
-    rests_on_refuted: tuple[str, ...]
-    downstream: tuple[tuple[str, str], ...]
-    seconds: float
-    part: str = ""
-    audited: str = AUDITED
-    proof: tuple[dict[str, Any], ...] = ()
 
     def __repr__(self) -> str:
         tail = f", repaired: {self.repair.verdict}" if self.repair is not None else ""
@@ -110,15 +82,11 @@ class Record(Shown):
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """Everything that is known about the line, for a terminal."""
-        from swingby.verify.ledger_report import record_text
-
-        return record_text(self, width=width, color=color)
+        return ledger_report.record_text(self, width=width, color=color)
 
     def to_html(self) -> str:
         """The text as HTML."""
-        from swingby.verify.ledger_report import record_html
-
-        return record_html(self)
+        return ledger_report.record_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -132,7 +100,7 @@ class Record(Shown):
         }
 
 
-class Ledger(Drawn, Sequence[Record]):
+class Ledger(Lines[Record], Drawn):
     """The records of an audit in the order of the text; it does not change.
 
     Parameters
@@ -149,58 +117,13 @@ class Ledger(Drawn, Sequence[Record]):
     'proved'
     """
 
-    def __init__(self, records: Sequence[Record], promised: Sequence[str] = ()) -> None:
-        self._records = tuple(records)
-        self.promised = tuple(promised)
-
-    @overload
-    def __getitem__(self, place: int | str) -> Record: ...
-    @overload
-    def __getitem__(self, place: slice) -> Ledger: ...
-    def __getitem__(self, place: int | str | slice) -> Record | Ledger:
-        if isinstance(place, slice):
-            return Ledger(self._records[place], self.promised)
-        if isinstance(place, int):
-            return self._records[place]
-        names = [record.id for record in self._records]
-        return self._records[names.index(find(place, names))]
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self._records)
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ledger) and self._records == other._records
-
-    def __hash__(self) -> int:
-        return hash(tuple(record.id for record in self._records))
-
-    @property
-    def audited(self) -> str:
-        """The text that the records are about."""
-        return self._records[0].audited if self._records else AUDITED
-
-    def counts(self) -> dict[str, int]:
-        """How many records have each verdict.
-
-        Returns
-        -------
-        dict
-            Keys proved, refuted, tested, undecided, in this order, also where none has it.
-        """
-        return {str(one): sum(record.verdict == one for record in self) for one in Finding}
-
     def __repr__(self) -> str:
         shown = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
         return f"<Ledger: {len(self)} lines; {shown or 'none'}>"
 
     def to_grids(self) -> Sequence[Grid]:
         """Counts by verdict; and one row per line, with the summary."""
-        from swingby.verify.ledger_report import ledger_grids
-
-        return ledger_grids(self)
+        return ledger_report.ledger_grids(self)
 
     def to_frame(self) -> Any:
         """One row per record; ``repair`` is the verdict on the repaired line.
@@ -282,45 +205,17 @@ class Ledger(Drawn, Sequence[Record]):
 
         return export(self, folder)
 
-    def standing(self, *, corrected: bool = False) -> tuple[Standing, ...]:
-        """Which lines stand, once all that they rest on is followed to its end.
-
-        Parameters
-        ----------
-        corrected : bool
-            Every refuted line reads as its repair says.
-
-        Returns
-        -------
-        tuple of Standing
-            In the order of the ledger. A cited line that the ledger does not hold is a promise.
-
-        Examples
-        --------
-        >>> import swingby
-        >>> ledger = swingby.audit(["D.61", "D.64"], cache=False, progress=False)
-        >>> [(line.id, line.state) for line in ledger.standing()]
-        [('D.61', 'falls'), ('D.64', 'stands')]
-        """
-        return standings(self, self.promised, corrected=corrected)
-
     def to_markdown(self) -> str:
         """Summary, and every record, as Markdown with mathematics between dollars."""
-        from swingby.verify.ledger_report import ledger_markdown
-
-        return ledger_markdown(self)
+        return ledger_report.ledger_markdown(self)
 
     def to_latex(self, *, siunitx: bool = False) -> str:
         """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb)."""
-        from swingby.verify.ledger_report import ledger_latex
-
-        return ledger_latex(self)
+        return ledger_report.ledger_latex(self)
 
     def to_html(self) -> str:
         """The tables as an HTML fragment, with every record folded away below them."""
-        from swingby.verify.ledger_report import ledger_html
-
-        return ledger_html(self)
+        return ledger_report.ledger_html(self)
 
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Lines and lemmas by verdict, with arrows to what they rest on.
@@ -337,87 +232,187 @@ class Ledger(Drawn, Sequence[Record]):
         InvalidInput
             For a size that is none, or that has no room for so many lines.
         """
-        from swingby.verify.dependency_graph import plot_ledger
-
         return plot_ledger(self, ax, size)
 
 
-STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
-#: How a line stands by its own verdict, the worst last.
-_OWN = {
-    Finding.PROVED: STANDS,
-    Finding.TESTED: TESTED,
-    Finding.UNDECIDED: OPEN,
-    Finding.REFUTED: FALLS,
+#: Colour (Okabe-Ito), shape and letter of each verdict.
+SIGNS = {
+    "proved": ("#009E73", "o", "P"),
+    "refuted": ("#D55E00", "X", "R"),
+    "tested": ("#56B4E9", "s", "T"),
+    "undecided": ("#F0E442", "D", "U"),
+}
+
+#: Inches of the picture.
+SIZE = (14.0, 9.0)
+#: Rows per column, and what a heading takes of them.
+_ROWS = 19
+_HEAD = 1.4
+#: Least inches of a column and of a row; what the legend takes of the height.
+_COLUMN, _ROW, _LEGEND = 1.05, 0.25, 0.5
+_RED = "#D55E00"
+
+_HEADING: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "fontweight": "bold", "zorder": 6}
+_LETTER: dict[str, Any] = {"fontsize": 6.5, "fontweight": "bold", "zorder": 5}
+_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75}
+_LABEL: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 8, "zorder": 6, "bbox": _BOX}
+_EDGE: dict[str, Any] = {"markeredgecolor": "black", "markeredgewidth": 0.6}
+#: What a label shortens.
+_SHORTER = {
+    "Assumption": "Ass.",
+    "Definition": "Def.",
+    "Corollary": "Cor.",
+    "Theorem": "Thm.",
+    "before ": "< ",
+    "after ": "> ",
+    ">=": "≥",
 }
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Whether a line stands.
-
-    `state`: *tested*: it stands if what was only tested holds.
-    `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
-    `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
-    of lines that were not judged.
-    """
-
-    id: str
-    state: str
-    because: tuple[str, ...] = ()
-    assumes: tuple[str, ...] = ()
+def plot_ledger(ledger: Ledger, ax: Axes | None = None, size: Size = None) -> Axes:
+    """Lines by verdict, and what they rest on; as many rows in a column as fit into a `size`."""
+    width, height = inches(size, SIZE)
+    rows = _ROWS if size is None else int((height - _LEGEND) / _ROW)
+    if size is not None and len(_columns(of_paper(ledger), rows)) > width / _COLUMN:
+        wanted = f"has no room for {len(ledger)} lines: audit fewer items, or leave size out"
+        raise InvalidInput("size", size, wanted)
+    across = 0 if size is None else int(width / _COLUMN)
+    return drawn(lambda ax: _draw(ledger, ax, rows, across), ax, size, SIZE)
 
 
-def standings(
-    records: Sequence[Record], promised: Sequence[str] = (), *, corrected: bool = False
-) -> tuple[Standing, ...]:
-    """Of every record, in their order.
+def _short(record: Record) -> str:
+    """A label of a few characters: the heading already says which lemma it is."""
+    text = re.sub(r" \((?:Lemma|Sec\.?) [^)]*\)$", "", record.id)
+    text = re.sub(r"^(?:Lemma|Theorem) \S+ (\[.*\])$", r"\1", text)
+    for word, short in _SHORTER.items():
+        text = text.replace(word, short)
+    text = re.sub(r" \((?:its )?(\w{1,4}).*?\)$", r" \1", text)
+    return re.sub(r"_(\w+)\^\((\w)\)", r"_\1(\2)", text)
 
-    `promised`: ids of lines that are taken for granted as printed. `corrected`: every refuted line
-    reads as its repair says, and those that need it as theirs say.
-    """
-    known = {record.id: record for record in records}
-    found: dict[str, Standing] = {}
 
-    def read(record: Record) -> Record:
-        """The last of its repairs where it is refuted or uses what a repair takes back."""
-        needs = record.verdict == Finding.REFUTED or record.rests_on_refuted
-        kept = not corrected or record.id in promised or not needs or record.repair is None
-        return record if kept or record.repair is None else read(record.repair)
+def _columns(ledger: Ledger, rows: int) -> list[list[tuple[str, list[Record]]]]:
+    """Parts packed into columns; a part longer than a column goes on in the next one."""
+    columns: list[list[tuple[str, list[Record]]]] = []
+    used: float = rows
+    for part in dict.fromkeys(record.part for record in ledger):
+        members = [record for record in ledger if record.part == part]
+        pieces = -(-len(members) // max(1, int(rows - _HEAD)))
+        height = -(-len(members) // pieces)
+        for piece in range(pieces):
+            name = part if piece == 0 else f"{part} (cont.)"
+            block = (name, members[piece * height : (piece + 1) * height])
+            if used + _HEAD + len(block[1]) > rows:
+                columns.append([])
+                used = 0
+            columns[-1].append(block)
+            used += _HEAD + len(block[1])
+    return columns
 
-    def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
-        """How what a record takes from a source stands."""
-        cited = known.get(source)
-        if cited is None or source in users:
-            return Standing(source, STANDS, assumes=(source,))
-        if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
-            # A line that needs the printed form goes with it, unless it follows when judged again.
-            again = dict(cited.downstream).get(record.id, "") if corrected else "no"
-            if source in record.rests_on_refuted and not again.startswith("still"):
-                return Standing(source, FALLS if again else OPEN, (source,))
-            cited = cited.repair
-        return standing(read(cited), users)
 
-    def standing(record: Record, users: tuple[str, ...] = ()) -> Standing:
-        """Of one record of any edition; `users` are the lines that lead to it."""
-        name = f"{record.id} {record.edition}"
-        if name in found:
-            return found[name]
-        proved = record.verdict == Finding.PROVED
-        if record.id in promised or (record.kind == "assumption" and proved):
-            return Standing(record.id, STANDS, assumes=(record.id,))
-        parts = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
-        # What is refuted falls by itself, whatever it rests on.
-        if record.verdict != Finding.REFUTED:
-            sources = dict.fromkeys(given.source for given in record.statement.given)
-            parts += [below(record, source, (*users, record.id)) for source in sources]
-        order = tuple(_OWN.values())
-        worst = max((part.state for part in parts), key=order.index, default=STANDS)
-        because = (name for part in parts if part.state == worst for name in part.because)
-        assumes = (name for part in parts for name in part.assumes)
-        found[name] = Standing(
-            record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
-        )
-        return found[name]
+def of_paper(ledger: Ledger) -> Ledger:
+    """The lines to draw: those of the paper, or all where there are none of it."""
+    paper = [record for record in ledger if record.edition != "repaired"]
+    return Ledger(paper or list(ledger))
 
-    return tuple(standing(read(one)) for one in records)
+
+def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
+    ledger = of_paper(ledger)
+    places: dict[str, tuple[float, float]] = {}
+    columns = _columns(ledger, rows)
+    deepest = 0.0
+    for across, column in enumerate(columns):
+        down = 0.0
+        for name, members in column:
+            down += _HEAD
+            ax.text(across - 0.09, 0.75 - down, name, **_HEADING)
+            for record in members:
+                places[record.id] = (float(across), -down)
+                down += 1
+        deepest = max(deepest, down)
+    _draw_arrows(ledger, places, ax)
+    for record in ledger:
+        _draw_line(record, *places[record.id], ax)
+    ax.set_xlim(-0.32, max(len(columns), least) - 0.25)
+    ax.set_ylim(-deepest, -_HEAD + 1.4)
+    ax.set_axis_off()
+    title = "Lines of the proofs and what they rest on (< before, > after a display). "
+    ax.set_title(f"{title}Text audited: {ledger.audited}", loc="left")
+    _draw_legend(ledger, ax)
+
+
+def _draw_line(record: Record, across: float, up: float, ax: Axes) -> None:
+    color, marker, letter = SIGNS[str(record.verdict)]
+    size = 9.5 if marker == "D" else 12
+    ax.plot([across], [up], marker, color=color, markersize=size, zorder=4, **_EDGE)
+    ax.text(across, up, letter, ha="center", va="center_baseline", **_LETTER)
+    ax.text(across + 0.13, up, _plain(_short(record)), **_LABEL)
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib does not read as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def _draw_arrows(ledger: Ledger, places: dict[str, tuple[float, float]], ax: Axes) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    for record in ledger:
+        for name in record.rests_on:
+            if name not in places:
+                continue
+            refuted = name in record.rests_on_refuted
+            # Assumptions feed almost every line; drawn as strongly as the rest they hide it.
+            faint = name.startswith("Assumption") and not refuted
+            start, end = places[name], places[record.id]
+            bend = 0.25 if start[0] == end[0] else 0.12
+            arrow = FancyArrowPatch(
+                start,
+                end,
+                arrowstyle="-|>",
+                mutation_scale=9 if refuted else 6,
+                connectionstyle=f"arc3,rad={bend}",
+                shrinkA=7,
+                shrinkB=7,
+                linewidth=1.3 if refuted else 0.5,
+                color=_RED if refuted else "0.45",
+                alpha=0.75 if refuted else 0.18 if faint else 0.6,
+                zorder=3 if refuted else 1,
+            )
+            ax.add_patch(arrow)
+
+
+def _draw_legend(ledger: Ledger, ax: Axes) -> None:
+    """What occurs, and how often."""
+    from matplotlib.lines import Line2D
+
+    drawn = {record.id for record in ledger}
+    handles = []
+    for name, number in ledger.counts().items():
+        color, sign, letter = SIGNS[name]
+        style = {"color": color, "marker": sign, "markersize": 9, **_EDGE}
+        label = f"{letter}: {name} ({number})"
+        handles += [Line2D([], [], ls="", label=label, **style)] if number else []
+    arrows = sum(len(drawn.intersection(record.rests_on)) for record in ledger)
+    refuted = sum(len(drawn.intersection(record.rests_on_refuted)) for record in ledger)
+    for color, width, words, number in (
+        ("0.45", 0.8, "used by", arrows - refuted),
+        (_RED, 1.6, "refuted, and cited by", refuted),
+    ):
+        if number:
+            label = f"{words} ({number})"
+            handles.append(Line2D([], [], color=color, linewidth=width, label=label))
+    if not legend_above(ax, 10.0, handles=handles, handletextpad=0.4):
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+        place |= {"ncols": len(handles), "fontsize": 9, "handletextpad": 0.4}
+        ax.legend(handles=handles, **place)
+
+
+def save_ledger_picture(ledger: Ledger, path: str | Path) -> None:
+    """Write the picture to a .png, .pdf or .svg; raises InvalidInput for any other path."""
+
+    def figure() -> Figure:
+        made = new_figure(*SIZE)
+        _draw(ledger, made.add_subplot())
+        return made
+
+    save_figure(figure, path, "graph")

@@ -27,7 +27,7 @@ from swingby.theory.claim_text import difference, source_text, statement_line, t
 from swingby.theory.derivations.ledger import hypotheses
 from swingby.theory.formula import as_read, symbol_text
 from swingby.theory.verdict import Finding
-from swingby.verify.ledger import AUDITED, Ledger, Record
+from swingby.verify.lines import AUDITED, Line, Lines
 from swingby.verify.prover.evidence import TAUTOLOGY
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def header(audited: str = AUDITED) -> str:
     return f"Text audited: {audited}."
 
 
-def summary_lines(ledger: Ledger) -> list[str]:
+def summary_lines(ledger: Lines[Line]) -> list[str]:
     """What the ledger says, in a few lines."""
     lines = []
     for of, part in halves(ledger):
@@ -73,12 +73,12 @@ def summary_lines(ledger: Ledger) -> list[str]:
     return lines
 
 
-def halves(ledger: Ledger) -> list[tuple[str, Ledger]]:
+def halves(ledger: Lines[Line]) -> list[tuple[str, Lines[Line]]]:
     """The lines of the paper, and those of the repaired edition; only what is not empty."""
     own = [record for record in ledger if record.edition == "repaired"]
     paper = [record for record in ledger if record.edition != "repaired"]
     of = "of the paper" if ledger.audited == AUDITED else "of the proof"
-    both = ((of, Ledger(paper)), ("of the repaired edition (ours)", Ledger(own)))
+    both = ((of, Lines(paper)), ("of the repaired edition (ours)", Lines(own)))
     return [(name, part) for name, part in both if len(part)]
 
 
@@ -87,7 +87,7 @@ def _tally(names: Iterable[str], found: list[str]) -> str:
     return ", ".join(f"{found.count(name)} {name}" for name in names if name in found)
 
 
-def repair_word(record: Record) -> str:
+def repair_word(record: Line) -> str:
     """Verdict on the repaired line, or nothing."""
     return "" if record.repair is None else str(record.repair.verdict)
 
@@ -95,17 +95,17 @@ def repair_word(record: Record) -> str:
 _HEADS = ["line", "verdict", "what it says", "what breaks", "repair"]
 
 
-def _cells(record: Record) -> list[str]:
+def _cells(record: Line) -> list[str]:
     breaks = f"{record.breaks} ({record.severity})" if record.breaks else ""
     return [record.id, str(record.verdict), record.about, breaks, repair_word(record)]
 
 
-def _parts(ledger: Ledger) -> list[tuple[str, list[Record]]]:
+def _parts(ledger: Lines[Line]) -> list[tuple[str, list[Line]]]:
     """The records by part of the text."""
     return [(part, list(group)) for part, group in groupby(ledger, key=lambda one: one.part)]
 
 
-def ledger_grids(ledger: Ledger) -> tuple[Grid, Grid]:
+def ledger_grids(ledger: Lines[Line]) -> tuple[Grid, Grid]:
     """Counts by verdict; and one row per line, with the summary."""
     parts = halves(ledger)
     counts = Grid(
@@ -120,7 +120,7 @@ def ledger_grids(ledger: Ledger) -> tuple[Grid, Grid]:
     return counts, Grid("", _HEADS, rows, below=["", *summary_lines(ledger)])
 
 
-def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
+def standing_text(ledger: Lines[Line], *, width: int | None = None, color: bool = False) -> str:
     """Which lines stand with all that they rest on, as printed and as corrected, and why not."""
     both = [ledger.standing(corrected=corrected) for corrected in (False, True)]
     rows = []
@@ -142,7 +142,7 @@ def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = Fal
     ).to_text(width=width, color=color)
 
 
-def record_text(record: Record, *, width: int | None = None, color: bool = False) -> str:
+def record_text(record: Line, *, width: int | None = None, color: bool = False) -> str:
     """One record for a terminal, with everything that is known about it."""
     width = width or line_width() or USUAL
     body = [header(record.audited), "", f"{record.about}.", ""]
@@ -165,14 +165,14 @@ def record_text(record: Record, *, width: int | None = None, color: bool = False
     return lines_text(f"{title(record)}: {record.verdict}", body, width, color=color)
 
 
-def title(record: Record) -> str:
+def title(record: Line) -> str:
     """Name and place of a line."""
     place = f", {record.reference}" if record.reference not in ("", record.id) else ""
     edition = "" if record.edition == "printed" else f", {record.edition}"
     return f"{source_text(record.id)}{place}{edition}"
 
 
-def verdict_words(judged: Record | Judged) -> str:
+def verdict_words(judged: Line | Judged) -> str:
     """A verdict with its method, where there is one."""
     method = judged.method.strip("; ")
     if judged.verdict == Finding.UNDECIDED:
@@ -182,7 +182,7 @@ def verdict_words(judged: Record | Judged) -> str:
     return f"{judged.verdict}, by {method}" if method else str(judged.verdict)
 
 
-def _verdict_lines(record: Record, width: int) -> list[str]:
+def _verdict_lines(record: Line, width: int) -> list[str]:
     lines = [f"Verdict: {verdict_words(record)}."]
     lines += [f"  Cases: {record.cases}."] if record.cases else []
     lines += _evidence_lines(record, width)
@@ -194,7 +194,7 @@ def _verdict_lines(record: Record, width: int) -> list[str]:
     return lines
 
 
-def _evidence_lines(record: Record, width: int) -> list[str]:
+def _evidence_lines(record: Line, width: int) -> list[str]:
     """What a reader can check, cut where a certificate has many cases, and what was tried."""
     lines = [row for line in record.evidence for row in wrapped(line, width, "  ")]
     left = len(lines) - _MOST_LINES
@@ -204,7 +204,7 @@ def _evidence_lines(record: Record, width: int) -> list[str]:
     return [*lines, *(f"  tried: {line}" for line in record.tried)]
 
 
-def _part_lines(record: Record, name: str, part: Judged, width: int) -> list[str]:
+def _part_lines(record: Line, name: str, part: Judged, width: int) -> list[str]:
     """The verdict on a part of a line, without what the whole has said already."""
     said = set(record.evidence)
     lines = [f"  {name}: {verdict_words(part)}."]
@@ -231,7 +231,7 @@ def witness_lines(witness: Witness, width: int) -> list[str]:
     return [*lines, *(row for line in rest for row in wrapped(line, width, "  "))]
 
 
-def _repair_lines(record: Record, repair: Record, width: int) -> list[str]:
+def _repair_lines(record: Line, repair: Line, width: int) -> list[str]:
     old, new = difference(record.statement, repair.statement)
     lines = [f"Repair: {verdict_words(repair)}.", f"  printed:   {old}", f"  corrected: {new}"]
     if repair.about != record.about:
@@ -244,7 +244,7 @@ def _repair_lines(record: Record, repair: Record, width: int) -> list[str]:
     return lines if repair.repair is None else lines + _repair_lines(repair, repair.repair, width)
 
 
-def evidence_words(record: Record) -> str:
+def evidence_words(record: Line) -> str:
     """Why a line is refuted, in a few words: both sides at the counterexample."""
     for witness in (record.witness, *(part.witness for part in record.parts.values())):
         if witness is not None:
@@ -252,17 +252,17 @@ def evidence_words(record: Record) -> str:
     return record.method
 
 
-def record_html(record: Record) -> str:
+def record_html(record: Line) -> str:
     """One record, as its text."""
     return html_text(record_text(record, width=USUAL))
 
 
-def counts_grid(ledger: Ledger) -> Grid:
+def counts_grid(ledger: Lines[Line]) -> Grid:
     """How many lines have each verdict, by part of the text."""
     names = list(ledger.counts())
     rows = []
     for part, group in _parts(ledger):
-        counts = Ledger(group).counts()
+        counts = Lines(group).counts()
         rows.append([part, *(str(counts[name] or "") for name in names), str(sum(counts.values()))])
     total = ledger.counts()
     rows.append(["all", *(str(total[name]) for name in names), str(len(ledger))])
@@ -280,18 +280,13 @@ def anchors(ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def ledger_markdown(ledger: Ledger, *, level: int = 1) -> str:
-    """Summary, a table per part of the text, and every record; `level` of the topmost heading."""
-    return "\n\n".join(
-        [
-            "#" * level + " Ledger of the proofs",
-            summary_markdown(ledger),
-            *(record_markdown(record, level=level + 1) for record in ledger),
-        ]
-    )
+def ledger_markdown(ledger: Lines[Line]) -> str:
+    """Summary, a table per part of the text, and every record."""
+    heads = ("# Ledger of the proofs", summary_markdown(ledger))
+    return "\n\n".join([*heads, *map(record_markdown, ledger)])
 
 
-def summary_markdown(ledger: Ledger) -> str:
+def summary_markdown(ledger: Lines[Line]) -> str:
     """Counts and one row per line, each with a link to its record."""
     targets = anchors(record.id for record in ledger)
     heads = [header(ledger.audited), *summary_lines(ledger)]
@@ -307,7 +302,7 @@ def summary_markdown(ledger: Ledger) -> str:
     return "\n\n".join(parts)
 
 
-def record_markdown(record: Record, *, level: int = 2) -> str:
+def record_markdown(record: Line, *, level: int = 2) -> str:
     """One record with everything that is known about it; `level` of its heading."""
     place = f" ({record.reference})" if record.reference not in ("", record.id) else ""
     parts = [
@@ -347,7 +342,7 @@ def record_markdown(record: Record, *, level: int = 2) -> str:
     return "\n\n".join(parts)
 
 
-def _verdict_markdown(record: Record) -> str:
+def _verdict_markdown(record: Line) -> str:
     lines = [verdict_words(record)]
     lines += [f"{record.cases} cases"] if record.cases else []
     lines += [*record.evidence, *(f"tried: {text}" for text in record.tried)]
@@ -359,7 +354,7 @@ def _verdict_markdown(record: Record) -> str:
     return "```text\n" + "\n".join(lines) + "\n```"
 
 
-def ledger_latex(ledger: Ledger) -> str:
+def ledger_latex(ledger: Lines[Line]) -> str:
     """The table of records; needs array, booktabs, longtable, amsmath and amssymb."""
     ragged = r">{\raggedright\arraybackslash}p{%s\linewidth}"
     layout = "@{}" + "".join(ragged % width for width in ("0.13", "0.08", "0.54", "0.16")) + "@{}"
@@ -392,7 +387,7 @@ def ledger_latex(ledger: Ledger) -> str:
     )
 
 
-def ledger_html(ledger: Ledger) -> str:
+def ledger_html(ledger: Lines[Line]) -> str:
     """The tables, and every record folded away below them; nothing is fetched."""
     tables = "".join(grid.to_html() for grid in ledger_grids(ledger))
     records = "".join(
@@ -438,7 +433,7 @@ class Correction:
         return f"{self.against}; corrected form {self.verdict}"
 
 
-def corrections(ledger: Ledger) -> tuple[Correction, ...]:
+def corrections(ledger: Lines[Line]) -> tuple[Correction, ...]:
     """The refuted lines with a proved or tested repair, fatal ones first.
 
     Lines that say the same twice, such as a theorem and its display, are one.
@@ -460,7 +455,7 @@ def corrections(ledger: Ledger) -> tuple[Correction, ...]:
     return tuple(found.values())
 
 
-def standing_repair(record: Record) -> Record | None:
+def standing_repair(record: Line) -> Line | None:
     """The first repair of a record that is proved or tested."""
     repair = record.repair
     while repair is not None and repair.verdict not in _STANDING:
@@ -468,7 +463,7 @@ def standing_repair(record: Record) -> Record | None:
     return repair
 
 
-def _remarks(ledger: Ledger) -> list[str]:
+def _remarks(ledger: Lines[Line]) -> list[str]:
     """What else has to change, and what has no correction."""
 
     def listed(*verdicts: Finding, repaired: bool) -> str:
@@ -489,7 +484,7 @@ def _remarks(ledger: Ledger) -> list[str]:
     return [f"{words}: {names}." for words, names in parts if names]
 
 
-def _asked(ledger: Ledger) -> str:
+def _asked(ledger: Lines[Line]) -> str:
     """What standing repairs cite from an assumption that the assumption does not say as printed."""
     printed = {known.relation for group in hypotheses().values() for known in group}
     return "; ".join(
@@ -501,7 +496,7 @@ def _asked(ledger: Ledger) -> str:
     )
 
 
-def _grouped(ledger: Ledger) -> list[tuple[str, list[Correction]]]:
+def _grouped(ledger: Lines[Line]) -> list[tuple[str, list[Correction]]]:
     listed = corrections(ledger)
     groups = [(name, [one for one in listed if one.severity == name]) for name in _TITLES]
     return [(_TITLES[name], group) for name, group in groups if group]
@@ -511,7 +506,7 @@ _CORRECTED = "What a corrected paper would say"
 _NOTHING = "Nothing to correct among these lines."
 
 
-def corrections_text(ledger: Ledger, *, width: int = USUAL) -> str:
+def corrections_text(ledger: Lines[Line], *, width: int = USUAL) -> str:
     """The corrections for a terminal."""
     lines = [_CORRECTED, header(ledger.audited)]
     for name, group in _grouped(ledger):
@@ -532,7 +527,7 @@ def corrections_text(ledger: Ledger, *, width: int = USUAL) -> str:
     return "\n".join(lines)
 
 
-def corrections_markdown(ledger: Ledger, *, level: int = 2) -> str:
+def corrections_markdown(ledger: Lines[Line], *, level: int = 2) -> str:
     """The corrections as Markdown; `level` of the topmost heading."""
     heads = ["line", "what breaks", "printed", "corrected", "evidence"]
     parts = ["#" * level + f" {_CORRECTED}", header(ledger.audited)]
@@ -563,7 +558,7 @@ def _cell(latex: str) -> str:
     )
 
 
-def corrections_latex(ledger: Ledger) -> str:
+def corrections_latex(ledger: Lines[Line]) -> str:
     """The corrections as LaTeX; needs booktabs, amsmath and amssymb."""
     lines = ["% needs amsmath, amssymb", rf"\section*{{{_CORRECTED}}}"]
     lines += [latex_text(header(ledger.audited)), ""]

@@ -1089,7 +1089,7 @@ MUTANTS = (
     ),
     Mutant(
         "a line stands on one that falls",
-        "verify/ledger.py",
+        "verify/lines.py",
         "worst = max((part.state for part in parts)",
         "worst = min((part.state for part in parts)",
         ("verify/test_standing.py::test_a_line_is_as_good_as_the_worst_that_can_be_reached",),
@@ -1113,7 +1113,7 @@ MUTANTS = (
         "verify/ledger_report.py",
         "_STANDING = (Finding.PROVED, Finding.TESTED)",
         "_STANDING = (Finding.PROVED, Finding.TESTED, Finding.UNDECIDED)",
-        (_SEEDED + "an_undecided_repair_is_no_correction",),
+        (_LEDGER + "a_repair_that_does_not_stand_is_no_correction[undecided-0]",),
     ),
     # the lines of the text, and how they read
     Mutant(
@@ -1232,23 +1232,15 @@ MUTANTS = (
     Mutant(
         "a later equal peak wins",
         "verify/certification/events.py",
-        (
-            "            if size <= peak.size:\n"
-            "                continue\n"
-            "            if size > peak.size:"
-        ),
-        (
-            "            if size < peak.size:\n"
-            "                continue\n"
-            "            if size >= peak.size:"
-        ),
+        "if not size <= peak.size and self.is_sure(size > peak.size,",
+        "if not size < peak.size and self.is_sure(size >= peak.size,",
         (_CERTIFY + "certify.py::test_a_tie_of_two_steps_goes_to_the_first",),
     ),
     Mutant(
         "an open passage counts as reached",
         "verify/certification/events.py",
-        "                if w >= self.levels[name]:",
-        "                if not w < self.levels[name]:",
+        "if self.is_sure(w >= self.levels[name],",
+        "if self.is_sure(not w < self.levels[name],",
         (_CERTIFY + "certify.py::test_an_open_entry_is_doubted_or_noted[passages/1/2/1]",),
     ),
     Mutant(

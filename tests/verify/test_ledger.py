@@ -16,8 +16,7 @@ from swingby.theory.formula import formula
 from swingby.theory.proofs.formulas import Piece, values
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.verdict import Finding
-from swingby.verify.dependency_graph import save_ledger_picture
-from swingby.verify.ledger import AUDITED, COLUMNS, Ledger, Record
+from swingby.verify.ledger import COLUMNS, Ledger, Record, save_ledger_picture
 from swingby.verify.ledger_report import (
     anchors,
     corrections,
@@ -26,6 +25,7 @@ from swingby.verify.ledger_report import (
     corrections_text,
     summary_lines,
 )
+from swingby.verify.lines import AUDITED
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 
 D61 = text.by_id("D.61")
@@ -230,13 +230,17 @@ def test_corrections_list_refuted_lines_with_a_repair_that_stands(ledger):
         assert "Nothing to correct" in make(ledger[1:]) or make is corrections_latex
 
 
-def test_a_repair_that_does_not_stand_is_no_correction():
+@pytest.mark.parametrize(
+    ("verdict", "count"), [("proved", 1), ("tested", 1), ("undecided", 0), ("refuted", 0)]
+)
+def test_a_repair_that_does_not_stand_is_no_correction(verdict, count):
     claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).mended(
         conclusion=le(w, 2)
     )
-    bad = record_of(claim, "refuted", repair=record_of(claim.repair, "refuted"))
-    assert corrections(Ledger([bad])) == ()
-    assert "without a correction that stands: (D.9)" in corrections_text(Ledger([bad]))
+    ledger = Ledger([record_of(claim, "refuted", repair=record_of(claim.repair, verdict))])
+    assert len(corrections(ledger)) == count
+    left = "without a correction that stands: (D.9)" in corrections_text(ledger)
+    assert left == (count == 0)
 
 
 def test_the_picture_has_a_sign_per_line_and_an_arrow_per_use(ledger, tmp_path):

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flint
 
-from swingby.errors import InvalidInput, MissingExtra
+from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_text
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
-from swingby.verify.certification.enclosure import Enclosure, is_enclosure
+from swingby.verify.certification.enclosure import (
+    CertifiedPeak,
+    Convergence,
+    Enclosure,
+    Facts,
+    Passage,
+    RunsAway,
+    is_enclosure,
+)
 from swingby.verify.certification.events import LEVELS
-from swingby.verify.certification.replay import KEYS, canonical, compare, rational, read
+from swingby.verify.certification.float_differences import Difference, differences
+from swingby.verify.certification.replay import (
+    KEYS,
+    canonical,
+    compare,
+    rational,
+    read,
+    replay,
+)
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
-    from swingby.verify.certification.float_differences import Difference
 
 #: First word of every certificate; a change of the format changes the number.
 FORMAT = "swingby certificate 1"
@@ -42,58 +56,7 @@ _OTHERS = {"1/10": "0.1", "4/5": "0.8", "99/100": "0.99"}
 
 
 @dataclass(frozen=True)
-class Passage:
-    """First passage of a level by w_kk.
-
-    `step`: first step with w_kk at least the level; None where there is none up to the last step.
-    `before`, `at`: w_kk one step earlier, and at the step.
-    `never`: the level is not reached at any later step either.
-    """
-
-    step: int | None
-    before: Enclosure | None = None
-    at: Enclosure | None = None
-    never: bool = False
-
-
-@dataclass(frozen=True)
-class CertifiedPeak:
-    """The first step at which |w_ij| is largest, i < j counted from 1, and w_ij there.
-
-    `for_all_time` says that the entry is never as large again after the last step.
-    """
-
-    i: int
-    j: int
-    step: int
-    value: Enclosure
-    for_all_time: bool
-
-
-@dataclass(frozen=True)
-class RunsAway:
-    """The first step with w_kk < 0, k counted from 1: w_kk tends to minus infinity (euler)."""
-
-    k: int
-    step: int
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """The first step at which W is provably on its way to I.
-
-    `distance`: the norm of W - I there, in the sense of Frobenius. `radius`, `rate`: from `step`
-    on, which is within `radius`, the norm shrinks at least by `rate` per step.
-    """
-
-    step: int
-    distance: Enclosure
-    radius: Fraction
-    rate: Fraction
-
-
-@dataclass(frozen=True)
-class Certificate(Drawn):
+class Certificate(Facts, Drawn):
     """Facts about one discrete trajectory, all proved. Made by :func:`swingby.certify`.
 
     Times are steps; an enclosure is two decimals that the number lies between. Entries that the
@@ -126,31 +89,6 @@ class Certificate(Drawn):
         for a certificate read from a file.
     """
 
-    dynamics: str
-    signal: tuple[Fraction, ...]
-    eta: Fraction
-    W0: tuple[tuple[Fraction, ...], ...]
-    steps: int
-    passages: Mapping[str, tuple[Passage | None, ...]]
-    peaks: tuple[CertifiedPeak | None, ...]
-    first_loss: int | None
-    runs_away: tuple[RunsAway | None, ...]
-    converges: Convergence | None
-    end: tuple[tuple[Enclosure | None, ...], ...]
-    undecided: tuple[str, ...]
-    made_by: str
-    bits: int | None = field(default=None, compare=False)
-
-    @property
-    def half_times(self) -> tuple[int | None, ...]:
-        """First step at which each w_kk is at least 1/2; None where there is none, or undecided."""
-        return tuple(None if one is None else one.step for one in self.passages["1/2"])
-
-    @property
-    def dim(self) -> int:
-        """Number of concepts d."""
-        return len(self.signal)
-
     @property
     def digest(self) -> str:
         """SHA-256 of everything else, as it stands in the file."""
@@ -167,8 +105,7 @@ class Certificate(Drawn):
         list of str
             Reasons for rejection; empty where the certificate is accepted.
         """
-        replay = importlib.import_module("swingby.verify.certification.replay").replay
-        return [str(reason) for reason in replay(self.to_dict())]
+        return replay(self.to_dict())
 
     def differences(self, run: Run) -> tuple[Difference, ...]:
         """Where a float64 run of the same inputs differs, and whether rounding explains it.
@@ -189,8 +126,6 @@ class Certificate(Drawn):
         InvalidInput
             If the run is of something else.
         """
-        from swingby.verify.certification.float_differences import differences
-
         return differences(self, run)
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,17 +171,9 @@ class Certificate(Drawn):
         return from_plain(parse(text_of(path, "path", "text file")))
 
     def to_frame(self) -> Any:
-        """One row per event: event, entry, step, lower, upper.
+        """One row per event: event, entry, step, lower, upper."""
+        import pandas
 
-        Raises
-        ------
-        MissingExtra
-            If pandas is not installed.
-        """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise MissingExtra("pandas", "tables") from None
         columns = ["event", "entry", "step", "lower", "upper"]
         return pandas.DataFrame(self._events(), columns=columns).astype({"step": "Int64"})
 

@@ -155,6 +155,12 @@ class Watch:
             raise Doubt(path)
         self.undecided.add(path)
 
+    def is_sure(self, yes: object, path: str) -> bool:
+        """Whether something is so that is not certainly false; what is open is doubted."""
+        if not yes:
+            self.doubt(path)
+        return bool(yes)
+
     def observe(
         self, step: int, W: Rows, rest: Sequence[Any], semidefinite: Callable[[], bool | None]
     ) -> None:
@@ -167,21 +173,17 @@ class Watch:
             self._look_for_convergence(step, W, rest)
             self._look_for_loss(step, semidefinite)
             for k in self.runaways:
-                if not W[k][k] >= 0 and k not in self.negative:
-                    if W[k][k] < 0:
-                        self.negative[k] = step
-                        self.pending.pop(k, None)
-                    else:
-                        self.doubt(f"runs_away/{k + 1}")
+                is_new = k not in self.negative and not W[k][k] >= 0
+                if is_new and self.is_sure(W[k][k] < 0, f"runs_away/{k + 1}"):
+                    self.negative[k] = step
+                    self.pending.pop(k, None)
         for k, ahead in self.pending.items():
             w = W[k][k]
             while ahead and not w < self.levels[ahead[0]]:
                 name, *later = ahead
                 self.pending[k] = ahead = tuple(later)
-                if w >= self.levels[name]:
+                if self.is_sure(w >= self.levels[name], f"passages/{name}/{k + 1}"):
                     self.passages[name, k] = Reached(step, self.before.get(k), w)
-                else:
-                    self.doubt(f"passages/{name}/{k + 1}")
             if ahead:
                 self.before[k] = w
         if not self.peaks:
@@ -189,25 +191,17 @@ class Watch:
             self.peaks = {(i, j): Largest(step, W[i][j], abs(W[i][j])) for i, j in pairs}
         for (i, j), peak in self.peaks.items():
             size = abs(W[i][j])
-            if size <= peak.size:
-                continue
-            if size > peak.size:
+            if not size <= peak.size and self.is_sure(size > peak.size, f"peaks/{i + 1},{j + 1}"):
                 self.peaks[i, j] = Largest(step, W[i][j], size)
-            else:
-                self.doubt(f"peaks/{i + 1},{j + 1}")
 
     def _look_for_convergence(self, step: int, W: Rows, rest: Sequence[Any]) -> None:
         radius = self.radius
-        if radius is None or "converges" in self.undecided:
-            return
         # The concept that is learned last is far from 1: one comparison is nearly always enough.
-        if any(x > radius for x in reversed(rest)):
+        if "converges" in self.undecided or radius is None or any(x > radius for x in rest[::-1]):
             return
-        distance = squared_distance(W, rest)
-        if distance <= self.squared_radius:
+        distance, limit = squared_distance(W, rest), self.squared_radius
+        if not distance > limit and self.is_sure(distance <= limit, "converges"):
             self.converged = (step, distance)
-        elif not distance > self.squared_radius:
-            self.doubt("converges")
 
     def _look_for_loss(self, step: int, semidefinite: Callable[[], bool | None]) -> None:
         # From the neighbourhood of I on W is at least I/2: see the lemma on convergence.
@@ -215,9 +209,7 @@ class Watch:
         if over or not self.watches_psd or "psd" in self.undecided:
             return
         answer = semidefinite()
-        if answer is None:
-            self.doubt("psd")
-        elif not answer:
+        if not answer and self.is_sure(answer is False, "psd"):
             self.first_loss = step
 
     def is_settled(self, W: Rows, rest: Sequence[Any]) -> bool:

@@ -25,9 +25,10 @@ diagonal entry is stored as w_kk and never as 1 - w_kk, so near 1 it is rounded 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,22 +37,20 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.theory.balls import ball, precision
 from swingby.verify.certification.ball_run import BallState, eliminate, follow
-from swingby.verify.certification.certificate import Certificate
+from swingby.verify.certification.enclosure import Facts
 from swingby.verify.certification.events import LEVELS
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
 
-#: Working precision of the balls that stand for float64, and of the distance from a level.
-FLOAT_BITS, TOLD_BITS = 48, 512
+#: Working precision of the balls that stand for float64.
+FLOAT_BITS = 48
 #: The bar of swingby.simulate.observe for a negative pivot, times d w_kk.
 PIVOT_BAR = 8 * 2.0**-52
 #: An entry at the end that agrees to this, relative or absolute, is not looked at any closer.
-SAME_RELATIVE, SAME_ABSOLUTE = 1e-9, 1e-12
+SAME_RELATIVE, SAME_ABSOLUTE = Fraction(1e-9), Fraction(1e-12)
 #: The kernels hold an entry as 0 below this, relative to sqrt(w_ii w_jj).
 HELD_AS_ZERO = Fraction(1, 10**299)
-
-States = dict[int, BallState]
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Difference:
     `certified`, `found`: the step, or the value, in the certificate and in the run; None for not at
     all.
     `explained`: whether rounding explains it.
-    `explanation`: from certified numbers, or ``"unexplained"``.
+    `explanation`: what float64 resolves there, or ``"unexplained"``.
     """
 
     what: str
@@ -76,35 +75,34 @@ class Difference:
 
 
 class Suspect(NamedTuple):
-    """A difference before it is explained: a level, "peak" or "psd", and who saw it when."""
+    """A difference before it is explained.
 
-    kind: str
-    name: str
-    entry: tuple[int, int]
-    certified: int | None
-    found: int | None
+    `gap`: a number of the balls at each of `steps`; their sum is above 0 where the balls leave no
+    room for the difference. `said`: what is so to within what float64 resolves, where they do.
+    """
 
-    @property
-    def is_late(self) -> bool:
-        """Whether the run saw it later than it happened, or not at all."""
-        if self.found is None or self.certified is None:
-            return self.found is None
-        return self.certified < self.found
+    what: str
+    certified: int | str | None
+    found: int | str | None
+    steps: Collection[int]
+    gap: Callable[[BallState], Any]
+    said: str
 
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """The steps at which one of both sees it."""
-        return tuple(step for step in (self.certified, self.found) if step is not None)
+    def explained(self, gaps: list[Any]) -> Difference:
+        """From the gaps, in the order of the steps; fewer than steps where the balls ended."""
+        ended = len(gaps) < len(self.steps)
+        # Pivots that are clear at one step are enough; an entry is compared at all of its steps.
+        clear = sum(gaps) > 0 and not (ended and isinstance(self.steps, tuple))
+        size = float(gaps[0].rad()) if gaps and isinstance(gaps[0], flint.arb) else 0.0
+        text = f"{self.said} to within what float64 resolves" + (f", {size:.2g}" if size else "")
+        if clear:
+            text = "unexplained"
+        elif ended or not size <= 0.01:
+            text = "float64 resolves nothing there: rounding has grown to the size of W"
+        return Difference(self.what, self.certified, self.found, not clear, text)
 
-    def concerns(self, step: int) -> bool:
-        """Whether clear pivots at this step would contradict a loss of semidefiniteness."""
-        if not self.is_late:
-            return step == self.found
-        assert self.certified is not None
-        return self.certified <= step and (self.found is None or step < self.found)
 
-
-def differences(certificate: Certificate, run: Run) -> tuple[Difference, ...]:
+def differences(certificate: Facts, run: Run) -> tuple[Difference, ...]:
     """Every passage, peak, loss of semidefiniteness and end entry that differs, explained.
 
     Only steps that both speak of are compared.
@@ -112,34 +110,20 @@ def differences(certificate: Certificate, run: Run) -> tuple[Difference, ...]:
     float64.
     """
     _require_same(certificate, run)
-    found, end = list(_suspects(certificate, run)), _differing_end(certificate, run)
-    if not found and not end:
+    kinds = (_passages, _peaks, _losses, _ends)
+    suspects = [suspect for kind in kinds for suspect in kind(certificate, run)]
+    if not suspects:
         return ()
-    wanted = {step for suspect in found for step in suspect.steps} | {certificate.steps}
-    last = max([0, *(step for suspect in found for step in suspect.steps)])
-    if end:
-        last = max(last, certificate.steps)
-    losses = [suspect for suspect in found if suspect.kind == "psd"]
-    if losses and losses[0].found is None:
-        last = max(last, min(certificate.steps, run.last_step))
-    given = (certificate.signal, certificate.W0, certificate.eta, certificate.dynamics)
-    with precision(max(TOLD_BITS, certificate.bits or 0)):
-        exact = {s.step: s.copy() for s in follow(*given, last) if s.step in wanted}
-    rounded, explicable = States(), True
+    notes: list[list[Any]] = [[] for _ in suspects]
     with precision(FLOAT_BITS):
-        for state in float_states(certificate, last):
-            if state.step in wanted:
-                rounded[state.step] = state.copy()
-            for suspect in losses:
-                if suspect.concerns(state.step):
-                    seen = negative_pivot(certificate.signal, state)
-                    explicable &= seen is None or seen != suspect.is_late
-        answers = [_explained(certificate, one, exact, rounded, explicable) for one in found]
-        at_end = rounded.get(certificate.steps)
-        return (*answers, *(_end_explained(certificate, at_end, *one) for one in end))
+        for state in float_states(certificate, max(max(one.steps) for one in suspects)):
+            for suspect, seen in zip(suspects, notes, strict=True):
+                if state.step in suspect.steps:
+                    seen.append(suspect.gap(state))
+        return tuple(one.explained(seen) for one, seen in zip(suspects, notes, strict=True))
 
 
-def _require_same(certificate: Certificate, run: Run) -> None:
+def _require_same(certificate: Facts, run: Run) -> None:
     def alike(first: Sequence[Fraction], second: Sequence[Fraction]) -> bool:
         """Whether all are the same numbers to within the rounding of float64."""
         pairs = list(zip(first, second, strict=False))
@@ -156,12 +140,12 @@ def _require_same(certificate: Certificate, run: Run) -> None:
             raise InvalidInput("run", f"another {name}", f"must have the {name} of the certificate")
 
 
-def _suspects(certificate: Certificate, run: Run) -> Iterator[Suspect]:
-    """Passages, peaks and the loss of semidefiniteness that differ."""
+def _passages(certificate: Facts, run: Run) -> Iterator[Suspect]:
+    """Levels passed at another step: at the earlier one the float is on the other side."""
     common = min(certificate.steps, run.last_step)
-    for level, value in LEVELS.items():
-        reached = run.first_reach(float(value))
-        for k, one in enumerate(certificate.passages[level]):
+    for name, level in LEVELS.items():
+        reached = run.first_reach(float(level))
+        for k, one in enumerate(certificate.passages[name]):
             if one is None:
                 continue
             found = None if math.isnan(reached[k]) else int(reached[k])
@@ -169,45 +153,87 @@ def _suspects(certificate: Certificate, run: Run) -> Iterator[Suspect]:
             certified = one.step if one.step is None or one.step <= common else None
             found = found if found is None or found <= common or one.never else None
             if certified != found:
-                yield Suspect(level, f"w_{k + 1}{k + 1} reaches {level}", (k, k), certified, found)
-    seen = {(peak.i, peak.j): peak.step for peak in run.peaks}
+                step = min(step for step in (certified, found) if step is not None)
+                gap = partial(_above, k, level, 1 if step == certified else -1)
+                w = f"w_{k + 1}{k + 1}"
+                said = f"{w} at step {step} is {name}"
+                yield Suspect(f"{w} reaches {name}", certified, found, (step,), gap, said)
+
+
+def _above(k: int, level: Fraction, sign: int, state: BallState) -> flint.arb:
+    return sign * (state.W[k][k] - ball(level))
+
+
+def _peaks(certificate: Facts, run: Run) -> Iterator[Suspect]:
+    """Peaks at another step, at which the entry is about as large."""
+    times, W0 = {(peak.i, peak.j): peak.step for peak in run.peaks}, certificate.W0
     for peak in filter(None, certificate.peaks):
-        entry = (peak.i - 1, peak.j - 1)
-        # The largest of a longer time is also that of a shorter one that it lies in.
-        if peak.step > run.last_step or (seen[entry] > certificate.steps and not peak.for_all_time):
+        i, j, step, name = peak.i - 1, peak.j - 1, peak.step, f"w_{peak.i}{peak.j}"
+        if step > run.last_step:
             continue
-        if peak.step != seen[entry]:
-            yield Suspect("peak", f"peak of w_{peak.i}{peak.j}", entry, peak.step, seen[entry])
-    if "psd" not in certificate.undecided:
-        certified, found = (
-            None if step is None or step > common else step
-            for step in (certificate.first_loss, run.psd_lost)
-        )
-        if certified != found:
-            yield Suspect("psd", "loss of semidefiniteness", (0, 0), certified, found)
+        found = times[i, j]
+        # The largest of a longer time is also that of a shorter one that it lies in.
+        if step == found or (found > certificate.steps and not peak.for_all_time):
+            continue
+        gap: Callable[[BallState], Any] = partial(_larger, i, j, step)
+        said = f"|{name}| at step {found} is as large"
+        if 0 < W0[i][j] ** 2 < HELD_AS_ZERO**2 * W0[i][i] * W0[j][j]:
+            gap, said = lambda state: 0, f"{name}(0), below 1e-299 sqrt(w_ii w_jj), is 0"
+        yield Suspect(f"peak of {name}", step, found, (step, found), gap, said)
 
 
-def _differing_end(certificate: Certificate, run: Run) -> list[tuple[int, int, float]]:
+def _larger(i: int, j: int, step: int, state: BallState) -> flint.arb:
+    """Its size at a step, less that at another one."""
+    return abs(state.W[i][j]) if state.step == step else -abs(state.W[i][j])
+
+
+def _losses(certificate: Facts, run: Run) -> Iterator[Suspect]:
+    """Semidefiniteness lost at another step: clear pivots in between contradict it."""
+    common = min(certificate.steps, run.last_step)
+    certified, found = (
+        None if step is None or step > common else step
+        for step in (certificate.first_loss, run.psd_lost)
+    )
+    if "psd" in certificate.undecided or certified == found:
+        return
+    first = min(step for step in (certified, found) if step is not None)
+    is_late = first == certified
+    end = first + 1 if not is_late else common + 1 if found is None else found
+
+    def contradicts(state: BallState) -> int:
+        return int(negative_pivot(certificate.signal, state) is is_late)
+
+    said = "the pivots of LDL^T are 0"
+    steps = range(first, end)
+    yield Suspect("loss of semidefiniteness", certified, found, steps, contradicts, said)
+
+
+def _ends(certificate: Facts, run: Run) -> Iterator[Suspect]:
     """Entries of the run that are not plainly the same at the last certified step."""
-    if certificate.steps not in run.steps:
-        return []
-    W = run.W[list(run.steps).index(certificate.steps)]
-    return [
-        (i, j, float(W[i, j]))
-        for i, row in enumerate(certificate.end)
-        for j, one in enumerate(row)
-        if i <= j and one is not None and not _is_same(float(W[i, j]), one.middle)
-    ]
+    last = certificate.steps
+    if last not in run.steps:
+        return
+    W = run.W[list(run.steps).index(last)]
+    for i, row in enumerate(certificate.end):
+        for j, one in enumerate(row[i:], i):
+            number = float(W[i, j])
+            if one is None or _is_same(number, one.middle):
+                continue
+            what, texts = f"w_{i + 1}{j + 1} at step {last}", (str(one), f"{number:.10g}")
+            yield Suspect(what, *texts, (last,), partial(_distance, i, j, number), "it is the same")
+
+
+def _distance(i: int, j: int, number: float, state: BallState) -> flint.arb:
+    return abs(state.W[i][j] - number)
 
 
 def _is_same(number: float, exact: Fraction) -> bool:
     if not math.isfinite(number):
         return False
-    distance = abs(Fraction(number) - exact)
-    return distance <= max(Fraction(SAME_ABSOLUTE), Fraction(SAME_RELATIVE) * abs(exact))
+    return abs(Fraction(number) - exact) <= max(SAME_ABSOLUTE, SAME_RELATIVE * abs(exact))
 
 
-def float_states(certificate: Certificate, last: int) -> Iterator[BallState]:
+def float_states(certificate: Facts, last: int) -> Iterator[BallState]:
     """The run in balls that contain the run in float64, at a working precision of FLOAT_BITS.
 
     Yields the same object at every step.
@@ -237,63 +263,3 @@ def negative_pivot(signal: Sequence[Fraction], state: BallState) -> bool | None:
         if not rest[k][k] > slack:
             return None
     return False
-
-
-def _resolution(number: flint.arb | None) -> str:
-    """What float64 resolves of an entry in the balls; None where they ended before."""
-    if number is None or not number.is_finite() or float(number.rad()) > 0.01:
-        return "float64 resolves nothing there: rounding has grown to the size of W"
-    return f"within what float64 resolves, {float(number.rad()):.2g}"
-
-
-def _explained(
-    certificate: Certificate, suspect: Suspect, exact: States, rounded: States, explicable: bool
-) -> Difference:
-    if suspect.kind == "psd":
-        explained = explicable
-        text = "the pivots of LDL^T are 0 to within what float64 resolves"
-    elif suspect.kind == "peak":
-        explained, text = _peak_explained(certificate, suspect, exact, rounded)
-    else:
-        step, i, level = min(suspect.steps), suspect.entry[0], ball(LEVELS[suspect.kind])
-        number = rounded[step].W[i][i] if step in rounded else None
-        passed = step == suspect.certified
-        explained = number is None or not (number >= level if passed else number < level)
-        told = "at an unknown distance"
-        if step in exact:
-            distance = exact[step].W[i][i] - level
-            if distance.contains(0):
-                told = f"to within {float(distance.rad()):.2g}"
-            else:
-                told = f"{'-' if distance < 0 else '+'} {abs(float(distance)):.2g}"
-        text = f"w_{i + 1}{i + 1} at step {step} is {suspect.kind} {told}: {_resolution(number)}"
-    reason = text if explained else "unexplained"
-    return Difference(suspect.name, suspect.certified, suspect.found, explained, reason)
-
-
-def _peak_explained(
-    certificate: Certificate, suspect: Suspect, exact: States, rounded: States
-) -> tuple[bool, str]:
-    (i, j), W0 = suspect.entry, certificate.W0
-    name = f"w_{i + 1}{j + 1}"
-    if 0 < W0[i][j] ** 2 < HELD_AS_ZERO**2 * W0[i][i] * W0[j][j]:
-        return True, f"{name}(0) is below 1e-299 sqrt(w_ii w_jj), which float64 holds as 0"
-    sizes = [abs(rounded[step].W[i][j]) for step in suspect.steps if step in rounded]
-    if len(sizes) < 2:
-        return True, _resolution(None)
-    text = f"|{name}| is nearly as large at step {suspect.found}"
-    told = [abs(exact[step].W[i][j]) for step in suspect.steps if step in exact]
-    if len(told) == 2 and told[0] > told[1]:
-        text += f", less by {float(told[0] - told[1]):.2g}"
-    return not sizes[0] > sizes[1], f"{text}: {_resolution(sizes[0])}"
-
-
-def _end_explained(
-    certificate: Certificate, state: BallState | None, i: int, j: int, number: float
-) -> Difference:
-    entry: Any = None if state is None else state.W[i][j]
-    inside = entry is None or not math.isfinite(number)
-    inside = inside or not (entry < number or entry > number)
-    reason = _resolution(entry) if inside else "unexplained"
-    what, one = f"w_{i + 1}{j + 1} at step {certificate.steps}", certificate.end[i][j]
-    return Difference(what, str(one), f"{number:.10g}", inside, reason)

@@ -37,15 +37,15 @@ from swingby.verify.certification.ball_run import (
     rational,
     semidefinite_in_balls,
 )
-from swingby.verify.certification.certificate import (
-    MOST_CONCEPTS,
-    Certificate,
+from swingby.verify.certification.certificate import MOST_CONCEPTS, Certificate
+from swingby.verify.certification.enclosure import (
     CertifiedPeak,
     Convergence,
+    Enclosure,
     Passage,
     RunsAway,
+    enclose,
 )
-from swingby.verify.certification.enclosure import Enclosure, enclose
 from swingby.verify.certification.events import (
     LEVELS,
     Doubt,

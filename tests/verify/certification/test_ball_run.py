@@ -12,6 +12,7 @@ from swingby.verify.certification.ball_run import (
     follow,
     semidefinite_in_balls,
 )
+from tests.verify.certification.reference import printed_step
 
 SIGNAL = {
     1: (Fraction(3),),
@@ -28,31 +29,16 @@ def start(d, scale):
     ]
 
 
-def literal_step(a, W, eta, dynamics):
-    """(D.2), or (I + eta B) W (I + eta B), written as matrix products over any numbers."""
-    d = range(len(a))
-
-    def product(X, Y):
-        return [[sum(X[i][k] * Y[k][j] for k in d) for j in d] for i in d]
-
-    B = [[(a[i] if i == j else 0) - (a[i] + a[j]) * W[i][j] / 2 for j in d] for i in d]
-    if dynamics == "gd":
-        M = [[eta * B[i][j] + (i == j) for j in d] for i in d]
-        return product(product(M, W), M)
-    BW, WB = product(B, W), product(W, B)
-    return [[W[i][j] + eta * (BW[i][j] + WB[i][j]) for j in d] for i in d]
-
-
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
 @pytest.mark.parametrize("scale", [Fraction(1, 10), Fraction(1, 5), Fraction(1, 10**40)])
 def test_the_balls_contain_the_exact_rationals(dynamics, d, scale):
-    # Four steps of the literal formula in exact rationals, entries below and above 1/2.
+    # Four steps of the printed formula in exact rationals, entries below and above 1/2.
     eta, W = Fraction(1, 50), start(d, scale)
     with flint.ctx.workprec(200):
         for state in follow(SIGNAL[d], W, eta, dynamics, 4):
             if state.step:
-                W = literal_step(SIGNAL[d], W, eta, dynamics)
+                W = printed_step(dynamics, SIGNAL[d], eta, W)
             for i in range(d):
                 for j in range(d):
                     error = state.W[i][j] - flint.fmpq(W[i][j].numerator, W[i][j].denominator)

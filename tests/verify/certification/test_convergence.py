@@ -7,22 +7,14 @@ import numpy as np
 import pytest
 import sympy
 
+from swingby.theory.balls import ball
 from swingby.verify.certification.events import neighbourhood
+from tests.verify.certification.reference import printed_step
 
 
 def norm(M):
-    """A ball around the norm of Frobenius of a rational matrix."""
-    return flint.arb(sum((entry * entry for entry in M.entries()), flint.fmpq(0))).sqrt()
-
-
-def rational(number):
-    return flint.fmpq(number.numerator, number.denominator)
-
-
-def matrix(rows):
-    return flint.fmpq_mat(
-        len(rows), len(rows), [rational(Fraction(x)) for row in rows for x in row]
-    )
+    """A ball around the norm of Frobenius of rows of fractions."""
+    return ball(sum(entry * entry for row in M for entry in row)).sqrt()
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -79,25 +71,19 @@ def test_one_step_obeys_the_lemma(dynamics):
             assert 0 < found.radius <= Fraction(1, 2)
             assert found.rate == (1 + rho) / 2
             # E scaled to `size` times the radius, rounded down by using an upper bound of its norm.
-            bound = Fraction(float(norm(matrix(E)).upper())) * Fraction(1001, 1000)
-            E = matrix([[Fraction(x) * size * found.radius / bound for x in row] for row in E])
-            A = matrix([[signal[i] if i == j else 0 for j in range(d)] for i in range(d)])
-            one = matrix([[int(i == j) for j in range(d)] for i in range(d)])
-            W, h = one + E, rational(eta)
-            B = A - (A * W + W * A) * flint.fmpq(1, 2)
-            after = (
-                W + (B * W + W * B) * h - one
-                if dynamics == "euler"
-                else (one + B * h) * W * (one + B * h) - one
-            )
-            e, y = norm(E), rational(eta * max(signal))
-            allowed = rational(rho) * e + 2 * y * e * e
+            bound = Fraction(float(norm(E).upper())) * Fraction(1001, 1000)
+            E = [[x * size * found.radius / bound for x in row] for row in E]
+            W = [[x + (i == j) for j, x in enumerate(row)] for i, row in enumerate(E)]
+            after = printed_step(dynamics, signal, eta, W)
+            after = [[x - (i == j) for j, x in enumerate(row)] for i, row in enumerate(after)]
+            e, y = norm(E), ball(eta * max(signal))
+            allowed = ball(rho) * e + 2 * y * e * e
             if dynamics == "gd":
                 allowed += y * y * e * e * (1 + e)
             slack = flint.arb(2) ** -80
             assert norm(after) <= allowed + slack
-            assert norm(after) <= rational(found.rate) * e + slack
-            tight = max(tight, float(norm(after) / (rational(found.rate) * e)))
+            assert norm(after) <= ball(found.rate) * e + slack
+            tight = max(tight, float(norm(after) / (ball(found.rate) * e)))
     # The rate is nearly attained, so a rate that is too small would be noticed.
     assert tight > 0.97
 

@@ -100,36 +100,44 @@ def test_equal_events_give_nothing(pair):
     assert differences(*pair) == ()
 
 
-@pytest.mark.parametrize("shift", [-1, 1, 40, np.nan])
-def test_a_passage_that_is_off_or_missing_is_unexplained(pair, shift):
-    certificate, run = pair
+def with_half_time(run, shift):
     times = {level: steps.copy() for level, steps in run.level_times.items()}
     times[0.5][1] += shift
-    (one,) = differences(certificate, replace(run, level_times=times))
-    assert (one.what, one.explained) == ("w_22 reaches 1/2", False)
-    assert one.explanation == "unexplained"
-    assert one.found == (None if np.isnan(shift) else one.certified + shift)
+    return replace(run, level_times=times)
 
 
-@pytest.mark.parametrize("shift", [-1, 1, 30])
-def test_a_peak_that_is_off_is_unexplained(pair, shift):
-    certificate, run = pair
+def with_peak(run, shift):
     *peaks, last = run.peaks
-    changed = (*peaks, last._replace(step=last.step + shift))
-    (one,) = differences(certificate, replace(run, peaks=changed))
-    assert (one.what, one.explained) == ("peak of w_23", False)
+    return replace(run, peaks=(*peaks, last._replace(step=last.step + shift)))
 
 
-def test_an_end_that_is_off_is_unexplained(pair):
+def with_end(run, number):
+    W = run.W.copy()
+    W[-1, 0, 1] = W[-1, 1, 0] = number
+    return replace(run, W=W)
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "by"),
+    [
+        *(("w_22 reaches 1/2", with_half_time, shift) for shift in (-1, 1, 40, np.nan)),
+        *(("peak of w_23", with_peak, shift) for shift in (-1, 1, 30)),
+        ("w_12 at step", with_end, 2e-9),
+    ],
+)
+def test_what_is_off_or_missing_is_unexplained(pair, what, change, by):
     certificate, run = pair
-    W = run.W.copy()
+    (one,) = differences(certificate, change(run, by))
+    assert one.what.startswith(what)
+    assert (one.explained, one.explanation) == (False, "unexplained")
+    if "end" not in change.__name__:
+        assert one.found == (None if np.isnan(by) else one.certified + by)
+
+
+def test_an_end_that_is_no_number_is_a_difference(pair):
+    certificate, run = pair
     assert run.steps[-1] == certificate.steps
-    W[-1, 0, 1] = W[-1, 1, 0] = 2e-9
-    (one,) = differences(certificate, replace(run, W=W))
-    assert (one.what, one.explained) == (f"w_12 at step {certificate.steps}", False)
-    W = run.W.copy()
-    W[-1, 0, 1] = W[-1, 1, 0] = np.nan
-    assert len(differences(certificate, replace(run, W=W))) == 1
+    assert len(differences(certificate, with_end(run, np.nan))) == 1
 
 
 def test_a_loss_that_is_off_is_unexplained(pair):
@@ -154,6 +162,15 @@ def test_a_loss_below_the_bar_of_the_kernels_is_explained():
     (one,) = differences(certificate, run)
     assert one.explained
     assert "pivots" in one.explanation
+
+
+def test_an_entry_that_the_kernels_hold_as_zero_is_told():
+    W0 = Scaled([[1, 1e-307], [1e-307, 1]], "1e-40")
+    certificate, run = both(SIMTask.from_signal([4, 1]), W0, "1/50", "gd")
+    assert certificate.peaks[0].step > run.peaks[0].step == 0
+    (one,) = differences(certificate, run)
+    assert one.explained
+    assert "w_12(0), below 1e-299 sqrt(w_ii w_jj), is 0" in one.explanation
 
 
 def test_pivots_about_the_bar_are_open():

@@ -14,10 +14,7 @@ import sympy
 import swingby
 from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
-from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
-from swingby.verify.ledger import Ledger
-from swingby.verify.ledger_report import corrections
 from swingby.verify.prover.scalar import counterexample, dispatch
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes
 from swingby.verify.prover.scalar.exact_value import mpmath_agrees
@@ -105,14 +102,6 @@ def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
         assert confirmed(replace(SHRINKS, conclusion=until)) is None
         during = replace(SHRINKS.conclusion, during=(gt(1, t),))
         assert confirmed(replace(SHRINKS, conclusion=during)) is None
-
-
-def test_an_undecided_repair_is_no_correction():
-    record = swingby.audit("D.61", cache=False, progress=False)["D.61"]
-    assert len(corrections(Ledger([record]))) == 1
-    for verdict, count in (("tested", 1), ("undecided", 0), ("refuted", 0)):
-        repair = replace(record.repair, verdict=Finding(verdict))
-        assert len(corrections(Ledger([replace(record, repair=repair)]))) == count
 
 
 def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):

@@ -105,9 +105,9 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
     )
     L = limit - _depth(rng)
     peaks = np.full((2, 2), theorem_two.log_peak(a_1, a_2, *edges, L))
-    times = np.array(theorem_two.time_bounds(a_1, a_2, *edges, L))
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
-    return _trials(signal, eta, beta, rho, float(L), peaks, times, count, rng)
+    times = theorem_two.time_bounds(a_1, a_2, *edges, L)
+    return _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
 
 
 def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
@@ -129,10 +129,10 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     witness = theorem_r.find_witness(setting, L)
     if witness is None:
         witness = theorem_r.scaled(setting, L, certified)
-    peaks = np.array([[float(value) for value in row] for row in witness.log_peaks])
-    times = np.array(theorem_r.time_bounds(setting, L, witness))
+    peaks = np.array(witness.log_peaks, dtype=float)
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
-    drawn = _trials(signal, eta, beta, rho, float(L), peaks, times, count, rng)
+    times = theorem_r.time_bounds(setting, L, witness)
+    drawn = _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
     return replace(drawn, setting=setting, witness=witness)
 
 
@@ -188,36 +188,19 @@ def _signals(
     return tuple(map(Fraction, signal.tolist())), tuple(map(Fraction, promised.tolist()))
 
 
-def _trials(
-    signal: Floats,
-    eta: float,
-    beta: float,
-    rho: float,
-    log_omega: float,
-    log_peaks: Floats,
-    reach: Floats,
-    count: int,
-    rng: np.random.Generator,
+def _small(
+    signal: Floats, eta: float, edges: Any, peaks: Floats, times: Any, count: int, rng: Any
 ) -> Trials:
-    d = len(signal)
+    """Trials at `edges`, that is beta, rho and log omega, with the same promises for each."""
+    d, (beta, rho, log_omega) = len(signal), edges
     starts = math.exp(log_omega) * initial_matrices(d, beta, rho, count, rng)
-    bounds = np.where(np.triu(np.ones((d, d)), 1) > 0, log_peaks, np.inf)
+    bounds = np.broadcast_to(np.where(np.triu(np.ones((d, d)), 1) > 0, peaks, np.inf), starts.shape)
+    reach = np.broadcast_to(np.array(times), (count, d))
     text = (
         f"a = {signal.tolist()}, eta = {eta!r}, beta = {beta!r}, rho = {rho!r}, "
         f"log omega = {log_omega!r}"
     )
-    return Trials(
-        signal,
-        eta,
-        starts,
-        np.broadcast_to(bounds, (count, d, d)),
-        np.broadcast_to(reach, (count, d)),
-        True,
-        text,
-        beta,
-        rho,
-        log_omega,
-    )
+    return Trials(signal, eta, starts, bounds, reach, True, text, *edges)
 
 
 #: Steps under gd between two records of W; under the flow every step is recorded.
