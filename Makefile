@@ -1,6 +1,7 @@
 # make table   set up the core (no torch) and print predicted against observed
 # make test    set up everything and run the whole suite
 # make docs    build the documentation
+# make wheel   build a wheel and a source archive, and try each in an empty environment
 # make bench   measure, with baselines beside
 # make mutation  change the code in small ways and count what the suite notices (hours)
 # Each sets up what it needs, in .venv; a second call starts at once.
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SETUP := pyproject.toml constraints.txt
 
-.PHONY: table test test-full checks lint types layers docs bench accuracy mutation clean
+.PHONY: table test test-full checks lint types layers docs wheel bench accuracy mutation clean
 
 table: $(VENV)/core.stamp
 	@$(BIN)/swingby table --paper
@@ -19,7 +20,7 @@ table: $(VENV)/core.stamp
 test: $(VENV)/all.stamp checks
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-full: $(VENV)/all.stamp checks
+test-full: $(VENV)/all.stamp checks wheel
 	SWINGBY_HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n auto --dist worksteal
 
 # What needs one core at a time, two at once; the tests would compile the same on every core.
@@ -44,6 +45,17 @@ layers: $(VENV)/all.stamp
 docs: $(VENV)/all.stamp
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "the pages begin at docs/_build/html/index.html"
+
+wheel: $(VENV)/all.stamp
+	@$(PIP) install "hatchling>=1.27"
+	rm -rf dist && $(BIN)/hatchling build
+	@for one in dist/*; do \
+	  $(PYTHON) -m venv --clear dist/empty && \
+	  dist/empty/bin/pip --disable-pip-version-check --quiet install -c constraints.txt "$$one" && \
+	  (cd dist/empty && bin/swingby table --signal 4,1 --eta 0.01 --w0 "2e-3,1e-3;1e-3,2e-3" && \
+	   bin/swingby audit --item D.27) >dist/tried.txt || exit 1; \
+	  echo "$$one works in an empty environment"; \
+	done; rm -rf dist/empty dist/tried.txt
 
 bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.speed
@@ -84,4 +96,4 @@ $(VENV)/all.stamp: $(SETUP) | $(VENV)/bin/python
 	@touch $@ $(VENV)/core.stamp
 
 clean:
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
