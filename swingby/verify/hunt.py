@@ -257,7 +257,11 @@ def hunt(
         seed = 0 if rng is None else numbers.whole(rng, "rng", 0)
         generator = np.random.default_rng(seed)
     chosen = targets(statement, edition)
-    asked = _dynamics(dynamics, _kind(chosen[0]))
+    kind = _kind(chosen[0])
+    asked = _dynamics(dynamics, kind)
+    for name, value in (("dynamics", dynamics), ("dim", dim)):
+        if value is not None and kind not in ("trajectory", "theorem"):
+            raise InvalidInput(name, value, "must not be given for a line about numbers")
     clock = Clock(limit, progress)
     if len(chosen) > 1 and dim not in (None, 2):
         chosen = tuple(claim for claim in chosen if claim.id != "Theorem two")

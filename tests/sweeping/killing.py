@@ -34,8 +34,9 @@ class Driver:
             "import signal\n"
             # A shell in the background starts everything with Ctrl-C ignored.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-            "from swingby.sweeping.sweep import sweep\n"
-            f"sweep({grid!r}, store={str(store)!r}, **{options!r})"
+            "from swingby.sweeping import sweep\n"
+            "sweep.LEAST_BYTES = 0\n"  # an endless grid has no room on any disk
+            f"sweep.sweep({grid!r}, store={str(store)!r}, **{options!r})"
         )
         own = {"PYTHONPATH": str(ROOT), "DASK_LOGGING__DISTRIBUTED": "critical"}
         self.process = subprocess.Popen(

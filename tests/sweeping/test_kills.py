@@ -58,7 +58,8 @@ def test_killed_workers(tmp_path, expected, rows_of, workers, times):
 def test_workers_end_with_their_driver(tmp_path):
     endless = {**killing.GRID, "seeds": 10**15}
     driver = killing.Driver(tmp_path / "out.sqlite", endless, workers=2)
-    killing.wait_for(lambda: killing.count(tmp_path / "out.sqlite"))
+    store = tmp_path / "out.sqlite"
+    killing.wait_for(lambda: killing.count(store) or driver.process.poll() is not None)
     workers = driver.workers()
     assert len(workers) == 2
     driver.kill()
@@ -71,7 +72,7 @@ def test_signals_leave_a_sound_store(tmp_path, number):
     store = tmp_path / "out.sqlite"
     endless = {**killing.GRID, "seeds": 10**15}
     driver = killing.Driver(store, endless, workers=2)
-    killing.wait_for(lambda: killing.count(store))
+    killing.wait_for(lambda: killing.count(store) or driver.process.poll() is not None)
     workers = driver.workers()
     assert driver.process.poll() is None
     os.killpg(driver.process.pid, number)
