@@ -221,6 +221,8 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands(command, monkeypatch, capsys, tmp_path):
     """Every command that prints a table: within 60 columns, and no word of it broken."""
+    if command.startswith(("train", "vectors")):
+        pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "grid.toml").write_text(
         "signal = [[4, 1], [2, 1]]\nomega = [1e-2, 1e-3]\neta = 0.1\nseeds = 2\n"
