@@ -48,7 +48,7 @@ docs: $(VENV)/all.stamp
 
 wheel: $(VENV)/all.stamp
 	@$(PIP) install "hatchling>=1.27"
-	rm -rf dist && $(BIN)/hatchling build
+	rm -rf dist && $(BIN)/python -m hatchling build
 	@for one in dist/*; do \
 	  $(PYTHON) -m venv --clear dist/empty && \
 	  dist/empty/bin/pip --disable-pip-version-check --quiet install -c constraints.txt "$$one" && \
