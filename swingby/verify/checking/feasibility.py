@@ -90,9 +90,9 @@ INFEASIBILITY_CERTIFICATE = (
     "which is false for P >= 2. No omega, eta or signal satisfies the corrected set when d >= 2."
 )
 
-#: Lower and upper end, both included.
+# Lower and upper end, both included.
 Interval = tuple[Fraction, Fraction]
-#: Ends of an enclosure, each exact or infinite.
+# Ends of an enclosure, each exact or infinite.
 Ends = tuple[Fraction | float, Fraction | float]
 
 
