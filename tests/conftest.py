@@ -17,7 +17,7 @@ settings.register_profile(
     "default",
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=40,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("full", parent=settings.get_profile("default"), max_examples=10_000)

@@ -2,7 +2,7 @@
 
 Exit codes: 0 done (and the assumptions hold), 1 done and they fail, 2 wrong input (one line on
 stderr), 3 undecided, 4 the budget is spent, 5 something broke (one line, and never a verdict), 130
-interrupted.
+interrupted, 141 the reader of the output went away.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"swingby: {_one_line(f'{line}; {said}' if said else line)}", err=True)
         return 130 if limit_met is None else 4
     except BrokenPipeError:
-        # The reader went away (``swingby ... | head``); keep Python from complaining at exit.
+        # The reader went away (``swingby ... | head``): no line, and the shell's code for it.
         _give_up(sys.stdout)
-        return 0
+        return 141
     except Exception as error:  # whatever it is, it must not look like a verdict
         _broke(error)
         return 5

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 def figures(given: Given) -> int:
     """Draw the paper's figures, and judge each by its criteria.
 
-    The same command resumes where it was stopped. Exit code 0: every criterion holds, 1: some fail
-    or a figure could not be made, 3: none fails, but some are undecided.
+    The same command resumes where it was stopped. Exit code 0: every criterion holds, 1: some
+    fail, 3: none fails, but some are undecided, 5: a figure could not be made.
 
     \b
     swingby figures --only 5,8 --quick
@@ -64,7 +64,7 @@ def figures(given: Given) -> int:
         progress=True,
     )
     say(result.to_grid(), result.to_dict(), as_json=given.as_json)
-    return exit_code([result.verdict])
+    return 5 if result.problems else exit_code([result.verdict])
 
 
 @command(

@@ -165,6 +165,8 @@ def make_figures(
                 made = _made(folder, figure, edition, quick, resume, said)
                 result = replace(result, made=(*result.made, made))
                 said.finish("computed" if made.computed else "kept")
+            except MemoryError:
+                raise  # what is made is kept; the rest would meet it too
             except Exception as error:  # recorded, so that one figure does not stop the rest
                 if isinstance(error, InvalidInput) and error.argument == "out":
                     raise  # the folder: no other figure could be written either

@@ -156,6 +156,8 @@ class Judgements:
             start = time.perf_counter()
             try:
                 verdict = judge(claim, progress=_log.info, runs=self._runs_for(claim))
+            except MemoryError:
+                raise  # says nothing about the line
             except Exception as error:
                 # One line on which a prover's own checks fail must not take the others with it.
                 reason = f"{type(error).__name__}: {error}"

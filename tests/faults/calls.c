@@ -1,4 +1,5 @@
-/* Loaded before libc: one call that writes below a folder fails, and all of them are counted. */
+/* Loaded before libc: one call that writes below a folder fails, or one that asks for memory; all
+   of the kind that is armed are counted. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,16 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 static long counted, failing; /* failing: number of the call that fails, 0 for none */
-static int error;
+static int error, memory; /* memory: calls for it are counted, and not those that write */
 static char folder[PATH_MAX];
 
-void fault_arm(const char *below, long number, int code) {
-    snprintf(folder, sizeof folder, "%s", below);
+void fault_arm(const char *below, long number, int code, int of_memory) {
+    snprintf(folder, sizeof folder, "%s", of_memory ? "" : below);
+    memory = of_memory;
     counted = 0;
     failing = number;
     error = code;
@@ -121,3 +125,22 @@ int mkdir(const char *path, mode_t mode) {
     return NEXT(int, mkdir, const char *, mode_t)(path, mode);
 }
 
+
+/* glibc's own names: dlsym asks for memory itself. */
+#define ASKS(name, list, ...)                                                \
+    void *__libc_##name list;                                                \
+    void *name list {                                                        \
+        if (fails(memory)) return NULL;                                      \
+        return __libc_##name(__VA_ARGS__);                                   \
+    }
+ASKS(malloc, (size_t size), size)
+ASKS(calloc, (size_t number, size_t size), number, size)
+ASKS(realloc, (void *old, size_t size), old, size)
+
+#define MAPS(name)                                                           \
+    void *name(void *at, size_t size, int protection, int flags, int file, off_t place) { \
+        if (fails(memory)) return MAP_FAILED;                                \
+        return (void *)syscall(SYS_mmap, at, size, protection, flags, file, place); \
+    }
+MAPS(mmap)
+MAPS(mmap64)

@@ -1,7 +1,8 @@
 """Runs a command again and again in forks of one process, and lets another call fail each time.
 
-Reads a line of JSON per command from standard input: its words, the file that stands there before,
-and at most how many calls fail. Writes a line per run: the call, what the command gave, and files.
+Reads a line of JSON per command from standard input: its words, the files that stand there before,
+whether calls for memory fail or those that write, and at most how many. Writes a line per command:
+of each run the call, what the command gave, and files.
 """
 
 import ctypes
@@ -30,8 +31,11 @@ def digests(folder):
     }
 
 
-def once(words, older, inputs, number, code):
-    """A run in a fork: its exit code, what it printed, its files, and the calls that it made."""
+def once(words, older, inputs, memory, number, code):
+    """A run in a fork: its exit code, what it printed, its files, and the calls that it made.
+
+    Call `number` fails with `code`: of those that write, or of those that ask for memory.
+    """
     folder = Path(tempfile.mkdtemp(prefix="faults"))
     work, told = folder / "work", folder / "told"
     work.mkdir()
@@ -49,12 +53,12 @@ def once(words, older, inputs, number, code):
         os.chdir(work)
         from swingby import cli
 
-        calls.fault_arm(str(work).encode(), number, code)
+        calls.fault_arm(str(work).encode(), number, code, memory)
         try:
             found = cli.run(words)
             sys.stdout.flush()
             made = calls.fault_counted()
-            calls.fault_arm(b"", 0, 0)
+            calls.fault_arm(b"", 0, 0, 0)
             (told / "calls").write_text(str(made))
         except BaseException as broke:
             sys.stderr.write(f"{broke!r}\n")
@@ -66,6 +70,7 @@ def once(words, older, inputs, number, code):
         "call": number,
         "error": errno.errorcode.get(code, ""),
         "code": os.waitstatus_to_exitcode(status),
+        "out": (told / "out").read_text(),
         "err": (told / "err").read_text(),
         "files": digests(work),
         "calls": int(counted.read_text()) if counted.exists() else -1,
@@ -95,13 +100,15 @@ def main():
     for line in sys.stdin:
         asked = json.loads(line)
         words, older, inputs = asked["words"], asked["older"], asked["inputs"]
+        memory, errors = asked["memory"], (errno.ENOMEM,) if asked["memory"] else ERRORS
         warm(words, inputs)
-        whole = once(words, older, inputs, 0, 0)
+        whole = once(words, older, inputs, memory, 0, 0)
         found = [whole]
         most = max(whole["calls"], 1)
         step = max(1, most // asked["most"])
         for place, number in enumerate(range(1, most + 1, step)):
-            found.append(once(words, older, inputs, number, ERRORS[place % len(ERRORS)]))
+            code = errors[place % len(errors)]
+            found.append(once(words, older, inputs, memory, number, code))
         sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
 

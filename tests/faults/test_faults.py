@@ -1,14 +1,17 @@
-"""Whatever call fails while a command writes: no verdict, one line, and older files as they were.
+"""Whatever call fails during a command: no verdict, one line, and older files as they were.
 
 Each command runs once as it is, which counts its calls of open, write, fsync, rename, mkdir and
-their kin below its folder. It then runs again, and another of these calls fails each time.
+their kin below its folder, or those of malloc, calloc, realloc and mmap. It then runs again, and
+another of these calls fails each time.
 """
 
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +21,8 @@ import pytest
 HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
-#: Calls that fail, of each command.
-MOST = 100_000 if FULL else 8
+#: Calls that fail, of each command: of those that write, and of those that ask for memory.
+MOST, MOST_MEMORY = (100_000, 300) if FULL else (8, 8)
 
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
 CERTIFIED = "--signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"
@@ -68,8 +71,9 @@ def run(tmp_path_factory):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=environment, **pipes) as driver:
 
-        def ask(words, older):
-            asked = {"words": words, "older": older, "inputs": INPUTS, "most": MOST}
+        def ask(words, older, memory=False):
+            asked = {"words": words, "older": older, "inputs": INPUTS, "memory": memory}
+            asked["most"] = MOST_MEMORY if memory else MOST
             driver.stdin.write(json.dumps(asked) + "\n")
             driver.stdin.flush()
             return json.loads(driver.stdout.readline())
@@ -78,33 +82,71 @@ def run(tmp_path_factory):
         driver.stdin.close()
 
 
-@pytest.mark.parametrize(
+each_command = pytest.mark.parametrize(
     "line",
     [
         pytest.param(one.lstrip("! "), marks=pytest.mark.full if one[0] == "!" else ())
         for one in COMMANDS
     ],
 )
-def test_a_call_that_fails(run, line):
+
+
+def split(line):
+    """The words of a command, and the files that are there before it."""
     if line.startswith(("train", "vectors")):
         pytest.importorskip("torch")
     words = shlex.split(line)
-    older = [word for word in words if word.startswith("x.")]
+    return words, [word for word in words if word.startswith("x.")]
+
+
+def one_line(one):
+    """An error is said in one line, the last one."""
+    assert "Traceback" not in one["err"], one
+    assert one["err"].splitlines()[-1:][0].startswith("swingby: "), one
+
+
+@each_command
+def test_a_call_that_fails(run, line):
+    words, older = split(line)
     whole, *broken = run(words, older)
     assert whole["code"] in (0, 1, 3), whole
     assert whole["calls"] > 2
     assert all(whole["files"][name] != OLDER for name in older)
     for one in broken:
-        said = [text for text in one["err"].splitlines() if text.startswith("swingby: ")]
         complete = all(name in one["files"] for name in whole["files"] if "cache" not in name)
         if one["code"] == whole["code"]:  # what failed was a cache, or could be done without
             assert complete, one
             assert OLDER not in one["files"].values(), one
         else:
             assert one["code"] in (2, 5), one
-            assert "Traceback" not in one["err"], one
-            assert said[-1:] == one["err"].splitlines()[-1:], one
+            one_line(one)
         for name in older:
             same = one["files"].get(name) in (OLDER, whole["files"][name])
             assert same or name.endswith(".npz"), one
         assert not {*one["files"]} - {*whole["files"], *BESIDE} or "--graph" in line, one
+
+
+def answer(one):
+    """What was printed, but for the folder and for how fast it was."""
+    return re.sub(r"/\S*faults\w+|[\d.,]+ per second", "", one["out"])
+
+
+@each_command
+def test_memory_that_is_refused(run, line):
+    words, older = split(line)
+    whole, *broken = run(words, older, memory=True)
+    assert whole["code"] in (0, 1, 3), whole
+    assert whole["calls"] > 100
+    for one in broken:
+        if one["code"] == whole["code"]:  # it was asked for again, or not needed
+            assert answer(one) == answer(whole), one
+            assert {*whole["files"]} - {*one["files"]} == set(), one
+            assert OLDER not in one["files"].values(), one
+        elif one["code"] > 0:
+            assert one["code"] == 5, one
+            one_line(one)
+        else:  # GMP, LLVM and others end the process themselves
+            assert -one["code"] in (signal.SIGABRT, signal.SIGSEGV), one
+        for name in older:
+            same = one["files"].get(name) in (OLDER, whole["files"][name])
+            assert same or name.endswith((".npz", ".png", ".html")), one

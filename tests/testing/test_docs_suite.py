@@ -23,9 +23,11 @@ SUITES = sorted(SUITE.parent.glob("test_*.py"))
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 #: A failure is shown as it was drawn: looking for a smaller one takes time.
-PROFILE = """
+PROFILE = f"""
 from hypothesis import Phase, settings
-settings.register_profile("as drawn", phases=[Phase.explicit, Phase.generate])
+settings.register_profile(
+    "as drawn", phases=[Phase.explicit, Phase.generate], max_examples={100 if FULL else 25}
+)
 settings.load_profile("as drawn")
 """
 OPTIONS = ("-x", "-q", "--tb=short", "-p", "no:cacheprovider")
@@ -224,6 +226,7 @@ def folder(tmp_path):
 # Late like the seeded bugs: most is compiled by then.
 @pytest.mark.mutants
 def test_the_suite_passes_on_an_installed_copy(installed, folder):
+    (folder / "conftest.py").write_text(PROFILE, encoding="utf-8")
     code, output = run_suite(installed, folder)
     assert code == 0, output[-4000:]
     # Installed, the plugin is there without being named.

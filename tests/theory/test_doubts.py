@@ -5,9 +5,11 @@ Observed integers come from the simulator, which knows nothing of the law.
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from swingby.simulate.run import simulate
 from swingby.theory.initial import initial_matrix
@@ -118,6 +120,7 @@ def _pair(correlation):
     return W0
 
 
+@cache
 def _open_correlation():
     """One between those at which the two orders of the law let the drift cancel the pivot."""
     task = SIMTask.from_signal((4.0, 2.0, 0.001))
@@ -128,9 +131,10 @@ def _open_correlation():
     low, high = 0.9, 0.9999
     for _ in range(60):
         middle = (low + high) / 2
-        if law(middle).undecided[1]:
+        found = law(middle)
+        if found.undecided[1]:
             return middle
-        low, high = (low, middle) if law(middle).trapped[1] else (middle, high)
+        low, high = (low, middle) if found.trapped[1] else (middle, high)
     raise AssertionError("no correlation is open")
 
 
@@ -159,7 +163,8 @@ def degenerate(generator):
 def test_over_degenerate_starts_no_trap_is_wrong_and_98_of_100_stages_lie_in_their_bars(dynamics):
     generator = np.random.default_rng(11)
     inside, wrong = [], 0
-    for _ in range(150):
+    starts = min(150, settings.default.max_examples)
+    for _ in range(starts):
         a, W0, eta = degenerate(generator)
         predicted, observed = both(a, W0, eta=eta, dynamics=dynamics)
         for k in range(len(a)):
@@ -169,5 +174,5 @@ def test_over_degenerate_starts_no_trap_is_wrong_and_98_of_100_stages_lie_in_the
                 miss = abs(predicted.half_times[k] - observed[k])
                 inside.append(miss <= 1 + predicted.error[k])
     assert wrong == 0
-    assert len(inside) > 300
+    assert len(inside) > 2 * starts
     assert np.mean(inside) > 0.98
