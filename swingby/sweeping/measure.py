@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from swingby.errors import SwingbyWarning
+from swingby.errors import SwingbyError, SwingbyWarning
 from swingby.simulate.steps import MAPS
 from swingby.sweeping.point import (
     Law,
@@ -103,14 +103,20 @@ def measure(points: Sequence[Point]) -> list[Row]:
         for place, point in enumerate(points):
             try:
                 given.append(_Given(place, point, task_of(point), initial(point)))
+            except MemoryError:
+                raise  # says nothing about the point
             except Exception as error:  # whatever it is, the other points go on
                 rows[place] = _failed(error)
-        laws, swings, ends = _laws(given), _swings(given), _ends(given)
+        laws, swings, ends = _laws(given, rows), _swings(given, rows), _ends(given, rows)
         for one in given:
+            if rows[one.place] is not None:
+                continue
             try:
                 rows[one.place] = _measured(
                     one, laws.get(one.place), swings.get(one.place, {}), ends.get(one.place)
                 )
+            except MemoryError:
+                raise
             except Exception as error:
                 rows[one.place] = _failed(error)
     return [row for row in rows if row is not None]
@@ -199,7 +205,7 @@ def _run_alone(one: _Given) -> tuple[dict[str, Any], dict[str, NDArray[Any]] | N
     return end, None if point.record is None else {"steps": run.steps, "W": run.W}
 
 
-def _ends(given: list[_Given]) -> dict[int, dict[str, Any]]:
+def _ends(given: list[_Given], rows: list[Row | None]) -> dict[int, dict[str, Any]]:
     """Runs of the points that go through the lanes; the others have to run alone."""
     from swingby.simulate.batch import simulate_batch
 
@@ -230,10 +236,10 @@ def _ends(given: list[_Given]) -> dict[int, dict[str, Any]]:
             for number in range(len(group))
         ]
 
-    return _together(given, key, run)
+    return _together(given, rows, key, run)
 
 
-def _swings(given: list[_Given]) -> dict[int, dict[str, Any]]:
+def _swings(given: list[_Given], rows: list[Row | None]) -> dict[int, dict[str, Any]]:
     """Descents of the test loss and transients, predicted; without points that it refuses."""
     from swingby.verify.predict_swing import predict_swing_batch
 
@@ -259,10 +265,10 @@ def _swings(given: list[_Given]) -> dict[int, dict[str, Any]]:
             for number in range(len(group))
         ]
 
-    return _together(given, key, predict)
+    return _together(given, rows, key, predict)
 
 
-def _laws(given: list[_Given]) -> dict[int, Law]:
+def _laws(given: list[_Given], rows: list[Row | None]) -> dict[int, Law]:
     """The stage law of all points but those that a batch refuses."""
     from swingby.verify.predict_batch import predict_batch
 
@@ -277,7 +283,10 @@ def _laws(given: list[_Given]) -> dict[int, Law]:
             for number, one in enumerate(group)
         ]
 
-    return _together(given, lambda one: (one.point.dimension, one.point.dynamics), predict)
+    def key(one: _Given) -> Hashable:
+        return (one.point.dimension, one.point.dynamics)
+
+    return _together(given, rows, key, predict)
 
 
 def _arrays(group: list[_Given]) -> dict[str, Any]:
@@ -298,13 +307,14 @@ def _log_scales(group: list[_Given]) -> NDArray[np.float64]:
 
 def _together(
     given: list[_Given],
+    rows: list[Row | None],
     key: Callable[[_Given], Hashable],
     work: Callable[[list[_Given]], list[Found]],
 ) -> dict[int, Found]:
     """What `work` says of the points of one key at a time, by place.
 
     Points without a key, and points that a batch refuses, are left out: alone, they say what is
-    wrong.
+    wrong. A point that breaks a batch of its own has failed.
     """
     groups: dict[Hashable, list[_Given]] = {}
     for one in given:
@@ -315,7 +325,11 @@ def _together(
         group = todo.pop()
         try:
             found |= zip((one.place for one in group), work(group), strict=True)
-        except Exception:
-            middle = len(group) // 2
-            todo += [group[:middle], group[middle:]] if middle else []
+        except MemoryError:
+            raise
+        except Exception as error:
+            if middle := len(group) // 2:
+                todo += [group[:middle], group[middle:]]
+            elif not isinstance(error, SwingbyError):
+                rows[group[0].place] = _failed(error)
     return found

@@ -1,12 +1,11 @@
 """Runs a command again and again in forks of one process, and lets another call fail each time.
 
 Reads a line of JSON per command from standard input: its words, the files that stand there before,
-whether calls for memory fail or those that write, and at most how many. Writes a line per command:
-of each run the call, what the command gave, and files.
+whether calls for memory are meant or those that write, what happens at one, and at most how often.
+Writes a line per command: of each run the call, what the command gave, and files.
 """
 
 import ctypes
-import errno
 import hashlib
 import json
 import os
@@ -16,8 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-#: What a call can fail with.
-ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 OLDER = b"an older file\n"
 SECONDS = 120
 
@@ -34,7 +31,8 @@ def digests(folder):
 def once(words, older, inputs, memory, number, code):
     """A run in a fork: its exit code, what it printed, its files, and the calls that it made.
 
-    Call `number` fails with `code`: of those that write, or of those that ask for memory.
+    Call `number` fails with `code`: of those that write, or of those that ask for memory. If `code`
+    is negative, this signal comes instead.
     """
     folder = Path(tempfile.mkdtemp(prefix="faults"))
     work, told = folder / "work", folder / "told"
@@ -68,7 +66,7 @@ def once(words, older, inputs, memory, number, code):
     counted = told / "calls"
     result = {
         "call": number,
-        "error": errno.errorcode.get(code, ""),
+        "error": code,
         "code": os.waitstatus_to_exitcode(status),
         "out": (told / "out").read_text(),
         "err": (told / "err").read_text(),
@@ -100,7 +98,7 @@ def main():
     for line in sys.stdin:
         asked = json.loads(line)
         words, older, inputs = asked["words"], asked["older"], asked["inputs"]
-        memory, errors = asked["memory"], (errno.ENOMEM,) if asked["memory"] else ERRORS
+        memory, errors = asked["memory"], asked["errors"]
         warm(words, inputs)
         whole = once(words, older, inputs, memory, 0, 0)
         found = [whole]

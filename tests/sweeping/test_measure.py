@@ -1,5 +1,6 @@
 """Rows depend on their point alone; labels mean the same when predicted and when observed."""
 
+import importlib
 import subprocess
 import sys
 from dataclasses import replace
@@ -112,6 +113,29 @@ def test_a_point_that_raises_stops_nothing(monkeypatch):
     assert (wrong.results, wrong.reason) == (None, "ZeroDivisionError: by zero")
 
 
+@pytest.mark.parametrize(
+    "part", ["predict_batch.predict_batch", "predict_swing.predict_swing_batch"]
+)
+def test_what_breaks_a_batch_is_never_a_point_with_less(monkeypatch, part):
+    """A point that is done has all that was asked for, and no memory left is no property of it."""
+
+    def failing(signal, **given):
+        if (signal == 3).any():
+            raise error
+        return work(signal=signal, **given)
+
+    module_name, _, name = part.partition(".")
+    owner = importlib.import_module(f"swingby.verify.{module_name}")
+    work, error = getattr(owner, name), ZeroDivisionError("by zero")
+    monkeypatch.setattr(owner, name, failing)
+    good, wrong = measure([POINT, replace(POINT, signal=("3", "1"))])
+    assert good.results["predicted_descents"] is not None
+    assert (wrong.results, wrong.reason) == (None, "ZeroDivisionError: by zero")
+    error = MemoryError()
+    with pytest.raises(MemoryError):
+        measure([POINT, replace(POINT, signal=("3", "1"))])
+
+
 def test_recorded_arrays():
     plain, recorded = measure([POINT, replace(POINT, record=10)])
     assert plain.arrays is None
@@ -142,7 +166,7 @@ def test_what_runs_away_is_foreseen_together(monkeypatch):
     # The drift of euler turns pivots of a tiny W(0) negative; the law of a single point says so.
     grid = SweepGrid(signal=[[4, 1]], omega="1e-100", eta="0.1", width=2, seeds=6, dynamics="euler")
     together = [row.results for row in measure(list(grid.points()))]
-    monkeypatch.setattr(module, "_laws", lambda given: {})
+    monkeypatch.setattr(module, "_laws", lambda given, rows: {})
     alone = [row.results for row in measure(list(grid.points()))]
     assert [row["predicted"] for row in together] == [row["predicted"] for row in alone]
     assert Label.DIVERGED in {row["predicted"] for row in together}
