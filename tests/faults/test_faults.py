@@ -144,6 +144,8 @@ def test_memory_that_is_refused(run, line):
         if one["code"] == whole["code"]:  # it was asked for again, or not needed
             assert answer(one) == answer(whole), one
             assert complete(one, whole), one
+        elif one["code"] == 1:  # a library gave another error than MemoryError
+            assert "0 done, 1 failed" in one["out"], one
         elif one["code"] > 0:  # Python may add what it could not tidy up
             assert one["code"] in (2, 5), one
             assert "swingby: " in one["err"], one
@@ -151,7 +153,7 @@ def test_memory_that_is_refused(run, line):
             assert -one["code"] in (signal.SIGABRT, signal.SIGSEGV), one
         for name in older:
             same = one["files"].get(name) in (OLDER, whole["files"][name])
-            assert same or name.endswith((".npz", ".png", ".html")), one
+            assert same or one["code"] == 1 or name.endswith((".npz", ".png", ".html")), one
 
 
 @each_command
