@@ -23,7 +23,7 @@ Each section is what `swingby COMMAND --help` prints.
 | 4 | the budget is spent |
 | 5 | something broke, such as a full disk: one line on stderr, and no verdict |
 | 130 | interrupted |
-| 141 | the reader of the output went away, as in `swingby ... \| head`: no verdict |
+| 141 | the reader of the output went away, as `head` does: no verdict |
 
 Names of commands, options and values are completed once the shell has read
 `eval "$(_SWINGBY_COMPLETE=bash_source swingby)"`; zsh and fish have `zsh_source` and `fish_source`.

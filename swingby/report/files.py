@@ -30,6 +30,9 @@ def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
     except InvalidInput as error:  # of a file beside its place
         raise InvalidInput(error.argument, path, error.requirement, error.source) from error
     except (OSError, ValueError) as error:
+        # Closing what an interrupt, or memory that is refused, broke off may fail in its turn.
+        if isinstance(error.__context__, KeyboardInterrupt | MemoryError):
+            raise error.__context__ from None
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(argument, path, f"must be writable ({reason})") from error
 

@@ -316,6 +316,7 @@ def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, di
     context = z3.Context()  # the one that z3 has by itself bears no second thread
     solver = z3.Solver(ctx=context)
     solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
+    solver.set("ctrl_c", False)  # z3 would take Ctrl-C for a question without an answer
     variables = [z3.Real(f"x{place}", context) for place in range(len(problem.atoms))]
 
     def read(constraint: Constraint) -> Any:
