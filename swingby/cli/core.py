@@ -277,7 +277,7 @@ def _replay(given: Given) -> int:
     from swingby.verify.certification.replay import read, replay
 
     try:
-        content = read(text_of(given.replay, "replay", "readable certificate"))
+        content = read(text_of(given.replay, "replay", "certificate"))
     except InvalidInput:
         raise
     except (ValueError, RecursionError):

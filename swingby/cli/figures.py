@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,16 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.pictures import save_figure
+from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
+    from swingby.diffusion.plan import Plan
     from swingby.diffusion.study import Study
+
+#: Seconds of an edition of a figure on two cores; others take a second or two.
+FIGURE_SECONDS = {"3": 30, "7": 30, "11": 10, "12": 320, "14": 30, "15": 25, "16": 35}
+#: Seconds of one processor for a step of training, per pixel of its images.
+IMAGE_SECONDS = 2.6e-6
 
 
 @command(
@@ -53,8 +61,14 @@ def figures(given: Given) -> int:
         table = list_grid(shown)
         say(table, table.to_dict(), as_json=given.as_json)
         return 0
-    from swingby.figures.make import make_figures
+    from swingby.figures.make import chosen, make_figures
 
+    names = [(one.number, edition.name) for one, edition in chosen(given.only, given.edition)]
+    if not given.no_resume:
+        kept = {path.name for path in Path(given.out).glob("fig*.json")}
+        names = [one for one in names if f"fig{'-'.join(one)}.json" not in kept]
+    seconds = sum(FIGURE_SECONDS.get(number, 2) for number, _ in names)
+    expect("drawing the figures", seconds, partial=True)
     result = make_figures(
         given.out,
         only=given.only,
@@ -206,9 +220,16 @@ def study(given: Given) -> int:
     if given.plan is None:
         raise InvalidInput("plan", MISSING, "must be given: --plan FILE")
     made = Plan.load(given.plan)
+    expect("the study", _seconds(made) / (given.workers or os.cpu_count() or 1), partial=True)
     folder = Path(Path(given.plan).stem if given.out is None else given.out)
     found = run_study(made, folder, workers=given.workers, device=given.device, progress=True)
     return _tell(given, found, folder)
+
+
+def _seconds(plan: Plan) -> float:
+    """Of one processor, for all runs of a plan."""
+    preset = plan.preset
+    return IMAGE_SECONDS * len(plan.jobs) * preset.steps * preset.batch * preset.pixels**2
 
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)

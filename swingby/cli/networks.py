@@ -14,10 +14,19 @@ from swingby.cli.options import Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.progress import EVERY, Progress
+from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
     from swingby.diffusion.vectors import VectorSetting
     from swingby.training import Setting
+
+#: Seconds of a step of training, without and with a layer that is not linear, and of a
+#: multiplication in it.
+STEP_SECONDS, PRODUCT_SECONDS = (1e-4, 2e-3), 2e-10
+#: Seconds of the study of ReLU networks on one core, quick and in full.
+RELU_SECONDS = (600, 7200)
+#: Seconds of a study per network in a row of its tables.
+STUDY_SECONDS = 0.3
 
 
 class _Told(Progress):
@@ -89,8 +98,14 @@ def train(given: Given) -> int:
     record = given.record
     if record is not None and record not in ("every", "log"):
         record = numbers.whole(record, "record", 1)
+    setting = _training_setting(given)
+    settings = given.seeds_of(setting, 100_000)
+    products = len(settings) * setting.batch * setting.network.depth * setting.width**2
+    seconds = STEP_SECONDS[not setting.network.linear] + PRODUCT_SECONDS * products
+    kept = given.checkpoint is not None
+    expect("the training", seconds * setting.total_steps, partial=kept)
     run = run_training(
-        given.seeds_of(_training_setting(given), 100_000),
+        settings,
         start=None if given.start is None else Path(given.start),
         record=record,
         device=given.device,
@@ -246,6 +261,8 @@ def relu(given: Given) -> int:
     from swingby.relu.verdicts import rows, study, tables
 
     workers = given.workers or min(2, os.cpu_count() or 1)
+    seconds = RELU_SECONDS[not given.quick] / workers
+    expect("the study", seconds, partial=given.store is not None)
     with _Told("relu", 1, "share remaining what", shown=True) as told:
         found = study(
             quick=given.quick,
@@ -298,8 +315,11 @@ def studies(given: Given) -> int:
     swingby studies forecast dimension --out networks.md
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     given.refuse_json()
+    from swingby.training.studies import STUDIES
     from swingby.training.studies import studies as make
 
+    known = [one for one in given.names or STUDIES if one in STUDIES]
+    expect("training the networks", STUDY_SECONDS * given.runs * len(known))
     tables = make(
         list(given.names) or None,
         runs=given.runs,

@@ -260,12 +260,20 @@ def _watched(seconds: float, size: float) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def _in_use() -> float:
-    """Bytes in memory of this process; 0 where the system does not say."""
+def _in_use(process: str = "self") -> float:
+    """Bytes in memory of a process and of its workers; 0 where the system does not say.
+
+    Of a worker, what it shares with others, the code of libraries, is not counted again.
+    """
+    place, found = Path("/proc", process), 0.0
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096.0
-    except (OSError, ValueError):
-        return 0.0
+        _, resident, shared, *_ = map(int, (place / "statm").read_text().split())
+        found = 4096.0 * (resident - shared * (process != "self"))
+        for children in place.glob("task/*/children"):
+            found += sum(map(_in_use, children.read_text().split()))
+    except (OSError, ValueError):  # it has ended
+        pass
+    return found
 
 
 # What is given

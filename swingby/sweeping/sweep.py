@@ -183,7 +183,8 @@ def _expect(points: int, workers: int, folder: Path) -> None:
     if size > room:
         word = f"must fit on the disk: their rows take {size:.3g} GB, and {room:.3g} are free"
         raise InvalidInput("grid", f"{points} points", word)
-    budget.expect("the sweep", LEAST_SECONDS * points / workers, partial=True)
+    seconds = LEAST_SECONDS * points / workers
+    budget.expect("the sweep", seconds, partial=True, bound="at least")
 
 
 def _run(
