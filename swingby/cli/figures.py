@@ -59,7 +59,7 @@ def figures(given: Given) -> int:
             numbers = dict.fromkeys(one.number for one, _ in chosen(given.only, given.edition))
             shown = tuple(one for one in shown if one.number in numbers)
         table = list_grid(shown)
-        say(table, table.to_dict(), as_json=given.as_json)
+        say(table, table.to_dict, as_json=given.as_json)
         return 0
     from swingby.figures.make import chosen, make_figures
 
@@ -77,7 +77,7 @@ def figures(given: Given) -> int:
         resume=not given.no_resume,
         progress=True,
     )
-    say(result.to_grid(), result.to_dict(), as_json=given.as_json)
+    say(result.to_grid(), result.to_dict, as_json=given.as_json)
     return exit_code([result.verdict])
 
 
@@ -115,7 +115,6 @@ def evidence(given: Given) -> int:
         refuse("without --update", "force")
     if given.as_json or (given.out is not None and given.out.endswith(".json")):
         refuse("beside JSON, which has every row", "rows")
-    given.refuse_json()
     names = None if given.source is None else [one.strip() for one in given.source.split(",")]
     own = Path(given.record) if given.record is not None else folder() / "evidence.json"
     if given.again:
@@ -127,7 +126,7 @@ def evidence(given: Given) -> int:
             click.echo(line, err=True)
     found = collect(names, record=own if own.exists() else None, verdict=given.verdict)
     in_rows = given.rows or given.verdict is not None
-    given.deliver(found.to_grid() if in_rows else found.to_overview(), found.to_dict())
+    given.deliver(found.to_grid() if in_rows else found.to_overview(), found.to_dict)
     return exit_code(row.verdict for row in found.rows)
 
 
@@ -149,7 +148,7 @@ def diffusion() -> None:
 _JUDGING = (
     options.target("--plot", "Draw responses over training", PICTURES),
     options.target("--film", "Draw images of the last cell over training", PICTURES),
-    options.target("--table", "Write the tables", options.TABLES),
+    options.out(name="--table", what="the tables"),
     options.JSON,
 )
 
@@ -210,7 +209,6 @@ def study(given: Given) -> int:
     \b
     swingby diffusion study --plan plan.toml --plot responses.png
     """  # noqa: D301
-    given.refuse_json("table")
     from swingby.simulate.device import load_torch
 
     load_torch()
@@ -239,7 +237,6 @@ def judge(given: Given) -> int:
     \b
     swingby diffusion judge recorded --table verdicts.md
     """  # noqa: D301
-    given.refuse_json("table")
     from swingby.diffusion.study import Study, recorded_study
 
     if given.what == "recorded":
@@ -262,5 +259,5 @@ def _tell(given: Given, study: Study, folder: Path) -> int:
         if given.film is not None and study.courses:
             cell, seed = study.courses[-1].cell, study.courses[-1].seed
             save_figure(lambda: pictures.course_film(study, folder, cell, seed), given.film)
-    given.deliver(found.to_grids(), found.to_dict(), "table")
+    given.deliver(list(found.to_grids()), found.to_dict, "table")
     return exit_code(row.verdict for row in found.rows)

@@ -130,7 +130,7 @@ def doctor(given: Given) -> int:
     Exit code 0: the core is there; 5: something of it is missing.
     """
     found = _facts()
-    say(_table(found), found, as_json=given.as_json)
+    say(_table(found), lambda: found, as_json=given.as_json)
     return 0 if all(found["core"].values()) else 5
 
 

@@ -116,7 +116,7 @@ def train(given: Given) -> int:
         run.save(given.out)
     if given.plot is not None:
         run.save_picture(given.plot)
-    say(run.to_grid(), run.to_dict() if given.as_json else None, as_json=given.as_json)
+    say(run.to_grid(), run.to_dict, as_json=given.as_json)
     return 0 if set(run.outcomes) == {"learned"} else 1
 
 
@@ -208,7 +208,6 @@ def vectors(given: Given) -> int:
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.simulate.device import load_torch
 
-    given.refuse_json()
     if given.denoiser != "mlp":
         refuse("but with --denoiser mlp", "activation")
     settings = given.seeds_of(_vector_setting(given), 10_000)
@@ -216,7 +215,7 @@ def vectors(given: Given) -> int:
     from swingby.diffusion.vectors import compare_vectors
 
     found = compare_vectors(settings)
-    given.deliver(found.to_grid(), found.to_dict())
+    given.deliver(found.to_grid(), found.to_dict)
     return exit_code(row.verdict for row in found.rows)
 
 
@@ -251,7 +250,6 @@ def relu(given: Given) -> int:
     swingby relu --store relu.json --out relu.md
     swingby relu --data points.csv
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    given.refuse_json()
     if given.data is not None:
         for name in ("quick", "store", "workers"):
             value = getattr(given, name)
@@ -271,7 +269,7 @@ def relu(given: Given) -> int:
             workers=workers,
             tell=told.tell,
         )
-    given.deliver(tables(found), found.to_dict())
+    given.deliver(list(tables(found)), found.to_dict)
     return exit_code(row["verdict"] for row in rows(found))
 
 
@@ -293,7 +291,7 @@ def _look(given: Given) -> int:
     found = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
     report = check(table[:, :-1], table[:, -1], seed=given.seed)
     content = report.to_dict() | {"extremal_vectors": found.to_dict()}
-    given.deliver([report.to_grid(), found.to_grid()], content)
+    given.deliver([report.to_grid(), found.to_grid()], lambda: content)
     return exit_code(one.verdict for one in report.statements)
 
 
@@ -314,7 +312,6 @@ def studies(given: Given) -> int:
     swingby studies survival --runs 50
     swingby studies forecast dimension --out networks.md
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    given.refuse_json()
     from swingby.training.studies import STUDIES
     from swingby.training.studies import studies as make
 
@@ -326,5 +323,5 @@ def studies(given: Given) -> int:
         seed=given.seed,
         tell=lambda name: click.echo(f"swingby: {name} ...", err=True),
     )
-    given.deliver(tables, {"tables": [one.to_dict() for one in tables]})
+    given.deliver(tables, lambda: {"tables": [one.to_dict() for one in tables]})
     return 0
