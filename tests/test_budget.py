@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
+import subprocess
 import sys
 import threading
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import flint
 import numpy as np
@@ -78,6 +81,8 @@ def test_what_is_sure_to_take_too_much_does_not_begin():
         assert not told
         expect("this", 20.0, 2**20)
         assert told == ["this takes up to about 20 s"]
+        expect("that", 20.0, bound="at least")
+        assert told[1] == "that takes at least about 20 s"
         with pytest.raises(BudgetSpent, match="2 GB"):
             expect("this", 1.0, 2**31)
         with pytest.raises(BudgetSpent, match="h"):
@@ -85,6 +90,36 @@ def test_what_is_sure_to_take_too_much_does_not_begin():
         expect("this", 1e5, partial=True)
     with pytest.raises(swingby.InvalidInput, match="must fit into"):
         expect("this", 1.0, 2.0**60)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train --mu 1,2 --depth 3 --activation relu --width 64 --epochs 400",
+        "studies --runs 9999",
+        "relu",
+        "audit --no-cache",
+        "figures --only 12 --no-resume",
+    ],
+)
+def test_what_takes_long_says_so_before_it_begins(line, monkeypatch, capsys):
+    """Each command stops at its budget, before or within its work, having said what it expects."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(options, "GRACE", 3.0)
+    assert cli.run([*line.split(), "--budget", "1ms"]) == 4
+    assert re.search(r"takes up to about [\d.]+ (s|min|h|days)", capsys.readouterr().err)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
+def test_the_memory_of_workers_counts():
+    """A process of 300 MB, seen from its parent."""
+    before = options._in_use()
+    code = "x = bytearray(300 << 20); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1) as worker:
+        worker.stdout.readline()
+        assert options._in_use() - before > 300 << 20
+        worker.communicate(b"\n")
+    assert options._in_use() - before < 100 << 20
 
 
 def test_the_tighter_budget_counts_and_ends_with_its_block():
@@ -151,7 +186,10 @@ def test_a_pipe_that_nobody_writes_to_is_refused(tmp_path, capsys):
     assert cli.run(["verify", where]) == 2
     assert cli.run(["sweep", where, "--store", str(tmp_path / "x.sqlite")]) == 2
     assert cli.run(["train", "--data", where, "--steps", "3"]) == 2
-    assert capsys.readouterr().err.count("it is a pipe") == 4
+    (tmp_path / "grid.toml").write_text("signal = [2, 1]\nomega = 0.01\neta = 0.1\n")
+    assert cli.run(["sweep", str(tmp_path / "grid.toml"), "--store", where]) == 2
+    assert cli.run(["evidence", "--record", where]) == 2
+    assert capsys.readouterr().err.count("it is a pipe") == 6
 
 
 def test_a_certificate_of_a_year_is_refused(capsys):
@@ -160,8 +198,12 @@ def test_a_certificate_of_a_year_is_refused(capsys):
     assert "more than a year" in capsys.readouterr().err
 
 
-def test_an_endless_certificate_is_refused(capsys):
+def test_an_endless_certificate_is_refused(tmp_path, capsys):
     assert cli.run(["certify", "--replay", "/dev/zero"]) == 2
+    assert "it is a device" in capsys.readouterr().err
+    with open(tmp_path / "long", "wb") as stream:
+        stream.truncate((32 << 20) + 1)
+    assert cli.run(["certify", "--replay", str(tmp_path / "long")]) == 2
     assert "32 MB" in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ import click
 from swingby.cli import options
 from swingby.cli.options import Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.files import json_text, whole, write_json
+from swingby.report.files import json_text, whole
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import refilled
 
@@ -48,26 +48,16 @@ def check(given: Given) -> int:
     from swingby.verify.check import check as run_check
     from swingby.verify.tables import report_grid
 
-    given.refuse_json()
     if given.statements:
         refuse("together with statements, which are printed", "as_json", "out")
     if given.edition != "repaired":
         refuse("but with --edition repaired", "rho")
-    task = given.task()
-    report = run_check(
-        task,
-        omega=given.omega,
-        eta=given.step_size(),
-        beta=given.beta,
-        edition=given.edition,
-        W0=given.matrix(task),
-        rho=given.rho,
-        dynamics=given.dynamics,
-    )
+    report = run_check(**given.setting("omega", "beta", "edition", "rho"))
     if given.statements:
         for result in report:
             click.echo(refilled(str(result.statement)) + "\n")
-    given.deliver(report_grid(report), report.to_dict() | {"schedule": _schedule_of(report)})
+    content = {"schedule": _schedule_of(report)}
+    given.deliver(report_grid(report), lambda: report.to_dict() | content)
     return exit_code([report.verdict])
 
 
@@ -90,20 +80,9 @@ def predict(given: Given) -> int:
     """  # noqa: D301
     from swingby.verify.predict import predict as run_predict
 
-    given.refuse_json()
     _refuse_unit(given)
-    task = given.task()
-    schedule = run_predict(
-        task,
-        given.matrix(task),
-        eta=given.step_size(),
-        dynamics=given.dynamics,
-        omega=given.omega,
-        beta=given.beta,
-        width=given.width,
-        edition=given.edition,
-    )
-    given.deliver(schedule.to_grid(given.unit), schedule.to_dict())
+    schedule = run_predict(**given.setting("omega", "beta", "width", "edition"))
+    given.deliver(schedule.to_grid(given.unit), schedule.to_dict)
     return 0
 
 
@@ -119,33 +98,22 @@ def simulate(given: Given) -> int:
     from swingby.simulate.run import simulate as run_simulate
     from swingby.theory.budget import spent
 
-    given.refuse_json()
     refuse("to a run: only omega is used", "beta")
-    task = given.task()
-    run = run_simulate(
-        task,
-        given.initial(task),
-        eta=given.step_size(),
-        steps=given.steps,
-        dynamics=given.dynamics,
-    )
+    run = run_simulate(**given.setting("steps", drawn=True))
     code = 4 if spent() else 0
-    ending = Path(given.out or "").suffix
-    if given.out is None:
-        say(run, run.to_dict(), as_json=given.as_json)
-    elif ending == ".npz":
-        run.save(given.out)
-    elif ending == ".csv":
-        with whole(given.out) as target:
+
+    def write_csv(path: str) -> None:
+        with whole(path) as target:
             run.to_frame().to_csv(target, index=False)
-    else:
-        write_json(given.out, run.to_dict())
+
+    writers: options.Writers = {".npz": run.save, ".csv": write_csv}
+    given.deliver(run, run.to_dict, writers=writers)
     return code
 
 
 @command(
     *options.SETTING,
-    options.out(*_ENDINGS, checked=False),
+    options.out(*_ENDINGS, type=click.Path()),
     options.flag("--paper", "The paper's own settings, and nothing else."),
     _STEPS,
     _SEED,
@@ -162,7 +130,6 @@ def table(given: Given) -> int:
     swingby table --signal 4,1 --w0 '2e-3,1e-3;1e-3,2e-3' --eta 0.01
     swingby table --paper
     """  # noqa: D301
-    given.refuse_json()
     if given.paper:
         return _paper(given)
     if given.out is not None:
@@ -171,24 +138,13 @@ def table(given: Given) -> int:
     refuse("to a run: only omega is used", "beta")
     from swingby.verify.compare import compare
 
-    task = given.task()
-    comparison = compare(
-        task,
-        given.initial(task),
-        eta=given.step_size(),
-        dynamics=given.dynamics,
-        steps=given.steps,
-        edition=given.edition,
-    )
-    suffix = Path(given.out or "").suffix
-    if suffix in PICTURES:
-        comparison.save_picture(given.out)
-    elif suffix == ".csv":
-        comparison.to_csv(given.out)
-    elif suffix == ".parquet":
-        comparison.to_parquet(given.out)
-    else:
-        given.deliver(comparison.to_grid(given.unit), comparison.to_dict())
+    comparison = compare(**given.setting("steps", "edition", drawn=True))
+    writers: options.Writers = {
+        ".csv": comparison.to_csv,
+        ".parquet": comparison.to_parquet,
+        **dict.fromkeys(PICTURES, comparison.save_picture),
+    }
+    given.deliver(comparison.to_grid(given.unit), comparison.to_dict, writers=writers)
     return 0
 
 
@@ -209,7 +165,7 @@ def _paper(given: Given) -> int:
     for comparison in compare.paper_tables():
         comparisons.append(comparison)
         if to_terminal:
-            say(comparison.to_grid(), None)
+            say(comparison.to_grid(), dict)
             click.echo()
     grids = [paper_report.gaussian_grid(), paper_report.summary_grid(comparisons)]
     if given.out is not None:
@@ -218,7 +174,7 @@ def _paper(given: Given) -> int:
     else:
         settings = [comparison.to_dict() for comparison in comparisons]
         content = {"settings": settings, "tables": [grid.to_dict() for grid in grids]}
-        say(grids, content, as_json=given.as_json)
+        say(grids, lambda: content, as_json=given.as_json)
     return 0
 
 
@@ -238,7 +194,6 @@ def certify(given: Given) -> int:
     swingby certify --signal 4,1 --w0 W0.csv --eta 0.01 --out run.json
     swingby certify --replay run.json
     """  # noqa: D301
-    given.refuse_json()
     if given.replay is not None:
         refuse("together with replay", *_START, "beta", "dynamics", "out", "steps")
         return _replay(given)
@@ -265,10 +220,8 @@ def certify(given: Given) -> int:
         steps=given.steps,
         progress=report if sys.stderr.isatty() else None,
     )
-    if given.out is not None and given.out.endswith(".json"):
-        certificate.save(given.out)
-    else:
-        given.deliver(certificate.to_grids(), certificate.to_dict())
+    grids, writers = list(certificate.to_grids()), {".json": certificate.save}
+    given.deliver(grids, certificate.to_dict, writers=writers)
     return 3 if certificate.undecided else 0
 
 
@@ -277,7 +230,7 @@ def _replay(given: Given) -> int:
     from swingby.verify.certification.replay import read, replay
 
     try:
-        content = read(text_of(given.replay, "replay", "readable certificate"))
+        content = read(text_of(given.replay, "replay", "certificate"))
     except InvalidInput:
         raise
     except (ValueError, RecursionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,16 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.pictures import save_figure
+from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
+    from swingby.diffusion.plan import Plan
     from swingby.diffusion.study import Study
+
+#: Seconds of an edition of a figure on two cores; others take a second or two.
+FIGURE_SECONDS = {"3": 30, "7": 30, "11": 10, "12": 320, "14": 30, "15": 25, "16": 35}
+#: Seconds of one processor for a step of training, per pixel of its images.
+IMAGE_SECONDS = 2.6e-6
 
 
 @command(
@@ -51,10 +59,16 @@ def figures(given: Given) -> int:
             numbers = dict.fromkeys(one.number for one, _ in chosen(given.only, given.edition))
             shown = tuple(one for one in shown if one.number in numbers)
         table = list_grid(shown)
-        say(table, table.to_dict(), as_json=given.as_json)
+        say(table, table.to_dict, as_json=given.as_json)
         return 0
-    from swingby.figures.make import make_figures
+    from swingby.figures.make import chosen, make_figures
 
+    names = [(one.number, edition.name) for one, edition in chosen(given.only, given.edition)]
+    if not given.no_resume:
+        kept = {path.name for path in Path(given.out).glob("fig*.json")}
+        names = [one for one in names if f"fig{'-'.join(one)}.json" not in kept]
+    seconds = sum(FIGURE_SECONDS.get(number, 2) for number, _ in names)
+    expect("drawing the figures", seconds, partial=True)
     result = make_figures(
         given.out,
         only=given.only,
@@ -63,7 +77,7 @@ def figures(given: Given) -> int:
         resume=not given.no_resume,
         progress=True,
     )
-    say(result.to_grid(), result.to_dict(), as_json=given.as_json)
+    say(result.to_grid(), result.to_dict, as_json=given.as_json)
     return 5 if result.problems else exit_code([result.verdict])
 
 
@@ -101,7 +115,6 @@ def evidence(given: Given) -> int:
         refuse("without --update", "force")
     if given.as_json or (given.out is not None and given.out.endswith(".json")):
         refuse("beside JSON, which has every row", "rows")
-    given.refuse_json()
     names = None if given.source is None else [one.strip() for one in given.source.split(",")]
     own = Path(given.record) if given.record is not None else folder() / "evidence.json"
     if given.again:
@@ -113,7 +126,7 @@ def evidence(given: Given) -> int:
             click.echo(line, err=True)
     found = collect(names, record=own if own.exists() else None, verdict=given.verdict)
     in_rows = given.rows or given.verdict is not None
-    given.deliver(found.to_grid() if in_rows else found.to_overview(), found.to_dict())
+    given.deliver(found.to_grid() if in_rows else found.to_overview(), found.to_dict)
     return exit_code(row.verdict for row in found.rows)
 
 
@@ -135,7 +148,7 @@ def diffusion() -> None:
 _JUDGING = (
     options.target("--plot", "Draw responses over training", PICTURES),
     options.target("--film", "Draw images of the last cell over training", PICTURES),
-    options.target("--table", "Write the tables", options.TABLES),
+    options.out(name="--table", what="the tables"),
     options.JSON,
 )
 
@@ -196,7 +209,6 @@ def study(given: Given) -> int:
     \b
     swingby diffusion study --plan plan.toml --plot responses.png
     """  # noqa: D301
-    given.refuse_json("table")
     from swingby.simulate.device import load_torch
 
     load_torch()
@@ -206,9 +218,16 @@ def study(given: Given) -> int:
     if given.plan is None:
         raise InvalidInput("plan", MISSING, "must be given: --plan FILE")
     made = Plan.load(given.plan)
+    expect("the study", _seconds(made) / (given.workers or os.cpu_count() or 1), partial=True)
     folder = Path(Path(given.plan).stem if given.out is None else given.out)
     found = run_study(made, folder, workers=given.workers, device=given.device, progress=True)
     return _tell(given, found, folder)
+
+
+def _seconds(plan: Plan) -> float:
+    """Of one processor, for all runs of a plan."""
+    preset = plan.preset
+    return IMAGE_SECONDS * len(plan.jobs) * preset.steps * preset.batch * preset.pixels**2
 
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
@@ -218,7 +237,6 @@ def judge(given: Given) -> int:
     \b
     swingby diffusion judge recorded --table verdicts.md
     """  # noqa: D301
-    given.refuse_json("table")
     from swingby.diffusion.study import Study, recorded_study
 
     if given.what == "recorded":
@@ -241,5 +259,5 @@ def _tell(given: Given, study: Study, folder: Path) -> int:
         if given.film is not None and study.courses:
             cell, seed = study.courses[-1].cell, study.courses[-1].seed
             save_figure(lambda: pictures.course_film(study, folder, cell, seed), given.film)
-    given.deliver(found.to_grids(), found.to_dict(), "table")
+    given.deliver(list(found.to_grids()), found.to_dict, "table")
     return exit_code(row.verdict for row in found.rows)

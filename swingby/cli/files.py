@@ -58,13 +58,11 @@ def verify(given: Given) -> int:
 
 def _judged(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and what is wrong with it."""
-    from swingby.theory.reading import text_of
+    from swingby.theory.reading import opened, text_of
 
-    if file.is_fifo():
-        raise InvalidInput("file", file, "must be readable (it is a pipe)")
     try:
-        with file.open("rb") as opened:
-            begin = opened.read(16)
+        with opened(file) as stream:
+            begin = stream.read(16)
     except OSError as error:
         raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
     if begin.startswith(b"SQLite format 3"):
@@ -132,7 +130,7 @@ def doctor(given: Given) -> int:
     Exit code 0: the core is there; 5: something of it is missing.
     """
     found = _facts()
-    say(_table(found), found, as_json=given.as_json)
+    say(_table(found), lambda: found, as_json=given.as_json)
     return 0 if all(found["core"].values()) else 5
 
 

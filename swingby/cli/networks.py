@@ -14,10 +14,19 @@ from swingby.cli.options import Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.progress import EVERY, Progress
+from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
     from swingby.diffusion.vectors import VectorSetting
     from swingby.training import Setting
+
+#: Seconds of a step of training, without and with a layer that is not linear, and of a
+#: multiplication in it.
+STEP_SECONDS, PRODUCT_SECONDS = (1e-4, 2e-3), 2e-10
+#: Seconds of the study of ReLU networks on one core, quick and in full.
+RELU_SECONDS = (600, 7200)
+#: Seconds of a study per network in a row of its tables.
+STUDY_SECONDS = 0.3
 
 
 class _Told(Progress):
@@ -89,8 +98,14 @@ def train(given: Given) -> int:
     record = given.record
     if record is not None and record not in ("every", "log"):
         record = numbers.whole(record, "record", 1)
+    setting = _training_setting(given)
+    settings = given.seeds_of(setting, 100_000)
+    products = len(settings) * setting.batch * setting.network.depth * setting.width**2
+    seconds = STEP_SECONDS[not setting.network.linear] + PRODUCT_SECONDS * products
+    kept = given.checkpoint is not None
+    expect("the training", seconds * setting.total_steps, partial=kept)
     run = run_training(
-        given.seeds_of(_training_setting(given), 100_000),
+        settings,
         start=None if given.start is None else Path(given.start),
         record=record,
         device=given.device,
@@ -101,7 +116,7 @@ def train(given: Given) -> int:
         run.save(given.out)
     if given.plot is not None:
         run.save_picture(given.plot)
-    say(run.to_grid(), run.to_dict() if given.as_json else None, as_json=given.as_json)
+    say(run.to_grid(), run.to_dict, as_json=given.as_json)
     return 0 if set(run.outcomes) == {"learned"} else 1
 
 
@@ -193,7 +208,6 @@ def vectors(given: Given) -> int:
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.simulate.device import load_torch
 
-    given.refuse_json()
     if given.denoiser != "mlp":
         refuse("but with --denoiser mlp", "activation")
     settings = given.seeds_of(_vector_setting(given), 10_000)
@@ -201,7 +215,7 @@ def vectors(given: Given) -> int:
     from swingby.diffusion.vectors import compare_vectors
 
     found = compare_vectors(settings)
-    given.deliver(found.to_grid(), found.to_dict())
+    given.deliver(found.to_grid(), found.to_dict)
     return exit_code(row.verdict for row in found.rows)
 
 
@@ -236,7 +250,6 @@ def relu(given: Given) -> int:
     swingby relu --store relu.json --out relu.md
     swingby relu --data points.csv
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    given.refuse_json()
     if given.data is not None:
         for name in ("quick", "store", "workers"):
             value = getattr(given, name)
@@ -246,6 +259,8 @@ def relu(given: Given) -> int:
     from swingby.relu.verdicts import rows, study, tables
 
     workers = given.workers or min(2, os.cpu_count() or 1)
+    seconds = RELU_SECONDS[not given.quick] / workers
+    expect("the study", seconds, partial=given.store is not None)
     with _Told("relu", 1, "share remaining what", shown=True) as told:
         found = study(
             quick=given.quick,
@@ -254,7 +269,7 @@ def relu(given: Given) -> int:
             workers=workers,
             tell=told.tell,
         )
-    given.deliver(tables(found), found.to_dict())
+    given.deliver(list(tables(found)), found.to_dict)
     return exit_code(row["verdict"] for row in rows(found))
 
 
@@ -276,7 +291,7 @@ def _look(given: Given) -> int:
     found = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
     report = check(table[:, :-1], table[:, -1], seed=given.seed)
     content = report.to_dict() | {"extremal_vectors": found.to_dict()}
-    given.deliver([report.to_grid(), found.to_grid()], content)
+    given.deliver([report.to_grid(), found.to_grid()], lambda: content)
     return exit_code(one.verdict for one in report.statements)
 
 
@@ -297,14 +312,16 @@ def studies(given: Given) -> int:
     swingby studies survival --runs 50
     swingby studies forecast dimension --out networks.md
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    given.refuse_json()
+    from swingby.training.studies import STUDIES
     from swingby.training.studies import studies as make
 
+    known = [one for one in given.names or STUDIES if one in STUDIES]
+    expect("training the networks", STUDY_SECONDS * given.runs * len(known))
     tables = make(
         list(given.names) or None,
         runs=given.runs,
         seed=given.seed,
         tell=lambda name: click.echo(f"swingby: {name} ...", err=True),
     )
-    given.deliver(tables, {"tables": [one.to_dict() for one in tables]})
+    given.deliver(tables, lambda: {"tables": [one.to_dict() for one in tables]})
     return 0

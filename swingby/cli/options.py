@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,11 +24,12 @@ from swingby.theory.budget import budget, read_budget
 from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
-    from swingby.report import Grid
     from swingby.theory.task import SIMTask
 
 #: What click makes of an option: a decorator of commands.
 Option = Callable[[Any], Any]
+#: What writes files, by their endings.
+Writers = Mapping[str, Callable[[str], Any]]
 #: Endings of the files that tables are written to.
 TABLES = (".json", ".md", ".tex", ".html", ".txt")
 
@@ -46,6 +47,10 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
         from swingby.theory import numbers
 
         return numbers.whole(value, (param and param.name) or "number", self.least)
+
+
+class Result(click.Option):
+    """An option whose file stands for what would be printed: its ending gives the format."""
 
 
 class Target(click.Path):
@@ -78,15 +83,17 @@ def listed(names: Sequence[str]) -> str:
 # Kinds of options. `shown` is the default in words, where the default itself says nothing.
 
 
-def target(name: str, what: str, endings: Sequence[str], *, checked: bool = True) -> Option:
+def target(name: str, what: str, endings: Sequence[str], **more: Any) -> Option:
     """An option that names a file to write; its help lists the endings."""
-    kind = Target(endings) if checked else click.Path()
-    return click.option(name, metavar="FILE", type=kind, help=f"{what}: {listed(endings)}.")
+    more = {"type": Target(endings), **more}
+    return click.option(name, metavar="FILE", help=f"{what}: {listed(endings)}.", **more)
 
 
-def out(*endings: str, checked: bool = True) -> Option:
-    """The option --out of a command; not `checked` where it may also be a folder."""
-    return target("--out", "Write the result to a file", endings or TABLES, checked=checked)
+def out(
+    *endings: str, name: str = "--out", what: str = "the result to a file", **more: Any
+) -> Option:
+    """The option that names a file for the result of a command."""
+    return target(name, f"Write {what}", endings or TABLES, cls=Result, **more)
 
 
 def flag(name: str, words: str, parameter: str | None = None) -> Option:
@@ -184,6 +191,9 @@ def command(*options: Option, group: click.Group | None = None) -> Callable[[Any
     def decorate(function: Callable[[Given], int]) -> click.Command:
         @functools.wraps(function)
         def called(**given: Any) -> int:
+            for one in click.get_current_context().command.params:
+                if isinstance(one, Result) and given[str(one.name)] is not None:
+                    refuse(f"together with {one.name}: the ending gives the format", "as_json")
             return function(Given(**given))
 
         decorated: Any = called
@@ -260,12 +270,20 @@ def _watched(seconds: float, size: float) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def _in_use() -> float:
-    """Bytes in memory of this process; 0 where the system does not say."""
+def _in_use(process: str = "self") -> float:
+    """Bytes in memory of a process and of its workers; 0 where the system does not say.
+
+    Of a worker, what it shares with others, the code of libraries, is not counted again.
+    """
+    place, found = Path("/proc", process), 0.0
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096.0
-    except (OSError, ValueError):
-        return 0.0
+        _, resident, shared, *_ = map(int, (place / "statm").read_text().split())
+        found = 4096.0 * (resident - shared * (process != "self"))
+        for children in place.glob("task/*/children"):
+            found += sum(map(_in_use, children.read_text().split()))
+    except (OSError, ValueError):  # it has ended
+        pass
+    return found
 
 
 # What is given
@@ -283,11 +301,6 @@ def refuse(beside: str, *names: str) -> None:
 
 class Given(SimpleNamespace):
     """The options of a command by their names, as they were typed, and what is made of them."""
-
-    def refuse_json(self, name: str = "out") -> None:
-        """Refuse --json beside a file to write."""
-        if getattr(self, name) is not None:
-            refuse(f"together with {name}: the ending gives the format", "as_json")
 
     def task(self, dim: int | None = None) -> SIMTask:
         """The task that mu, sigma and dim, or signal, describe."""
@@ -338,6 +351,13 @@ class Given(SimpleNamespace):
             raise InvalidInput("eta", MISSING, "must be given: --eta 0.01")
         return str(self.eta)
 
+    def setting(self, *names: str, drawn: bool = False) -> dict[str, Any]:
+        """What a call is about: the task, W(0), which omega may draw, the run, and more options."""
+        task = self.task()
+        start = self.initial(task) if drawn else self.matrix(task)
+        found = {"task": task, "W0": start, "eta": self.step_size(), "dynamics": self.dynamics}
+        return found | {name: getattr(self, name) for name in names}
+
     def seeds_of(self, setting: Any, most: int) -> list[Any]:
         """A setting with as many seeds as asked for; a typing error should not make a million."""
         if self.seeds > most:
@@ -345,24 +365,35 @@ class Given(SimpleNamespace):
         return [replace(setting, seed=setting.seed + k) for k in range(self.seeds)]
 
     def deliver(
-        self, grids: Grid | Sequence[Grid], content: dict[str, Any], name: str = "out"
+        self,
+        shown: Any,
+        content: Callable[[], dict[str, Any]],
+        name: str = "out",
+        writers: Writers | None = None,
     ) -> None:
-        """Print a result, or write it in the format that the ending of a path names."""
-        path, tables = getattr(self, name), grids if isinstance(grids, Sequence) else (grids,)
+        """Print a result, or write it in the format that the ending of a path names.
+
+        `shown`: a result that has a text, or a list of them; `content`: its plain values;
+        `writers`: by their endings, what writes other files.
+        """
+        path = getattr(self, name)
         if path is None:
-            say(tables, content, as_json=self.as_json)
+            say(shown, content, as_json=self.as_json)
             return
-        if Path(path).suffix == ".json":
-            write_json(path, content)
-            return
-        makers: dict[str, Callable[[], str]] = {
-            ".md": lambda: "\n\n".join(grid.to_markdown() for grid in tables),
-            ".tex": lambda: "\n\n".join(grid.to_latex() for grid in tables),
-            ".html": lambda: "\n".join(grid.to_html() for grid in tables),
-            ".txt": lambda: "\n\n".join(grid.to_text(width=USUAL) for grid in tables),
-        }
-        check_target(name, path, TABLES)
-        write_text(path, makers[Path(path).suffix]())
+        ending, tables = Path(path).suffix, shown if isinstance(shown, list) else [shown]
+        if writers and ending in writers:
+            writers[ending](path)
+        elif ending == ".json":
+            write_json(path, content())
+        else:
+            makers: dict[str, Callable[[Any], str]] = {
+                ".md": lambda table: table.to_markdown(),
+                ".tex": lambda table: table.to_latex(),
+                ".html": lambda table: table.to_html(),
+                ".txt": lambda table: table.to_text(width=USUAL),
+            }
+            gap = "\n" if ending == ".html" else "\n\n"
+            write_text(path, gap.join(map(makers[ending], tables)))
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
@@ -370,14 +401,13 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
     return {Verdict.HOLDS: 0, Verdict.FAILS: 1, Verdict.UNDECIDED: 3}[all_hold(verdicts)]
 
 
-def say(tables: Any, content: Any, *, as_json: bool = False) -> None:
-    """Print a result, or several: JSON, or text as wide as the terminal, in colour on one."""
+def say(shown: Any, content: Callable[[], Any], *, as_json: bool = False) -> None:
+    """Print a result, or a list: JSON, or text as wide as the terminal, in colour on one."""
     if as_json:
-        click.echo(json_text(content))
+        click.echo(json_text(content()))
         return
-    shown = tables if isinstance(tables, Sequence) else (tables,)
-    color = has_color()
-    click.echo("\n\n".join(one.to_text(color=color) for one in shown))
+    tables, color = shown if isinstance(shown, list) else [shown], has_color()
+    click.echo("\n\n".join(one.to_text(color=color) for one in tables))
 
 
 def _split(values: Sequence[str]) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,31 +14,15 @@ import click
 from swingby.cli import options
 from swingby.cli.options import Given, command
 from swingby.errors import InvalidInput
-from swingby.report.files import json_text, sealed, write_text
+from swingby.report.files import write_text
 from swingby.report.pictures import ENDINGS as PICTURES
-from swingby.report.text import USUAL, has_color, line_width, refilled
+from swingby.report.text import USUAL, line_width, refilled
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
     from swingby.verify.ledger import Ledger
 
 _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
-#: By the ending of a file, and "" for the terminal, what writes a result.
-Makers = dict[str, Callable[[], str]]
-
-
-def _write(given: Given, makers: Makers) -> None:
-    if given.out is not None:
-        text = makers[Path(given.out).suffix]()
-        in_json = given.out.endswith(".json")
-        write_text(given.out, json_text(sealed(json.loads(text))) if in_json else text)
-    else:
-        click.echo(makers[".json" if given.as_json else ""]())
-
-
-def _refuse_json(given: Given) -> None:
-    if given.out is not None and given.as_json:
-        raise InvalidInput("json", "out", "must not be given together with out")
 
 
 @command(
@@ -73,7 +57,6 @@ def audit(given: Given) -> int:
     endings = _ENDINGS[:3] if assume is not None else _ENDINGS[: 4 if corrections else None]
     if given.out is not None:
         options.check_target("out", given.out, endings)
-    _refuse_json(given)
     if export is not None and Path(export).exists() and not Path(export).is_dir():
         raise InvalidInput("export", export, "must be a folder")
     from swingby.verify.audit import audit as run_audit
@@ -91,13 +74,17 @@ def audit(given: Given) -> int:
         from swingby.verify.ledger import save_ledger_picture
 
         save_ledger_picture(ledger, given.graph)
-    makers = _ledger_makers(ledger)
+    if given.graph is not None and given.out is None and not given.as_json:
+        return 0
     if corrections:
-        makers = _correction_makers(ledger)
+        _deliver_corrections(given, ledger)
     elif assume is not None:
-        makers = _standing_makers(ledger)
-    if given.graph is None or given.out is not None or given.as_json:
-        _write(given, makers)
+        _deliver_standing(given, ledger)
+    else:
+        # Of a line alone all that is known about it is printed.
+        alone = len(ledger) == 1 and (given.out is None or given.out.endswith(".txt"))
+        writers = {".csv": lambda path: write_text(path, ledger.to_frame().to_csv(index=False))}
+        given.deliver([ledger[0] if alone else ledger], ledger.to_dict, writers=writers)
     return 0
 
 
@@ -113,20 +100,8 @@ def _export(ledger: Ledger, folder: str) -> None:
         click.echo(f"{name}: {counts}", err=True)
 
 
-def _ledger_makers(ledger: Ledger) -> Makers:
-    shown = ledger[0] if len(ledger) == 1 else ledger
-    return {
-        "": lambda: shown.to_text(color=has_color()),
-        ".txt": lambda: shown.to_text(width=USUAL),
-        ".json": lambda: json_text(ledger.to_dict()),
-        ".md": ledger.to_markdown,
-        ".tex": ledger.to_latex,
-        ".html": ledger.to_html,
-        ".csv": lambda: str(ledger.to_frame().to_csv(index=False)),
-    }
-
-
-def _standing_makers(ledger: Ledger) -> Makers:
+def _deliver_standing(given: Given, ledger: Ledger) -> None:
+    """Which lines stand if others are granted."""
     from swingby.verify.ledger_report import standing_text
 
     def content() -> dict[str, Any]:
@@ -136,28 +111,32 @@ def _standing_makers(ledger: Ledger) -> Makers:
             for word, corrected in words.items()
         }
 
-    return {
-        "": lambda: standing_text(ledger, color=has_color()),
-        ".txt": lambda: standing_text(ledger, width=USUAL),
-        ".md": lambda: f"```text\n{standing_text(ledger, width=USUAL)}\n```",
-        ".json": lambda: json_text(content()),
-    }
+    shown = SimpleNamespace(
+        to_text=functools.partial(standing_text, ledger),
+        to_markdown=lambda: f"```text\n{standing_text(ledger, width=USUAL)}\n```",
+    )
+    given.deliver(shown, content)
 
 
-def _correction_makers(ledger: Ledger) -> Makers:
-    from swingby.verify import ledger_report as corrections
+def _deliver_corrections(given: Given, ledger: Ledger) -> None:
+    """What a corrected paper would say."""
+    from swingby.verify import ledger_report as report
 
     def content() -> dict[str, Any]:
-        listed = [asdict(one) for one in corrections.corrections(ledger)]
-        return {"text": ledger.audited, "corrections": listed}
+        return {
+            "text": ledger.audited,
+            "corrections": list(map(asdict, report.corrections(ledger))),
+        }
 
-    return {
-        "": lambda: refilled(corrections.corrections_text(ledger, width=line_width() or USUAL)),
-        ".txt": lambda: corrections.corrections_text(ledger),
-        ".json": lambda: json_text(content()),
-        ".md": lambda: corrections.corrections_markdown(ledger, level=1),
-        ".tex": lambda: corrections.corrections_latex(ledger),
-    }
+    def text(*, width: int | None = None, color: bool = False) -> str:
+        return refilled(report.corrections_text(ledger, width=width or line_width() or USUAL))
+
+    shown = SimpleNamespace(
+        to_text=text,
+        to_markdown=lambda: report.corrections_markdown(ledger, level=1),
+        to_latex=lambda: report.corrections_latex(ledger),
+    )
+    given.deliver(shown, content)
 
 
 @command(
@@ -181,7 +160,6 @@ def hunt(given: Given) -> int:
     \b
     swingby hunt 'Lemma D.3' --seconds 30
     """  # noqa: D301
-    _refuse_json(given)
     from swingby.verify.hunt import hunt as run_hunt
 
     found = run_hunt(
@@ -193,11 +171,5 @@ def hunt(given: Given) -> int:
         progress=(lambda line: click.echo(line, err=True)) if sys.stderr.isatty() else None,
         dim=given.dim,
     )
-    makers: Makers = {
-        "": lambda: found.to_text(width=line_width() or USUAL, color=has_color()),
-        ".txt": found.to_text,
-        ".json": lambda: json_text(found.to_dict()),
-        ".html": found.to_html,
-    }
-    _write(given, makers)
+    given.deliver(found, found.to_dict)
     return int(found.found)

@@ -85,7 +85,7 @@ def sweep(given: Given) -> int:
         found = result.disagreements(where=where)
         grids.append(found.to_grid())
         plain["disagreements"] = found.to_dict()
-    say(grids, plain, as_json=given.as_json)
+    say(grids, lambda: plain, as_json=given.as_json)
     if given.descents:
         click.echo("\n" + result.descents().to_text(color=has_color()))
     return 1 if status.failed else 0

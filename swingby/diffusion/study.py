@@ -28,7 +28,7 @@ from swingby.errors import InvalidInput, SwingbyError
 from swingby.report.files import sealed, unsealed, write_text
 from swingby.report.progress import Progress
 from swingby.theory import numbers
-from swingby.theory.reading import text_of
+from swingby.theory.reading import json_of
 
 #: Raised whenever a file of a study means something else.
 STUDY_VERSION = 3
@@ -102,18 +102,7 @@ class Study:
     @classmethod
     def load(cls, path: str | Path) -> Study:
         """Read a file that :meth:`save` wrote; InvalidInput if it is anything else."""
-        text = text_of(path, "path", "study", MOST_BYTES)
-        try:
-            plain = json.loads(text)
-        except (ValueError, RecursionError):
-            raise InvalidInput("path", path, "must be a study in JSON") from None
-        try:
-            return cls.from_dict(plain)
-        except InvalidInput as error:
-            raise InvalidInput("path", path, f"must be a study: {error}") from None
-        except RecursionError:
-            # What json could just read is nested too deep to be shown.
-            raise InvalidInput("path", path, "must be a study (it is nested too deep)") from None
+        return json_of(path, "path", "study", cls.from_dict, MOST_BYTES)
 
     @classmethod
     def from_dict(cls, plain: object) -> Study:

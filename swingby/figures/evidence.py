@@ -22,7 +22,7 @@ from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
-from swingby.theory.reading import text_of
+from swingby.theory.reading import json_of
 from swingby.theory.verdict import Verdict, all_hold, counted
 from swingby.training.shares import Share, judged, share_of
 from swingby.verify.audit_cache import hash_of
@@ -419,19 +419,17 @@ def _shipped() -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    text = text_of(path, "record", "file of swingby evidence --update")
-    try:
-        content = unsealed(json.loads(text))
+    def studies(plain: Any) -> dict[str, Any]:
+        content = unsealed(plain)
         if content["format"] != FORMAT:
             raise ValueError(content["format"])
-        studies: dict[str, Any] = content["studies"]
-        for study in studies.values():
+        found: dict[str, Any] = content["studies"]
+        for study in found.values():
             list(map(_row, study["rows"]))
             str(study["code"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        asked = f"must be a file of swingby evidence --update ({error})"
-        raise InvalidInput("record", path, asked) from None
-    return studies
+        return found
+
+    return json_of(path, "record", "file of swingby evidence --update", studies)
 
 
 def _row(plain: Mapping[str, Any]) -> Row:

@@ -26,7 +26,7 @@ from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, meas
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
 from swingby.theory import numbers
-from swingby.theory.reading import text_of
+from swingby.theory.reading import json_of
 from swingby.theory.verdict import Verdict, counted
 from swingby.training.shares import Share, judged, share_of
 
@@ -155,14 +155,12 @@ def _code() -> str:
 
 
 def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    text = text_of(path, "store", "file of swingby relu --store")
-    try:
-        content = unsealed(json.loads(text))
-        known = {name: content[name] for name in head}
+    def parts(plain: Any) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+        content = unsealed(plain)
         results = {str(name): list(runs) for name, runs in content["results"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        asked = f"must be a file of swingby relu --store ({error})"
-        raise InvalidInput("store", path, asked) from None
+        return {name: content[name] for name in head}, results
+
+    known, results = json_of(path, "store", "file of swingby relu --store", parts)
     for name, value in head.items():
         if known[name] != value:
             asked = "be made by this code" if name == "code" else f"have {name} {value}"

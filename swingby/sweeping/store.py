@@ -24,7 +24,7 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
 from swingby.sweeping.point import MEASURE_VERSION, Point, canonical
-from swingby.theory.reading import read_arrays
+from swingby.theory.reading import opened, read_arrays
 
 #: Raised when the tables change.
 FORMAT = 2
@@ -441,7 +441,7 @@ def _connected(path: Path, address: Path | str) -> Iterator[sqlite3.Connection]:
     try:
         begin = b""
         if path.exists():
-            with open(path, "rb") as stream:
+            with opened(path) as stream:
                 begin = stream.read(16)
     except OSError as error:
         raise _refused(path, f"must be readable ({error.strerror})") from None

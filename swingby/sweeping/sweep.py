@@ -65,8 +65,8 @@ STARTS = 10
 MOST_DEATHS = 3
 #: Seconds after which the driver looks up, so that Ctrl-C is noticed on every system.
 _PAUSE = 0.5
-#: Seconds to wait for a Dask scheduler to answer.
-_ANSWER = 10
+#: Seconds to wait for a Dask scheduler to answer, and for a worker where none is left.
+_ANSWER, _NO_WORKER = 10, 60
 #: One thread per worker: the workers share the cores already.
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -76,6 +76,8 @@ _ONE_THREAD = dict.fromkeys(
 Placed = tuple[bytes, int, Point]
 #: What a worker hands back of a point: results, reason, name of its arrays.
 Found = tuple[dict[str, Any] | None, str | None, str | None]
+#: Rows of chunks, with the seconds that they took.
+Measured = Generator[tuple[list[Kept], float], None, None]
 
 
 @named
@@ -172,8 +174,10 @@ def sweep(
             chunks = _chunks(points, kept, settled if resume else set(), sizes, report)
             first = next(chunks, None)
             if first is not None:
-                with _hired(executor, count) as (crew, slots):
-                    _run(crew, slots, chain([first], chunks), kept, report, sizes)
+                with _hired(executor, count) as (crew, slots, look):
+                    folder = str(kept.arrays)
+                    found = measured(crew, slots, chain([first], chunks), folder, look)
+                    _keep(found, kept, report, sizes)
     return SweepResult(kept.path, points)
 
 
@@ -183,19 +187,14 @@ def _expect(points: int, workers: int, folder: Path) -> None:
     if size > room:
         word = f"must fit on the disk: their rows take {size:.3g} GB, and {room:.3g} are free"
         raise InvalidInput("grid", f"{points} points", word)
-    budget.expect("the sweep", LEAST_SECONDS * points / workers, partial=True)
+    seconds = LEAST_SECONDS * points / workers
+    budget.expect("the sweep", seconds, partial=True, bound="at least")
 
 
-def _run(
-    crew: Executor,
-    slots: int,
-    chunks: Iterator[list[Placed]],
-    store: Store,
-    report: Progress,
-    sizes: _Sizes,
-) -> None:
+def _keep(found: Measured, store: Store, report: Progress, sizes: _Sizes) -> None:
+    """Keep rows as they come back."""
     try:
-        with contextlib.closing(measured(crew, slots, chunks, str(store.arrays))) as found:
+        with contextlib.closing(found):
             for rows, seconds in found:
                 store.put(rows)
                 sizes.learn(len(rows), seconds)
@@ -341,20 +340,41 @@ def _cores() -> int:
     return int(loky.cpu_count())
 
 
+def _nothing() -> None:
+    """Nothing to look after."""
+
+
 @contextlib.contextmanager
-def _hired(executor: Any, workers: int) -> Iterator[tuple[Executor, int]]:
-    """Who measures, and how many chunks are out at a time."""
+def _hired(executor: Any, workers: int) -> Iterator[tuple[Executor, int, Callable[[], None]]]:
+    """Who measures, how many chunks are out at a time, and what to do while none comes back."""
     if executor is None and not workers:
-        yield InProcess(), 1
+        yield InProcess(), 1, _nothing
     elif executor is None:
         with Processes(workers) as pool:
-            yield pool, AHEAD * workers
+            yield pool, AHEAD * workers, _nothing
     elif isinstance(executor, Executor):
-        yield executor, AHEAD * workers
+        yield executor, AHEAD * workers, _nothing
     else:
         with _dask_client(executor, workers) as client:
             threads = sum(client.nthreads().values()) or workers
-            yield client.get_executor(pure=False), AHEAD * threads
+            yield client.get_executor(pure=False), AHEAD * threads, _watching(client, executor)
+
+
+def _watching(client: Any, executor: Any) -> Callable[[], None]:
+    """Dask waits for ever where its last worker is gone: an InvalidInput after a minute."""
+    seen = time.monotonic()
+
+    def look() -> None:
+        nonlocal seen
+        if client.nthreads():
+            seen = time.monotonic()
+        elif time.monotonic() - seen > _NO_WORKER:
+            required = (
+                "must have a worker, none is left; what was kept stays, the same call goes on"
+            )
+            raise InvalidInput("executor", executor, required)
+
+    return look
 
 
 @contextlib.contextmanager
@@ -391,9 +411,13 @@ def _dask_client(executor: Any, workers: int) -> Iterator[Any]:
 
 
 def measured(
-    crew: Executor, slots: int, chunks: Iterator[list[Placed]], folder: str
-) -> Generator[tuple[list[Kept], float], None, None]:
-    """Rows of all chunks with the seconds that they took, in the order in which they come back.
+    crew: Executor,
+    slots: int,
+    chunks: Iterator[list[Placed]],
+    folder: str,
+    look: Callable[[], None] = _nothing,
+) -> Measured:
+    """Rows of all chunks, in the order in which they come back.
 
     Only `slots` chunks are taken at a time. A point that loses its process :data:`MOST_DEATHS`
     times is recorded as failed; its seconds are nan.
@@ -423,6 +447,8 @@ def measured(
             if not out:
                 return
             done, _ = wait(out, timeout=_PAUSE, return_when=FIRST_COMPLETED)
+            if not done:
+                look()
             for future in done:
                 chunk = out.pop(future)
                 error = CancelledError() if future.cancelled() else future.exception()

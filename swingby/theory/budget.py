@@ -62,10 +62,13 @@ def spent() -> bool:
     return _END.get() <= time.monotonic()
 
 
-def expect(what: str, seconds: float, size: float = 0.0, *, partial: bool = False) -> None:
+def expect(
+    what: str, seconds: float, size: float = 0.0, *, partial: bool = False, bound: str = "up to"
+) -> None:
     """Say what a computation costs, before it starts; seconds and bytes are rough.
 
-    `partial`: what it has when the time is over is worth having.
+    `partial`: what it has when the time is over is worth having. `bound`: on which side of it the
+    time may lie, "up to" or "at least".
     Raises InvalidInput if its arrays fit into no memory of this machine, BudgetSpent if it needs
     more bytes than allowed, or ten times the time that is left and gives nothing until then.
     """
@@ -73,7 +76,7 @@ def expect(what: str, seconds: float, size: float = 0.0, *, partial: bool = Fals
     if size > has:
         raise InvalidInput(what, f"about {_size(size)}", f"must fit into {_size(has)} of memory")
     memory = f" and {_size(size)} of memory" if size > min(WORTH_SAYING[1], _BYTES.get()) else ""
-    cost = f"{what} takes up to about {_time(seconds)}{memory}"
+    cost = f"{what} takes {bound} about {_time(seconds)}{memory}"
     hopeless = seconds > 10 * max(0.0, _END.get() - time.monotonic()) and not partial
     if size > _BYTES.get() or hopeless:
         raise BudgetSpent(cost)

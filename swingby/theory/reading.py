@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import re
+import stat
 import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -23,18 +25,26 @@ from swingby.theory.initial import Scaled
 MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30
 #: Characters of a key of TOML: its reader takes time quadratic in the parts of one.
 _LONG_KEY = re.compile(r"^[\s\[]*[\w.\-\"']{500}", re.MULTILINE)
+#: What a check makes of a file.
+Found = TypeVar("Found")
+
+
+def opened(path: str | Path) -> BinaryIO:
+    """A file to read bytes from. OSError also for what may never begin or end: a pipe, a device."""
+    mode = Path(path).stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        raise OSError(errno.EINVAL, f"it is {kind}")
+    return open(path, "rb")
 
 
 def content_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -> bytes:
-    """The bytes of a file, which may be a device that never ends. `what`: of which kind it is."""
+    """The bytes of a file. `what`: of which kind it is."""
     try:
-        if Path(path).is_fifo():
-            raise ValueError("pipe")
-        with open(path, "rb") as stream:
+        with opened(path) as stream:
             content = stream.read(most + 1)
     except (OSError, ValueError, TypeError) as error:
-        known = "it is a pipe" if str(error) == "pipe" else "it is no path"
-        reason = getattr(error, "strerror", None) or known
+        reason = getattr(error, "strerror", None) or "it is no path"
         raise InvalidInput(argument, path, f"must be a readable {what} ({reason})") from None
     if len(content) > most:
         raise InvalidInput(argument, path, f"must be a {what} of at most {most >> 20} MB")
@@ -48,6 +58,23 @@ def text_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -
     except UnicodeDecodeError:
         raise InvalidInput(argument, path, f"must be a {what} (it is no text in UTF-8)") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def json_of(
+    path: str | Path,
+    argument: str,
+    what: str,
+    check: Callable[[Any], Found],
+    most: int = MOST_TEXT,
+) -> Found:
+    """What `check` makes of a JSON file; what breaks it is an InvalidInput with the reason."""
+    text = text_of(path, argument, what, most)
+    try:
+        return check(json.loads(text))
+    except BROKEN as error:
+        # Its own words name the function that gave up.
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else error
+        raise InvalidInput(argument, path, f"must be a {what} ({reason})") from None
 
 
 def plain_json(text: str) -> Any:

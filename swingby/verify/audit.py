@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from swingby.errors import InvalidInput, named
-from swingby.theory import assumptions
+from swingby.theory import assumptions, budget
 from swingby.theory.claim import AlongTrajectory, Claim, Given
 from swingby.theory.claim_text import source_text
 from swingby.theory.derivations import ledger as text
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 #: Called with the id just judged, how many are done, and how many there are.
 Progress = Callable[[str, int, int], Any]
 
+#: Seconds that it takes to judge a line; the longest ones follow trajectories for minutes.
+SECONDS_A_LINE = 2.0
 #: Method of a record whose prover stopped with an error: never a verdict, and never kept.
 FAILED = "the prover failed"
 
@@ -110,6 +112,8 @@ def audit(
         wanted = [name for name in names if name in asked]
     claims = {name: granted(lines[name], hypotheses) for name in names} if hypotheses else lines
     judgements = Judgements(claims, trajectories, cache, audited)
+    missing = judgements.missing(wanted)
+    budget.expect("the audit", SECONDS_A_LINE * missing, partial=cache)
     records = []
     with _reporting(progress, len(wanted)) as report:
         for done, name in enumerate(wanted, start=1):
@@ -140,6 +144,15 @@ class Judgements:
         self._audited = audited
         self._known: dict[str, tuple[Judged, float]] = {}
         self._runs: Runs | None = None
+
+    def missing(self, names: Sequence[str]) -> int:
+        """How many lines are to be judged anew; verdicts of the others are read."""
+        lines = [self.claims[name] for name in names]
+        if not self._trajectories:
+            lines = [one for one in lines if not isinstance(one.conclusion, AlongTrajectory)]
+        found = {audit_cache.key(one): self._cache and audit_cache.load(one) for one in lines}
+        self._known |= {name: kept for name, kept in found.items() if kept}
+        return sum(not kept for kept in found.values())
 
     def judged(self, claim: Claim) -> Judged:
         """The verdict on a claim, from memory, from the cache, or computed."""

@@ -39,7 +39,7 @@ def _check(edition="printed", omega="1e-80"):
 def _audit(items):
     import swingby
 
-    return swingby.audit(items, cache=False, progress=False)
+    return swingby.audit(items, progress=False)
 
 
 @functools.cache

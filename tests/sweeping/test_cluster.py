@@ -50,6 +50,18 @@ def test_nobody_answers(grid, tmp_path, monkeypatch):
     assert SweepResult(tmp_path / "a").status().total == 0
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_no_worker_is_left(grid, tmp_path, monkeypatch):
+    """Dask itself would wait for ever."""
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(module, "_NO_WORKER", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
+        pytest.raises(InvalidInput, match="executor must have a worker, none is left"),
+    ):
+        sweep(grid, store=tmp_path / "a", executor=empty, workers=1, progress=False)
+
+
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
     path = tmp_path_factory.mktemp("expected") / "out.sqlite"
