@@ -1011,8 +1011,8 @@ MUTANTS = (
     Mutant(
         "the entries of U have the variance tau",
         "verify/prover/algebra/mean.py",
-        "(zero, scale * scale)",
-        "(zero, scale)",
+        "(0, scale * scale)",
+        "(0, scale)",
         (_MEAN + "known_means_are_proved[conclusion5]",),
     ),
     # claims along trajectories, and the repaired edition
