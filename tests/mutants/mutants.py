@@ -886,7 +886,7 @@ MUTANTS = (
         "verify/prover/scalar/relation.py",
         'if size and relation.small == piece and relation.kind != "=="',
         "if size and relation.small == piece",
-        (_CERTIFICATE + "an_equation_with_an_absolute_value_is_not_two_equations",),
+        (_CERTIFICATE + "sizes_maxima_and_minima_are_relaxed_in_one_direction_only",),
     ),
     Mutant(
         "a witness need not satisfy the hypotheses",
