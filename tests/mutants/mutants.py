@@ -886,7 +886,7 @@ MUTANTS = (
         "verify/prover/scalar/relation.py",
         'if size and relation.small == piece and relation.kind != "=="',
         "if size and relation.small == piece",
-        (_CERTIFICATE + "an_equation_with_an_absolute_value_is_not_two_equations",),
+        (_CERTIFICATE + "sizes_maxima_and_minima_are_relaxed_in_one_direction_only",),
     ),
     Mutant(
         "a witness need not satisfy the hypotheses",
@@ -1011,8 +1011,8 @@ MUTANTS = (
     Mutant(
         "the entries of U have the variance tau",
         "verify/prover/algebra/mean.py",
-        "(zero, scale * scale)",
-        "(zero, scale)",
+        "(0, scale * scale)",
+        "(0, scale)",
         (_MEAN + "known_means_are_proved[conclusion5]",),
     ),
     # claims along trajectories, and the repaired edition

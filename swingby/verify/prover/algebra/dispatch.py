@@ -6,6 +6,7 @@ differential equations, and several conclusions in one display.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import i, mu, v, w
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import cases
-from swingby.verify.prover.algebra.entries import Constant, Number, polynomials
+from swingby.verify.prover.algebra.entries import Number, polynomials
 from swingby.verify.prover.algebra.matrix import judge_matrix
 from swingby.verify.prover.algebra.mean import judge_mean
 from swingby.verify.prover.evidence import Judged, Witness
@@ -93,7 +94,7 @@ def _judge_diagonal() -> Judged:
         polynomial == 0
         for size in range(1, LARGEST + 1)
         for lower, upper in _pairs(size)
-        for polynomial in polynomials(lambda *ring: _defect(lower, upper, *ring))  # noqa: B023
+        for polynomial in polynomials(functools.partial(_defect, lower, upper))[1]
     )
     if not (cases.agree(left, right) and small):
         return Judged(Finding.UNDECIDED, "sum of squares", tried=("the identity does not hold",))
@@ -114,15 +115,11 @@ def _pairs(size: int) -> Iterator[tuple[Index, Index]]:
             yield lower, upper
 
 
-def _defect(lower: Index, upper: Index, number: Number, constant: Constant) -> list[Any]:
+def _defect(lower: Index, upper: Index, number: Number) -> list[Any]:
     """Difference of the losses minus the squares of the residuals that are added."""
-    squares = [
-        ((number(f"w_{at}") - constant(1, 1)) * number(f"mu_{at}")) ** 2 for at in range(len(lower))
-    ]
-    total = constant(0, 1)
-    for square, one, two in zip(squares, lower, upper, strict=True):
-        total = total + square * two - square * one - square * (two > one)
-    return [total]
+    squares = [((number(f"w_{at}") - 1) * number(f"mu_{at}")) ** 2 for at in range(len(lower))]
+    pairs = zip(squares, lower, upper, strict=True)
+    return [sum(square * (two - one - (two > one)) for square, one, two in pairs)]
 
 
 def _judge_order() -> Judged:

@@ -1,7 +1,7 @@
 """Algebraic claims written out at small sizes: letters as matrices of entries, sums as sums.
 
 The same code runs over exact polynomials of flint in the entries (proofs at a given size) and over
-rational numbers (witnesses): what an entry is, the caller says.
+rational numbers (witnesses): what a letter is, the caller says.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -43,11 +43,10 @@ from swingby.theory.derivations.matrices import (
 from swingby.verify.prover.algebra.words import Unsupported, Where
 
 Rows = list[list[Any]]
+#: The elements of a ring by the names of letters; ``"1/eta"`` is the inverse of ``"eta"``.
 Number = Callable[[str], Any]
-Constant = Callable[[int, int], Any]
-#: A computation over any ring: it gets the letters by name, ``"1/eta"`` being the inverse of
-#: ``"eta"``, and the constants by numerator and denominator.
-Write = Callable[[Number, Constant], list[Any]]
+#: A computation over any ring, given its letters.
+Write = Callable[[Number], list[Any]]
 
 #: Sizes by their letter.
 SIZES = {d: "d", d_prime: "d'", s: "s", n: "n"}
@@ -57,36 +56,26 @@ SMALL = (0, 1, 2, -1, 3)
 POSITIVE = ("a_", "eta", "tau", "mu_", "sigma_", "r_", "t")
 
 
-def polynomials(write: Write) -> list[Any]:
-    """The polynomials that a computation gives, in a ring with exactly the letters it asks for."""
-    ordered = letter_names(write)
+def polynomials(write: Write) -> tuple[list[str], list[Any]]:
+    """The letters that a computation asks for, and what it gives in the ring with exactly these."""
+    names: set[str] = set()
+
+    def note(name: str) -> flint.fmpq:
+        names.add(name)
+        return flint.fmpq(1)
+
+    write(note)
+    ordered = sorted(names | {name[2:] for name in names if name.startswith("1/")}) or ["x"]
     # flint takes any names, but prints and parses only simple ones
     context = flint.fmpq_mpoly_ctx.get([f"v{place}" for place in range(len(ordered))], "degrevlex")
     letters = dict(zip(ordered, context.gens(), strict=True))
-    found = [
-        context.constant(0) + item
-        for item in write(
-            letters.__getitem__, lambda top, bottom: context.constant(flint.fmpq(top, bottom))
-        )
-    ]
+    found = [context.constant(0) + item for item in write(letters.__getitem__)]
     # the leading terms have no common letter, so one division after the other is complete
     for name in ordered:
         if name.startswith("1/"):
             relation = letters[name] * letters[name[2:]] - 1
             found = [divmod(item, relation)[1] for item in found]
-    return found
-
-
-def letter_names(write: Write) -> list[str]:
-    """The names of the letters of :func:`polynomials`, in the order of the ring."""
-    names: set[str] = set()
-
-    def note(name: str) -> Fraction:
-        names.add(name)
-        return Fraction(1)
-
-    write(note, Fraction)
-    return sorted(names | {name[2:] for name in names if name.startswith("1/")}) or ["x"]
+    return ordered, found
 
 
 def written(polynomial: Any, names: list[str]) -> str:
@@ -159,41 +148,52 @@ def inverted(values: dict[str, Fraction]) -> Callable[[str], Fraction]:
 
 @dataclass(frozen=True)
 class Entries:
-    """What the letters are at one choice of sizes.
+    """One way to write a claim out: what the letters are at one choice of sizes.
 
-    `number`, `constant`: of the ring, see :data:`Write`; an entry is a name such as ``"w_1,2"``.
+    `indices`: values of the indices that are free or bound, by name.
+    `number`: the letters of the ring; an entry is a name such as ``"w_1,2"``.
     `symmetric`: W is symmetric.
     `factored`: W is U U^T, also where its entries are meant.
     `root`: a is a letter, or the square of a diagonal or full symmetric matrix. Where it is full,
     the samples are the columns of sqrt(s n) A^(1/2), so that A is their mean of x x^T.
     `zero`: directions with a_p = 0, where a_p^-1 = 0 by the text's convention.
-    `sample`: cluster and number of the sample that stands outside of a sum.
-    `indices`: values of the indices that are bound.
+    `sample`: cluster and number of the sample that stands outside of a sum, in a line about some.
     """
 
     sizes: dict[str, int]
-    number: Number
-    constant: Constant
+    indices: dict[str, int]
+    number: Number = sympy.Symbol
     symmetric: bool = False
     factored: bool = False
     root: str = "none"
     zero: frozenset[int] = frozenset()
-    sample: tuple[int, int] = (1, 1)
-    indices: dict[Any, int] = field(default_factory=dict)
+    sample: tuple[int, int] | None = None
+
+    def over(self, number: Number) -> Entries:
+        """The same letters in another ring."""
+        return replace(self, number=number)
 
     def bind(self, index: Any, at: int) -> Entries:
         """The same letters with one more index bound."""
-        return replace(self, indices=self.indices | {index: at})
+        return replace(self, indices=self.indices | {index.name: at})
 
-    def named(self, name: str) -> int | None:
-        """The value of an index, by its name."""
-        return next((at for index, at in self.indices.items() if index.name == name), None)
+    @property
+    def names(self) -> dict[str, str]:
+        """Sizes and indices for a witness."""
+        shown = {name: str(value) for name, value in (self.sizes | self.indices).items()}
+        shown |= {f"a_{place}": "0" for place in sorted(self.zero)}
+        if self.sample is not None:
+            if self.root == "full":
+                shown |= {"samples": "columns of sqrt(s n) A^(1/2), then zeros"}
+            group, number = self.sample
+            shown |= {"the single sample": f"p = {group}, k = {number}"}
+        return shown
 
     def samples(self) -> Iterator[Entries]:
-        """The same letters for each sample in turn."""
+        """The same letters for each sample in turn, its cluster bound."""
         clusters, numbers = (range(1, self.sizes[name] + 1) for name in ("s", "n"))
         for sample in itertools.product(clusters, numbers):
-            yield replace(self, sample=sample)
+            yield replace(self.bind(cluster, sample[0]), sample=sample)
 
     def entry(self, base: str, index: tuple[int, ...]) -> Any:
         """The entry of a letter."""
@@ -201,9 +201,9 @@ class Entries:
         if any(at > bound for at, bound in zip(index, bounds, strict=False)):
             raise Unsupported("an index beyond the range of its letter")
         if base in ("a", "a^-1", "exp(-a t)") and index[0] in self.zero:
-            return self.constant(1 if base == "exp(-a t)" else 0, 1)
+            return int(base == "exp(-a t)")
         if base in ("mu", "sigma") and index[0] > self.sizes["s"]:
-            return self.constant(0, 1)
+            return 0
         if base == "a^-1":
             return self.number(f"1/a_{index[0]}")
         if base == "a" and self.root == "diagonal":
@@ -213,14 +213,11 @@ class Entries:
             return product([rows[index[0] - 1]], flip([rows[index[1] - 1]]))[0][0]
         if base == "x":
             # a sample of the mixture: its law depends on its cluster
-            return self.number(f"x_{index[0]}|{self.indices[cluster]},{self.sample[1]}")
+            _, number = self.sample or (1, 1)
+            return self.number(f"x_{index[0]}|{self.indices[cluster.name]},{number}")
         if base == "w" and self.symmetric:
             index = (min(index), max(index))
         return self.number(f"{base}_{','.join(map(str, index))}")
-
-    def total(self, terms: list[Any]) -> Any:
-        """The sum of some ring elements."""
-        return sum(terms[1:], terms[0]) if terms else self.constant(0, 1)
 
     def plain(self, base: str, rows: int, columns: int) -> Rows:
         """A matrix of plain entries."""
@@ -230,21 +227,20 @@ class Entries:
 
     def letter(self, symbol: Any) -> Rows:
         """A letter as rows of entries."""
-        size, places = self.sizes["d"], range(1, self.sizes["d"] + 1)
-        one = self.constant(1, 1)
+        places = range(1, self.sizes["d"] + 1)
         if symbol == I:
-            return self._diagonal([one] * size)
+            return _diagonal([1] * len(places))
         letter = LETTERS[symbol]
         if symbol in (unit, unitt):
-            row = [one if p == self.named("k") else self.constant(0, 1) for p in places]
+            row = [int(p == self.indices["k"]) for p in places]
             return [row] if symbol == unitt else flip([row])
         if self.root == "full" and symbol in (root, A):
             rows = [[self.number(f"r_{min(p, q)},{max(p, q)}") for q in places] for p in places]
             return rows if symbol == root else product(rows, rows)
         if symbol == root:
-            return self._diagonal([self.number(f"r_{p}") for p in places])
+            return _diagonal([self.number(f"r_{p}") for p in places])
         if letter.diagonal:
-            return self._diagonal([self.entry(letter.entries, (p,)) for p in places])
+            return _diagonal([self.entry(letter.entries, (p,)) for p in places])
         flipped = symbol.name.endswith("^T")
         shape = (letter.columns, letter.rows) if flipped else (letter.rows, letter.columns)
         if shape[1] == "1":
@@ -253,25 +249,25 @@ class Entries:
         rows = self.plain(letter.entries, self.sizes[shape[0]], self.sizes[shape[1]])
         return flip(rows) if flipped else rows
 
-    def _diagonal(self, values: list[Any]) -> Rows:
-        zero = self.constant(0, 1)
-        places = range(len(values))
-        return [[values[p] if p == q else zero for q in places] for p in places]
-
     def _vector(self, symbol: Any, base: str, sample: bool) -> list[Any]:
         places = range(1, self.sizes["d"] + 1)
         if not sample:
             return [self.entry(base, (p,)) for p in places]
-        group, number = self.sample
+        group, number = self.sample or (1, 1)
         group = self.sizes["s"] if symbol in LAST_CLUSTER else group
         if base != "x" or self.root != "full":
             return [self.number(f"{base}_{p}^({group},{number})") for p in places]
         count, place = self.sizes["s"] * self.sizes["n"], (group - 1) * self.sizes["n"] + number
         if math.isqrt(count) ** 2 != count or count < len(places):
             raise Unsupported("the samples cannot be the columns of the root")
-        scale = self.constant(math.isqrt(count) if place in places else 0, 1)
+        scale = math.isqrt(count) if place in places else 0
         column = min(place, len(places))
         return [scale * self.number(f"r_{min(p, column)},{max(p, column)}") for p in places]
+
+
+def _diagonal(values: list[Any]) -> Rows:
+    places = range(len(values))
+    return [[values[p] if p == q else 0 for q in places] for p in places]
 
 
 def product(left: Rows, right: Rows) -> Rows:
@@ -279,10 +275,7 @@ def product(left: Rows, right: Rows) -> Rows:
     if any(len(row) != len(right) for row in left):
         raise Unsupported("the shapes do not fit")
     return [
-        [
-            sum((x * y for x, y in zip(row[1:], column[1:], strict=True)), row[0] * column[0])
-            for column in flip(right)
-        ]
+        [sum(x * y for x, y in zip(row, column, strict=True)) for column in flip(right)]
         for row in left
     ]
 
@@ -297,7 +290,7 @@ def matrix(expression: Any, entries: Entries) -> Rows:
     if expression == I or expression in LETTERS:
         return entries.letter(expression)
     if expression.is_Add:
-        return _summed([matrix(term, entries) for term in expression.args], entries)
+        return _summed([matrix(term, entries) for term in expression.args])
     if expression.is_Mul:
         scalars, factors = expression.args_cnc()
         result = matrix(factors[0], entries)
@@ -311,17 +304,14 @@ def matrix(expression: Any, entries: Entries) -> Rows:
         return matrix(sympy.Mul(*[expression.base] * int(expression.exp), evaluate=False), entries)
     if expression.func == squared_norm:
         rows = matrix(expression.args[0], entries)
-        return [[entries.total([item * item for row in rows for item in row])]]
+        return [[sum(item * item for row in rows for item in row)]]
     if expression.func == over_samples:
-        return _summed([matrix(expression.args[0], one) for one in entries.samples()], entries)
+        return _summed([matrix(expression.args[0], one) for one in entries.samples()])
     raise Unsupported(f"no entries for {expression}")
 
 
-def _summed(parts: list[Rows], entries: Entries) -> Rows:
-    return [
-        [entries.total(list(items)) for items in zip(*rows, strict=True)]
-        for rows in zip(*parts, strict=True)
-    ]
+def _summed(parts: list[Rows]) -> Rows:
+    return [[sum(items) for items in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)]
 
 
 def scalar(expression: Any, entries: Entries) -> Any:
@@ -330,89 +320,57 @@ def scalar(expression: Any, entries: Entries) -> Any:
     A mean is taken over the cluster only: its Gaussian letters stay in the result.
     """
     if expression.is_Rational:
-        return entries.constant(int(expression.p), int(expression.q))
+        return flint.fmpq(int(expression.p), int(expression.q))
     if isinstance(expression, sympy.Indexed):
-        index = tuple(entries.indices[symbol] for symbol in expression.indices)
+        index = tuple(entries.indices[symbol.name] for symbol in expression.indices)
         return entries.entry(str(expression.base), index)
     if expression in SIZES:
-        return entries.constant(entries.sizes[SIZES[expression]], 1)
+        return entries.sizes[SIZES[expression]]
     if expression.is_Symbol:
         return entries.number(expression.name)
     if expression.is_Add:
-        return entries.total([scalar(term, entries) for term in expression.args])
+        return sum(scalar(term, entries) for term in expression.args)
     if expression.is_Mul:
-        return _multiplied([scalar(factor, entries) for factor in expression.args], entries)
+        return math.prod(scalar(factor, entries) for factor in expression.args)
     if expression.is_Pow and expression.exp.is_Integer:
         return _power(expression.base, int(expression.exp), entries)
     name, arguments = expression.func.__name__, expression.args
     if name == "KroneckerDelta":
-        one, two = (entries.indices[symbol] for symbol in arguments)
-        return entries.constant(int(one == two), 1)
+        one, two = (entries.indices[symbol.name] for symbol in arguments)
+        return int(one == two)
     if name == "inside":
-        return entries.constant(int(entries.indices[arguments[0]] <= entries.sizes["s"]), 1)
+        return int(entries.indices[arguments[0].name] <= entries.sizes["s"])
     if name == "rest":
         body, index = arguments
-        left_out = (entries.named("i"), entries.named("j"))
+        left_out = (entries.indices.get("i"), entries.indices.get("j"))
         values = [at for at in range(1, entries.sizes["d"] + 1) if at not in left_out]
-        return entries.total([scalar(body, entries.bind(index, at)) for at in values])
+        return sum(scalar(body, entries.bind(index, at)) for at in values)
     if name == "Sum":
         (index, _, upper), *others = expression.limits
         if others or upper not in SIZES:
             raise Unsupported("a sum over more than one index")
-        values = list(range(1, entries.sizes[SIZES[upper]] + 1))
-        return entries.total([scalar(expression.function, entries.bind(index, x)) for x in values])
+        places = range(1, entries.sizes[SIZES[upper]] + 1)
+        return sum(scalar(expression.function, entries.bind(index, at)) for at in places)
     if name == "mean":
         body, count = arguments[0], entries.sizes["s"]
         bases = {str(base) for base in body.atoms(sympy.IndexedBase)}
         if "x" not in bases and cluster not in body.free_symbols:
             return scalar(body, entries)
-        parts = [scalar(body, entries.bind(cluster, at)) for at in range(1, count + 1)]
-        return entries.constant(1, count) * entries.total(parts)
+        whole = sum(scalar(body, entries.bind(cluster, at)) for at in range(1, count + 1))
+        return flint.fmpq(1, count) * whole
     raise Unsupported(f"no value for {expression}")
-
-
-def _multiplied(factors: list[Any], entries: Entries) -> Any:
-    return math.prod(factors, start=entries.constant(1, 1))
 
 
 def _power(base: Any, exponent: int, entries: Entries) -> Any:
     if exponent >= 0:
         value = scalar(base, entries)
     elif base in SIZES:
-        value = entries.constant(1, entries.sizes[SIZES[base]])
+        value = flint.fmpq(1, entries.sizes[SIZES[base]])
     elif base.is_Symbol:
         value = entries.number(f"1/{base.name}")
     else:
         raise Unsupported(f"no value for a power of {base}")
-    return _multiplied([value] * abs(exponent), entries)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """One way to write a claim out: sizes, options of :class:`Entries`, values of free indices."""
-
-    sizes: dict[str, int]
-    options: dict[str, Any]
-    indices: dict[str, int]
-
-    def entries(self, number: Number, constant: Constant) -> Entries:
-        """The letters over a ring."""
-        bound = {
-            sympy.Symbol(name, integer=True, positive=True): at for name, at in self.indices.items()
-        }
-        return Entries(self.sizes, number, constant, **self.options, indices=bound)
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Sizes and indices for a witness."""
-        shown = {name: str(value) for name, value in (self.sizes | self.indices).items()}
-        shown |= {f"a_{place}": "0" for place in sorted(self.options.get("zero", ()))}
-        if "sample" in self.options:
-            if self.options.get("root") == "full":
-                shown |= {"samples": "columns of sqrt(s n) A^(1/2), then zeros"}
-            group, number = self.options["sample"]
-            shown |= {"the single sample": f"p = {group}, k = {number}"}
-        return shown
+    return math.prod([value] * abs(exponent))
 
 
 def is_symmetric(where: Where) -> bool:
@@ -436,7 +394,7 @@ def layouts(
     where: Where,
     dimensions: tuple[int, ...],
     witness: bool = False,
-) -> Iterator[Layout]:
+) -> Iterator[Entries]:
     """Every way to write the sides of a claim out, small sizes first."""
     letters = frozenset().union(*(part.free_symbols for part in parts))
     operators = {one.func.__name__ for part in parts for one in part.atoms(sympy.Function)}
@@ -457,7 +415,7 @@ def layouts(
         for s_value, n_value, number in counts:
             sizes = {"d": size, "d'": columns, "s": s_value, "n": n_value}
             for chosen in indices:
-                yield Layout(sizes, options | {"sample": (1, number)}, chosen)
+                yield Entries(sizes, chosen, **options, sample=(1, number))
         if sampled:
             continue
         # a sum to n that is no sum over samples: n is then a size of its own
@@ -465,9 +423,9 @@ def layouts(
         for s_value, n_value in itertools.product(range(1, size + 1) if free else (size,), numbers):
             sizes = {"d": size, "d'": columns, "s": s_value, "n": n_value}
             outside = frozenset(range(s_value + 1, size + 1))
-            zeros = [{"zero": outside}, {"zero": outside | {s_value}}] if located else [{}]
+            zeros = [outside, outside | {s_value}] if located else [frozenset[int]()]
             for zero, chosen in itertools.product(zeros, indices):
-                yield Layout(sizes, options | zero, chosen)
+                yield Entries(sizes, chosen, **options, zero=zero)
 
 
 def _sample_counts(full: bool, witness: bool) -> list[tuple[int, int, int]]:

@@ -8,6 +8,7 @@ The second evaluation is by sympy: its matrices, and its sums.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from fractions import Fraction
 from typing import Any
@@ -34,9 +35,7 @@ from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import cases, words
 from swingby.verify.prover.algebra.entries import (
     SIZES,
-    Constant,
     Entries,
-    Layout,
     Number,
     Rows,
     inverted,
@@ -44,7 +43,6 @@ from swingby.verify.prover.algebra.entries import (
     is_square,
     is_symmetric,
     layouts,
-    letter_names,
     matrix,
     nonzero_point,
     polynomials,
@@ -135,22 +133,22 @@ def _general(conclusion: Any, where: Where) -> tuple[bool, str]:
 
 
 def written_out(
-    conclusion: Any, parts: tuple[Any, ...], layout: Layout
+    conclusion: Any, parts: tuple[Any, ...], layout: Entries
 ) -> tuple[list[str], list[tuple[Any, Any]]]:
     """The names of the letters, and both sides of every entry as polynomials in them."""
 
-    def write(number: Number, constant: Constant) -> list[Any]:
-        entries = layout.entries(number, constant)
+    def write(number: Number) -> list[Any]:
+        entries = layout.over(number)
         if isinstance(conclusion, EntryIdentity):
             return [_entry(side, entries) for side in parts]
         one, two = (matrix(side, entries) for side in parts)
         if isinstance(conclusion, GradientIdentity):
-            return [_trace(one), *(item for row in two for item in row)]
+            return [_trace(one), *itertools.chain(*two)]
         if conclusion.trace:
             return [_trace(one), _trace(two)]
         return [item for rows in (one, two) for row in rows for item in row]
 
-    names, found = letter_names(write), polynomials(write)
+    names, found = polynomials(write)
     if not isinstance(conclusion, GradientIdentity):
         half = len(found) // 2
         return names, list(zip(found[:half], found[half:], strict=True))
@@ -160,7 +158,7 @@ def written_out(
     return names, list(zip(slopes, gradient, strict=True))
 
 
-def _variable(conclusion: GradientIdentity, layout: Layout, place: int) -> str:
+def _variable(conclusion: GradientIdentity, layout: Entries, place: int) -> str:
     letter = LETTERS[conclusion.variable]
     row, column = divmod(place, layout.sizes[letter.columns])
     return f"{letter.entries}_{row + 1},{column + 1}"
@@ -173,11 +171,11 @@ def _entry(expression: Any, entries: Entries) -> Any:
     if len(rows) == len(rows[0]) == 1:
         # also a 1 x 1 matrix for d = 1, where i = j = 1
         return rows[0][0]
-    return rows[entries.indices[i] - 1][entries.indices[j] - 1]
+    return rows[entries.indices["i"] - 1][entries.indices["j"] - 1]
 
 
 def _trace(rows: Rows) -> Any:
-    return sum((rows[place][place] for place in range(1, len(rows))), rows[0][0])
+    return sum(row[place] for place, row in enumerate(rows))
 
 
 def _witness(conclusion: Any, parts: tuple[Any, ...], where: Where) -> Witness | None:
@@ -208,7 +206,7 @@ def _witness(conclusion: Any, parts: tuple[Any, ...], where: Where) -> Witness |
 def second_evaluation(
     conclusion: Any,
     parts: tuple[Any, ...],
-    layout: Layout,
+    layout: Entries,
     values: dict[str, Fraction],
     place: int,
 ) -> list[Fraction]:
@@ -218,11 +216,11 @@ def second_evaluation(
     if isinstance(conclusion, GradientIdentity):
         name = _variable(conclusion, layout, place)
         moved = known | {name: known[name] + step}
-        loss = in_sympy(parts[0], layout.entries(inverted(moved), sympy.Rational))
-        entries = layout.entries(inverted(known), sympy.Rational)
+        loss = in_sympy(parts[0], layout.over(inverted(moved)))
+        entries = layout.over(inverted(known))
         found = [sympy.diff(loss.trace(), step).subs(step, 0), in_sympy(parts[1], entries)[place]]
     else:
-        entries = layout.entries(inverted(known), sympy.Rational)
+        entries = layout.over(inverted(known))
         pair = [in_sympy(side, entries) for side in parts]
         if isinstance(conclusion, MatrixIdentity):
             found = [side.trace() if conclusion.trace else side[place] for side in pair]
@@ -234,7 +232,7 @@ def second_evaluation(
 def _one(found: Any, entries: Entries) -> Any:
     if not found.is_Matrix or found.shape == (1, 1):
         return found[0] if found.is_Matrix else found
-    return found[entries.indices[i] - 1, entries.indices[j] - 1]
+    return found[entries.indices["i"] - 1, entries.indices["j"] - 1]
 
 
 def in_sympy(
@@ -269,7 +267,10 @@ def _summed_by_sympy(
         expression = expression.xreplace({rest: every})
     sizes = {symbol: entries.sizes[name] for symbol, name in SIZES.items()}
     # sums first: their upper ends are sizes, and every index is then a number
-    value = expression.subs(sizes).doit().subs(entries.indices).doit()
+    value = expression.subs(sizes).doit()
+    free = [symbol for symbol in value.free_symbols if symbol.is_integer]
+    bound = {x: entries.indices[x.name] for x in free if x.name in entries.indices}
+    value = value.subs(bound).doit()
     swap = {}
     for one in value.atoms(sympy.Function, sympy.Indexed):
         if isinstance(one, sympy.Indexed):

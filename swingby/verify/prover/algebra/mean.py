@@ -12,20 +12,18 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import flint
 import sympy
 
 from swingby.theory.claim import Claim, MeanIdentity
 from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
-from swingby.theory.derivations.matrices import cluster, i, j, k, mean, p, q, s, tau, u, xi
+from swingby.theory.derivations.matrices import cluster, k, mean, p, q, s, tau, u, xi
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import cases
 from swingby.verify.prover.algebra.cases import OTHER, Pattern, gaussian_mean, raw_moment
 from swingby.verify.prover.algebra.entries import (
-    Constant,
     Entries,
-    Layout,
     Number,
-    letter_names,
     nonzero_point,
     polynomials,
     scalar,
@@ -73,7 +71,7 @@ def _judge_identity(conclusion: MeanIdentity) -> Judged:
     return Judged(Finding.UNDECIDED, "moments", tried=(f"{argument}: does not close", entrywise))
 
 
-def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Layout]:
+def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Entries]:
     """Sizes and indices at which a mean is written out, small ones first."""
     parts = (conclusion.left, conclusion.right)
     free = {symbol for part in parts for symbol in part.free_symbols if symbol.is_integer}
@@ -85,19 +83,19 @@ def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Layout]:
             clusters, columns = (size, second) if weights else (second, size)
             sizes = {"d": size, "d'": columns, "s": clusters, "n": 1}
             for values in itertools.product(range(1, size + 1), repeat=len(names)):
-                yield Layout(sizes, {}, dict(zip(names, values, strict=True)))
+                yield Entries(sizes, dict(zip(names, values, strict=True)))
 
 
 def expectations(
-    layout: Layout, formulas: list[Any], sample: Any = None
+    layout: Entries, formulas: list[Any], sample: Any = None
 ) -> tuple[list[str], list[Any]]:
     """Formulas as polynomials in mu, sigma and tau, after the mean, and the names of the letters.
 
     With a `sample`, the mean of its average over all samples and of the square of that come first.
     """
 
-    def write(number: Number, constant: Constant) -> list[Any]:
-        entries = layout.entries(number, constant)
+    def write(number: Number) -> list[Any]:
+        entries = layout.over(number)
         found = [scalar(formula, entries) for formula in formulas]
         if sample is not None:
             found = [average := _average(sample, entries), average * average, *found]
@@ -105,8 +103,7 @@ def expectations(
         spreads = [entries.entry(base, (at,)) for base in ("mu", "sigma") for at in places]
         return [number(tau.name), *spreads, *found]
 
-    names = letter_names(write)
-    scale, *rest = polynomials(write)
+    names, (scale, *rest) = polynomials(write)
     size = layout.sizes["d"]
     normal = _laws(names, scale, rest[:size], rest[size : 2 * size])
     return names, [_without_gaussians(one, names, normal) for one in rest[2 * size :]]
@@ -114,25 +111,24 @@ def expectations(
 
 def _average(sample: Any, entries: Entries) -> Any:
     clusters, samples = (entries.sizes[name] for name in ("s", "n"))
-    parts = [scalar(sample, one.bind(cluster, one.sample[0])) for one in entries.samples()]
-    return entries.constant(1, clusters * samples) * entries.total(parts)
+    whole = sum(scalar(sample, one) for one in entries.samples())
+    return flint.fmpq(1, clusters * samples) * whole
 
 
 def _laws(
     names: list[str], scale: Any, centres: list[Any], spreads: list[Any]
 ) -> dict[str, tuple[Any, Any]]:
     """Mean and variance of every Gaussian letter."""
-    zero = scale - scale
     normal: dict[str, tuple[Any, Any]] = {}
     for name in names:
         if name.startswith("xi_"):
-            normal[name] = (zero, zero + 1)
+            normal[name] = (0, 1)
         elif name.startswith("u_"):
-            normal[name] = (zero, scale * scale)
+            normal[name] = (0, scale * scale)
         elif name.startswith("x_"):
             place, group = name[2:].split("|")
             at = int(place) - 1
-            centre = centres[at] if place == group.split(",")[0] else zero
+            centre = centres[at] if place == group.split(",")[0] else 0
             normal[name] = (centre, spreads[at] * spreads[at])
     return normal
 
@@ -155,7 +151,7 @@ def _without_gaussians(
 
 
 def _witness(
-    conclusion: MeanIdentity, layout: Layout, names: list[str], found: list[Any]
+    conclusion: MeanIdentity, layout: Entries, names: list[str], found: list[Any]
 ) -> Witness | None:
     values = nonzero_point(found[0] - found[1], names)
     if values is None:
@@ -174,17 +170,17 @@ def _witness(
     )
 
 
-def _discrete(expression: Any, layout: Layout, values: dict[str, Fraction]) -> Fraction | None:
+def _discrete(expression: Any, layout: Entries, values: dict[str, Fraction]) -> Fraction | None:
     """A mean by another road: a law on three points has the Gaussian's first five moments."""
     known = {name: sympy.Rational(str(value)) for name, value in values.items()}
-    entries = layout.entries(known.__getitem__, sympy.Rational)
+    entries = layout.over(known.__getitem__)
     size, columns, clusters = (layout.sizes[name] for name in ("d", "d'", "s"))
     for operator in [one for one in expression.atoms(sympy.Function) if one.func == mean]:
         body = operator.args[0]
         bases = {str(base) for base in body.atoms(sympy.IndexedBase)} & {"xi", "x", "u"}
         letters: list[tuple[str, tuple[int, ...]]]
         if bases == {"u"}:
-            rows = {entries.indices[index] for index in (i, j) if index in entries.indices}
+            rows = {entries.indices[name] for name in ("i", "j") if name in entries.indices}
             letters = [("u", at) for at in itertools.product(rows, range(1, columns + 1))]
         else:
             letters = [(base, (at,)) for base in sorted(bases) for at in range(1, size + 1)]
@@ -295,7 +291,7 @@ def _written_out(
     conclusion: EmpiricalLimit, size: int, clusters: int, samples: int, row: int, column: int
 ) -> bool:
     sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
-    layout = Layout(sizes, {}, {"p": row, "q": column})
+    layout = Entries(sizes, {"p": row, "q": column})
     claimed = [conclusion.limit, conclusion.constant]
     _, found = expectations(layout, claimed, conclusion.sample)
     first, second, limit, constant = found
