@@ -1,7 +1,8 @@
 """Check of exported counterexamples and proofs, by the standard library alone.
 
 ``python check.py DIR`` judges every file in a folder by what it prints. At the numbers of a witness
-all hypotheses hold and the line fails; a proof is judged by ``check_proof.py`` beside this file. It
+all hypotheses hold and the line fails, or holds where it says that something exists; a proof is
+judged by ``check_proof.py`` or, between two sides that are the same, ``check_identity.py``. It
 exits with 0 (all accepted), 1 (some rejected, with the reason) or 2 (nothing readable). Numbers are
 exact fractions as long as a formula is rational, and otherwise decimals between two bounds, with
 more and more digits until all is decided. A trajectory is followed from the printed W(0) by
@@ -23,7 +24,10 @@ from pathlib import Path
 from typing import Any
 
 FORMAT, PROOF = "swingby witness 1", "swingby proof 1"
+IDENTITIES = ("swingby identity 1", "swingby words 1")
 KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
+#: Of a line that says that something exists: an example, at which all that it asks for holds.
+EXAMPLE = KEYS - {"fails"} | {"holds"}
 #: What a witness has besides if it is a place of a trajectory: entry (i, j) at step t, and at t_0.
 RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during", "until"}
 #: An entry of a trajectory lies between decimals of so many digits; a trajectory is followed
@@ -31,6 +35,8 @@ RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during"
 ENTRY_DIGITS, MOST_TIMES = 60, 4
 #: Digits of the bounds, tried one after the other.
 DIGITS = (60, 240, 960, 3840)
+#: What a formula may have before a bracket, unless its arithmetic says otherwise.
+FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min")
 #: Longer powers, formulas and trajectories are refused.
 MOST_POWER, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 4000, 60, 10**6
 
@@ -128,7 +134,7 @@ class Formula:
         return self.made.power(base, self.made.negative(power) if minus else power)
 
     def _atom(self) -> Any:
-        for name in ("exp", "log", "sqrt", "Abs", "Max", "Min"):
+        for name in getattr(self.made, "functions", FUNCTIONS):
             if self._take(f"{name}("):
                 given = [self._sum()]
                 while self._take(","):
@@ -405,14 +411,19 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
     `steps` are those that other witnesses need of the same trajectory, and `known` keeps it.
     """
     try:
-        if isinstance(content, dict) and content.get("format") == PROOF:
-            reason: str = _beside("check_proof", "prover").judge(content, Formula, holds)
-            return reason
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
+        kind = content.get("format") if isinstance(content, dict) else None
+        if kind in (PROOF, *IDENTITIES):
+            proofs, identities = (
+                _beside(name, "prover") for name in ("check_proof", "check_identity")
+            )
+            if kind == PROOF:
+                return str(proofs.judge(content, Formula, holds))
+            return str(identities.judge(content, Formula, proofs))
+        if kind != FORMAT:
             raise Wrong(f"no {FORMAT}")
-        if content.keys() - {"run"} != KEYS:
+        if content.keys() - {"run"} not in (KEYS, EXAMPLE) or not content.get("holds", [1]):
             raise Wrong(f"the keys are not those of {FORMAT}")
-        if not all(isinstance(content[key], list) for key in ("given", "assumed")):
+        if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
             raise Wrong("the hypotheses are no list")
         if not isinstance(content["values"], dict):
             raise Wrong("the values are no object")
@@ -450,6 +461,11 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
                     if not left:
                         raise
                     known[along.key] = along.follow(asked, known[along.key])
+        for relation in content.get("holds", []):
+            if not holds(relation, values):
+                return f"it fails: {relation}"
+        if "holds" in content:
+            return ""
         return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
     except (Wrong, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         return f"{type(error).__name__}: {error}"[:200]
