@@ -276,9 +276,7 @@ class Step:
             raise ValueError("the keys are not those of a certificate")
         self.content, self.made, self.formula, self.holds = content, made, formula, holds
         given = made.given
-        self.letters: dict[str, Quotient] = {
-            name: (letter(name), ()) for name in made.signs if " " not in name
-        }
+        self.letters: dict[str, Quotient] = {name: (letter(name), ()) for name in made.declared}
         self.values: dict[str, Quotient] = dict(self.letters)
         self.replaced: list[tuple[str, str]] = []
         for name, text in content["replaced"]:
@@ -445,10 +443,13 @@ class Step:
 
     def _tangent(self, fact: Sum, text: str) -> bool:
         """exp(y) >= 1 + y, exp(-y) >= 1 - y, and exp(y) >= 1 or <= 1 with the sign of y."""
-        y = self.read(text)
-        for way in (y, self.made.negative(y)):
-            value = self.read("0")
-            value = self.made.plus(self.made.exp(way), self.made.negative(1))
+        try:
+            y = self.read(text)
+            powers = [(way, self.made.exp(way)) for way in (y, self.made.negative(y))]
+        except ValueError:
+            return False
+        for way, power in powers:
+            value = self.made.plus(power, self.made.negative(1))
             above = self.made.plus(value, self.made.negative(way))
             if above == (fact, ()) or (value == (fact, ()) and self.made.never_negative(way[0])):
                 return True

@@ -37,7 +37,7 @@ from swingby.verify.certification import replay
 from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
-from swingby.verify.prover.scalar.dispatch import prepared
+from swingby.verify.prover.scalar.dispatch import certified, prepared
 from swingby.verify.prover.scalar.relation import plain, relation_from
 from swingby.verify.prover.scalar.sampling import compact
 from swingby.verify.prover.trajectories.violation import parts
@@ -99,6 +99,9 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             made = _of_proof(claim, record.proof)
         elif claim.quantifier == "exists" and record.witness is not None:
             made = _about_numbers(claim, record.witness)
+        elif "in ball arithmetic" in record.method:
+            proof = certified(claim)
+            made = _of_proof(claim, proof) if proof else {}
         else:
             made = _of_identity(claim)
         content = {"id": line, "line": record.about} | made
