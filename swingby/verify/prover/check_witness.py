@@ -11,6 +11,7 @@ more and more digits until all is decided. A trajectory is followed from the pri
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -35,6 +36,8 @@ RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during"
 ENTRY_DIGITS, MOST_TIMES = 60, 4
 #: Digits of the bounds, tried one after the other.
 DIGITS = (60, 240, 960, 3840)
+#: What the file of a relation on an interval has, and how often the interval is halved at most.
+INTERVAL, MOST_HALVINGS = KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
 #: What a formula may have before a bracket, unless its arithmetic says otherwise.
 FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min")
 #: Longer powers, formulas and trajectories are refused.
@@ -286,6 +289,26 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
     raise Open(f"{relation:.100} is not decided")
 
 
+def holds_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: int = 0) -> str:
+    """Where a relation between two sides is not certain for a letter in an interval, if anywhere.
+
+    The interval is halved until both sides, over all of a piece at once, lie apart.
+    """
+    small, sign, large = re.split(r" (<=|<) ", relation)
+    made = Decimals(DIGITS[0])
+    values = {letter: (made.bounds(low)[0], made.bounds(high)[1])}
+    with contextlib.suppress(Wrong):
+        sides = [made.bounds(Formula(side, values, made).value()) for side in (small, large)]
+        if sides[0][1] < sides[1][0] or (sign == "<=" and sides[0][1] == sides[1][0]):
+            return ""
+    if halved == MOST_HALVINGS or low >= high:
+        return f"not decided at {letter} = {float(low):.6g}: {relation:.60}"
+    middle = (low + high) / 2
+    return holds_on(relation, letter, low, middle, halved + 1) or holds_on(
+        relation, letter, middle, high, halved + 1
+    )
+
+
 class Along:
     """The place of a trajectory that a witness speaks of, and what its letters are there."""
 
@@ -419,6 +442,11 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
             if kind == PROOF:
                 return str(proofs.judge(content, Formula, holds))
             return str(identities.judge(content, Formula, proofs))
+        if kind == FORMAT and content.keys() == INTERVAL:
+            letter, low, high = content["on"]
+            if rational(low) > rational(high):
+                raise Wrong("no interval")
+            return holds_on(content["holds"], letter, rational(low), rational(high))
         if kind != FORMAT:
             raise Wrong(f"no {FORMAT}")
         if content.keys() - {"run"} not in (KEYS, EXAMPLE) or not content.get("holds", [1]):

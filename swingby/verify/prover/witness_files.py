@@ -26,6 +26,7 @@ from swingby.theory.derivations.conclusions import (
     FlowSolution,
     GradientIdentity,
     LossOrder,
+    OnInterval,
     X,
     X_inverse,
     Y,
@@ -150,6 +151,10 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
         return _cases((left, right, d if along else {}) for d, left, right in conclusion.cases)
     if isinstance(conclusion, FlowSolution):
         return _cases(_solution(conclusion))
+    if isinstance(conclusion, OnInterval):
+        text = str(relation_from(conclusion.relation))
+        on = [str(conclusion.letter), str(conclusion.low), str(conclusion.high)]
+        return {"format": check_witness.FORMAT, "holds": text, "on": on}
     if isinstance(conclusion, BlockTrace):
         return _words([conclusion], claim.where, _BLOCKS, [["X", "X^-1", []], ["X^-1", "X", []]])
     said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)

@@ -123,6 +123,45 @@ def test_an_example_that_breaks_a_condition_is_rejected(exported):
         assert judge({**content, "holds": []})
 
 
+INTERVALS = ("Theorem two [1.13.1]", "Theorem two [1.13.2]", "Theorem two [1.13.3]")
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_a_relation_on_an_interval_is_decided_over_all_of_it(name):
+    claim = by_id(name)
+    record = SimpleNamespace(id=name, about="", statement=claim, **vars(prover.judge(claim)))
+    ((_, content),) = files(record)
+    assert judge(content) == ""
+    small, large = content["holds"].split(" < ")
+    letter, low, high = content["on"]
+    for holds in (f"{large} < {small}", f"{small} + {large} < {large}", f"{small} <= 0", small):
+        assert judge({**content, "holds": holds}), holds
+    for on in ([letter, high, low], ["q", low, high], [letter, "-2", high], [letter, low]):
+        assert judge({**content, "on": on}), on
+
+
+def test_a_relation_that_fails_at_one_point_of_an_interval_is_rejected():
+    content = {"format": "swingby witness 1", "id": "", "line": "", "on": ["x", "0", "1"]}
+    assert judge({**content, "holds": "x*(1 - x) < 26/100"}) == ""
+    assert "x = 0.497" in judge({**content, "holds": "x*(1 - x) < 1/4"})
+    assert "x = 0.33" in judge({**content, "holds": "0 < Abs(x - 1/3)"})
+
+
+@pytest.mark.parametrize(
+    "name", ["before D.47", "D.9 (its other bounds)", "Lemma D.2 [7]", "Theorem R [R.5.1]"]
+)
+def test_what_boxes_prove_has_a_sum_where_a_short_one_does_as_well(name):
+    """Hypotheses are needed, and the relation cannot be sharpened by 1."""
+    claim = (*by_id(name),)[-1]
+    record = SimpleNamespace(id=name, about="", statement=claim, **vars(prover.judge(claim)))
+    ((_, content),) = files(record)
+    assert judge(content) == ""
+    if any(one["facts"] for step in content["shows"] for one in step["certificates"]):
+        assert bool(judge({**content, "given": []})) == bool(content["given"])
+    last = content["shows"][-1]
+    assert judge({**content, "shows": [last | {"relation": f"{last['relation']} - 1"}]})
+
+
 def test_the_flow_of_the_checker_is_that_of_the_paper():
     for d in (1, 2, 3, 4):
         A, W, _ = dynamics.symbols(d)

@@ -177,6 +177,10 @@ PAIRS = [
         made("1/sqrt(x) < 1", given=["1 < x"], facts=[("1 - x^(-1/2)", "<")], pieces=[PLAIN]),
         made("1/sqrt(x) < 1", given=["9/10 < x"], facts=[("1 - x^(-1/2)", "<")], pieces=[PLAIN]),
     ),
+    (
+        made("1 < 1/sqrt(x)", given=["x < 1"], facts=[("x^(-1/2) - 1", "<")], pieces=[PLAIN]),
+        made("1 < 1/sqrt(x)", given=["1 < x"], facts=[("x^(-1/2) - 1", "<")], pieces=[PLAIN]),
+    ),
     # a piece with a denominator, the size of a product
     (
         made("0 <= x/(1 - y)", given=["y < 1"], pieces=[("1", "x/(1 - y)", [], "1")]),
