@@ -180,11 +180,12 @@ def test_a_proof_that_cannot_be_read_is_named(capsys, tmp_path, name, says):
 
 
 def test_export_says_how_many_witnesses_and_proofs_have_a_file(workplace, capsys):
-    asked = ["--item", "D.61", "--item", "D.10", "--item", "C.3", "--no-trajectories"]
+    asked = ["--item", "D.61", "--item", "D.10", "--item", "C.9", "--no-trajectories"]
     assert run(["audit", *asked, "--export", "files"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert "written: 1 witnesses; 1 proofs" in lines
-    assert "without a file: 1 witnesses: D.10; 3 proofs" in lines
+    assert "written: 1 witnesses; 2 proofs" in lines
+    assert "without a file: 1 witnesses: D.10; 1 proofs" in lines
+    assert lines[-1].endswith("read: moments by cases of equal and distinct indices (1)")
     assert {path.name for path in (workplace / "files").glob("*.py")} == {
-        *("check.py", "check_proof.py", "replay.py")
+        *("check.py", "check_identity.py", "check_proof.py", "replay.py")
     }

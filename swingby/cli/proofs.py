@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -98,6 +99,17 @@ def _export(ledger: Ledger, folder: str) -> None:
         shown = f": {', '.join(witnesses)}" if ids is left and witnesses else ""
         counts = f"{len(witnesses)} witnesses{shown}; {len(ids) - len(witnesses)} proofs"
         click.echo(f"{name}: {counts}", err=True)
+    methods = Counter(
+        one.method.partition(",")[0]
+        for record in ledger
+        for one in (record, record.repair)
+        if one is not None
+        and one.verdict == Finding.PROVED
+        and (one.id if one is record else f"{one.id} ({one.edition})") in left
+    )
+    if methods:
+        why = "; ".join(f"{method} ({number})" for method, number in methods.most_common())
+        click.echo(f"methods that print nothing for check.py to read: {why}", err=True)
 
 
 def _deliver_standing(given: Given, ledger: Ledger) -> None:

@@ -176,12 +176,13 @@ class Ledger(Lines[Record], Drawn):
         return None
 
     def export(self, folder: str | Path) -> tuple[list[str], list[str]]:
-        """Write a file of every counterexample and of every proof by sums, and what judges them.
+        """Write a file of every counterexample and of most proofs, and what judges them.
 
         ``python check.py folder`` judges them by what they print, with the standard library alone:
         lines about numbers, matrices written out in entries, and trajectories, which it follows
-        from the printed W(0) with ``replay.py`` beside it. A proof between numbers is an identity:
-        a sum of products of hypotheses, which it multiplies out.
+        from the printed W(0) with ``replay.py`` beside it. A proof is a sum of products of
+        hypotheses, which it multiplies out; an identity of quotients, of derivatives along the
+        flow, or of words of matrices; or an example of what exists.
 
         Parameters
         ----------
@@ -193,7 +194,7 @@ class Ledger(Lines[Record], Drawn):
         written, left : list of str
             Ids of the refuted and proved lines with a file, and of those without: of a line that
             says that something exists, the opposite is proved, and there is no point to print; of
-            proofs by words, boxes, cases or examples there is no sum to print. A repair is called
+            proofs by cases, moments or boxes there is no identity to print. A repair is called
             as ``"D.61 (corrected)"``.
 
         Raises

@@ -54,6 +54,7 @@ _CLI = "test_cli.py::test_"
 _KERNELS = "simulate/test_kernels.py::test_"
 _SCALAR_PROVER = "verify/prover/test_scalar.py::test_"
 _CERTIFICATE = "verify/prover/test_certificate.py::test_"
+_IDENTITY = "verify/prover/test_check_identity.py::test_hypotheses_that_an_identity_uses_are_needed"
 _PROOF = "verify/prover/test_check_proof.py::test_a_proof_is_accepted_and_one_like_it_is_not"
 _COUNTEREXAMPLE = "verify/prover/test_counterexample.py::test_"
 _BOXES = "verify/prover/test_branch_and_bound.py::test_"
@@ -2024,5 +2025,33 @@ MUTANTS = (
         'if any(not name.isdigit() and self.signs[name] != "positive" for name, _ in term):',
         "if not term:",
         (_PROOF,),
+    ),
+    Mutant(
+        "a bound on a power bounds the root of its inverse the wrong way round",
+        "verify/prover/check_proof.py",
+        "fits = (below == rising) == (order > 0)",
+        "fits = below == rising or order < 0",
+        (_PROOF,),
+    ),
+    Mutant(
+        "a sum of hypotheses is positive without one that is",
+        "verify/prover/check_proof.py",
+        'rest, open_ = add(fact, top, -share), strict and sign == "<="',
+        "rest, open_ = add(fact, top, -share), False",
+        (_PROOF,),
+    ),
+    Mutant(
+        "an exported derivative is not taken",
+        "verify/prover/check_identity.py",
+        ".value())[bool(texts)]",
+        ".value())[0]",
+        (_IDENTITY,),
+    ),
+    Mutant(
+        "words in an exported identity are rotated without a trace",
+        "verify/prover/check_identity.py",
+        "            if trace:\n                every",
+        "            if word:\n                every",
+        (_IDENTITY,),
     ),
 )

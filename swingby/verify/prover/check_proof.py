@@ -21,8 +21,10 @@ STEP = {"relation", "certificates"}
 CERTIFICATE = {"replaced", "tangents", "turned", "facts", "pieces"}
 #: Sums with more terms are refused.
 MOST_TERMS = 20_000
-#: Orders of a root whose bounds are compared with those of its power.
-ROOTS = (2, 3, 4)
+#: Orders of a root whose bounds are compared with those of its power, or of one over it.
+ROOTS = (2, 3, 4, -1, -2, -3, -4)
+#: A fact is the sum of so many hypotheses at most, and of what is never negative.
+MOST_SUMMED = 2
 
 #: From products of powers, as sorted pairs of a letter and its exponent, to coefficients.
 Sum = dict[tuple[tuple[str, Fraction], ...], Fraction]
@@ -212,6 +214,10 @@ class Exact:
             raise ValueError("a size of a quotient")
         if self.never_negative(top):
             return top, ()
+        for name in {name for term in top for name, _ in term}:
+            rest = times(top, letter(name, -1))
+            if len(top) > 1 and self.never_negative(rest) and self.signs[name] == "real":
+                return times(self.abs((letter(name), ()))[0], rest), ()
         name = f"Abs {sorted(top.items())}"
         self.inside[name], self.signs[name] = top, "nonnegative"
         return letter(name), ()
@@ -270,9 +276,7 @@ class Step:
             raise ValueError("the keys are not those of a certificate")
         self.content, self.made, self.formula, self.holds = content, made, formula, holds
         given = made.given
-        self.letters: dict[str, Quotient] = {
-            name: (letter(name), ()) for name in made.signs if " " not in name
-        }
+        self.letters: dict[str, Quotient] = {name: (letter(name), ()) for name in made.declared}
         self.values: dict[str, Quotient] = dict(self.letters)
         self.replaced: list[tuple[str, str]] = []
         for name, text in content["replaced"]:
@@ -351,16 +355,35 @@ class Step:
         for one in below:
             turned = add(NOUGHT, one, -1)
             for sign, size in ((1, one), (-1, turned)):
-                if self.made.positive(size) or any(self.made.alike(size, x) for x in self.above):
+                if self.sure(size):
                     top = add(NOUGHT, top, sign)
                     break
             else:
                 raise ValueError("a denominator has no certain sign")
         return top
 
-    def follows(self, fact: Sum, strict: bool, text: str) -> bool:
-        """Whether ``fact > 0``, or ``fact >= 0``, follows from one hypothesis."""
+    def sure(self, size: Sum) -> bool:
+        """Whether it is positive: a sum of such terms, a hypothesis, or the product of two."""
+        products = (times(one, other) for one in self.above for other in self.above)
+        known = (*self.above, *products)
+        return self.made.positive(size) or any(self.made.alike(size, one) for one in known)
+
+    def summed(self, fact: Sum, strict: bool, more: int = MOST_SUMMED) -> bool:
+        """Whether it is a sum of multiples of hypotheses and of what is never negative."""
         if self.made.positive(fact) or (not strict and self.made.never_negative(fact)):
+            return True
+        for (top, below), sign in self.known if more else ():
+            if below or sign not in ("<=", "<"):
+                continue
+            for share in {fact[term] / top[term] for term in fact.keys() & top.keys()}:
+                rest, open_ = add(fact, top, -share), strict and sign == "<="
+                if share > 0 and self.summed(rest, open_, more - 1):
+                    return True
+        return False
+
+    def follows(self, fact: Sum, strict: bool, text: str) -> bool:
+        """Whether ``fact > 0``, or ``fact >= 0``, follows from one hypothesis or a few."""
+        if self.summed(fact, strict) or self.sure(fact):
             return True
         for gap, sign in self.known:
             if sign == "!=" or (strict and sign != "<"):
@@ -411,18 +434,22 @@ class Step:
             power = tuple((name, exponent * order) for name, exponent in term)
             if power not in top or () not in top or bound <= 0:
                 continue
-            known, rising = -top[()] / top[power], fact[term] > 0
-            far = bound**order <= known if rising else bound**order >= known
-            if (top[power] > 0) == rising and far and self.made.never_negative({term: Fraction(1)}):
+            known, rising, below = -top[()] / top[power], fact[term] > 0, top[power] > 0
+            far = bound**order <= known if below else bound**order >= known
+            fits = (below == rising) == (order > 0)
+            if fits and far and self.made.never_negative({term: Fraction(1)}):
                 return True
         return False
 
     def _tangent(self, fact: Sum, text: str) -> bool:
         """exp(y) >= 1 + y, exp(-y) >= 1 - y, and exp(y) >= 1 or <= 1 with the sign of y."""
-        y = self.read(text)
-        for way in (y, self.made.negative(y)):
-            value = self.read("0")
-            value = self.made.plus(self.made.exp(way), self.made.negative(1))
+        try:
+            y = self.read(text)
+            powers = [(way, self.made.exp(way)) for way in (y, self.made.negative(y))]
+        except ValueError:
+            return False
+        for way, power in powers:
+            value = self.made.plus(power, self.made.negative(1))
             above = self.made.plus(value, self.made.negative(way))
             if above == (fact, ()) or (value == (fact, ()) and self.made.never_negative(way[0])):
                 return True
@@ -456,13 +483,18 @@ class Step:
             if not negation and not all(self.follows(half, kind == "<", text) for half in halves):
                 raise ValueError(f"it does not follow that 0 {kind} {text:.60}")
             facts.append((top, kind))
-        total, sure = dict(NOUGHT), False
+        total, sure = self.read("0"), False
         for number, monomial, places, square in self.content["pieces"]:
             factor, (top, below) = Fraction(number), self.read(monomial)
             ((term, value),) = top.items()
             free = any(facts[place][1] == "=" for place in places)
             sign = self.made.term_sign(term)
-            if below or value <= 0 or not sign or (not free and (factor < 0 or sign == "defined")):
+            defined = all(map(self.sure, below))
+            if (
+                value <= 0
+                or not (sign and defined)
+                or (not free and (factor < 0 or sign == "defined"))
+            ):
                 raise ValueError(f"a piece may be negative: {number} {monomial:.60}")
             piece = times(top, {(): factor})
             for place in places:
@@ -470,10 +502,10 @@ class Step:
             root, under = self.read(square)
             if under:
                 raise ValueError("a square of a quotient")
-            total = add(total, times(piece, times(root, root)))
+            total = self.made.plus(total, (times(piece, times(root, root)), below))
             clear = factor > 0 and sign == "positive" and root == ONE
             sure = sure or (clear and all(facts[place][1] == "<" for place in places))
-        if not self.made.alike(total, NOUGHT if turned else goal):
+        if not self.made.alike(self.cleared(total), NOUGHT if turned else goal):
             raise ValueError("the pieces do not add up")
         if (strict or turned) and not sure:
             raise ValueError("no piece is certainly positive")

@@ -1,7 +1,8 @@
 """Check of exported counterexamples and proofs, by the standard library alone.
 
 ``python check.py DIR`` judges every file in a folder by what it prints. At the numbers of a witness
-all hypotheses hold and the line fails; a proof is judged by ``check_proof.py`` beside this file. It
+all hypotheses hold and the line fails, or holds where it says that something exists; a proof is
+judged by ``check_proof.py`` or, between two sides that are the same, ``check_identity.py``. It
 exits with 0 (all accepted), 1 (some rejected, with the reason) or 2 (nothing readable). Numbers are
 exact fractions as long as a formula is rational, and otherwise decimals between two bounds, with
 more and more digits until all is decided. A trajectory is followed from the printed W(0) by
@@ -10,6 +11,7 @@ more and more digits until all is decided. A trajectory is followed from the pri
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -23,7 +25,10 @@ from pathlib import Path
 from typing import Any
 
 FORMAT, PROOF = "swingby witness 1", "swingby proof 1"
+IDENTITIES = ("swingby identity 1", "swingby words 1")
 KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
+#: Of a line that says that something exists: an example, at which all that it asks for holds.
+EXAMPLE = KEYS - {"fails"} | {"holds"}
 #: What a witness has besides if it is a place of a trajectory: entry (i, j) at step t, and at t_0.
 RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during", "until"}
 #: An entry of a trajectory lies between decimals of so many digits; a trajectory is followed
@@ -31,6 +36,10 @@ RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during"
 ENTRY_DIGITS, MOST_TIMES = 60, 4
 #: Digits of the bounds, tried one after the other.
 DIGITS = (60, 240, 960, 3840)
+#: What the file of a relation on an interval has, and how often the interval is halved at most.
+INTERVAL, MOST_HALVINGS = KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
+#: What a formula may have before a bracket, unless its arithmetic says otherwise.
+FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min")
 #: Longer powers, formulas and trajectories are refused.
 MOST_POWER, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 4000, 60, 10**6
 
@@ -128,7 +137,7 @@ class Formula:
         return self.made.power(base, self.made.negative(power) if minus else power)
 
     def _atom(self) -> Any:
-        for name in ("exp", "log", "sqrt", "Abs", "Max", "Min"):
+        for name in getattr(self.made, "functions", FUNCTIONS):
             if self._take(f"{name}("):
                 given = [self._sum()]
                 while self._take(","):
@@ -280,6 +289,26 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
     raise Open(f"{relation:.100} is not decided")
 
 
+def holds_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: int = 0) -> str:
+    """Where a relation between two sides is not certain for a letter in an interval, if anywhere.
+
+    The interval is halved until both sides, over all of a piece at once, lie apart.
+    """
+    small, sign, large = re.split(r" (<=|<) ", relation)
+    made = Decimals(DIGITS[0])
+    values = {letter: (made.bounds(low)[0], made.bounds(high)[1])}
+    with contextlib.suppress(Wrong):
+        sides = [made.bounds(Formula(side, values, made).value()) for side in (small, large)]
+        if sides[0][1] < sides[1][0] or (sign == "<=" and sides[0][1] == sides[1][0]):
+            return ""
+    if halved == MOST_HALVINGS or low >= high:
+        return f"not decided at {letter} = {float(low):.6g}: {relation:.60}"
+    middle = (low + high) / 2
+    return holds_on(relation, letter, low, middle, halved + 1) or holds_on(
+        relation, letter, middle, high, halved + 1
+    )
+
+
 class Along:
     """The place of a trajectory that a witness speaks of, and what its letters are there."""
 
@@ -405,14 +434,24 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
     `steps` are those that other witnesses need of the same trajectory, and `known` keeps it.
     """
     try:
-        if isinstance(content, dict) and content.get("format") == PROOF:
-            reason: str = _beside("check_proof", "prover").judge(content, Formula, holds)
-            return reason
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
+        kind = content.get("format") if isinstance(content, dict) else None
+        if kind in (PROOF, *IDENTITIES):
+            proofs, identities = (
+                _beside(name, "prover") for name in ("check_proof", "check_identity")
+            )
+            if kind == PROOF:
+                return str(proofs.judge(content, Formula, holds))
+            return str(identities.judge(content, Formula, proofs))
+        if kind == FORMAT and content.keys() == INTERVAL:
+            letter, low, high = content["on"]
+            if rational(low) > rational(high):
+                raise Wrong("no interval")
+            return holds_on(content["holds"], letter, rational(low), rational(high))
+        if kind != FORMAT:
             raise Wrong(f"no {FORMAT}")
-        if content.keys() - {"run"} != KEYS:
+        if content.keys() - {"run"} not in (KEYS, EXAMPLE) or not content.get("holds", [1]):
             raise Wrong(f"the keys are not those of {FORMAT}")
-        if not all(isinstance(content[key], list) for key in ("given", "assumed")):
+        if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
             raise Wrong("the hypotheses are no list")
         if not isinstance(content["values"], dict):
             raise Wrong("the values are no object")
@@ -450,6 +489,11 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
                     if not left:
                         raise
                     known[along.key] = along.follow(asked, known[along.key])
+        for relation in content.get("holds", []):
+            if not holds(relation, values):
+                return f"it fails: {relation}"
+        if "holds" in content:
+            return ""
         return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
     except (Wrong, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         return f"{type(error).__name__}: {error}"[:200]

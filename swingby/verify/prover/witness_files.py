@@ -15,14 +15,30 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
 from swingby.theory import assumptions, numbers
-from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.derivations.conclusions import LossOrder
+from swingby.theory.claim import AlongTrajectory, Claim, MatrixIdentity
+from swingby.theory.derivations.conclusions import (
+    A_1,
+    A_2,
+    BlockTrace,
+    Both,
+    EntryFormula,
+    FlowIdentity,
+    FlowSolution,
+    GradientIdentity,
+    LossOrder,
+    OnInterval,
+    X,
+    X_inverse,
+    Y,
+    Y_transposed,
+)
+from swingby.theory.derivations.matrices import LETTERS, A, direction, direction_U, n, root, s
 from swingby.theory.verdict import Finding
 from swingby.verify.certification import replay
-from swingby.verify.prover import check_proof, check_witness
+from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
-from swingby.verify.prover.scalar.dispatch import prepared
+from swingby.verify.prover.scalar.dispatch import certified, prepared
 from swingby.verify.prover.scalar.relation import plain, relation_from
 from swingby.verify.prover.scalar.sampling import compact
 from swingby.verify.prover.trajectories.violation import parts
@@ -67,7 +83,8 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
                 text = json.dumps(content, indent=1, ensure_ascii=False)
                 target.write_text(text + "\n", encoding="utf-8")
         (written if contents else left).append(line)
-    modules = {"check": check_witness, "check_proof": check_proof, "replay": replay}
+    modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
+    modules["replay"] = replay
     for name, module in modules.items():
         with whole(place / f"{name}.py") as target:
             shutil.copyfile(str(module.__file__), target)
@@ -80,10 +97,18 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     name = re.sub(r"[^A-Za-z0-9._]+", "_", line).strip("_")
     if record.verdict == Finding.PROVED:
         if record.proof:
-            content = {"id": line, "line": record.about} | _of_proof(claim, record.proof)
-            # A step that the checker does not know makes no file.
-            if not check_witness.judge(content):
-                yield name, content
+            made = _of_proof(claim, record.proof)
+        elif claim.quantifier == "exists" and record.witness is not None:
+            made = _about_numbers(claim, record.witness)
+        elif "in ball arithmetic" in record.method:
+            proof = certified(claim)
+            made = _of_proof(claim, proof) if proof else {}
+        else:
+            made = _of_identity(claim)
+        content = {"id": line, "line": record.about} | made
+        # A step that the checker does not know makes no file.
+        if made and not check_witness.judge(content):
+            yield name, content
         return
     if claim.quantifier != "for all":
         return
@@ -93,8 +118,8 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
                 shown = {"id": f"{line} ({dynamics})", "line": record.about}
                 yield f"{name}_{dynamics}", shown | _along(claim, part.witness)
     elif record.witness is not None:
-        made = _about_numbers if is_scalar(claim) else _about_matrices
-        content = {"id": line, "line": record.about} | made(claim, record.witness)
+        about = _about_numbers if is_scalar(claim) else _about_matrices
+        content = {"id": line, "line": record.about} | about(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.
         if is_scalar(claim) or not check_witness.judge(content):
             yield name, content
@@ -118,13 +143,100 @@ def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]
     return {"format": check_proof.FORMAT, **json.loads(text)}
 
 
+def _of_identity(claim: Claim) -> dict[str, Any]:
+    """An identity, or several, as `check_identity.py` reads them; nothing of other conclusions."""
+    conclusion = claim.conclusion
+    if isinstance(conclusion, FlowIdentity | EntryFormula):
+        along = isinstance(conclusion, FlowIdentity)
+        return _cases((left, right, d if along else {}) for d, left, right in conclusion.cases)
+    if isinstance(conclusion, FlowSolution):
+        return _cases(_solution(conclusion))
+    if isinstance(conclusion, OnInterval):
+        text = str(relation_from(conclusion.relation))
+        on = [str(conclusion.letter), str(conclusion.low), str(conclusion.high)]
+        return {"format": check_witness.FORMAT, "holds": text, "on": on}
+    if isinstance(conclusion, BlockTrace):
+        return _words([conclusion], claim.where, _BLOCKS, [["X", "X^-1", []], ["X^-1", "X", []]])
+    said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
+    if all(isinstance(one, MatrixIdentity | GradientIdentity) for one in said):
+        letters = {
+            letter.symbol: [str(letter.transposed), letter.rows, letter.columns, letter.sample]
+            for letter in LETTERS.values()
+        }
+        return _words(said, claim.where, letters, [[str(root), str(root), [str(A)]]])
+    return {}
+
+
+#: Transposes, sizes, and whether they differ by sample, of the letters of a `BlockTrace`.
+_BLOCKS = {
+    A_1: ["A_1", "k", "k", False],
+    A_2: ["A_2", "d - k", "d - k", False],
+    X: ["X", "k", "k", False],
+    X_inverse: ["X^-1", "k", "k", False],
+    Y: ["Y^T", "k", "d - k", False],
+    Y_transposed: ["Y", "d - k", "k", False],
+}
+
+
+def _words(said: Any, where: Any, known: dict[Any, Any], rules: list[Any]) -> dict[str, Any]:
+    says, used = [], set()
+    for one in said:
+        gradient = isinstance(one, GradientIdentity)
+        sides = (one.loss, one.gradient) if gradient else (one.left, one.right)
+        along: list[Any] = []
+        if gradient:
+            square = LETTERS[one.variable].columns == "d"
+            along = [one.variable, direction if square else direction_U]
+        shown = {"left": plain(sides[0]), "right": plain(sides[1])}
+        trace = gradient or isinstance(one, BlockTrace) or one.trace
+        says.append(shown | {"trace": trace, "along": list(map(str, along))})
+        used |= {letter for part in (*sides, *along) for letter in part.free_symbols}
+    used |= {letter for pair in where for part in pair for letter in part.free_symbols}
+    names = {str(letter) for letter in used & known.keys()}
+    rules = [rule for rule in rules if rule[0] in names]
+    names |= {name for rule in rules for name in rule[2]}
+    letters = {str(letter): shown for letter, shown in known.items()}
+    return {
+        "format": check_identity.WORDS,
+        "letters": {n: one for n, one in letters.items() if {n, one[0]} & names},
+        "scalars": sorted(str(x) for x in {*used, s, n} if x.is_commutative),
+        "rules": rules,
+        "where": [[plain(letter), plain(value)] for letter, value in where],
+        "says": says,
+    }
+
+
+def _solution(conclusion: FlowSolution) -> Iterator[tuple[Any, Any, Any]]:
+    """The equation and the start, in each case."""
+    for _, case in conclusion.cases:
+        written = (conclusion.solution, *conclusion.rate, conclusion.start)
+        solution, linear, constant, start = (part.subs(case) for part in written)
+        yield solution, linear * solution + constant, {str(conclusion.time): "1"}
+        yield solution.subs(conclusion.time, 0), start, {}
+
+
+def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
+    shown, letters = [], set[str]()
+    for left, right, rates in cases:
+        shown.append({"left": plain(left), "right": plain(right), "rates": rates})
+        letters |= {str(letter) for side in (left, right) for letter in side.free_symbols}
+        letters |= check_identity.flow(rates).keys() if isinstance(rates, int) else rates.keys()
+        places = range(1, rates + 1) if isinstance(rates, int) else ()
+        letters |= {f"a_{place}" for place in places}
+    return {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": shown}
+
+
 def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
-    search, _ = prepared(claim)
+    search, questions = prepared(claim)
     given = list(dict.fromkeys(map(str, search.given)))
     if "w_kj(t)" in witness.values and "N_ij(t)" in witness.values:
         given += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]
     assumed = _assumed(without=("entry",)) if search.in_force else []
-    return _content(given, assumed, witness.relation, witness.values)
+    content = _content(given, assumed, witness.relation, witness.values)
+    if claim.quantifier == "exists":
+        del content["fails"]
+        content["holds"] = [str(question.goal) for question in questions]
+    return content
 
 
 def _about_matrices(claim: Claim, witness: Witness) -> dict[str, Any]:

@@ -159,6 +159,37 @@ PAIRS = [
         made("y = 3", given=["y = x + 1", "x = 2"], replaced=[["y", "x + 1"], ["x", "2"]]),
         made("y = 3", given=["y = x + 1", "x <= 2"], replaced=[["y", "x + 1"], ["x", "2"]]),
     ),
+    # the product of two hypotheses, and their sum
+    (
+        made("0 < (1 - y)^2", given=["y < 1"], facts=[("1 - 2*y + y^2", "<")], pieces=[PLAIN]),
+        made("0 < (1 - y)^2", given=["y <= 1"], facts=[("1 - 2*y + y^2", "<")], pieces=[PLAIN]),
+    ),
+    (
+        made("y < 1", given=["y <= x", "x < 1"], facts=[("1 - y", "<")], pieces=[PLAIN]),
+        made("y < 1", given=["y <= x", "x <= 1"], facts=[("1 - y", "<")], pieces=[PLAIN]),
+    ),
+    (
+        made("2*y <= 3", given=["y <= 1"], facts=[("3 - 2*y", "<=")], pieces=[PLAIN]),
+        made("2*y <= 1", given=["y <= 1"], facts=[("1 - 2*y", "<=")], pieces=[PLAIN]),
+    ),
+    # a bound on a power is one on a root of its inverse
+    (
+        made("1/sqrt(x) < 1", given=["1 < x"], facts=[("1 - x^(-1/2)", "<")], pieces=[PLAIN]),
+        made("1/sqrt(x) < 1", given=["9/10 < x"], facts=[("1 - x^(-1/2)", "<")], pieces=[PLAIN]),
+    ),
+    (
+        made("1 < 1/sqrt(x)", given=["x < 1"], facts=[("x^(-1/2) - 1", "<")], pieces=[PLAIN]),
+        made("1 < 1/sqrt(x)", given=["1 < x"], facts=[("x^(-1/2) - 1", "<")], pieces=[PLAIN]),
+    ),
+    # a piece with a denominator, the size of a product
+    (
+        made("0 <= x/(1 - y)", given=["y < 1"], pieces=[("1", "x/(1 - y)", [], "1")]),
+        made("0 <= x/(1 - y)", given=["1 < y"], pieces=[("1", "x/(1 - y)", [], "1")]),
+    ),
+    (
+        made("Abs(y*(x + n)) = Abs(y)*(x + n)"),
+        made("Abs(y*(x - n)) = Abs(y)*(x - n)"),
+    ),
     # a contradiction needs a piece above 0
     (
         made(

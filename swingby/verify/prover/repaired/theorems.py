@@ -12,6 +12,7 @@ A step that only a person can read has a test of exactly its statement, by its n
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,10 +24,10 @@ from swingby.theory import theorem_r
 from swingby.theory.theorem_r import Certified
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.repaired.trials import (
-    DRAWS,
     LEVEL,
     Runs,
     Trials,
+    drawn,
     passage_times,
     run_trials,
 )
@@ -100,7 +101,9 @@ def try_step(
     theorem, _, _ = name.partition(":")
     cases, smallest, witness = 0, math.inf, None
     while cases < instances:
-        trials = DRAWS[theorem](min(PER_SETTING, instances - cases), rng, "flow", False)
+        state = json.dumps(rng.bit_generator.state)
+        trials, after = drawn(theorem, min(PER_SETTING, instances - cases), state)
+        rng.bit_generator.state = json.loads(after)
         values = TESTS[name](trials, rng)
         smallest = min(smallest, float(values.min()))
         broken = ~(values >= -ROUNDING)

@@ -7,6 +7,8 @@ these conditions, or at omega_0. Everything is recorded that a promise may speak
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,6 +31,8 @@ from swingby.theory import theorem_r, theorem_two
 from swingby.theory.initial import Initial
 from swingby.theory.theorem_r import Setting
 
+#: How many trials, and their runs, are kept for the next line about the same theorem.
+KEPT = 20
 #: The level at which a concept counts as learned.
 LEVEL = float(theorem_two.LEVEL)
 
@@ -165,6 +169,15 @@ DRAWS: dict[str, Callable[[int, np.random.Generator, str, bool], Trials]] = {
 }
 
 
+@functools.lru_cache(maxsize=KEPT)
+def drawn(theorem: str, count: int, state: str) -> tuple[Trials, str]:
+    """Trials of the flow that a generator in some state draws, and its state afterwards."""
+    rng = np.random.default_rng()
+    rng.bit_generator.state = json.loads(state)
+    trials = DRAWS[theorem](count, rng, "flow", False)
+    return trials, json.dumps(rng.bit_generator.state)
+
+
 def _spread(rng: np.random.Generator) -> tuple[float, float]:
     beta = math.exp(rng.uniform(0, 1.5))
     return beta, beta * math.exp(-rng.uniform(0.02, 4))
@@ -229,8 +242,9 @@ class Runs:
     ends: Floats
 
 
+@functools.lru_cache(maxsize=KEPT)
 def run_trials(trials: Trials, dynamics: str) -> Runs:
-    """Run every initial matrix of the trials."""
+    """Run every initial matrix of the trials; once for all that is asked of them."""
     n, d = trials.starts.shape[:2]
     a, eta = trials.signal, trials.eta
     last = math.ceil((trials.reach.max() + AFTER / a[-1]) / eta)

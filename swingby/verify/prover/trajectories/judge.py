@@ -80,6 +80,7 @@ class Runs:
     seed: int = 20250101
     _balls: dict[tuple[str, str], BallRun] = field(default_factory=dict)
     _floats: dict[tuple[int, str], Recorded] = field(default_factory=dict)
+    _again: dict[tuple[str, str, int], dict[int, BallState]] = field(default_factory=dict)
 
     @functools.cached_property
     def candidates(self) -> tuple[TrajectoryInstance, ...]:
@@ -109,6 +110,17 @@ class Runs:
             self.report(f"{dynamics}, balls of {instance.bits} bits: {instance}")
             self._balls[key] = ball_run(instance, dynamics)
         return self._balls[key]
+
+    def again(
+        self, instance: TrajectoryInstance, dynamics: str, bits: int, steps: set[int]
+    ) -> dict[int, BallState]:
+        """Some steps of a second run; all that the first one has up to the last of them is kept."""
+        known = self._again.setdefault((instance.name, dynamics, bits), {})
+        if not steps <= known.keys():
+            first = self.in_balls(instance, dynamics).states
+            wanted = steps.union(step for step in first if step <= max(steps))
+            known |= states_at(instance, dynamics, bits, wanted)
+        return known
 
     def in_floats(self, index: int, dynamics: str) -> Recorded:
         """The trajectory of a random instance in floats."""
@@ -403,7 +415,7 @@ def _judge_all(claims: list[Claim], dynamics: str, runs: Runs) -> dict[str, Judg
             for claim in pending
             if (violation := scan(claim, instance, run.recorded)) is not None
         }
-        found |= confirm_all(seen, run, runs.report)
+        found |= confirm_all(seen, run, runs.report, runs.again)
         for claim in pending:
             followed[claim.id].append(instance.name)
     for claim in claims:
@@ -417,9 +429,11 @@ def confirm_all(
     seen: dict[str, tuple[Claim, Violation]],
     run: BallRun,
     report: Callable[[str], None],
+    states: Callable[..., dict[int, BallState]] | None = None,
 ) -> dict[str, Judged]:
     """Verdicts for what two ball runs decide; the second run is shared by all claims.
 
+    `states`: what follows it, in place of :func:`states_at`.
     Returns *refuted*, with a witness; the ids that balls do not decide are left out.
     """
     first: dict[str, Sides] = {}
@@ -433,7 +447,7 @@ def confirm_all(
     bits = run.bits + max(256, run.bits // 8)
     steps = {step for name in first for step in steps_needed(*seen[name])}
     report(f"{run.dynamics}, {run.instance.name}: confirmed in balls of {bits} bits")
-    again = states_at(run.instance, run.dynamics, bits, steps)
+    again = (states or states_at)(run.instance, run.dynamics, bits, steps)
     checked = (
         f"balls of {run.bits} bits",
         f"balls of {bits} bits",
