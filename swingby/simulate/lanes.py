@@ -522,24 +522,25 @@ class Lanes:
         return np.asarray((~matters | (off <= bar)).all(axis=(1, 2)))
 
     def _diverge(self, lanes: Integers, count: int, module: Any) -> None:
-        """Take the steps of a block again, one by one, up to the last finite one, where it ends."""
+        """Take the steps of a block again, up to the last finite one, where these lanes end.
+
+        What is not finite stays so: half of the steps that may be left are tried at a time.
+        """
         at, view = self.at, self._view()
         tile, lane, own = lanes // LANES, lanes % LANES, self.owner[lanes]
-        past = self.start.reshape(-1, at.changing, LANES)[tile, :, lane]
         room = np.zeros((-(-len(lanes) // LANES), at.end, LANES))
         where = np.arange(len(lanes)) // LANES, np.arange(len(lanes)) % LANES
         room[where[0], : at.loaded, where[1]] = view[tile, : at.loaded, lane]
-        room[where[0], : at.changing, where[1]] = past
-        taken, waiting = np.zeros(len(lanes), dtype=np.int64), np.ones(len(lanes), dtype=np.bool_)
-        for _ in range(count):
+        past = self.start.reshape(-1, at.changing, LANES)[tile, :, lane]
+        taken = np.zeros(len(lanes), dtype=np.int64)
+        for size in 2 ** np.arange((count - 1).bit_length())[::-1]:
+            room[where[0], : at.changing, where[1]] = past
             for part in room:
-                module.one(part.reshape(-1), 1)
+                module.one(part.reshape(-1), size)
             now = room[where[0], : at.changing, where[1]]
-            waiting &= np.isfinite(now[:, : at.below]).all(axis=1)
-            if not waiting.any():
-                break
-            past[waiting] = now[waiting]
-            taken[waiting] += 1
+            finite = np.isfinite(now[:, : at.below]).all(axis=1)
+            past[finite] = now[finite]
+            taken[finite] += size
         view[tile, : at.changing, lane] = past
         self.step[own] -= count - taken
         self.executed[own] -= count - taken
