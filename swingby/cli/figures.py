@@ -197,7 +197,7 @@ def study(given: Given) -> int:
     swingby diffusion study --plan plan.toml --plot responses.png
     """  # noqa: D301
     given.refuse_json("table")
-    from swingby.simulate.device import load_torch
+    from swingby.simulate.on_torch import load_torch
 
     load_torch()
     from swingby.diffusion.plan import Plan
