@@ -209,7 +209,7 @@ def study(given: Given) -> int:
     \b
     swingby diffusion study --plan plan.toml --plot responses.png
     """  # noqa: D301
-    from swingby.simulate.device import load_torch
+    from swingby.simulate.on_torch import load_torch
 
     load_torch()
     from swingby.diffusion.plan import Plan

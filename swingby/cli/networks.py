@@ -206,7 +206,7 @@ def vectors(given: Given) -> int:
     swingby vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.03
     swingby vectors --mu 1,2 --eta 0.1 --denoiser linear --reads both --seeds 5
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    from swingby.simulate.device import load_torch
+    from swingby.simulate.on_torch import load_torch
 
     if given.denoiser != "mlp":
         refuse("but with --denoiser mlp", "activation")

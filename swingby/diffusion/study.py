@@ -186,7 +186,7 @@ def run_study(
         raise InvalidInput("plan", plan, "must be a Plan")
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
-    from swingby.simulate.device import usable_device
+    from swingby.simulate.on_torch import usable_device
     from swingby.training.checkpoint import usable_folder
 
     torch, place = usable_device("cpu" if device is None else device)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -17,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate import outcome
-from swingby.simulate.device import pieces_on, usable_device
 from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
-from swingby.simulate.lanes import Stopped, arrange, run_lanes
+from swingby.simulate.lanes import Stopped, Tiles, arrange, run_fleet
+from swingby.simulate.on_torch import Tensors, pieces_on, usable_device
 from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
 from swingby.simulate.run import run_on
 from swingby.simulate.state import (
@@ -187,22 +186,18 @@ def simulate_batch(
             progress(int((kept.outcome != NOT_RUN).sum()), total)
 
     halt = threading.Event()
-    through: Callable[..., BatchRun] = run_piece
-    pieces = _pieces(total, threads)
+    place, pieces = None, _pieces(total, threads)
     if device is not None:
         place = usable_device(device)[1]
         if not MAPS[dynamics].lanes:
             requirement = f"must be euler or gd on a device; without device the {dynamics} runs"
             raise InvalidInput("dynamics", dynamics, requirement)
-        # torch takes seconds to import, so only those who ask for it pay.
-        from swingby.simulate.on_torch import run_on_device
-
-        through, pieces = partial(run_on_device, place), pieces_on(place, total, d)
-        threads = 1
+        pieces, threads = pieces_on(place, total, d), 1
 
     def run(first: int, last: int) -> BatchRun:
         part = asked.piece(first, last)
-        return through(part, count, dynamics, swing=least, skip=skip, stop=halt.is_set)
+        stop = halt.is_set
+        return run_piece(part, count, dynamics, swing=least, skip=skip, stop=stop, device=place)
 
     try:
         _for_each(run, keep, pieces, threads, halt)
@@ -450,14 +445,19 @@ def run_piece(
     swing: float,
     skip: bool,
     stop: Callable[[], bool],
+    device: Any = None,
 ) -> BatchRun:
-    """Run a piece of a batch."""
-    if not MAPS[dynamics].lanes or batch.signal.shape[1] > WRITTEN_OUT:
+    """Run a piece of a batch, on a device of torch where one is given."""
+    compiled = MAPS[dynamics].lanes and batch.signal.shape[1] <= WRITTEN_OUT
+    if device is None and not compiled:
         return _one_by_one(batch, steps, dynamics, swing=swing, skip=skip, stop=stop)
     scale = batch.mantissa, batch.exponent
-    arranged = arrange(batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics)
+    given = batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics
+    kind = Tiles if device is None else Tensors
+    arranged = arrange(*given, full=kind.full)
     missing = missing_of(batch, arranged.unclear, dynamics)
-    ends = run_lanes(arranged, missing, steps, dynamics, skip=skip, halt=stop)
+    how = {"skip": skip, "halt": stop, "device": device}
+    ends = run_fleet(kind, arranged, missing, steps, dynamics, **how)
     fate = (ends.diverged, ends.lost, batch.signal > 0, missing)
     ends.outcome = outcomes(ends.W, ends.half_times, *fate)
     return BatchRun(**{field.name: getattr(ends, field.name) for field in fields(BatchRun)})

@@ -49,6 +49,8 @@ NEGLIGIBLE = 2.0**-51
 STALLED, LEARNED = 2.0**-53, 2.0**-51
 #: Shorter jumps of a single run cost more than the steps.
 SHORTEST = 256
+#: Steps of a jump looked at together for a loss of positive semidefiniteness.
+LOOKS = 64
 #: Of an entry that is zero, in place of its binary exponent.
 NONE = -(2**40)
 
@@ -219,22 +221,20 @@ def _note_falls(state: State, jump: Jump, n: int) -> None:
 
 
 def _note_loss_of_psd(problem: Problem, state: State, jump: Jump, n: int) -> None:
-    """The first step at which a pivot is negative, by bisection."""
-    order = problem.order
-
-    def concept(steps: int) -> int:
-        at = np.array([steps])
-        shift = shift_of(jump._replace(steps=at), state.X[None])
-        X = jump.at(at, shift)[0][np.ix_(order, order)]
-        return int(negative_pivots(X[:, :, None])[0])
-
-    if concept(n) < 0:
-        return
-    good, bad = 0, n
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (good, middle) if concept(middle) >= 0 else (middle, bad)
-    state.psd_lost, state.psd_concept = state.step + bad, int(order[concept(bad)])
+    """The first step at which a pivot is negative, by looks at many steps together."""
+    good, order, steps = 0, problem.order, np.array([n])
+    while True:
+        X = jump.at(steps, shift_of(jump._replace(steps=steps), state.X[None]))
+        found = negative_pivots(np.moveaxis(X[:, order][:, :, order], 0, 2))
+        lost = np.flatnonzero(found >= 0)
+        if not lost.size:
+            return
+        first = int(lost[0])
+        good, bad = int(steps[first - 1]) if first else good, int(steps[first])
+        if bad - good == 1:
+            state.psd_lost, state.psd_concept = state.step + bad, int(order[found[first]])
+            return
+        steps = np.unique(np.linspace(good + 1, bad, LOOKS).astype(np.int64))
 
 
 def _write_inside(state: State, record: Record, jump: Jump, n: int) -> None:

@@ -9,6 +9,7 @@ neighbours do, so they do not change a bit of it.
 
 from __future__ import annotations
 
+import abc
 import functools
 import itertools
 from collections.abc import Callable
@@ -24,12 +25,12 @@ from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land
 from swingby.simulate.observe import PIVOT_ROUNDING, negative_pivots
 from swingby.simulate.state import (
     LARGE,
-    MOST_EXECUTED,
     Booleans,
     Floats,
     Integers,
     choose_exponents,
     float_matrix,
+    most_executed,
     most_steps,
     pairs,
     place,
@@ -58,34 +59,54 @@ class Stopped(Exception):
 
 
 @functools.cache
-def rows(d: int, *, watched: bool = False) -> SimpleNamespace:
+def rows(d: int, *, watched: bool = False, full: bool = False) -> SimpleNamespace:
     r"""Where the rows of a tile begin; a row has one number for each lane.
 
-    What steps change: X, the entries as in a block of a single run; below (d): 1 as long as w_kk
-    has not reached 1/2, then 0; waited (d): steps for which it has not; low, high, heading: the
-    filter of :func:`swingby.simulate.outcome.turning_points` over the test loss; descents: how
-    often it has fallen; transient: the largest \|w_ij\|, i and j different (those five only where
-    trajectories are watched).
+    What steps change: X, the entries as in a block of a single run, or all d^2 where it is `full`;
+    below (d): 1 as long as w_kk has not reached 1/2, then 0; waited (d): steps for which it has
+    not; low, high, heading: the filter of :func:`swingby.simulate.outcome.turning_points` over the
+    test loss; descents: how often it has fallen; transient: the largest \|w_ij\|, i and j different
+    (those five only where trajectories are watched).
 
     What looks and jumps change, up to `changing`: past (d): x_kk one step before; rates (d): eta
     a_k; square (d): 2^(2 m_k), of W = D X D; bar (d): what x_kk has to reach; point (d): the test
     point; root (d): 2^(m_k); swing: by how much the test loss has to fall; null: 1 where a pivot
     is kept at zero; lost: 1 where W was seen not to be positive semidefinite; wait: blocks until a
-    jump may be tried.
+    jump may be tried, inf where nothing runs.
 
     What a look finds, from `loaded` on: infinite, ready (for a jump), settled, doubtful, large,
     due; 0 for no. `end`: how many rows there are. All are in one array, so that a compiler knows
-    that they do not overlap.
+    that they do not overlap. `spans`: each of them by name, as an index of columns; `entries`
+    (d, d) and `pairs`: where an entry of X is, and which one a row is.
     """
     extra = int(watched)
-    sizes = {"X": d * (d + 1) // 2, "below": d, "waited": d}
+    sizes = {"X": d * d if full else d * (d + 1) // 2, "below": d, "waited": d}
     sizes |= dict.fromkeys(("low", "high", "heading", "descents", "transient"), extra)
     sizes |= {"changing": 0} | dict.fromkeys(("past", "rates", "square", "bar"), d)
     sizes |= dict.fromkeys(("point", "root"), extra * d)
     sizes |= {"swing": extra, "null": 1, "lost": 1, "wait": 1, "loaded": 0}
     sizes |= dict.fromkeys(("infinite", "ready", "settled", "doubtful", "large", "due"), 1)
     begins = dict(zip([*sizes, "end"], itertools.accumulate([0, *sizes.values()]), strict=True))
-    return SimpleNamespace(**begins)
+    vectors = ("below", "waited", "past", "rates", "square", "bar", "point", "root")
+    spans = {name: slice(at, at + d) if name in vectors else at for name, at in begins.items()}
+    entries = np.arange(d * d).reshape(d, d) if full else places(d)
+    which = np.divmod(np.arange(d * d), d) if full else pairs(d)
+    return SimpleNamespace(**begins, spans=spans, entries=entries, pairs=which)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Runs (m,) by their numbers: an array or tensor (m, rows) whose columns have names."""
+
+    values: Any
+    at: SimpleNamespace
+
+    def __getitem__(self, name: str) -> Any:
+        """The column or columns of one name, to write to: of shape (m,) or (m, d)."""
+        return self.values[:, self.at.spans[name]]
+
+    def __setitem__(self, name: str, new: Any) -> None:
+        self.values[:, self.at.spans[name]] = new
 
 
 def _row(number: int) -> str:
@@ -156,7 +177,9 @@ def look_source(d: int, dynamics: str, *, watched: bool) -> str:
     body = [f"p{i}_{j} = {_row(place(d, i, j))}" for i, j in every]
     # 0 for a finite number, nan for any other.
     body.append("f = " + " + ".join(f"p{i}_{j} * 0.0" for i, j in every))
-    body += ["infinite = 0.0 if f == 0.0 else 1.0", "settled, large = 1.0, 0.0"]
+    body += ["infinite = 0.0 if f == 0.0 else 1.0", "large = 0.0"]
+    # Nothing is due where nothing runs.
+    body.append(f"settled = 1.0 if {_row(at.wait)} < math.inf else 0.0")
     body.append(f"ready = 1.0 if {_row(at.wait)} == 0.0 else 0.0")
     body.append(f"{_row(at.wait)} = {_row(at.wait)} - 1.0 if {_row(at.wait)} > 0.0 else 0.0")
     for k in range(d):
@@ -262,18 +285,17 @@ def tile_module(d: int, dynamics: str, *, scaled: bool, watched: bool) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """Trajectories as lanes take them. Made by :func:`arrange`.
+    """Trajectories as a fleet takes them. Made by :func:`arrange`.
 
-    numbers (m, loaded): the rows of each; exponent (m, d): W(0) = D X D; order (m, d): concepts by
-    descending a; log_smallest (m,): logarithm of the smallest positive w_kk(0), or 0; unclear (m,):
-    floats leave a doubt whether all pivots of W(0) are positive.
+    rows: the numbers of each up to `loaded`; exponent (m, d): W(0) = D X D; order (m, d): concepts
+    by descending a; log_smallest (m,): logarithm of the smallest positive w_kk(0), or 0; unclear
+    (m,): floats leave a doubt whether all pivots of W(0) are positive.
     """
 
     signal: Floats
     eta: Floats
-    at: SimpleNamespace
     watched: bool
-    numbers: Floats
+    rows: Rows
     exponent: Integers
     order: Integers
     log_smallest: Floats
@@ -289,14 +311,16 @@ def arrange(
     point: Floats,
     swing: float,
     dynamics: str,
+    *,
+    full: bool,
 ) -> Arranged:
-    """Arrange trajectories for the lanes, W(0) = mantissa 2^exponent W0.
+    """Arrange trajectories, W(0) = mantissa 2^exponent W0, with all entries of X where `full`.
 
     `swing`: by what fraction of its initial value the test loss has to fall to descend; 0 where
     trajectories are not watched.
     """
     total, d = signal.shape
-    at = rows(d, watched=swing > 0)
+    at = rows(d, watched=swing > 0, full=full)
     mantissa, shift = scale
     # Half of each, lest the sum overflow.
     M = (W0 / 2 + W0.swapaxes(1, 2) / 2) * mantissa[:, None, None]
@@ -309,30 +333,27 @@ def arrange(
     exponent = choose_exponents(diagonal, shift)
     moved = (shift[:, None, None] - exponent[:, :, None] - exponent[:, None, :]).clip(-3000, 3000)
     X = np.ldexp(M, moved)
-    numbers = np.zeros((total, at.loaded))
-    numbers[:, : at.below] = X[:, *pairs(d)]
+    found = Rows(np.zeros((total, at.loaded)), at)
+    found.values[:, : at.below] = X[:, *at.pairs]
     square = power_of_two(2 * exponent)
     reached = X[:, every, every] >= 0.5 / square
-    numbers[:, at.below : at.below + d] = np.where(reached, 0.0, 1.0)
-    numbers[:, at.waited : at.waited + d] = np.where(reached, -1.0, 0.0)
-    numbers[:, at.past : at.past + d] = np.nan
-    numbers[:, at.rates : at.rates + d] = eta[:, None] * signal
-    numbers[:, at.square : at.square + d] = square
-    numbers[:, at.bar : at.bar + d] = 0.5 / square
+    found["below"] = np.where(reached, 0.0, 1.0)
+    found["waited"] = np.where(reached, -1.0, 0.0)
+    found["past"] = np.nan
+    found["rates"] = eta[:, None] * signal
+    found["square"], found["bar"] = square, 0.5 / square
     if not DYNAMICS[dynamics].keeps_psd and unclear.any():
         which = np.flatnonzero(unclear)
-        found = negative_pivots(np.moveaxis(_sorted(X[which], order[which]), 0, 2))
-        numbers[which, at.lost] = found >= 0
+        found["lost"][which] = _indefinite(X[which], order[which])
     if swing > 0.0:
         W = float_matrix(X, exponent)
         loss = 0.5 * (((W * point[:, None, :]).sum(axis=2) - point) ** 2).sum(axis=1)
-        numbers[:, at.point : at.point + d] = point
-        numbers[:, at.root : at.root + d] = power_of_two(exponent)
-        numbers[:, at.low] = numbers[:, at.high] = loss
-        numbers[:, at.transient] = np.abs(W * (1.0 - np.eye(d))).max(axis=(1, 2))
+        found["point"], found["root"] = point, power_of_two(exponent)
+        found["low"] = found["high"] = loss
+        found["transient"] = _largest_between(W)
         # A loss of zero has nothing to descend from.
-        numbers[:, at.swing] = np.where(loss > 0.0, swing * loss, np.inf)
-    return Arranged(signal, eta, at, swing > 0, numbers, exponent, order, log_smallest, unclear)
+        found["swing"] = np.where(loss > 0.0, swing * loss, np.inf)
+    return Arranged(signal, eta, swing > 0, found, exponent, order, log_smallest, unclear)
 
 
 def _sorted(M: Floats, order: Integers) -> Floats:
@@ -347,8 +368,24 @@ def _clearly_positive(M: Floats) -> Booleans:
     return clear_starts(M / root[:, :, None] / root[:, None, :]) & (diagonal > 0.0).all(axis=1)
 
 
-class Lanes:
-    """Trajectories under way in tiles, with the arrays that say whose they are and where."""
+def _indefinite(X: Floats, order: Integers) -> Booleans:
+    """Whether a pivot is negative, the concepts of each matrix in their order."""
+    return negative_pivots(np.moveaxis(_sorted(X, order), 0, 2)) >= 0
+
+
+def _largest_between(W: Floats) -> Floats:
+    """The largest size of an entry off the diagonal."""
+    return np.asarray(np.abs(W * (1.0 - np.eye(W.shape[-1]))).max(axis=(1, 2)))
+
+
+class Fleet(abc.ABC):
+    """Trajectories under way, and what is done where something is due; subclasses take the steps.
+
+    A lane is a place for a trajectory; `owner` says whose it is, -1 for nobody's.
+    """
+
+    #: Whether all d^2 entries of X are held.
+    full = False
 
     def __init__(
         self,
@@ -363,153 +400,157 @@ class Lanes:
         *,
         skip: bool,
         rest: bool,
+        device: Any = None,
     ) -> None:
         self.given, self.null, self.goal, self.stop = arranged, null, goal, stop
         self.ends, self.dynamics, self.block = ends, dynamics, block
-        self.skip, self.rest, self.at = skip, rest, arranged.at
-        self.d = arranged.signal.shape[1]
-        self.most = MOST_EXECUTED // block * block if rest else 2**62
+        self.skip, self.rest, self.at = skip, rest, arranged.rows.at
+        self.d, self.device = arranged.signal.shape[1], device
+        self.most = int(most_executed(self.d)) // block * block if rest else 2**62
         self.exponent = arranged.exponent.copy()
         self.step = np.zeros(len(stop), dtype=np.int64)
         self.executed = np.zeros(len(stop), dtype=np.int64)
         self.growth = _growth(arranged, dynamics) if skip else None
-        self._lay_out(members, arranged.numbers[members])
+        self._lay_out(members, arranged.rows.values[members])
+
+    @abc.abstractmethod
+    def room_for(self, count: int) -> int:
+        """How many lanes are held for so many trajectories."""
+
+    @abc.abstractmethod
+    def hold(self, numbers: Floats) -> None:
+        """Hold the numbers (lanes, loaded) of all lanes."""
+
+    @abc.abstractmethod
+    def read(self, lanes: Integers, *, before: bool = False) -> Floats:
+        """All numbers of some lanes, or what steps change of them as it was before a block."""
+
+    @abc.abstractmethod
+    def write(self, lanes: Integers, numbers: Floats) -> None:
+        """Put back the first columns of what :meth:`read` gave."""
+
+    @abc.abstractmethod
+    def take(self, left: Integers, count: int, *, whole: bool, scaled: bool) -> Integers:
+        """Take blocks of `count` steps until something is due, at most so many in each lane.
+
+        Returns how many it took in each; `whole`: more than one may be taken before the return.
+        """
+
+    @abc.abstractmethod
+    def due(self) -> Booleans:
+        """In which lanes the last look found something due."""
+
+    @abc.abstractmethod
+    def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
+        """What steps change, after so many of them from numbers like those of :meth:`read`."""
 
     def _lay_out(self, members: Integers, numbers: Floats) -> None:
-        """Put runs into as few tiles as they need."""
-        at, tiles = self.at, -(-len(members) // LANES)
-        self.numbers = _aligned(tiles, at.end * LANES)
-        self.start = _aligned(tiles, at.changing * LANES)
-        self.owner = np.full(tiles * LANES, -1, dtype=np.int64)
+        """Put runs into as few lanes as they need."""
+        self.owner = np.full(self.room_for(len(members)), -1, dtype=np.int64)
         self.owner[: len(members)] = members
-        room = self.numbers.reshape(tiles, at.end, LANES)
-        padded = np.zeros((tiles * LANES, at.loaded))
-        padded[: len(members)] = numbers
-        room[:, : at.loaded] = padded.reshape(tiles, LANES, at.loaded).swapaxes(1, 2)
-
-    def _view(self) -> Floats:
-        return self.numbers.reshape(-1, self.at.end, LANES)
+        held = Rows(np.zeros((len(self.owner), self.at.loaded)), self.at)
+        held["wait"] = np.inf
+        held.values[: len(members)] = numbers
+        self.hold(held.values)
 
     def run(self, first: int, halt: Callable[[], bool]) -> None:
         """Run all to their ends; `first`: steps before whole blocks begin."""
-        every = np.arange(len(self.owner))
-        self._treat(every[self.owner >= 0], begins=True)
+        self._attend(np.flatnonzero(self.owner >= 0), begins=True)
         self._release()
         if first and (self.owner >= 0).any():
-            self._advance(first, 1)
+            self._advance(first, whole=False)
         while (self.owner >= 0).any():
             if halt():
                 raise Stopped
             self._gather()
-            self._advance(self.block, max(1, STRETCH // len(self.numbers)))
+            self._advance(self.block, whole=True)
 
-    def _advance(self, count: int, most: int) -> None:
+    def _advance(self, count: int, *, whole: bool) -> None:
         lanes = self.owner >= 0
         own = self.owner[lanes]
         left = np.full(len(self.owner), np.iinfo(np.int64).max)
         end = np.minimum(self.stop[own] - self.step[own], self.most - self.executed[own])
         left[lanes] = -(-end // self.block)
-        blocks = left.reshape(-1, LANES).min(axis=1)
-        blocks[blocks == np.iinfo(np.int64).max] = 0
-        taken = np.zeros(len(blocks), dtype=np.int64)
         scaled = bool(self.exponent[own].any())
-        module = tile_module(self.d, self.dynamics, scaled=scaled, watched=self.given.watched)
-        skip, rest = float(self.skip), float(self.rest)
-        module.advance(self.numbers, self.start, blocks, taken, most, count, skip, rest)
-        steps = np.repeat(taken, LANES)[lanes] * count
-        self.step[own] += steps
-        self.executed[own] += steps
-        due = (self._view()[:, self.at.due] != 0.0).ravel() & lanes & np.repeat(taken > 0, LANES)
-        if due.any():
-            infinite = (self._view()[:, self.at.infinite] != 0.0).ravel() & due
+        taken = self.take(left, count, whole=whole, scaled=scaled)
+        self.step[own] += taken[lanes] * count
+        self.executed[own] += taken[lanes] * count
+        due = np.flatnonzero(self.due() & lanes & (taken > 0))
+        if due.size:
+            infinite = Rows(self.read(due), self.at)["infinite"] != 0.0
             if infinite.any():
-                self._diverge(np.flatnonzero(infinite), count, module)
-            self._treat(np.flatnonzero(due & ~infinite))
+                self._diverge(due[infinite], count, scaled=scaled)
+            self._attend(due[~infinite])
         self._release()
 
     @np.errstate(all="ignore")
-    def _treat(self, lanes: Integers, *, begins: bool = False) -> None:
+    def _attend(self, lanes: Integers, *, begins: bool = False) -> None:
         """Do what is due in some lanes."""
         if not lanes.size:
             return
-        at, d, view = self.at, self.d, self._view()
-        tile, lane, own = lanes // LANES, lanes % LANES, self.owner[lanes]
-        X = view[tile, :, lane][:, places(d)]
-        exponent = self.exponent[own]
-        flags = {
-            name: view[tile, getattr(at, name), lane] != 0.0
-            for name in ("doubtful", "ready", "settled", "large", "null")
-        }
+        at, own, every = self.at, self.owner[lanes], np.arange(self.d)
+        held = Rows(self.read(lanes), at)
+        X, exponent, order = held.values[:, at.entries], self.exponent[own], self.given.order[own]
+        ready = held["ready"] != 0.0
         if begins:
-            every = np.arange(d)
             w = np.abs(X[:, every, every]) * power_of_two(2 * exponent)
-            flags["ready"] = (w <= 1e-12).all(axis=1)
-        if flags["doubtful"].any():
-            which = np.flatnonzero(flags["doubtful"])
-            order = self.given.order[own[which]]
-            found = negative_pivots(np.moveaxis(_sorted(X[which], order), 0, 2))
-            view[tile[which], at.lost, lane[which]] = found >= 0
-        if flags["null"].any():
-            which = np.flatnonzero(flags["null"])
-            order = self.given.order[own[which]]
-            X[which] = without_null_many(X[which], self.null[own[which]], order)
+            ready = (w <= 1e-12).all(axis=1)
+        which = np.flatnonzero(held["doubtful"])
+        if which.size:
+            held["lost"][which] = _indefinite(X[which], order[which])
+        which = np.flatnonzero(held["null"])
+        if which.size:
+            X[which] = without_null_many(X[which], self.null[own[which]], order[which])
         if self.rest and not begins:
-            over = flags["settled"] & self._at_rest(X, exponent, own)
+            over = (held["settled"] != 0.0) & self._at_rest(X, exponent, own)
             self.stop[own[over]] = self.step[own[over]]
         goes_on = self.step[own] < self.stop[own]
-        if flags["large"].any():
-            diagonal = X[:, np.arange(d), np.arange(d)]
+        if held["large"].any():
+            diagonal = X[:, every, every]
             large = (exponent < 0) & (np.abs(diagonal) > LARGE) & goes_on[:, None]
             shift = np.where(large, np.minimum(np.frexp(diagonal)[1] // 2, -exponent), 0)
             X = np.ldexp(X, -shift[:, :, None] - shift[:, None, :])
             exponent = exponent + shift
-        ready = np.flatnonzero(flags["ready"] & goes_on)
-        if self.skip and ready.size:
-            X[ready], exponent[ready] = self._jump(ready, X[ready], exponent[ready], lanes)
+        which = np.flatnonzero(ready & goes_on)
+        if self.skip and which.size:
+            some = Rows(held.values[which], at)
+            X[which], exponent[which] = self._jump(some, X[which], exponent[which], own[which])
+            held.values[which] = some.values
         self.exponent[own] = exponent
-        square = power_of_two(2 * exponent)
-        view[tile, : at.below, lane] = X[:, *pairs(d)]
-        view[tile, at.square : at.square + d, lane] = square
-        view[tile, at.bar : at.bar + d, lane] = 0.5 / square
+        held.values[:, : at.below] = X[:, *at.pairs]
+        held["square"] = square = power_of_two(2 * exponent)
+        held["bar"] = 0.5 / square
         if self.given.watched:
-            view[tile, at.root : at.root + d, lane] = power_of_two(exponent)
+            held["root"] = power_of_two(exponent)
+        self.write(lanes, held.values[:, : at.loaded])
 
     def _jump(
-        self, ready: Integers, X: Floats, exponent: Integers, lanes: Integers
+        self, held: Rows, X: Floats, exponent: Integers, own: Integers
     ) -> tuple[Floats, Integers]:
         """Jump over what is linear to rounding as far as it goes."""
-        at, d, view = self.at, self.d, self._view()
-        tile, lane = lanes[ready] // LANES, lanes[ready] % LANES
-        own = self.owner[lanes[ready]]
-        every = np.arange(d)
-        left = self.stop[own] - self.step[own]
-        w = X[:, every, every] * power_of_two(2 * exponent)
-        rates = view[tile, at.rates : at.rates + d, lane]
-        waits = (self.goal[own] == 1.0) & ~is_learned(w, rates)
-        settling = ~waits.any(axis=1) if self.rest else np.zeros(len(own), dtype=np.bool_)
         if self.growth is None:
             raise AssertionError("runs that jump have growth")
         table, which = self.growth
+        left, rates, every = self.stop[own] - self.step[own], held["rates"], np.arange(self.d)
+        w = X[:, every, every] * power_of_two(2 * exponent)
+        waits = (self.goal[own] == 1.0) & ~is_learned(w, rates)
+        settling = ~waits.any(axis=1) if self.rest else np.zeros(len(own), dtype=np.bool_)
         least = LEAST * self.block
         jump = plan(X, exponent, rates, table[:, which[own]], left, least, settling)
-        jump = jump._replace(steps=whole_blocks(jump.steps, left, self.block))
-        n = jump.steps
-        X, exponent = land(jump, X)
+        n = whole_blocks(jump.steps, left, self.block)
+        X, exponent = land(jump._replace(steps=n), X)
+        jumped = n > 0
         self.step[own] += n
-        below = view[tile, at.below : at.below + d, lane]
-        view[tile, at.waited : at.waited + d, lane] += below * n[:, None]
-        view[tile, at.wait, lane] = np.where(n > 0, 0.0, WAIT)
-        past = view[tile, at.past : at.past + d, lane]
-        view[tile, at.past : at.past + d, lane] = np.where(n[:, None] > 0, np.nan, past)
+        held["waited"] += held["below"] * n[:, None]
+        held["wait"] = np.where(jumped, 0.0, WAIT)
+        held["past"][jumped] = np.nan
         if not DYNAMICS[self.dynamics].keeps_psd:
-            order = self.given.order[own]
-            found = negative_pivots(np.moveaxis(_sorted(X, order), 0, 2)) >= 0
-            view[tile, at.lost, lane] = np.maximum(view[tile, at.lost, lane], found & (n > 0))
+            found = _indefinite(X, self.given.order[own])
+            held["lost"] = np.maximum(held["lost"], found & jumped)
         if self.given.watched:
             # Entries move one way in a jump, so its end is enough.
-            sizes = np.abs(X) * weights(exponent) * (1.0 - np.eye(d))
-            largest = view[tile, at.transient, lane]
-            view[tile, at.transient, lane] = np.maximum(largest, sizes.max(axis=(1, 2)))
+            largest = _largest_between(np.abs(X) * weights(exponent))
+            held["transient"] = np.maximum(held["transient"], largest)
         return X, exponent
 
     def _at_rest(self, X: Floats, exponent: Integers, own: Integers) -> Booleans:
@@ -521,26 +562,21 @@ class Lanes:
         off = np.abs(float_matrix(X, exponent) - aim)
         return np.asarray((~matters | (off <= bar)).all(axis=(1, 2)))
 
-    def _diverge(self, lanes: Integers, count: int, module: Any) -> None:
-        """Take the steps of a block again, one by one, up to the last finite one, where it ends."""
-        at, view = self.at, self._view()
-        tile, lane, own = lanes // LANES, lanes % LANES, self.owner[lanes]
-        past = self.start.reshape(-1, at.changing, LANES)[tile, :, lane]
-        room = np.zeros((-(-len(lanes) // LANES), at.end, LANES))
-        where = np.arange(len(lanes)) // LANES, np.arange(len(lanes)) % LANES
-        room[where[0], : at.loaded, where[1]] = view[tile, : at.loaded, lane]
-        room[where[0], : at.changing, where[1]] = past
-        taken, waiting = np.zeros(len(lanes), dtype=np.int64), np.ones(len(lanes), dtype=np.bool_)
-        for _ in range(count):
-            for part in room:
-                module.one(part.reshape(-1), 1)
-            now = room[where[0], : at.changing, where[1]]
-            waiting &= np.isfinite(now[:, : at.below]).all(axis=1)
-            if not waiting.any():
-                break
-            past[waiting] = now[waiting]
-            taken[waiting] += 1
-        view[tile, : at.changing, lane] = past
+    def _diverge(self, lanes: Integers, count: int, *, scaled: bool) -> None:
+        """Take the steps of a block again, up to the last finite one, where these lanes end.
+
+        What is not finite stays so: half of the steps that may be left are tried at a time.
+        """
+        at, own = self.at, self.owner[lanes]
+        numbers = self.read(lanes)[:, : at.loaded]
+        numbers[:, : at.changing] = self.read(lanes, before=True)
+        taken = np.zeros(len(lanes), dtype=np.int64)
+        for size in (2 ** np.arange((count - 1).bit_length())[::-1]).tolist():
+            now = self.trial(numbers, size, scaled=scaled)
+            finite = np.isfinite(now[:, : at.below]).all(axis=1)
+            numbers[finite, : at.changing] = now[finite]
+            taken[finite] += size
+        self.write(lanes, numbers)
         self.step[own] -= count - taken
         self.executed[own] -= count - taken
         self.ends.diverged[own] = True
@@ -548,36 +584,29 @@ class Lanes:
 
     def _release(self) -> None:
         """Keep the ends of those that are over; their lanes stand at W = 0."""
-        at, d, view, ends = self.at, self.d, self._view(), self.ends
-        own = self.owner
-        over = np.flatnonzero(own >= 0)
-        done = (self.step[own[over]] >= self.stop[own[over]]) | (
-            self.executed[own[over]] >= self.most
-        )
-        over = over[done]
-        if not over.size:
+        lanes, ends = np.flatnonzero(self.owner >= 0), self.ends
+        own = self.owner[lanes]
+        over = (self.step[own] >= self.stop[own]) | (self.executed[own] >= self.most)
+        lanes, own = lanes[over], own[over]
+        if not lanes.size:
             return
-        tile, lane, own = over // LANES, over % LANES, own[over]
-        numbers = view[tile, :, lane]
-        below, waited = (numbers[:, a : a + d] for a in (at.below, at.waited))
-        ends.half_times[own] = np.where(below == 0.0, waited + 1.0, np.nan)
-        ends.W[own] = float_matrix(numbers[:, places(d)], self.exponent[own])
+        held = Rows(self.read(lanes), self.at)
+        ends.half_times[own] = np.where(held["below"] == 0.0, held["waited"] + 1.0, np.nan)
+        ends.W[own] = float_matrix(held.values[:, self.at.entries], self.exponent[own])
         ends.last_step[own], ends.executed_steps[own] = self.step[own], self.executed[own]
-        ends.lost[own] = numbers[:, at.lost] != 0.0
+        ends.lost[own] = held["lost"] != 0.0
         if self.given.watched:
-            ends.descents[own], ends.transient[own] = (
-                numbers[:, at.descents],
-                numbers[:, at.transient],
-            )
-        view[tile, :, lane] = 0.0
-        self.owner[over] = -1
+            ends.descents[own], ends.transient[own] = held["descents"], held["transient"]
+        held.values[:] = 0.0
+        held["wait"] = np.inf
+        self.write(lanes, held.values)
+        self.owner[lanes] = -1
 
     def _gather(self) -> None:
-        """Put what is left into fewer tiles, where half of the lanes stand still."""
+        """Put what is left into fewer lanes, where half of them stand still."""
         lanes = np.flatnonzero(self.owner >= 0)
-        if -(-len(lanes) // LANES) * 2 <= len(self.numbers):
-            numbers = self._view()[lanes // LANES, : self.at.loaded, lanes % LANES]
-            self._lay_out(self.owner[lanes], numbers)
+        if 2 * self.room_for(len(lanes)) <= len(self.owner):
+            self._lay_out(self.owner[lanes], self.read(lanes)[:, : self.at.loaded])
 
 
 def _growth(arranged: Arranged, dynamics: str) -> tuple[NDArray[np.longdouble], Integers]:
@@ -590,6 +619,63 @@ def _growth(arranged: Arranged, dynamics: str) -> tuple[NDArray[np.longdouble], 
     return log_factors(different[:, :-1], different[:, -1], dynamics), which.ravel()
 
 
+class Tiles(Fleet):
+    """Lanes of the vector unit, in tiles of :data:`LANES`."""
+
+    def room_for(self, count: int) -> int:
+        """Whole tiles."""
+        return -(-count // LANES) * LANES
+
+    def hold(self, numbers: Floats) -> None:
+        """Row after row in each tile."""
+        self.numbers = self._tiles(numbers)
+        self.start = _aligned(len(self.numbers), self.at.changing * LANES)
+
+    def _tiles(self, numbers: Floats) -> Floats:
+        held = _aligned(len(numbers) // LANES, self.at.end * LANES)
+        given = numbers.reshape(len(held), LANES, -1).swapaxes(1, 2)
+        held.reshape(len(held), -1, LANES)[:, : given.shape[1]] = given
+        return held
+
+    def read(self, lanes: Integers, *, before: bool = False) -> Floats:
+        """A copy."""
+        held = self.start if before else self.numbers
+        found = held.reshape(len(held), -1, LANES)[lanes // LANES, :, lanes % LANES]
+        return np.asarray(found)
+
+    def write(self, lanes: Integers, numbers: Floats) -> None:
+        """Put back some columns."""
+        held = self.numbers.reshape(len(self.numbers), -1, LANES)
+        held[lanes // LANES, : numbers.shape[1], lanes % LANES] = numbers
+
+    def _module(self, *, scaled: bool) -> Any:
+        return tile_module(self.d, self.dynamics, scaled=scaled, watched=self.given.watched)
+
+    def take(self, left: Integers, count: int, *, whole: bool, scaled: bool) -> Integers:
+        """A tile is left alone once something is due in it."""
+        blocks = left.reshape(-1, LANES).min(axis=1)
+        blocks[blocks == np.iinfo(np.int64).max] = 0
+        taken, most = np.zeros(len(blocks), dtype=np.int64), max(1, STRETCH // len(blocks))
+        given = blocks, taken, most if whole else 1, count, float(self.skip), float(self.rest)
+        self._module(scaled=scaled).advance(self.numbers, self.start, *given)
+        return np.repeat(taken, LANES)
+
+    def due(self) -> Booleans:
+        """By the last row."""
+        held = self.numbers.reshape(len(self.numbers), -1, LANES)
+        return np.asarray(held[:, self.at.due] != 0.0).ravel()
+
+    def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
+        """In tiles of their own."""
+        padded = np.zeros((self.room_for(len(numbers)), numbers.shape[1]))
+        padded[: len(numbers)] = numbers
+        tiles = self._tiles(padded)
+        for tile in tiles:
+            self._module(scaled=scaled).one(tile, count)
+        found = tiles.reshape(len(tiles), -1, LANES)[:, : self.at.changing].swapaxes(1, 2)
+        return found.reshape(-1, self.at.changing)[: len(numbers)]
+
+
 def _aligned(count: int, size: int) -> Floats:
     """Zeros that begin with a line of the cache: a vector across two lines takes twice as long."""
     room = np.zeros(count * size + 8)
@@ -597,7 +683,8 @@ def _aligned(count: int, size: int) -> Floats:
     return room[first : first + count * size].reshape(count, size)
 
 
-def run_lanes(
+def run_fleet(
+    kind: type[Fleet],
     arranged: Arranged,
     missing: Booleans,
     steps: int | None,
@@ -605,6 +692,7 @@ def run_lanes(
     *,
     skip: bool,
     halt: Callable[[], bool],
+    device: Any = None,
 ) -> SimpleNamespace:
     """Run trajectories; `steps`: of every one, or None until it is at rest.
 
@@ -619,7 +707,7 @@ def run_lanes(
     if steps is None:
         stop = most_steps(arranged.signal, arranged.eta, arranged.log_smallest, dynamics)
     held = null.any(axis=1)
-    arranged.numbers[:, arranged.at.null] = held
+    arranged.rows["null"] = held
     ends = SimpleNamespace(
         half_times=np.full((total, d), np.nan),
         W=np.empty((total, d, d)),
@@ -636,6 +724,6 @@ def run_lanes(
         members = np.flatnonzero(blocks == block)
         until = stop.copy() if steps is not None else -(-stop // block) * block
         given = (arranged, members, null, goal, until, ends, dynamics, block)
-        lanes = Lanes(*given, skip=skip, rest=steps is None)
-        lanes.run(0 if steps is None else steps % block, halt)
+        fleet = kind(*given, skip=skip, rest=steps is None, device=device)
+        fleet.run(0 if steps is None else steps % block, halt)
     return ends

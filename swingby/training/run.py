@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report.progress import Progress
-from swingby.simulate.device import usable_device
+from swingby.simulate.on_torch import usable_device
 from swingby.theory import numbers
 from swingby.theory.reading import read_arrays
 from swingby.training import checkpoint as files

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.simulate.device import load_torch
+from swingby.simulate.on_torch import load_torch
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.coordinates import attempt, make_flow, slope
 from swingby.theory.law.stages import Stages

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.simulate import device as devices
+from swingby.simulate import on_torch as devices
 from swingby.simulate.batch import Interrupted, simulate_batch
 from tests.simulate.witnesses import OMEGAS, factor_run, random_batch, special_batch
 
@@ -168,11 +168,12 @@ def test_below_the_float_range_with_and_without_jumps(dynamics, device):
     for omega, steps in ((1e-300, 6000), ("1e-1000", 16_000)):
         call = {"steps": steps, "dynamics": dynamics, "omega": omega}
         jumped = simulate_batch(*given, **call, device=device)
-        agreeing(jumped, simulate_batch(*given, **call))
+        compiled = agreeing(simulate_batch(*given, **call), jumped)
+        assert np.array_equal(jumped.executed_steps, compiled.executed_steps)
         stepped = simulate_batch(*given, **call, skip=False, device=device)
         assert np.array_equal(jumped.half_times, stepped.half_times)
         assert np.isfinite(jumped.half_times).all()
-        assert (jumped.executed_steps < 2500).all()
+        assert (jumped.executed_steps < steps / 2).all()
         assert (stepped.executed_steps == steps).all()
         assert set(jumped.outcome) == {"converged"}
 
