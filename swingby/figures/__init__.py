@@ -1,7 +1,7 @@
 """The paper's figures, each with criteria that it passes or fails.
 
-:func:`make_figures` computes, judges and draws them. A figure is one file of
-:mod:`swingby.figures.paper`.
+:func:`make_figures` computes, judges and draws them. Figures of a kind are
+one file of :mod:`swingby.figures.paper`.
 """
 
 from swingby.figures.figure import Criterion, Edition, Figure, Measured

@@ -241,7 +241,7 @@ class Study(NamedTuple):
 
 
 _TRAINING = ("training/laws.py", "training/survival.py")
-_FIGURES = ("figures/make.py", "figures/paper/figure_*.py")
+_FIGURES = ("figures/make.py", "figures/paper/*.py")
 STUDIES: dict[str, Study] = {
     "map": Study(
         "the iterated map, in the settings of the paper's figures", map_rows, ("verify/compare.py",)

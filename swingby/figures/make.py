@@ -1,20 +1,19 @@
 """make_figures: compute, judge and draw the figures of the paper.
 
-Which figures there are: one file each in :mod:`swingby.figures.paper`.
+Which figures there are: :mod:`swingby.figures.paper` has a module for each kind.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import pkgutil
 import platform
-import re
 import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ from swingby.report.files import (
 from swingby.report.progress import PartProgress
 from swingby.theory.reading import read_sealed, text_of
 
-_NAME = re.compile(r"figure_(\d+[a-z]?)")
 #: Raised when the layout of the files changes.
 FORMAT = "swingby figure 2"
 #: Where the verdicts lie in the folder.
@@ -44,32 +42,27 @@ VERDICTS = "figures.json"
 PICTURES = (".pdf", ".png")
 
 
-def numbers() -> tuple[str, ...]:
-    """The numbers of the figures, in the order of the paper.
-
-    Examples
-    --------
-    >>> {"5", "8", "9", "10", "17", "18"} <= set(numbers())
-    True
-    """
+@functools.cache
+def all_figures() -> tuple[Figure, ...]:
+    """All figures, in the order of the paper."""
     from swingby.figures import paper
 
-    names = (module.name for module in pkgutil.iter_modules(paper.__path__))
-    found = [match[1] for name in names if (match := _NAME.fullmatch(name))]
-    return tuple(sorted(found, key=lambda one: (int(one.rstrip(ascii_lowercase)), one)))
+    modules = (one.name for one in pkgutil.iter_modules(paper.__path__, f"{paper.__name__}."))
+    found: list[Figure] = [one for name in modules for one in importlib.import_module(name).FIGURES]
+    return tuple(sorted(found, key=lambda one: (int(one.number.rstrip("abc")), one.number)))
+
+
+def numbers() -> tuple[str, ...]:
+    """The numbers of the figures, in the order of the paper."""
+    return tuple(one.number for one in all_figures())
 
 
 def figure(number: str) -> Figure:
     """The figure of a number."""
-    if number not in numbers():
-        raise InvalidInput("only", number, f"must be among {', '.join(numbers())}")
-    found: Figure = importlib.import_module(f"swingby.figures.paper.figure_{number}").FIGURE
-    return found
-
-
-def all_figures() -> tuple[Figure, ...]:
-    """All figures, in the order of the paper."""
-    return tuple(figure(number) for number in numbers())
+    for one in all_figures():
+        if one.number == number:
+            return one
+    raise InvalidInput("only", number, f"must be among {', '.join(numbers())}")
 
 
 def chosen(

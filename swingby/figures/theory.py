@@ -74,11 +74,10 @@ def _listed(values: Any) -> str:
     return ", ".join(numbers.scientific(value) for value in values)
 
 
-def setting_in(parameters: Mapping[str, Any], rates: str = "", dynamics: str = "") -> Setting:
+def setting_in(parameters: Mapping[str, Any], **other: str) -> Setting:
     """The setting of an edition, or the same with other rates or dynamics, for a control run."""
-    figure, edition = parameters["figure"], parameters["edition"]
-    rates, dynamics = rates or parameters["rates"], dynamics or parameters["dynamics"]
-    return setting_of(figure, edition, rates, dynamics)
+    asked = {name: parameters[name] for name in ("figure", "edition", "rates", "dynamics")}
+    return setting_of(**asked | other)
 
 
 def run_of(setting: Setting, **changes: Any) -> Run:

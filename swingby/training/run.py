@@ -20,11 +20,16 @@ from swingby.theory.reading import read_arrays
 from swingby.training import checkpoint as files
 from swingby.training.data import Coordinates, coordinates, directions, has_targets, read_samples
 from swingby.training.loop import Checkpoint, descend
-from swingby.training.model import Differentiated, given_weights, initial_weights, rotated
+from swingby.training.model import (
+    Differentiated,
+    Written,
+    given_weights,
+    initial_weights,
+    rotated,
+)
 from swingby.training.recorder import MOST_WHOLE, Recorder, loss_steps, recorded_steps
 from swingby.training.result import TrainingRun, diverged, join
 from swingby.training.setting import Data, Samples, Setting, at_least_zero, shapes
-from swingby.training.written import Written
 
 #: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
 #: that they stay in its caches; half the time per network at d = 64, measured.
@@ -44,7 +49,7 @@ _STACKED = attrgetter(
 )
 GRADIENTS = ("auto", "written", "autograd")
 #: What a run computes is named by the code of these.
-_PARTS = ("setting", "data", "model", "written", "loop", "recorder", "run")
+_PARTS = ("setting", "data", "model", "loop", "recorder", "run")
 _CODE = tuple(f"{__package__}.{one}" for one in _PARTS)
 
 

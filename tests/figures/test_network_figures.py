@@ -200,7 +200,7 @@ def test_a_part_of_the_cells():
 
 def test_pairs_and_violations_of_the_partial_order():
     pytest.importorskip("torch")
-    from swingby.figures.paper.figure_7 import comparable_pairs
+    from swingby.figures.paper.partial_order import comparable_pairs
 
     index = [tuple(map(int, f"{k:04b}")) for k in range(16)]
     assert len(comparable_pairs(index)) == 3**4 - 2**4
@@ -248,8 +248,8 @@ def test_areas_turns_and_dips_of_known_paths():
 def test_a_figure_trained_for_real():
     """One layer: the order is that of the signals, and the path ends at the test point."""
     pytest.importorskip("torch")
-    from swingby.figures.learning_order import along_mu
     from swingby.figures.panels import losses_picture, outputs_picture
+    from swingby.figures.paper.learning_order import along_mu
     from swingby.figures.trained import setting_of, train_cells
     from swingby.training import train
 

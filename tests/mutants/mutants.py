@@ -1387,14 +1387,14 @@ MUTANTS = (
     # training
     Mutant(
         "the bias of a hidden layer learns its own 1",
-        "training/written.py",
+        "training/model.py",
         "                further[:, :, -1] = 0.0",
         "                pass",
         (_TRAINING + "against_plain_torch.py::test_linear_networks[written-sgd-3-True]",),
     ),
     Mutant(
         "targets of one's own are seen by half",
-        "training/written.py",
+        "training/model.py",
         "            E = E - cross",
         "            E = E - cross / 2",
         (_TRAINING + "given_points.py::test_weights_and_losses_are_those_of_the_formula",),

@@ -7,6 +7,7 @@ from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, read_samples, train
+from tests.training import plain_loop as plain
 
 torch = pytest.importorskip("torch")
 
@@ -23,29 +24,22 @@ NETWORKS = [Network(), Network(3, 7), Network(2, 6, bias=False), U]
 
 
 def by_hand(setting, targets, start, steps):
-    """Full-batch training of the plain formula with torch.autograd; weights and last loss."""
-    shape, points, wanted = setting.network, torch.tensor(X), torch.tensor(targets)
-    weights = [torch.tensor(one, requires_grad=True) for one in start]
+    """Full-batch training of a plain module with torch.optim; weights and last loss."""
+    points, wanted = torch.tensor(X), torch.tensor(targets)
+    module = plain.network(setting, start)
     adamw = setting.optimizer.kind == "adamw"
     kind = torch.optim.AdamW if adamw else torch.optim.SGD
     named = {"weight_decay": 0.0} if adamw else {}
-    optimizer = kind(weights, lr=setting.optimizer.lr, **named)
+    optimizer = kind(module.parameters(), lr=setting.optimizer.lr, **named)
 
     def loss():
-        if shape.symmetric:
-            return 0.5 * (points @ weights[0] @ weights[0].T - wanted).square().sum(1).mean()
-        x, left = points, list(weights)
-        while left:
-            x = x @ left.pop(0).T
-            x = x + left.pop(0) if shape.bias else x
-            x = torch.relu(x) if left and shape.activation == "relu" else x
-        return 0.5 * (x - wanted).square().sum(1).mean()
+        return 0.5 * (module(points) - wanted).square().sum(1).mean()
 
     for _ in range(steps):
         optimizer.zero_grad()
         loss().backward()
         optimizer.step()
-    return [one.detach().numpy() for one in weights], float(loss().detach())
+    return [one.detach().numpy() for one in module.parameters()], float(loss().detach())
 
 
 @pytest.mark.parametrize("targets", [None, Y], ids=["identity", "targets"])

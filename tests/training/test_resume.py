@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,9 @@ import pytest
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, checkpoint, data, train
+from swingby.training import Data, Network, Optimizer, Setting, checkpoint, data, train
+from tests.training.plain_loop import Bomb
+from tests.training.plain_loop import assert_equal as equal
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -34,17 +36,6 @@ SETTINGS = {
     "adamw": Setting(TASK, Data(50), Network(2, 8, "gelu"), ADAMW, epochs=60),
     "linear adamw": Setting(TASK, Data(50), Network(3, 5), ADAMW, epochs=60),
 }
-
-
-def equal(run, expected):
-    """Bit for bit."""
-    for one in fields(TrainingRun):
-        own, other = getattr(run, one.name), getattr(expected, one.name)
-        if one.name in ("settings", "index"):
-            assert own == other
-        else:
-            pairs = zip(own, other, strict=True) if one.name == "weights" else [(own, other)]
-            assert all(np.array_equal(*pair, equal_nan=True) for pair in pairs), one.name
 
 
 @pytest.fixture
@@ -178,13 +169,6 @@ def test_other_settings_are_another_file(kept):
     path.write_bytes(another.read_bytes())
     with pytest.raises(InvalidInput, match="must belong to these settings"):
         train(sgd, record="log", checkpoint=folder)
-
-
-class Bomb:
-    """What a pickle would run."""
-
-    def __reduce__(self):
-        return (os.system, (f"touch {os.environ['SWINGBY_TEST_MARK']}",))
 
 
 def refused(folder):

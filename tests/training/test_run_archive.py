@@ -1,8 +1,7 @@
 """TrainingRun.save and load: everything comes back, and nothing is ever unpickled."""
 
 import json
-import os
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from swingby.theory.reading import read_arrays
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
 from swingby.training.result import FORMAT
+from tests.training.plain_loop import Bomb, assert_equal
 
 torch = pytest.importorskip("torch")
 
@@ -32,14 +32,7 @@ def run():
 def test_everything_comes_back(run, tmp_path):
     run.save(tmp_path / "run.npz")
     again = TrainingRun.load(tmp_path / "run.npz")
-    for one in fields(TrainingRun):
-        own, other = getattr(again, one.name), getattr(run, one.name)
-        if one.name in ("settings", "index"):
-            assert own == other
-        else:
-            pairs = zip(own, other, strict=True) if one.name == "weights" else [(own, other)]
-            assert all(np.array_equal(*pair, equal_nan=True) for pair in pairs), one.name
-            assert all(mine.dtype == yours.dtype for mine, yours in pairs)
+    assert_equal(again, run)
     assert np.array_equal(again.settings[1].task.rotation, run.settings[1].task.rotation)
     for wrong in (tmp_path, tmp_path / "none" / "run.npz"):
         with pytest.raises(InvalidInput, match="out must be writable"):
@@ -56,13 +49,6 @@ def test_everything_comes_back(run, tmp_path):
 )
 def test_settings_as_json(setting):
     assert Setting.from_dict(json.loads(json.dumps(setting.to_dict()))) == setting
-
-
-class Bomb:
-    """What a pickle would run."""
-
-    def __reduce__(self):
-        return (os.system, (f"touch {os.environ['SWINGBY_TEST_MARK']}",))
 
 
 @pytest.mark.parametrize("name", ["output", "facts", "another", "weights0"])

@@ -1,1 +1,1 @@
-"""The figures, one file each: ``figure_5.py`` defines ``FIGURE`` for Figure 5."""
+"""The figures: each module defines those of one kind as ``FIGURES``."""

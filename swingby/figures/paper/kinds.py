@@ -78,13 +78,15 @@ def draw(data: Data, title: str) -> Picture:
     return picture
 
 
-FIGURE = Figure(
-    number="4",
-    title="the kinds of entries of the Jacobian",
-    claim="Major entries are learned, minor ones come in groups, irrelevant ones play no part.",
-    source="Sec. 4.2.1",
-    editions=editions("Fig. 5"),
-    compute=theory_data,
-    criteria=(_irrelevant, _groups),
-    draw=draw,
+FIGURES = (
+    Figure(
+        number="4",
+        title="the kinds of entries of the Jacobian",
+        claim="Major entries are learned, minor ones come in groups, irrelevant ones play no part.",
+        source="Sec. 4.2.1",
+        editions=editions("Fig. 5"),
+        compute=theory_data,
+        criteria=(_irrelevant, _groups),
+        draw=draw,
+    ),
 )

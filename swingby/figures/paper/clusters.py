@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swingby.figures.figure import Criterion, Data, Figure, Measured, under_every_reading
+from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading, yes
 from swingby.figures.panels import draw_outputs
 from swingby.figures.theory import editions, theory_data
 from swingby.report.pictures import PAGE, titled
@@ -76,19 +76,32 @@ def draw(data: Data, title: str) -> Picture:
     return picture
 
 
-def _judge_both(data: Data) -> Measured:
+@criterion(
+    "both",
+    "Both training trajectories are non-regular.",
+    "both",
+    f"each turns by at least {_TURN:.0f} degrees in all, between pieces of {_PIECE} mu",
+)
+def _both(data: Data) -> Measured:
     bends = _bends(data)
     holds = all(one.degrees >= _TURN for one in bends)
     return Measured(
         " and ".join(f"{one.degrees:.0f}\N{DEGREE SIGN}" for one in bends),
-        Verdict.HOLDS if holds else Verdict.FAILS,
+        yes(holds),
         "; ".join(f"cluster {one.concept} turns by {one.degrees:.0f} degrees" for one in bends)
         + "; a straight path turns by 0.",
         {"degrees": [one.degrees for one in bends]},
     )
 
 
-def _judge_stages(data: Data) -> Measured:
+@criterion(
+    "stages",
+    "They are so at different stages of the training.",
+    "different stages",
+    "the steps in which 10 to 90 % of the turning happens do not overlap, and again: one "
+    "has done half of it before its own major entry is 1/2, the other after: both",
+)
+def _stages(data: Data) -> Measured:
     one, two = _bends(data)
     apart = one.last < two.first or two.last < one.first
     differ = (one.own < 0.5) != (two.own < 0.5)
@@ -116,29 +129,15 @@ def _judge_stages(data: Data) -> Measured:
     )
 
 
-FIGURE = Figure(
-    number="18",
-    title="outputs at the training clusters in the setting of Fig. 5",
-    claim="The outputs at both training clusters take non-regular ways, at different stages.",
-    source="App. F.4",
-    editions=editions("Fig. 5"),
-    compute=theory_data,
-    criteria=(
-        Criterion(
-            "both",
-            "Both training trajectories are non-regular.",
-            "both",
-            f"each turns by at least {_TURN:.0f} degrees in all, between pieces of {_PIECE} mu",
-            _judge_both,
-        ),
-        Criterion(
-            "stages",
-            "They are so at different stages of the training.",
-            "different stages",
-            "the steps in which 10 to 90 % of the turning happens do not overlap, and again: one "
-            "has done half of it before its own major entry is 1/2, the other after: both",
-            _judge_stages,
-        ),
+FIGURES = (
+    Figure(
+        number="18",
+        title="outputs at the training clusters in the setting of Fig. 5",
+        claim="The outputs at both training clusters take non-regular ways, at different stages.",
+        source="App. F.4",
+        editions=editions("Fig. 5"),
+        compute=theory_data,
+        criteria=(_both, _stages),
+        draw=draw,
     ),
-    draw=draw,
 )

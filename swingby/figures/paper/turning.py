@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.figures.criteria import HAPPENS, THRESHOLD, by_label, happens, verdict_of
-from swingby.figures.figure import Criterion, Data, Edition, Measured, criterion, yes
-from swingby.figures.trained import SWING, cell, code_edition, edition_of, several
+from swingby.figures.criteria import (
+    HAPPENS,
+    THRESHOLD,
+    by_label,
+    happens,
+    slows_down,
+    verdict_of,
+    within,
+)
+from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion, yes
+from swingby.figures.panels import losses_picture, outputs_picture
+from swingby.figures.trained import (
+    SWING,
+    cell,
+    code_edition,
+    edition_of,
+    several,
+    train_cells,
+    train_with_points,
+    train_with_twins,
+)
 from swingby.theory.verdict import Verdict
 from swingby.training.shares import share_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
 
 #: Fewer runs that a truncation touches tell nothing about it.
 FEW = 10
@@ -18,21 +40,12 @@ FEW = 10
 TURN = 0.1
 
 
-def deep_editions() -> tuple[Edition, ...]:
-    """Editions of Figs. 2c, 3 and 15: four linear layers, in 2 and in 64 dimensions."""
-    return _deep(None)
-
-
-def truncated_editions() -> tuple[Edition, ...]:
-    """Editions of Fig. 16: the same without and with training points near the test point."""
-    return _deep(0.5)
-
-
 #: Low and high dimension: the command of the public code, and d.
 _LOW_HIGH = ((29, 2), (28, 64))
 
 
-def _deep(truncation: float | None) -> tuple[Edition, ...]:
+def deep_editions(truncation: float | None = None) -> tuple[Edition, ...]:
+    """Four linear layers in 2 and in 64 dimensions; truncated, and as they are beside it."""
     kinds = {None: ""} if truncation is None else {truncation: ", truncated", None: ", as it is"}
     cells, parts = [], []
     for kept, words in kinds.items():
@@ -215,3 +228,88 @@ def nearest_is_far(data: Data) -> Measured:
         f"the smaller mu: {by_label(data, share, '{:.2f}')}.",
         {"nearest": share.tolist()},
     )
+
+
+def _panel_each(data: Data, title: str) -> Picture:
+    """Outputs at the test point, a panel for each setting."""
+    parts = [(slice(k, k + 1), label) for k, label in enumerate(data["labels"])]
+    return outputs_picture(data, title, parts)
+
+
+_TRUNCATED, _AS_IT_IS = slice(0, 2), slice(2, 4)
+_PARTS = ((_TRUNCATED, "truncated"), (_AS_IT_IS, "as it is"))
+
+FIGURES = (
+    Figure(
+        number="2c",
+        title="output at the test point, four layers, d = 2 and 64",
+        claim="The output first heads for the test point, then turns to the stronger cluster.",
+        source="Sec. 3.3",
+        editions=deep_editions(),
+        compute=train_cells,
+        criteria=(
+            within(
+                turns_in_every_cell("In low dimension the output turns away and comes back."),
+                slice(0, 1),
+                "low",
+            ),
+            stronger_in_low_dimension,
+            slows_down,
+        ),
+        draw=outputs_picture,
+    ),
+    Figure(
+        number="3",
+        title="test loss, four layers, d = 2 and 64",
+        claim="In low dimension the test loss has a double descent; in high dimension it slows "
+        "down.",
+        source="Sec. 3.3",
+        editions=deep_editions(),
+        compute=train_with_twins,
+        criteria=(loss_descends_twice(0), loss_falls(1)),
+        draw=losses_picture,
+    ),
+    Figure(
+        number="13",
+        title="output at the test point, three layers, d = 3",
+        claim="Small deep networks show a strong transient memorization.",
+        source="App. F.2",
+        editions=small_editions(),
+        compute=train_cells,
+        criteria=(turns_in_every_cell("The output turns away and comes back."),),
+        draw=_panel_each,
+    ),
+    Figure(
+        number="14",
+        title="test loss, three layers, d = 3",
+        claim="The test loss of these networks is not monotone.",
+        source="App. F.2",
+        editions=small_editions(),
+        compute=train_with_twins,
+        criteria=(loss_descends_twice(0), loss_descends_twice(1)),
+        draw=losses_picture,
+    ),
+    Figure(
+        number="15",
+        title="output at the test point with the training points",
+        claim="The turn happens although no training point is close to the test point.",
+        source="App. F.3",
+        editions=deep_editions(),
+        compute=train_with_points,
+        criteria=(nearest_is_far, stronger_in_low_dimension),
+        draw=partial(outputs_picture, points=True),
+    ),
+    Figure(
+        number="16",
+        title="output at the test point, training distribution truncated",
+        claim="Keeping training points away from the test point has little impact.",
+        source="App. F.3",
+        editions=deep_editions(0.5),
+        compute=train_with_points,
+        criteria=(
+            survives_truncation,
+            within(stronger_in_low_dimension, _TRUNCATED, "truncated"),
+        ),
+        draw=partial(outputs_picture, parts=_PARTS, points=True),
+    ),
+)

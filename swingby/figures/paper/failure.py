@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from swingby.figures.figure import Criterion, Data, Figure, Measured, Tell
+from swingby.figures.figure import Data, Figure, Measured, Tell, criterion, yes
 from swingby.figures.panels import stages_picture
 from swingby.figures.theory import editions, run_of, setting_in, theory_data
 from swingby.theory.verdict import Verdict
@@ -39,11 +39,13 @@ def compute(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     return data
 
 
-def _yes(holds: bool) -> Verdict:
-    return Verdict.HOLDS if holds else Verdict.FAILS
-
-
-def _judge_never(data: Data) -> Measured:
+@criterion(
+    "never",
+    "The major entry w_11 is suppressed at the beginning and never grows.",
+    "never",
+    "w_11 stays below 1/2 in the steps shown",
+)
+def _never(data: Data) -> Measured:
     half, curve = data["half_times"][0], data["W"][:, 0, 0]
     psd = data["psd_lost"]
     reason = f"w_11 goes from {curve[0]:.4f} to {curve[-1]:.4f} in {data['last_step']} steps"
@@ -58,11 +60,18 @@ def _judge_never(data: Data) -> Measured:
     else:
         reason += "."
     return Measured(
-        "never" if half is None else f"at {half}", _yes(half is None), reason, {"half_time": half}
+        "never" if half is None else f"at {half}", yes(half is None), reason, {"half_time": half}
     )
 
 
-def _judge_level(data: Data) -> Measured:
+@criterion(
+    "level",
+    "The test loss converges to a value above 0.",
+    "above 0",
+    "at least 0.01 of the start, changing by at most 1 % of itself in the last tenth of the "
+    f"run, and still finite after {LONG} steps",
+)
+def _level(data: Data) -> Measured:
     loss, start = data["test_loss"], data["start_loss"]
     last = len(loss) * 9 // 10
     level, drift = float(loss[-1]) / start, float(abs(loss[-1] - loss[last])) / start
@@ -76,21 +85,34 @@ def _judge_level(data: Data) -> Measured:
         reason += f"; the same run leaves the float range at step {data['long']['last_step']}"
     return Measured(
         f"{level:.2g} of the start" + (", then diverges" if diverged else ""),
-        _yes(settles),
+        yes(settles),
         f"{reason}.",
         {"level": level, "drift": drift, "diverged": diverged},
     )
 
 
-def _judge_output(data: Data) -> Measured:
+@criterion(
+    "output",
+    "The output stops at a combination of concepts 2 and 3 without concept 1.",
+    "(0, 1, 1) of mu",
+    "within 0.1 of mu in each concept",
+)
+def _output(data: Data) -> Measured:
     shares = data["output"][-1] / data["test_point"]
     text = "(" + ", ".join(f"{one:.2f}" for one in shares) + ") of mu"
     holds = abs(shares[0]) <= 0.1 and abs(shares[1:] - 1).max() <= 0.1
     reason = f"After {data['last_step']} steps the output is {text}."
-    return Measured(text, _yes(bool(holds)), reason, {"shares": shares.tolist()})
+    return Measured(text, yes(holds), reason, {"shares": shares.tolist()})
 
 
-def _judge_trapped(data: Data) -> Measured:
+@criterion(
+    "trapped",
+    "w_11 is trapped: it has no chance to grow.",
+    "trapped",
+    f"w_11 stays below 1/2 also under gradient descent on U and with eta / {FINER}, for "
+    f"{LONG} steps of the paper's eta",
+)
+def _trapped(data: Data) -> Measured:
     gd, finer = data["long_gd"]["half_time"], data["long_finer"]["half_time"]
     half = data["half_times"][0]
     if half is not None:
@@ -110,51 +132,20 @@ def _judge_trapped(data: Data) -> Measured:
         )
     trapped = gd is None and finer is None
     return Measured(
-        f"gradient descent: {at}", _yes(trapped), f"{reason}.", {"gd": gd, "finer": finer}
+        f"gradient descent: {at}", yes(trapped), f"{reason}.", {"gd": gd, "finer": finer}
     )
 
 
-CRITERIA = (
-    Criterion(
-        "never",
-        "The major entry w_11 is suppressed at the beginning and never grows.",
-        "never",
-        "w_11 stays below 1/2 in the steps shown",
-        _judge_never,
+FIGURES = (
+    Figure(
+        number="10",
+        title="a failure to generalize, three concepts",
+        claim="The major entry of the weakest concept is suppressed at the beginning and never "
+        "grows: the test loss stays above 0 and the output combines the other two concepts only.",
+        source="App. E.3",
+        editions=editions("Fig. 10"),
+        compute=compute,
+        criteria=(_never, _level, _output, _trapped),
+        draw=partial(stages_picture, logarithmic=True, planes=[(2, 3), (1, 2)]),
     ),
-    Criterion(
-        "level",
-        "The test loss converges to a value above 0.",
-        "above 0",
-        "at least 0.01 of the start, changing by at most 1 % of itself in the last tenth of the "
-        f"run, and still finite after {LONG} steps",
-        _judge_level,
-    ),
-    Criterion(
-        "output",
-        "The output stops at a combination of concepts 2 and 3 without concept 1.",
-        "(0, 1, 1) of mu",
-        "within 0.1 of mu in each concept",
-        _judge_output,
-    ),
-    Criterion(
-        "trapped",
-        "w_11 is trapped: it has no chance to grow.",
-        "trapped",
-        f"w_11 stays below 1/2 also under gradient descent on U and with eta / {FINER}, for "
-        f"{LONG} steps of the paper's eta",
-        _judge_trapped,
-    ),
-)
-
-FIGURE = Figure(
-    number="10",
-    title="a failure to generalize, three concepts",
-    claim="The major entry of the weakest concept is suppressed at the beginning and never grows: "
-    "the test loss stays above 0 and the output combines the other two concepts only.",
-    source="App. E.3",
-    editions=editions("Fig. 10"),
-    compute=compute,
-    criteria=CRITERIA,
-    draw=partial(stages_picture, logarithmic=True, planes=[(2, 3), (1, 2)]),
 )

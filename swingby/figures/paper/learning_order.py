@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
@@ -12,16 +12,15 @@ from swingby.figures.criteria import (
     by_label,
     first_is_second,
     order_follows_signal,
+    slows_down,
     verdict_of,
     within,
 )
 from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion, yes
+from swingby.figures.panels import outputs_picture
 from swingby.figures.trained import cell, code_edition, commands, edition_of, several, train_cells
 from swingby.theory.verdict import all_hold
 from swingby.training.shares import share_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))
@@ -77,7 +76,7 @@ def _both_editions(
     )
 
 
-def flips(source: str = "Sec. 3.1") -> Criterion:
+def flips(source: str) -> Criterion:
     """The criterion that more diversity makes the weaker concept the first."""
 
     @criterion(
@@ -124,11 +123,15 @@ def flips_where_signals_cross(data: Data) -> Measured:
     )
 
 
+_LARGER_MU = order_follows_signal(
+    "The concept with the larger mu crosses one half first.", "larger mu first"
+)
 #: Cells of the figures with both: sigma varied first, then mu.
 _SIGMA, _MU = slice(0, len(SIGMAS)), slice(len(SIGMAS), None)
+_BOTH = ((_SIGMA, "\u03bc = (1, 2), \u03c3 varied"), (_MU, "\u03c3 = 0.05, \u03bc varied"))
 
 
-def two_layer_figure(number: str, activation: str, words: str) -> Figure:
+def _two_layers(number: str, activation: str, words: str) -> Figure:
     """A figure of two layers with varied sigma on the left and varied mu on the right."""
     return Figure(
         number=number,
@@ -140,21 +143,34 @@ def two_layer_figure(number: str, activation: str, words: str) -> Figure:
         criteria=(
             within(flips("App. F.2"), _SIGMA, "sigma"),
             within(flips_where_signals_cross, _SIGMA, "sigma"),
-            within(
-                order_follows_signal(
-                    "The concept with the larger mu crosses one half first.", "larger mu first"
-                ),
-                _MU,
-                "mu",
-            ),
+            within(_LARGER_MU, _MU, "mu"),
             within(bulge_changes_side, _MU, "mu"),
         ),
-        draw=_draw_both,
+        draw=partial(outputs_picture, parts=_BOTH),
     )
 
 
-def _draw_both(data: Data, title: str) -> Picture:
-    from swingby.figures.panels import outputs_picture
-
-    parts = [(_SIGMA, "\u03bc = (1, 2), \u03c3 varied"), (_MU, "\u03c3 = 0.05, \u03bc varied")]
-    return outputs_picture(data, title, parts)
+FIGURES = (
+    Figure(
+        number="2a",
+        title="output at the test point against mu, one layer",
+        claim="The concept with the larger mu is learned first, so the path bulges to its side.",
+        source="Sec. 3.1, 3.2",
+        editions=along_mu(1, "linear"),
+        compute=train_cells,
+        criteria=(_LARGER_MU, bulge_changes_side, slows_down),
+        draw=outputs_picture,
+    ),
+    Figure(
+        number="2b",
+        title="output at the test point against sigma, one layer",
+        claim="More diversity of the weaker concept turns the order of learning around.",
+        source="Sec. 3.1",
+        editions=along_sigma(1, "linear"),
+        compute=train_cells,
+        criteria=(flips("Sec. 3.1"), flips_where_signals_cross),
+        draw=outputs_picture,
+    ),
+    _two_layers("11", "linear", "linear activations"),
+    _two_layers("12", "relu", "ReLU"),
+)

@@ -186,16 +186,18 @@ def _violations(ax: Axes, data: Data) -> None:
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-FIGURE = Figure(
-    number="7",
-    title="loss at every test point, four concepts",
-    claim="A combination of concepts is learned only after all that it is made of.",
-    source="App. B",
-    editions=(
-        edition_of("caption", [_CELL], f"{_PRINTED}, d = 64"),
-        code_edition((1,), [_CODED], f"{_CODED}, d = 64"),
+FIGURES = (
+    Figure(
+        number="7",
+        title="loss at every test point, four concepts",
+        claim="A combination of concepts is learned only after all that it is made of.",
+        source="App. B",
+        editions=(
+            edition_of("caption", [_CELL], f"{_PRINTED}, d = 64"),
+            code_edition((1,), [_CODED], f"{_CODED}, d = 64"),
+        ),
+        compute=train_points,
+        criteria=(follows_the_order, learned_in_order),
+        draw=graph_picture,
     ),
-    compute=train_points,
-    criteria=(follows_the_order, learned_in_order),
-    draw=graph_picture,
 )
