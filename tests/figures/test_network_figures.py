@@ -200,7 +200,7 @@ def test_a_part_of_the_cells():
 
 def test_pairs_and_violations_of_the_partial_order():
     pytest.importorskip("torch")
-    from swingby.figures.paper.partial_order import comparable_pairs
+    from swingby.figures.paper.figure_7 import comparable_pairs
 
     index = [tuple(map(int, f"{k:04b}")) for k in range(16)]
     assert len(comparable_pairs(index)) == 3**4 - 2**4

@@ -12,7 +12,7 @@ import pytest
 
 from swingby.figures.criteria import contributions, count, growth_start, legs
 from swingby.figures.make import figure
-from swingby.figures.paper.clusters import bend
+from swingby.figures.paper.figure_18 import bend
 from swingby.figures.theory import events_of
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask

@@ -1,1 +1,1 @@
-"""The figures: each module defines those of one kind as ``FIGURES``."""
+"""The figures: each module defines ``FIGURES``, one figure or those of one kind."""
