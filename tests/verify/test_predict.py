@@ -228,3 +228,15 @@ def test_half_times_do_not_wait_for_the_events():
     schedule = predict(TASK, W0, eta=0.01)
     assert "events" not in vars(schedule)
     assert schedule.events is schedule.events
+
+
+@pytest.mark.parametrize("eta", ["1e-20", "1e-100", "1e-300"])
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+def test_a_step_size_however_small_has_half_times_and_bars(eta, dynamics):
+    """The logit of w_kk grows by 2 a_k, so that it is 0 at log(1/w_kk(0) - 1) / (2 a_k)."""
+    signal, start = [4, 2, 552], [1e-3, 1e-8, 1e-3]
+    found = predict(SIMTask.from_signal(signal), np.diag(start), eta=eta, dynamics=dynamics)
+    expected = np.log(1 / np.array(start) - 1) / (2 * np.array(signal)) / float(eta)
+    assert (np.abs(found.half_times - expected) <= found.error + 1).all()
+    assert (found.error <= 1e-9 * expected).all()
+    assert not found.warnings

@@ -17,6 +17,8 @@ from swingby.theory.law.coordinates import FIFTH, THIRD, Flow, attempt, slope, w
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
 LANDING = 1e-4
+#: No crossing is read off more finely than as if eta a_k were this: its time is a float.
+FINEST = 1e-20
 #: And where the logit of w_kk is at most this.
 NEAR = 0.5
 #: How near to 1 a learned w_kk rests at least. Where the curve drops an entry: its size, and what
@@ -197,6 +199,11 @@ def _awaited(walk: Walk, k: int, lane: int) -> bool:
     )
 
 
+def _unit(walk: Walk, k: int, lane: int) -> float:
+    """The time of a step, for reading off when the concept at place k crosses 1/2."""
+    return float(max(walk.numbers[H, lane], FINEST / walk.places[SIGNAL, k, lane]))
+
+
 def _landing(walk: Walk, lane: int) -> float:
     """The step to try: at most to where the next w_kk will be 1/2, by its present logit."""
     dt = walk.numbers[STEP, lane]
@@ -204,7 +211,7 @@ def _landing(walk: Walk, lane: int) -> float:
         w, rate = walk.pairs[ENTRIES, k, k, lane], walk.places[RATE, k, lane]
         if 0.0 < w < 0.5 and rate > 0.0 and _awaited(walk, k, lane):
             ahead = -_logit(w) * w * (1.0 - w) / rate
-            dt = min(dt, max(ahead, 1e-9 * walk.numbers[H, lane]))
+            dt = min(dt, max(ahead, 1e-9 * _unit(walk, k, lane)))
     return float(dt)
 
 
@@ -224,7 +231,7 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
         if w < 1.0 and walk.places[TRIED_RATE, k, lane] > 0.0:
             end, new = _logit(w), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
             walk.places[AHEAD, k, lane] = _ahead(
-                start, old, end, new, dt, LANDING * walk.numbers[H, lane]
+                start, old, end, new, dt, LANDING * _unit(walk, k, lane)
             )
         if w >= 0.5 and start < 0.0 and walk.places[AHEAD, k, lane] == math.inf:
             end = math.log(w / max(1.0 - w, 1e-12))
@@ -462,6 +469,8 @@ def run_map(walk: Walk, lane: int) -> float:
     total = a.reshape((d, 1)) + a
     own, pairs, first = np.log1p(2.0 * h * a), np.log1p(h * total), 0
     size = np.max(u) + math.log(np.max(np.abs(C)))
+    if -max(size, NEGLIGIBLE) > 2.0 * MOST_MAPPED * np.max(own):
+        return math.inf  # too far from 1/2 for so many steps
     if size < NEGLIGIBLE:
         first = int((NEGLIGIBLE - size) / np.max(own))
         u += first * own
