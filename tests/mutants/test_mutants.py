@@ -10,7 +10,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
-import sys
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -20,14 +20,31 @@ ROOT = Path(__file__).resolve().parents[2]
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 
-def _load():
-    """The list next to this file; import-mode=importlib leaves no package to import it from."""
-    path = Path(__file__).with_name("mutants.py")
-    spec = importlib.util.spec_from_file_location("swingby_mutants", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.MUTANTS
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong edit: `old` occurs exactly once in a file below ``swingby/``.
+
+    `tests`: node ids below ``tests/``; fast, and at least one must fail. Tests that shrink their
+    failures are slow here. `slow`: compiling what is mutated takes long, or its tests train.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    slow: bool
+
+
+def _read(entry):
+    """A bug of ``mutants.txt``."""
+    name, place, *lines = entry.splitlines()
+    file, _, slow = place.partition(" ")
+    old, new = (
+        "\n".join(line[2:] for line in lines if line.startswith(sign)) for sign in ("-", "+")
+    )
+    tests = tuple(line.strip() for line in lines if line.startswith("  "))
+    return Mutant(name, file, old, new, tests, bool(slow))
 
 
 def _drawn(mutants):
@@ -45,7 +62,8 @@ def _drawn(mutants):
     return {group[turn % len(group)].name for group in groups}
 
 
-MUTANTS = _load()
+LIST = Path(__file__).with_name("mutants.txt").read_text(encoding="utf-8")
+MUTANTS = [_read(entry) for entry in LIST.split("\n\n")[1:]]
 DRAWN = {mutant.name for mutant in MUTANTS} if FULL else _drawn(MUTANTS)
 
 
