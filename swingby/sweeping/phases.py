@@ -165,7 +165,7 @@ def _edges(places: Sequence[float]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(numbers.ReadOnly):
     """Counts and numbers per pixel, columns of a `table`, as arrays of the `shape` of the diagram.
 
     `done`, `failed`, `missing`: points of the pixel. `decided`: points with a prediction and an
@@ -187,7 +187,9 @@ class Cells:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.table:
             raise AttributeError(name)
-        return self.table[name].to_numpy().reshape(self.shape)
+        found = self.table[name].to_numpy().reshape(self.shape)
+        found.setflags(write=False)
+        return found
 
     @property
     def disagreement(self) -> Floats:
