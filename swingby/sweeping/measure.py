@@ -283,10 +283,7 @@ def _laws(given: list[_Given], rows: list[Row | None]) -> dict[int, Law]:
             for number, one in enumerate(group)
         ]
 
-    def key(one: _Given) -> Hashable:
-        return (one.point.dimension, one.point.dynamics)
-
-    return _together(given, rows, key, predict)
+    return _together(given, rows, lambda one: (one.point.dimension, one.point.dynamics), predict)
 
 
 def _arrays(group: list[_Given]) -> dict[str, Any]:
