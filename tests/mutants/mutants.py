@@ -765,7 +765,7 @@ MUTANTS = (
     ),
     Mutant(
         "a point that diverges is foreseen in order",
-        "sweeping/measure.py",
+        "sweeping/point.py",
         "diverges=bool(np.isfinite(batch.blow_up[number]))",
         "diverges=bool(np.isnan(batch.blow_up[number]))",
         (_SWEEPING + "measure.py::test_what_runs_away_is_foreseen_together",),
