@@ -747,7 +747,7 @@ MUTANTS = (
         "sweeping/frame.py",
         'ended=ended & frame["descents"].notna(),',
         'ended=done & frame["descents"].notna(),',
-        (_SWEEPING + "phase_cells.py::test_an_unfinished_run_counts_no_descents",),
+        (_SWEEPING + "phase_cells.py::test_numbers_of_a_pixel_by_hand",),
     ),
     Mutant(
         "a line around pixels without a margin",
