@@ -93,16 +93,7 @@ def test_every_option_of_a_shared_command_is_given_below():
 
 #: Options that name a file or folder to be written.
 FILES = {
-    "store",
-    "out",
-    "export",
-    "diagram",
-    "checkpoint",
-    "plot",
-    "graph",
-    "data",
-    "film",
-    "table",
+    *("store", "out", "export", "diagram", "checkpoint", "plot", "graph", "data", "film", "table")
 }
 
 

@@ -130,7 +130,7 @@ class SweepResult(Drawn):
         Yields
         ------
         Kept
-            ``point``, ``results`` (see :class:`swingby.sweeping.measure.Row`), ``reason``, ...
+            ``point``, ``results`` (see :class:`swingby.sweeping.point.Row`), ``reason``, ...
             Points that are missing are left out.
         """
         with reading(self.store) as store:

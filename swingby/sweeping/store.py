@@ -78,7 +78,7 @@ class Kept:
     """One row of a store: a point with its results, or the reason why it failed.
 
     `place` is that of the point in the grid that it was first measured for, `arrays` the name of
-    the npz file where W was recorded, `results` as in :class:`swingby.sweeping.measure.Row`.
+    the npz file where W was recorded, `results` as in :class:`swingby.sweeping.point.Row`.
     """
 
     key: bytes

@@ -35,7 +35,7 @@ import swingby
 from swingby.errors import InvalidInput, MissingExtra, SwingbyError, SwingbyWarning, named
 from swingby.report.progress import Progress as Telling
 from swingby.sweeping.grid import SweepGrid, as_grid
-from swingby.sweeping.point import MEASURE_VERSION, Point
+from swingby.sweeping.point import MEASURE_VERSION, Point, measure
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import (
     WORKER_DIED,
@@ -247,8 +247,6 @@ class _Sizes:
 
 def measure_chunk(points: list[Point], folder: str, code: object) -> tuple[float, list[Found]]:
     """Measure points and leave their arrays in a folder: seconds, and what was found of each."""
-    from swingby.sweeping.measure import measure
-
     start = time.perf_counter()
     if code != running_code():
         raise InvalidInput("executor", running_code(), f"must run the driver's version, {code}")

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import swingby
-from swingby.sweeping import measure as module
+from swingby.sweeping import point as module
 from swingby.sweeping.grid import SweepGrid
-from swingby.sweeping.measure import measure
-from swingby.sweeping.point import Label, Point, _order_label, initial, task_of
+from swingby.sweeping.point import Label, Point, _order_label, initial, measure, task_of
 
 POINT = Point(("4", "1"), None, None, "1e-3", 2, 0, "0.05", "gd")
 

@@ -70,9 +70,6 @@ def test_table(result):
         "trapped": 1,
         "in_order": 1,
     }
-    assert "<table>" in result.disagreements()._repr_html_()
-    assert r"\toprule" in result.disagreements().to_latex()
-    assert "| point |" in result.disagreements().to_markdown()
 
 
 @pytest.mark.parametrize(

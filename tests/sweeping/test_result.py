@@ -9,7 +9,7 @@ import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.sweeping.grid import SweepGrid
-from swingby.sweeping.measure import measure
+from swingby.sweeping.point import measure
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
 
