@@ -94,11 +94,11 @@ def test_a_point_that_kills_its_worker_is_a_failed_row(tmp_path):
     script = tmp_path / "lethal.py"
     script.write_text(
         "import os\n"
-        "from swingby.sweeping import measure\n"
-        "initial = measure.initial\n"
-        "def lethal(point):\n"
-        "    return initial(point) if point.seed != 3 else os._exit(9)\n"
-        "measure.initial = lethal\n"
+        "from swingby.sweeping import point\n"
+        "initial = point.initial\n"
+        "def lethal(one):\n"
+        "    return initial(one) if one.seed != 3 else os._exit(9)\n"
+        "point.initial = lethal\n"
     )
     (tmp_path / "sitecustomize.py").write_text("import lethal\n")
     store = tmp_path / "out.sqlite"
