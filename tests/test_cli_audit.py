@@ -29,6 +29,20 @@ def test_one_item_prints_all_about_it(capsys):
     assert captured.err == ""
 
 
+@pytest.mark.parametrize(
+    ("error", "words"), [(ValueError, "on D.61"), (MemoryError, "MemoryError")]
+)
+def test_a_prover_that_stops_is_no_verdict(capsys, monkeypatch, error, words):
+    def stopped(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("swingby.verify.audit.judge", stopped)
+    assert run(["audit", "--item", "D.61"]) == 5
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("swingby: something broke: ")
+    assert words in last
+
+
 def test_several_items_print_a_line_each_and_json_has_their_records(capsys):
     items = ["--item", "D.60", "--item", "D.61", "--no-trajectories"]
     assert run(["audit", *items]) == 0

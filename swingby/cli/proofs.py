@@ -46,7 +46,7 @@ def audit(given: Given) -> int:
     """Judge each line of the paper's proofs, or of a file PROOF.
 
     A line is proved, refuted, tested or undecided. PROOF ends in .proof. A single --item prints all
-    that is known about it. Exit code 0 whatever the verdicts.
+    that is known about it. Exit code 0 whatever the verdicts, 5: a prover stopped with an error.
 
     \b
     swingby audit --item D.27
@@ -76,7 +76,7 @@ def audit(given: Given) -> int:
 
         save_ledger_picture(ledger, given.graph)
     if given.graph is not None and given.out is None and not given.as_json:
-        return 0
+        return _broke(ledger)
     if corrections:
         _deliver_corrections(given, ledger)
     elif assume is not None:
@@ -86,7 +86,18 @@ def audit(given: Given) -> int:
         alone = len(ledger) == 1 and (given.out is None or given.out.endswith(".txt"))
         writers = {".csv": lambda path: write_text(path, ledger.to_frame().to_csv(index=False))}
         given.deliver([ledger[0] if alone else ledger], ledger.to_dict, writers=writers)
-    return 0
+    return _broke(ledger)
+
+
+def _broke(ledger: Ledger) -> int:
+    """0; 5, and a line, where a prover stopped with an error: *undecided* is no verdict then."""
+    from swingby.verify.audit import FAILED
+
+    judged = (part for one in ledger for part in (one, one.repair) if part is not None)
+    broken = ", ".join(dict.fromkeys(one.id for one in judged if one.method == FAILED))
+    if broken:
+        click.echo(f"swingby: something broke: {FAILED} on {broken}", err=True)
+    return 5 if broken else 0
 
 
 def _export(ledger: Ledger, folder: str) -> None:
