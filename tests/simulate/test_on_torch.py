@@ -165,7 +165,7 @@ def test_below_the_float_range_with_and_without_jumps(dynamics, device):
     # By steps alone X has to hand factors of two to D on the way.
     W0 = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.2], [0.2, 1.0]]])
     given = ([[3.0, 2.0], [2.0, 1.95]], W0, 0.1)
-    for omega, steps in ((1e-300, 6000), ("1e-1000", 16_000)):
+    for omega, steps, most in ((1e-300, 6000, 2500), ("1e-1000", 16_000, 2700)):  # 2500 held
         call = {"steps": steps, "dynamics": dynamics, "omega": omega}
         jumped = simulate_batch(*given, **call, device=device)
         compiled = agreeing(simulate_batch(*given, **call), jumped)
@@ -173,7 +173,7 @@ def test_below_the_float_range_with_and_without_jumps(dynamics, device):
         stepped = simulate_batch(*given, **call, skip=False, device=device)
         assert np.array_equal(jumped.half_times, stepped.half_times)
         assert np.isfinite(jumped.half_times).all()
-        assert (jumped.executed_steps < steps / 2).all()
+        assert (jumped.executed_steps < most).all()
         assert (stepped.executed_steps == steps).all()
         assert set(jumped.outcome) == {"converged"}
 
