@@ -92,9 +92,10 @@ def audit(given: Given) -> int:
 def _broke(ledger: Ledger) -> int:
     """0; 5, and a line, where a prover stopped with an error: *undecided* is no verdict then."""
     from swingby.verify.audit import FAILED
+    from swingby.verify.lines import by_name
 
-    judged = (part for one in ledger for part in (one, one.repair) if part is not None)
-    broken = ", ".join(dict.fromkeys(one.id for one in judged if one.method == FAILED))
+    failed = (one.id for _, one in by_name(ledger) if one.method == FAILED)
+    broken = ", ".join(dict.fromkeys(failed))
     if broken:
         click.echo(f"swingby: something broke: {FAILED} on {broken}", err=True)
     return 5 if broken else 0
@@ -102,6 +103,8 @@ def _broke(ledger: Ledger) -> int:
 
 def _export(ledger: Ledger, folder: str) -> None:
     """Write witnesses and proofs into a folder, and say how many have a file."""
+    from swingby.verify.lines import by_name
+
     written, left = ledger.export(folder)
     click.echo(f"to judge the files: python {folder}/check.py {folder}", err=True)
     refuted = [one.id for one in ledger if one.verdict == Finding.REFUTED]
@@ -112,11 +115,8 @@ def _export(ledger: Ledger, folder: str) -> None:
         click.echo(f"{name}: {counts}", err=True)
     methods = Counter(
         one.method.partition(",")[0]
-        for record in ledger
-        for one in (record, record.repair)
-        if one is not None
-        and one.verdict == Finding.PROVED
-        and (one.id if one is record else f"{one.id} ({one.edition})") in left
+        for name, one in by_name(ledger)
+        if one.verdict == Finding.PROVED and name in left
     )
     if methods:
         why = "; ".join(f"{method} ({number})" for method, number in methods.most_common())

@@ -323,8 +323,6 @@ def measure(points: Sequence[Point]) -> list[Row]:
         for place, point in enumerate(points):
             try:
                 given.append(_Given(place, point, task_of(point), initial(point)))
-            except MemoryError:
-                raise  # says nothing about the point
             except Exception as error:  # whatever it is, the other points go on
                 rows[place] = _failed(error)
         laws, swings, ends = _laws(given, rows), _swings(given, rows), _ends(given, rows)
@@ -335,8 +333,6 @@ def measure(points: Sequence[Point]) -> list[Row]:
                 rows[one.place] = _measured(
                     one, laws.get(one.place), swings.get(one.place, {}), ends.get(one.place)
                 )
-            except MemoryError:
-                raise
             except Exception as error:
                 rows[one.place] = _failed(error)
     return [row for row in rows if row is not None]
@@ -357,6 +353,9 @@ def _quiet() -> Iterator[None]:
 
 
 def _failed(error: Exception) -> Row:
+    """A row with the error in words; memory that is refused says nothing about the point."""
+    if isinstance(error, MemoryError):
+        raise error
     text = " ".join(str(error).split())
     return Row(None, f"{type(error).__name__}: {text}" if text else type(error).__name__)
 

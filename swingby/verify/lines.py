@@ -8,7 +8,7 @@ says as well rests on that form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar, overload
 
@@ -50,6 +50,14 @@ class Line:
     part: str = ""
     audited: str = AUDITED
     proof: tuple[dict[str, Any], ...] = ()
+
+
+def by_name(records: Iterable[Line]) -> Iterator[tuple[str, Line]]:
+    """Records and their repairs, by names such as D.61 and D.61 (corrected)."""
+    for one in records:
+        yield one.id, one
+        if one.repair is not None:
+            yield f"{one.repair.id} ({one.repair.edition})", one.repair
 
 
 AnyLine = TypeVar("AnyLine", bound=Line, covariant=True)

@@ -234,7 +234,8 @@ class Matrices:
         for (summed, word), factor in x.items():
             total: Words = {(False, ()): factor}
             for one in word:
-                total = self.times(total, value if one == letter else {(False, (one,)): _ONE})
+                term = value if one == letter else {(False, (one,)): self.proofs.ONE}
+                total = self.times(total, term)
             found = self.plus(found, self.over_samples(total) if summed else total)
         return found
 
@@ -280,9 +281,6 @@ class Matrices:
         return found
 
 
-_ONE = {(): Fraction(1)}
-
-
 def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
     if content.keys() != WORDS_KEYS or not content["says"]:
         raise ValueError(f"the keys are not those of {WORDS}")
@@ -291,7 +289,7 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
         if made.letters[other] != [letter, columns, rows, sample]:
             raise ValueError(f"{letter} is not the transpose of its transpose")
     values: dict[str, Words] = {"I": made.words(Fraction(1))}
-    values |= {name: {(False, (name,)): _ONE} for name in made.letters}
+    values |= {name: {(False, (name,)): proofs.ONE} for name in made.letters}
     values |= {name: {(False, ()): proofs.letter(name)} for name in content["scalars"]}
     # What a rule gives is put in once the rules are used up.
     given = {one for _, _, found in content["rules"] for one in found}
@@ -313,7 +311,8 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
         of, along = one["along"] or ("", "")
         left, right = read(one["left"], one["trace"]), read(one["right"], one["trace"] and not of)
         if of:
-            if made.letters[of][1:] != made.letters[along][1:] or _occurs(along, left, right):
+            occurs = any(along in word for _, word in (*left, *right))
+            if occurs or made.letters[of][1:] != made.letters[along][1:]:
                 raise ValueError(f"{along} is no direction for {of}")
             slope = made.derivative(left, of, along)
             wanted = made.times(made.transposed(right), values[along])
@@ -321,7 +320,3 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
         if made.plus(left, made.negative(right)):
             return f"the sides differ: {one['left']:.60}"
     return ""
-
-
-def _occurs(letter: str, *sums: Words) -> bool:
-    return any(letter in word for one in sums for _, word in one)

@@ -13,7 +13,7 @@ from typing import Any
 import flint
 
 from swingby.errors import InvalidInput
-from swingby.report.files import whole
+from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.claim import AlongTrajectory, Claim, MatrixIdentity
 from swingby.theory.derivations.conclusions import (
@@ -35,6 +35,7 @@ from swingby.theory.derivations.conclusions import (
 from swingby.theory.derivations.matrices import LETTERS, A, direction, direction_U, n, root, s
 from swingby.theory.verdict import Finding
 from swingby.verify.certification import replay
+from swingby.verify.lines import by_name
 from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
@@ -70,18 +71,13 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
         reason = f"must be a folder that can be made ({error.strerror})"
         raise InvalidInput("export", folder, reason) from None
     written, left = list[str](), list[str]()
-    lines = [
-        (one, one.id if one is record else f"{one.id} ({one.edition})")
-        for record in records
-        for one in (record, record.repair)
-        if one is not None and one.verdict in (Finding.REFUTED, Finding.PROVED)
-    ]
-    for record, line in lines:
+    for line, record in by_name(records):
+        if record.verdict not in (Finding.REFUTED, Finding.PROVED):
+            continue
         contents = dict(files(record, line))
         for name, content in contents.items():
-            with whole(place / f"{name}.json") as target:
-                text = json.dumps(content, indent=1, ensure_ascii=False)
-                target.write_text(text + "\n", encoding="utf-8")
+            text = json.dumps(content, indent=1, ensure_ascii=False)
+            write_text(place / f"{name}.json", text)
         (written if contents else left).append(line)
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
     modules["replay"] = replay
