@@ -315,17 +315,32 @@ def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None
             forms[4 + form, i] = dt * total
 
 
-def _from_text(module: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """All plain functions of a module but the named ones, compiled against each other."""
-    space = dict(vars(module))
+@compiled
+def _with_transpose(pull: Any, C: Any) -> Any:
+    """The same as its namesake, in loops for small matrices."""
+    found = np.zeros_like(C)
+    for i in range(len(C)):
+        for k in range(len(C)):
+            factor = pull[i, k] * C[i, k]
+            for j in range(len(C)):
+                found[i, j] += factor * C[k, j]
+    for i in range(len(C)):
+        for j in range(i + 1):
+            found[i, j] = found[j, i] = found[i, j] + found[j, i]
+    return found
+
+
+def _from_text(module: Any, others: dict[str, Any]) -> dict[str, Any]:
+    """All plain functions of a module, compiled against each other and the others."""
+    space = {**vars(module), **others}
     for name, value in vars(module).items():
         own = isinstance(value, FunctionType) and value.__module__ == module.__name__
-        if own and name not in names:
+        if own and name not in others:
             space[name] = compiled(FunctionType(value.__code__, space, name))
     return space
 
 
-_walk = _from_text(walk, ("advance",))
+_walk = _from_text(walk, {"advance": None, "with_transpose": _with_transpose})
 _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin_lane"]
 _follow_all = _walk["follow_all"]
 

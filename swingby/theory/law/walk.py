@@ -466,8 +466,9 @@ def run_map(walk: Walk, lane: int) -> float:
     a, u = walk.places[SIGNAL, :, lane].copy(), y[:, 0, lane].copy()
     V = np.ascontiguousarray(y[:, 2:, lane])
     C = np.dot(V * y[:, 1, lane], np.ascontiguousarray(V.T))
-    total = a.reshape((d, 1)) + a
-    own, pairs, first = np.log1p(2.0 * h * a), np.log1p(h * total), 0
+    C = (C + C.T) / 2.0  # what is not symmetric would grow
+    growth = h * (a.reshape((d, 1)) + a)
+    own, pairs, first = np.log1p(2.0 * h * a), np.log1p(growth), 0
     size = np.max(u) + math.log(np.max(np.abs(C)))
     if -max(size, NEGLIGIBLE) > 2.0 * MOST_MAPPED * np.max(own):
         return math.inf  # too far from 1/2 for so many steps
@@ -476,30 +477,35 @@ def run_map(walk: Walk, lane: int) -> float:
         u += first * own
         C *= np.exp(first * (pairs - (own.reshape((d, 1)) + own) / 2.0))
     e, levels = np.exp(u), np.full((4, d), np.nan)
+    pull = 0.5 * growth * e
     for step in range(first, first + MOST_MAPPED):
-        products = np.dot(C * e, C)
-        C = C + h * (total * (C - 0.5 * products) - np.dot(C * (e * a), C))
-        largest = np.max(np.abs(C))
-        if not np.max(u) + math.log(largest) < FLOAT_RANGE:
-            for k in range(d):
-                # A negative direction belongs to the concepts that run away in it.
-                concept = int(walk.places[CONCEPT, k, lane])
-                runs = levels[3, k] < 0.0 or y[k, 1, lane] == 0.0
-                never = math.isnan(walk.places[CROSSING, concept, lane])
-                walk.places[LOST, concept, lane] = 1.0 if runs and never else 0.0
-            return float(step)
-        if largest > 4.0:
-            for k in range(d):
-                root = math.sqrt(max(abs(C[k, k]), 1.0))
-                u[k] += 2.0 * math.log(root)
-                C[k, :] /= root
-                C[:, k] /= root
-            e = np.exp(u)
-        awaited = False
+        # What is of second order is (AW + WA) W and its transpose.
+        C = C + (growth * C - with_transpose(pull, C))
+        top = 0.0
         for k in range(d):
             for row in range(3):
                 levels[row, k] = levels[row + 1, k]
-            levels[3, k] = e[k] * C[k, k]
+            levels[3, k] = w = e[k] * C[k, k]
+            top = max(top, abs(w)) if w == w else math.inf
+        # Entries beside a diagonal that is not large are not large for long.
+        if step % 16 == 0 or top > 2.0:
+            largest = np.max(np.abs(C))
+            if not np.max(u) + math.log(largest) < FLOAT_RANGE:
+                for k in range(d):
+                    # A negative direction belongs to the concepts that run away in it.
+                    concept = int(walk.places[CONCEPT, k, lane])
+                    runs = levels[2, k] < 0.0 or y[k, 1, lane] == 0.0
+                    never = math.isnan(walk.places[CROSSING, concept, lane])
+                    walk.places[LOST, concept, lane] = 1.0 if runs and never else 0.0
+                return float(step)
+            if largest > 4.0:
+                roots = np.sqrt(np.maximum(np.abs(np.diag(C)), 1.0))
+                u += 2.0 * np.log(roots)
+                C = C / (roots * roots.reshape((d, 1)))
+                e = np.exp(u)
+                pull = 0.5 * growth * e
+        awaited = False
+        for k in range(d):
             if _awaited(walk, k, lane):
                 awaited = True
                 if levels[1, k] < 0.5 <= levels[2, k]:
@@ -509,6 +515,12 @@ def run_map(walk: Walk, lane: int) -> float:
         if not awaited:
             return math.inf
     return math.inf
+
+
+def with_transpose(pull: Any, C: Any) -> Any:
+    """(pull * C) C, entry by entry and then as matrices, and its transpose."""
+    G = np.dot(pull * C, C)
+    return G + G.T
 
 
 def _logit(w: float) -> float:
