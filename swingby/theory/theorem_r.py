@@ -26,79 +26,12 @@ theta by T_i and stays above; (c) the same for a level with H_i < 2 a_i level (1
 0.8): by T_i with the level for theta in its first term if level <= theta, otherwise by
 T_i + [logit level - logit theta]/(2 a_i - H_i/g), g = min(theta (1-theta), level (1-level));
 (d) W -> I. A witness (theta, E, N, M) at omega_0 serves every smaller omega, and there
-|w_ij(t)| < (omega/omega_0)^((1-q)/2) E_ij. An omega_0 > 0 exists for every (a, beta, rho):
-:mod:`swingby.theory.theorem_r`.
+|w_ij(t)| < (omega/omega_0)^((1-q)/2) E_ij.
 
-**Proof.** C is the correlation matrix of W, C_[i] its leading block, f_i = sum (a_i+a_k)
-w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([0.3], [R.3]: 2, 3);
-*read*: by a person. C0 to C6 themselves are decided in balls by :func:`conditions`.
-
-- [0.1], [0.2], [0.3] (sympy) w_ij' = (a_i+a_j) w_ij - sum_k w_ik w_kj (a_k + (a_i+a_j)/2), so
-  w_ii' = 2 a_i w_ii (1-w_ii) - w_ii f_i; tr(W^-1 W') = 2 tr B.
-- [R.1] (read) w_ii < 1 and w_ii <= b exp(2 a_i t), by [0.2] and b < 1.
-- [R.2] (read) -log det C_[i](0) = sum_(2 <= k <= i) log(w_kk(0)/pi_k(0)) <= (i-1) l.
-- [R.3] (sympy) With X = W_[i], y_j = (w_1j, ..., w_ij), A_i = diag(a_1, ..., a_i):
-  (log det C_[i])' = sum_(k<=i) f_k - sum_(j>i) [y_j^T X^-1 A_i y_j + a_j y_j^T X^-1 y_j].
-- [R.4] (read) y_j^T X^-1 y_j <= w_jj (Schur), and A_i is (a_1+a_i)/2 plus a matrix of norm
-  (a_1-a_i)/2: the bracket is at most [(a_1+a_i)/2 + ((a_1-a_i)/2) cond^(1/2) + a_j] w_jj, cond
-  the condition number of C_[i].
-- [R.5] (read) For an n x n correlation matrix, n >= 2, cond <= 4/det: lambda_1/2 twice and all but
-  lambda_1 and lambda_n are n numbers of sum at most n, so their product is at most 1 (AM-GM).
-- [R.6] (read) For t <= T_i: log det C_[i] stays above its initial value minus N_i. While
-  it does, cond <= kappa_i, and by [R.1] the brackets integrate to less than N_i (C2), so it
-  continues to. Since det C_[i] <= 1, also int f_i <= -log det C_[i](0) + N_i.
-- [R.7] (read) -logit w_ii(0) - log det C_[i](0) <= -log(rho omega) + max(i-2, 0) l, because for
-  i >= 2 the factor w_ii(0) cancels and leaves pi_i(0).
-- [R.8] (sympy) y = w_ij w_ii^-s has y' = y [-(a_i-a_j)/2 w_ii - (a_i+3a_j)/2 w_jj + s f_i]
-  - w_ii^-s sum_(k != i,j) (a_k + (a_i+a_j)/2) w_ik w_kj.
-- [R.9] (sympy, read) (a_i+3a_j)/2 - s (a_i+a_j) = a_j (a_i-a_j)/(2 a_i) >= 0, so the bracket is at
-  most -(a_i-a_j)/2 w_ii + (s/w_ii) sum_(k != i,j) (a_i+a_k) w_ik^2.
-- [R.10] (read) tau_i: when w_ii first is theta. t*: until when all |w_kl| < E_kl. At first
-  |w_ij| <= b < (theta b)^(1/2) <= P_ij < E_ij, so t* > 0. Suppose t* is finite.
-- [R.11] (read) min(tau_i, t*) <= T_i: otherwise integrate (logit w_ii)' = 2 a_i - f_i
-  - sum (a_i+a_k) w_ik^2/(1-w_ii) to T_i with w_ik^2 <= theta b exp(2 a_k t) for k > i and
-  w_ik^2 <= min(E_ik^2, b exp(2 a_i t)) for k < i. By C2', [R.6] and [R.7], w_ii(T_i) > theta.
-- [R.12] (read) From tau_i to t*, w_ii >= theta: at theta, w_ii' >= 2 a_i theta (1-theta) - H_i > 0.
-- [R.13] (read) |w_ij(t*)| < E_ij, a contradiction. If t* <= tau_i, w_ij^2 <= theta b
-  exp(2 a_j T_i) < P_ij^2. Otherwise [R.8] from tau_i, with bracket <= -rate_ij, gives C4's right
-  side. So t* is infinite: (a) and (b).
-- [R.14] (read) (c): [R.11] with the level for theta, or, above theta, (logit w_ii)' >= 2 a_i
-  - H_i/(w_ii (1-w_ii)), whose denominator is concave.
-- [R.15] (read) (d) is :mod:`swingby.theory.theorem_two`.
-- [R.16], [R.17] (read) X_ij and P_ij^2 are multiples of omega^(1-r_ij); nothing else depends on
-  omega. So a witness serves smaller omega, even with E times c = (omega/omega_0)^((1-q)/2):
-  P_ij falls by more than c, the sums in C4 by c^2, and e (1 + max(0, Z - log e)) grows with e.
-
-Nothing is proved here for the discrete dynamics.
-
-An omega_0 in closed form for the theorem on distinct concepts (Corollary R1).
-
-In the notation of :mod:`swingby.theory.theorem_r`, step [R.18] of its proof takes theta = 4/5,
-E_ij = e and N_i = M_i = 1/4, with e just below the smallest of, over i < j where these occur,
-
-- (0.16 a_i/sum_(k != i) (a_i+a_k))^(1/2), which gives C5 and C1;
-- for i >= 2, (h/(2 Y))^(1/2), h = (1/20) a_i/sum_(k<i) (a_i+a_k),
-  Y = 3/2 + log 4 + l + (i-2) l + max(0, log(1/h)): half of C2', because 2 Y <= exp(Y);
-- for d >= 3, (theta^2 (a_i-a_j)/(4 s sum_(k != i,j) (a_i+a_k)))^(1/2), so that
-  rate_ij >= theta (a_i-a_j)/4 (C3), and
-  theta^(1+s) (a_i-a_j)/(8 sum_(k != i,j) (a_k + (a_i+a_j)/2)), so that the sum in C4 is <= e/2.
-
-Then omega_0 is the smallest of 4/(5 beta) (C0) and the omega at which P_ij is the smaller of
-0.49 e (C4) and the square root of
-2 a_j min(1/(4 nu_ij (d-i)), 1/(32 (a_i+a_j) (d-i))) (C2 and the other half of C2'; X_ij <= P_ij^2).
-The derivation is read by a person; every value is certified like any other, so that a slip could
-only cost omega, not truth. It proves that an omega_0 > 0 exists for every (a, beta, rho), and is
-what remains when the search would leave the float range.
-
-Search for the largest omega at which the theorem for distinct concepts has a witness.
-
-For a given theta and omega, the right sides of C2, C2' and C4 (see
-:mod:`swingby.theory.theorem_r`) grow with (E, N, M). So if a witness exists, the least fixed
-point lies below it, and iterating the right sides, raised by a factor 1 + 1e-4, from the bottom
-finds one, unless it lies closer to the edge than that factor. The iteration runs in floats, in
-logarithms of E, for many omega and theta at once; solvability is monotone in omega [R.16], so
-sections around the edge close in on omega_0. Nothing of this has to be trusted: what is returned
-has been certified in balls.
+The proof is ``proofs/theorem_r.proof``, step by step, each step judged like a line of the paper;
+C0 to C6 themselves are decided in balls by :func:`conditions`. Nothing is proved for the discrete
+dynamics. :func:`closed_form` shows that there is an omega_0 for every (a, beta, rho), and
+:func:`search` finds the largest.
 """
 
 from __future__ import annotations
@@ -297,7 +230,25 @@ class Certified:
 
 
 def closed_form(setting: Setting) -> Certified:
-    """Evaluate Corollary R1 and certify it."""
+    """An omega_0 in closed form (Corollary R1), certified.
+
+    It takes theta = 4/5, E_ij = e and N_i = M_i = 1/4, with e just below the smallest of, over
+    i < j where these occur,
+
+    - (0.16 a_i/sum_(k != i) (a_i+a_k))^(1/2), which gives C5 and C1;
+    - for i >= 2, (h/(2 Y))^(1/2), h = (1/20) a_i/sum_(k<i) (a_i+a_k),
+      Y = 3/2 + log 4 + l + (i-2) l + max(0, log(1/h)): half of C2', because 2 Y <= exp(Y);
+    - for d >= 3, (theta^2 (a_i-a_j)/(4 s sum_(k != i,j) (a_i+a_k)))^(1/2), so that
+      rate_ij >= theta (a_i-a_j)/4 (C3), and
+      theta^(1+s) (a_i-a_j)/(8 sum_(k != i,j) (a_k + (a_i+a_j)/2)), so that the sum in C4 is <= e/2.
+
+    Then omega_0 is the smallest of 4/(5 beta) (C0) and the omega at which P_ij is the smaller of
+    0.49 e (C4) and the square root of
+    2 a_j min(1/(4 nu_ij (d-i)), 1/(32 (a_i+a_j) (d-i))) (C2 and the other half of C2', as
+    X_ij <= P_ij^2). A person has to read why; a slip could only cost omega, not truth, because the
+    value is certified like any other. It is what remains where the search would leave the float
+    range.
+    """
 
     def attempt() -> Certified | None:
         log_e = _log_entry(setting)
@@ -391,7 +342,15 @@ def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> 
 
 
 def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
-    """The largest omega with a certified witness, to about :data:`TOLERANCE`."""
+    """The largest omega with a certified witness, to about :data:`TOLERANCE`.
+
+    For a given theta and omega, the right sides of C2, C2' and C4 grow with (E, N, M). So if a
+    witness exists, the least fixed point lies below it, and iterating the right sides, raised by a
+    factor 1 + :data:`MARGIN`, from the bottom finds one, unless it lies closer to the edge than
+    that factor. The iteration runs in floats, in logarithms of E, for many omega and theta at once;
+    solvability is monotone in omega [R.16], so sections around the edge close in on omega_0.
+    Nothing of this has to be trusted: what is returned has been certified in balls.
+    """
     fallback = closed_form(setting)
     low = float(fallback.log_omega_0)
     if not _in_float_range(setting) or math.isinf(low):

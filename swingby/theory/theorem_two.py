@@ -7,15 +7,6 @@ falls; the integrals of the f_i over all time add up to at most Lambda; and a w_
 below a level in (0, 1) reaches it by
 [logit level - logit w_ii(0) + Lambda/(1 - level)]/(2 a_i).
 
-- [G.1] (sympy for d = 2, 3) (log det C)' = sum_i f_i, because (log det W)' = 2 tr B.
-- [G.2] (read) f_i >= 0 and det C <= 1 (Hadamard), so the integrals add up to at most Lambda.
-- [G.3] (read) (log w_ii)' = 2 a_i (1-w_ii) - f_i, hence
-  w_ii >= exp(-Lambda) min(1, w_ii(0)) =: m_i > 0; and w_ii <= max(1, w_ii(0)).
-- [G.4] (read) So w_ik^2, k != i, has a finite integral and a bounded derivative: w_ik -> 0.
-- [G.5] (read) While w_ii <= 1-e, w_ii' >= 2 a_i m_i e - w_ii f_i, and w_ii f_i -> 0: w_ii enters
-  [1-e, inf) for good; from above it is bounded by a logistic. So w_ii -> 1.
-- [G.6] (read) (logit w_ii)' = 2 a_i - f_i/(1-w_ii) >= 2 a_i - f_i/(1-level) below the level.
-
 Two concepts: the repaired theorem with its constants.
 
 **Statement.** Let :math:`a_1 > a_2 > 0`, :math:`r = a_2/a_1`, and let W solve the flow
@@ -41,37 +32,13 @@ and in that case it stays above; (d) :math:`W \to I`.
 :math:`\omega_0` is the largest omega with :math:`\beta\omega \le 1/2` and
 :math:`E_1(0.8) \le 9/10`; both grow with omega.
 
-**Proof**, with x = w_11, z = w_22, u = w_12^2/x, p = z - u (the second pivot). The tests prove
-the steps marked *sympy* symbolically and those marked *balls* by interval evaluation; a person
-has to read the others. If u(0) = 0 then u = 0 throughout; otherwise u > 0.
+For beta >= 1 >= rho there are simpler constants: where
+E = ((1+r)/(2r)) beta (4/rho)^r e^(r/2) omega^(1-r) is at most 0.1,
+|w_12|^2 <= 0.8 beta (4/rho)^r e^(r/2) omega^(1-r), and e <= 1/2 at theta = 0.8.
 
-- [1.1] (sympy) (log x)' = 2 a_1 (1-x) - (a_1+a_2) u.
-- [1.2] (sympy) (log p)' = 2 a_2 (1-p) + (a_1-a_2) u.
-- [1.3] (sympy) (log u)' = 2 a_2 (1-u) - (a_1+a_2) x - (a_1+3a_2) p.
-- [1.4] (read) By [1.1], x' <= 2 a_1 x (1-x) with x(0) < 1: 0 < x < 1 for all t; so for z.
-- [1.5] (sympy) V = log u - r log x - ((1-r)/2) log(1-x) has
-  V' = -(a_1+3a_2) p - a_2 (1-r) u - ((1-r)/2)(a_1+a_2) x u/(1-x).
-- [1.6] (read) All three terms are <= 0, so V <= V(0). As u(0) = z(0) - p(0) <= (beta-rho) omega
-  and rho omega <= x(0) <= b, this says u <= k x^r (1-x)^((1-r)/2).
-- [1.7] (sympy, balls) x^(1+r) (1-x)^((1-r)/2) on [0, 1] is largest at x*, with value K.
-- [1.8] (read) w_12^2 = u x <= k K. This is (a).
-- [1.9] (sympy) (log(w_12^2/det W))' = -(a_1+a_2)(x+z); not needed.
-- [1.10] (read) By [1.2], p' >= 2 a_2 p (1-p), and z = p + u >= p. This is (b).
-- [1.11] (sympy, read) x' = 2 a_1 x (1-x)(1-g) with g = (1+r) u/(2(1-x)), and by [1.6]
-  g <= G(x) = ((1+r)/2) k x^r (1-x)^(-(1+r)/2), increasing, G(theta) = E_1. If E_1 < 1, then
-  x' > 0 while x <= theta.
-- [1.12] (read; the bound on the integral also by balls) 2 a_1 T is at most the integral of
-  1/(x(1-x)(1-G)) from x(0) to theta, and 1/(1-G) <= 1 + G/(1-E_1). The integral of
-  x^(r-1) (1-x)^(-(3+r)/2) is bounded as in X because (1-x)^(-m) is convex and
-  x^(r-1) <= theta^r/x. The other value of e: (logit x)' = 2a_1 - f/(1-x) with
-  f = (a_1+a_2) u, whose integral is at most -log(det W(0)/(x(0) z(0))) = log(z(0)/p(0)) <=
-  log(beta/rho), by [1.1] and its mirror image. This is (c). (d): z lies between two logistic
-  curves, hence u = z - p -> 0, and x -> 1 by [1.11].
-- [1.13] (balls) The simpler constants E = ((1+r)/(2r)) beta (4/rho)^r e^(r/2) omega^(1-r) <= 0.1,
-  |w_12|^2 <= 0.8 beta (4/rho)^r e^(r/2) omega^(1-r) and e <= 1/2 at theta = 0.8 follow for
-  beta >= 1 >= rho: E <= 0.1 gives b <= 0.1 and k <= 0.2 r/(1+r) 4^-r e^(-r/2) 0.9^(-(1-r)/2).
-
-Nothing is proved here for the discrete dynamics.
+The proofs are ``proofs/theorem_g.proof`` and ``proofs/theorem_two.proof``, step by step, each step
+judged like a line of the paper; a step in brackets, such as [1.4], is one of theirs.
+Nothing is proved for the discrete dynamics.
 """
 
 from __future__ import annotations

@@ -355,11 +355,6 @@ class _Line:
         entry = self._entry
         own = fields(entry.block)
         common = {name: value for name, value in self._known.defaults.items() if name != "along"}
-        # What stands in brackets in the id stands for % in the place.
-        bracket = re.search(r"\[.*\]", entry.id)
-        common["reference"] = (
-            common["reference"].replace("%", bracket[0] if bracket else "").strip()
-        )
         return self._filled(Claim(entry.id, entry.kind, entry.about, None, **common), own, own)
 
     def _filled(self, claim: Claim, own: Fields, all_fields: Fields) -> Claim:
