@@ -66,7 +66,7 @@ class AlongTrajectory:
     and every t >= t_0 up to `until` such that `during` holds at all steps from t_0 to t, `relation`
     holds.
 
-    All are in the letters of :mod:`swingby.theory.derivations.letters`; `until` is in steps.
+    All are in the letters of ``proofs/letters.proof``; `until` is in steps.
     `entries`: "larger first" are the pairs i != j with a_i > a_j. `when` is on w_ii(t_0) and
     w_ij(t_0), `during` on w_ii(t) and w_ij(t).
     """

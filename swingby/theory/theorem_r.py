@@ -49,46 +49,12 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.theorem_two import (
-    LEVEL,
-    as_ball,
-    float_above,
-    found_in_balls,
-    is_narrow,
-    round_down,
-)
+from swingby.theory.theorem_two import LEVEL, Setting, found_in_balls
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps, and 0 < rho <= beta."""
-
-    signal: tuple[Fraction, ...]
-    beta: Fraction
-    rho: Fraction
-
-    def __post_init__(self) -> None:
-        pairs = zip(self.signal, self.signal[1:], strict=False)
-        if self.d < 2 or self.signal[-1] <= 0 or any(large <= small for large, small in pairs):
-            shown = ", ".join(map(str, self.signal))
-            raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
-        if not 0 < self.rho <= self.beta:
-            raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
-
-    @classmethod
-    def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Setting:
-        """Sort a signal that comes in any order."""
-        return cls(tuple(sorted(signal, reverse=True)), beta, rho)
-
-    @property
-    def d(self) -> int:
-        """Number of concepts."""
-        return len(self.signal)
 
 
 @dataclass(frozen=True)
@@ -120,7 +86,7 @@ def conditions(
     if not fits:
         return
     a, theta = [balls.ball(value) for value in setting.signal], balls.ball(witness.theta)
-    log_b = balls.ball(setting.beta).log() + as_ball(log_omega)
+    log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
     spread = balls.ball(setting.beta / setting.rho).log()
     log_peaks = [[balls.ball(value) for value in row] for row in witness.log_peaks]
     E = [[value.exp() for value in row] for row in log_peaks]
@@ -194,7 +160,7 @@ def time_bounds(
     bounds = []
     with precision(256):
         a, theta, aim = [balls.ball(x) for x in setting.signal], witness.theta, balls.ball(level)
-        log_b = balls.ball(setting.beta).log() + as_ball(log_omega)
+        log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
         Z = _exponents(setting, witness, balls.ball(min(theta, level)))
         g = balls.ball(min(theta * (1 - theta), level * (1 - level)))
         climb = (aim / (1 - aim)).log() - balls.ball(theta / (1 - theta)).log()
@@ -207,7 +173,7 @@ def time_bounds(
             bound = (Z[i] - log_b) / (2 * a[i])
             if level > theta:
                 bound += climb / (2 * a[i] - H / g)
-            bounds.append(float_above(bound.max(flint.arb(0))))
+            bounds.append(balls.float_above(bound.max(flint.arb(0))))
     return tuple(bounds)
 
 
@@ -252,20 +218,20 @@ def closed_form(setting: Setting) -> Certified:
 
     def attempt() -> Certified | None:
         log_e = _log_entry(setting)
-        if not is_narrow(log_e):
+        if not balls.is_narrow(log_e):
             return None
-        log_e = balls.ball(round_down(log_e))
+        log_e = balls.ball(balls.round_down(log_e))
         L = _log_limit(setting, log_e)
-        if not is_narrow(L):
+        if not balls.is_narrow(L):
             return None
-        row = (round_down(log_e),) * setting.d
+        row = (balls.round_down(log_e),) * setting.d
         quarter = (Fraction(1, 4),) * setting.d
         witness = Witness(Fraction(4, 5), (row,) * setting.d, quarter, quarter)
         # Off the edge, where C0 would be an equality.
-        found = Certified(round_down(L) - Fraction(1, 2**30), witness)
+        found = Certified(balls.round_down(L) - Fraction(1, 2**30), witness)
         return found if certify(setting, found.log_omega_0, witness) else None
 
-    return found_in_balls(attempt, setting.signal)
+    return found_in_balls(attempt, setting)
 
 
 def _log_entry(setting: Setting) -> flint.arb:
@@ -334,11 +300,6 @@ class _State:
 
     def rows(self, chosen: NDArray[np.intp]) -> _State:
         return _State(self.log_entries[chosen], self.N[chosen], self.M[chosen])
-
-
-def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Fraction:
-    """A certified lower value of log omega_0, natural; the signal in any order."""
-    return search(Setting.of(signal, beta, rho)).log_omega_0
 
 
 def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:

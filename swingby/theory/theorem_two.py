@@ -64,6 +64,40 @@ LEVEL = Fraction(4, 5)
 LARGEST_E1 = Fraction(9, 10)
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What both theorems are about: a_1 > ... > a_d > 0, d >= 2, and 0 < rho <= beta.
+
+    The signal is per unit of eta times steps.
+    """
+
+    signal: tuple[Fraction, ...]
+    beta: Fraction
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        pairs = zip(self.signal, self.signal[1:], strict=False)
+        if self.d < 2 or self.signal[-1] <= 0 or any(large <= small for large, small in pairs):
+            shown = ", ".join(map(str, self.signal))
+            raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
+        if not 0 < self.rho <= self.beta:
+            raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
+
+    @property
+    def d(self) -> int:
+        """Number of concepts."""
+        return len(self.signal)
+
+
+def found_in_balls(attempt: Callable[[], Found | None], setting: Setting) -> Found:
+    """What is certified at rising precision."""
+    found = balls.with_rising_precision(attempt, lambda value: value is not None)
+    if found is None:
+        shown = tuple(map(str, setting.signal))
+        raise InvalidInput("signal", shown, "must be distinct enough for 2048 bits", "D.1'")
+    return found
+
+
 def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -> float:
     """Bound the time (eta times steps) by which w_ii first reaches a level, by [G.6].
 
@@ -94,20 +128,15 @@ class Constants:
 
 
 def constants(
-    a1: Fraction,
-    a2: Fraction,
-    beta: Fraction,
-    rho: Fraction,
-    log_omega: Fraction | flint.arb,
-    theta: Fraction = LEVEL,
+    setting: Setting, log_omega: Fraction | flint.arb, theta: Fraction = LEVEL
 ) -> Constants:
-    """Evaluate the constants at the current working precision of python-flint.
+    """The constants for two concepts, at the current working precision of python-flint.
 
-    Raises InvalidInput if the theorem does not speak of the arguments, or beta omega is not
-    certainly below 1. Times are in eta times steps, logarithms natural.
+    Raises InvalidInput if beta omega is not certainly below 1. Times are in eta times steps,
+    logarithms natural.
     """
-    _require(a1, a2, beta, rho)
-    L = as_ball(log_omega)
+    (a1, a2), beta, rho = setting.signal, setting.beta, setting.rho
+    L = balls.ball(log_omega)
     b = balls.ball(beta) * L.exp()
     if not b < 1:
         raise InvalidInput("omega", f"exp({L.str(5)})", "must satisfy beta omega < 1", "[1.4]")
@@ -129,20 +158,19 @@ def constants(
     return Constants(r, x_star, K, log_k, E1, extra)
 
 
-def certify(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction) -> bool:
+def certify(setting: Setting, log_omega: Fraction) -> bool:
     """Whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold at the working precision."""
-    if not balls.ball(2 * beta).log() + balls.ball(log_omega) <= 0:
+    if not balls.ball(2 * setting.beta).log() + balls.ball(log_omega) <= 0:
         return False
-    found, limit = constants(a1, a2, beta, rho, log_omega).E1, balls.ball(LARGEST_E1)
-    return bool(found <= limit)
+    return bool(balls.ball(LARGEST_E1) >= constants(setting, log_omega).E1)
 
 
-def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fraction:
+def log_omega_0(setting: Setting) -> Fraction:
     """A certified lower value of log omega_0, within 1e-18 of it; a dyadic number.
 
-    Raises InvalidInput also if signals agree to more than 500 digits.
+    Raises InvalidInput if signals agree to more than 500 digits.
     """
-    _require(a1, a2, beta, rho)
+    (a1, a2), beta, rho = setting.signal, setting.beta, setting.rho
 
     # Without the factor (1-b)^(-(1-r)/2), which lies between 1 and 2^((1-r)/2), E_1 = 9/10 has a
     # closed solution; that brackets omega_0 to within a factor of the square root of 2.
@@ -156,89 +184,42 @@ def log_omega_0(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> Fr
                 - (1 + r) / 2 * (1 - level).log()
             )
             upper = upper.min(-log_scale / (1 - r))
-        if not is_narrow(upper):
+        if not balls.is_narrow(upper):
             return None
-        high = round_down(upper)
+        high = balls.round_down(upper)
         low = high - Fraction(1, 2)
-        if certify(a1, a2, beta, rho, high):
+        if certify(setting, high):
             return high
         while high - low > Fraction(1, 2**62):
             middle = (low + high) / 2
-            if certify(a1, a2, beta, rho, middle):
-                low = middle
-            else:
-                high = middle
-        return low if certify(a1, a2, beta, rho, low) else None
+            low, high = (middle, high) if certify(setting, middle) else (low, middle)
+        return low if certify(setting, low) else None
 
-    return found_in_balls(attempt, (a1, a2))
+    return found_in_balls(attempt, setting)
 
 
-def log_peak(
-    a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction, log_omega: Fraction | flint.arb
-) -> float:
+def log_peak(setting: Setting, log_omega: Fraction | flint.arb) -> float:
     """Bound log |w_12(t)| from above for all t, by (a); minus infinity when beta = rho."""
     with precision(256):
-        found = constants(a1, a2, beta, rho, log_omega)
-        return -math.inf if beta == rho else float_above((found.log_k + found.K.log()) / 2)
+        found = constants(setting, log_omega)
+        if setting.beta == setting.rho:
+            return -math.inf
+        return balls.float_above((found.log_k + found.K.log()) / 2)
 
 
 def time_bounds(
-    a1: Fraction,
-    a2: Fraction,
-    beta: Fraction,
-    rho: Fraction,
-    log_omega: Fraction | flint.arb,
-    theta: Fraction = LEVEL,
+    setting: Setting, log_omega: Fraction | flint.arb, theta: Fraction = LEVEL
 ) -> tuple[float, float]:
     """Bound the times by which w_11 and w_22 have reached theta, by (c) and (b)."""
     with precision(256):
-        L, level = as_ball(log_omega), balls.ball(theta)
-        if not balls.ball(beta).log() + L < level.log():
+        a1, a2 = map(balls.ball, setting.signal)
+        L, level = balls.ball(log_omega), balls.ball(theta)
+        if not balls.ball(setting.beta).log() + L < level.log():
             raise InvalidInput(
                 "omega", f"exp({L.str(5)})", "must satisfy beta omega < theta", "(c)"
             )
-        found = constants(a1, a2, beta, rho, L, theta)
-        log_start = balls.ball(rho).log() + L
+        found = constants(setting, L, theta)
+        log_start = balls.ball(setting.rho).log() + L
         base = (level / (1 - level)).log() - log_start + (-log_start.exp()).log1p()
-        first = (base + found.extra) / (2 * balls.ball(a1))
-        return float_above(first), float_above(base / (2 * balls.ball(a2)))
-
-
-# What the search for omega_0 of both theorems needs.
-
-
-def as_ball(log_omega: Fraction | flint.arb) -> flint.arb:
-    """A logarithm that may be exact."""
-    return log_omega if isinstance(log_omega, flint.arb) else balls.ball(log_omega)
-
-
-def float_above(number: flint.arb) -> float:
-    """A float that is at least every point of a ball."""
-    return math.nextafter(float(number.upper()), math.inf)
-
-
-def round_down(number: flint.arb) -> Fraction:
-    """A multiple of 2^-64 that is at most every point of a ball."""
-    scaled = (number.lower() * 2**64).lower().floor()
-    return Fraction(int(scaled.lower().unique_fmpz()), 2**64)
-
-
-def is_narrow(number: flint.arb) -> bool:
-    """Whether rounding down loses next to nothing."""
-    return bool(number.rad() < flint.arb(2) ** -70)
-
-
-def found_in_balls(attempt: Callable[[], Found | None], signal: tuple[Fraction, ...]) -> Found:
-    """What is certified at rising precision."""
-    found = balls.with_rising_precision(attempt, lambda value: value is not None)
-    if found is None:
-        shown = tuple(map(str, signal))
-        raise InvalidInput("signal", shown, "must be distinct enough for 2048 bits", "D.1'")
-    return found
-
-
-def _require(a1: Fraction, a2: Fraction, beta: Fraction, rho: Fraction) -> None:
-    if not a1 > a2 > 0:
-        raise InvalidInput("signal", f"({a1}, {a2})", "must be distinct and positive", "D.1'")
-    if not 0 < rho <= beta:
-        raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")
+        first = (base + found.extra) / (2 * a1)
+        return balls.float_above(first), balls.float_above(base / (2 * a2))

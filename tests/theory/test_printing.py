@@ -10,10 +10,10 @@ import pytest
 import sympy
 
 from swingby.theory.derivations import matrices
-from swingby.theory.derivations.letters import eta
 from swingby.theory.derivations.matrices import A, I, U, Ut, W, W_start, a, i, j, k, n, s
 from swingby.theory.formula import equation, show
 from swingby.theory.proofs.formulas import Piece, values
+from tests.theory.letters import eta
 
 x, y = sympy.symbols("x y", positive=True)
 NAMES = {str(letter): letter for letter in (A, I, U, Ut, W, W_start, eta, n, s, x, y)}

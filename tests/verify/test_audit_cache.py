@@ -10,10 +10,10 @@ import pytest
 
 from swingby.theory.claim import Flaw
 from swingby.theory.derivations import ledger as text
-from swingby.theory.derivations.letters import le, w
 from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.prover.evidence import Judged, Witness
+from tests.theory.letters import le, w
 
 D61, D62 = text.by_id("D.61"), text.by_id("D.62")
 WITNESS = Witness({"P": "2"}, "P <= 1", "2", "1", ("exact rationals",))

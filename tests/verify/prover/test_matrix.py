@@ -7,7 +7,6 @@ import sympy
 
 from swingby.theory.claim import Claim, MatrixIdentity
 from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
-from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     A,
     I,
@@ -32,6 +31,7 @@ from swingby.theory.derivations.matrices import (
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra import matrix, words
 from swingby.verify.prover.algebra.matrix import judge_matrix
+from tests.theory.letters import d
 
 SYMMETRIC = ((Wt, W),)
 

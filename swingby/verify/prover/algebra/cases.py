@@ -16,13 +16,13 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     LETTERS,
     U,
     Ut,
     W,
     cluster,
+    d,
     d_prime,
     i,
     j,

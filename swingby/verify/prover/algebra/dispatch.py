@@ -29,8 +29,7 @@ from swingby.theory.derivations.conclusions import (
     SameDistribution,
     to_text,
 )
-from swingby.theory.derivations.letters import d
-from swingby.theory.derivations.matrices import i, mu, v, w
+from swingby.theory.derivations.matrices import d, i, mu, v, w
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import cases
 from swingby.verify.prover.algebra.entries import Number, polynomials

@@ -18,7 +18,6 @@ import flint
 import sympy
 
 from swingby.theory.derivations.conclusions import EntryIdentity
-from swingby.theory.derivations.letters import d
 from swingby.theory.derivations.matrices import (
     LAST_CLUSTER,
     LETTERS,
@@ -29,6 +28,7 @@ from swingby.theory.derivations.matrices import (
     W,
     Wt,
     cluster,
+    d,
     d_prime,
     n,
     over_samples,
