@@ -15,7 +15,7 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
-from swingby.theory.claim import AlongTrajectory, Claim, MatrixIdentity
+from swingby.theory.claim import AlongTrajectory, Claim
 from swingby.theory.derivations.conclusions import (
     A_1,
     A_2,
@@ -26,6 +26,7 @@ from swingby.theory.derivations.conclusions import (
     FlowSolution,
     GradientIdentity,
     LossOrder,
+    MatrixIdentity,
     OnInterval,
     X,
     X_inverse,

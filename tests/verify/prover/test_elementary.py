@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim, Given, MatrixIdentity
+from swingby.theory.claim import Claim, Given
+from swingby.theory.derivations.conclusions import MatrixIdentity
 from swingby.theory.derivations.matrices import A, W
 from swingby.verify.prover.judge import judge
 from swingby.verify.prover.scalar.dispatch import judge_scalar

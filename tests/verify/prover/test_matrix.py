@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim, MatrixIdentity
-from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
+from swingby.theory.claim import Claim
+from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity, MatrixIdentity
 from swingby.theory.derivations.matrices import (
     A,
     I,

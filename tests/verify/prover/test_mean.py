@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim, MeanIdentity
-from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
+from swingby.theory.claim import Claim
+from swingby.theory.derivations.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
 from swingby.theory.derivations.ledger import by_id
 from swingby.theory.derivations.matrices import (
     cluster,

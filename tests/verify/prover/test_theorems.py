@@ -31,8 +31,7 @@ def test_omega_is_at_most_omega_0_and_often_equal():
         drawn = trials.draw_two(1, rng, "flow", False)
         signal = tuple(map(Fraction, drawn.signal.tolist()))
         setting = trials.Setting(signal, Fraction(drawn.beta), Fraction(drawn.rho))
-        limit = trials.theorem_two.log_omega_0(setting)
-        depths.append(float(limit) - drawn.log_omega)
+        depths.append(float(trials.theorem_two.log_omega_0(setting)) - drawn.log_omega)
     assert min(depths) >= 0
     assert 3 <= depths.count(0.0) <= 25
 

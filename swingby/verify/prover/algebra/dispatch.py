@@ -18,7 +18,7 @@ import flint
 import sympy
 
 from swingby.theory.balls import ball, evaluate, precision
-from swingby.theory.claim import Claim, MatrixIdentity, MeanIdentity
+from swingby.theory.claim import Claim
 from swingby.theory.derivations.conclusions import (
     Both,
     EmpiricalLimit,
@@ -26,8 +26,9 @@ from swingby.theory.derivations.conclusions import (
     FlowSolution,
     GradientIdentity,
     LossOrder,
+    MatrixIdentity,
+    MeanIdentity,
     SameDistribution,
-    to_text,
 )
 from swingby.theory.derivations.matrices import d, i, mu, v, w
 from swingby.theory.verdict import Finding
@@ -71,7 +72,7 @@ def _judge_both(claim: Claim) -> Judged | None:
         judged = judge_algebra(replace(claim, conclusion=conclusion))
         if judged is None:
             return None
-        parts[to_text(conclusion)] = judged
+        parts[conclusion.lines()] = judged
     for decisive in (Finding.REFUTED, Finding.UNDECIDED):
         for part in parts.values():
             if part.verdict is decisive:

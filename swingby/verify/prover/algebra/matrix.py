@@ -15,8 +15,8 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.claim import Claim, MatrixIdentity
-from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
+from swingby.theory.claim import Claim
+from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity, MatrixIdentity
 from swingby.theory.derivations.matrices import (
     LETTERS,
     I,

@@ -15,8 +15,8 @@ from typing import Any
 import flint
 import sympy
 
-from swingby.theory.claim import Claim, MeanIdentity
-from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
+from swingby.theory.claim import Claim
+from swingby.theory.derivations.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
 from swingby.theory.derivations.matrices import cluster, k, mean, p, q, s, tau, u, xi
 from swingby.theory.verdict import Finding
 from swingby.verify.prover.algebra import cases
