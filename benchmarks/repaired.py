@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from swingby.report import Grid
-from swingby.theory import theorem_r, theorem_two
-from swingby.theory.theorem_two import Setting
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.theorem_two import Setting
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.trials import DRAWS, LEVEL, Trials, initial_matrices
 

@@ -28,8 +28,9 @@ from swingby.testing import (
     tasks,
     violating,
 )
-from swingby.theory import assumptions, dynamics, growth, initial, repaired, theorem_r, theorem_two
+from swingby.theory import assumptions, dynamics, growth, initial, repaired
 from swingby.theory.law import pivots
+from swingby.theory.repaired import theorem_r, theorem_two
 
 DYNAMICS = ("euler", "gd", "flow")
 MAPS = ("euler", "gd")

@@ -17,11 +17,11 @@ from typing import Any
 import flint
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.theory import balls, numbers, theorem_r, theorem_two
-from swingby.theory import repaired as theorems
+from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Scaled
+from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS, check
 from swingby.verify.checking import feasibility
@@ -229,8 +229,8 @@ def repaired_by_search(signal: Signal, beta: Fraction, rho: Fraction) -> tuple[F
     another value than one with omega and beta. Both lie in between.
     """
     one = Fraction(1)
-    scaled = theorems.largest_omega(signal, one, rho / beta)
-    plain = theorems.largest_omega(signal, beta, rho)
+    scaled = largest_omega(signal, one, rho / beta)
+    plain = largest_omega(signal, beta, rho)
     found = numbers.exact(scaled, "omega") / beta, numbers.exact(plain, "omega")
     return min(found) * (1 - Fraction(1, 10**6)), max(found) * (1 + Fraction(1, 10**6))
 

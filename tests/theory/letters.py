@@ -4,7 +4,7 @@ from functools import partial
 
 import sympy
 
-from swingby.theory.claim import Given
+from swingby.theory.claims.claim import Given
 from swingby.theory.proofs.reader import packaged
 
 _the = packaged("letters").names

@@ -6,11 +6,11 @@ import re
 import pytest
 import sympy
 
-from swingby.theory import theorem_r, theorem_two
-from swingby.theory.claim import Claim
-from swingby.theory.derivations import ledger
-from swingby.theory.derivations.conclusions import ByHand, OnInterval
+from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import ByHand, OnInterval
 from swingby.theory.proofs.reader import packaged
+from swingby.theory.repaired import theorem_r, theorem_two
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.flow import judge_flow
 from swingby.verify.prover.scalar.dispatch import judge_scalar

@@ -9,9 +9,9 @@ import re
 import pytest
 import sympy
 
-from swingby.theory.derivations import conclusions, matrices
-from swingby.theory.derivations.matrices import A, I, U, Ut, W, W_start, a, eta, i, j, k, n, s
-from swingby.theory.formula import show
+from swingby.theory.claims import conclusions, matrices
+from swingby.theory.claims.formula import show
+from swingby.theory.claims.matrices import A, I, U, Ut, W, W_start, a, eta, i, j, k, n, s
 from swingby.theory.proofs.formulas import Piece, values
 
 x, y = sympy.symbols("x y", positive=True)

@@ -9,8 +9,8 @@ import pytest
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory.claim import AlongTrajectory, Claim, Flaw, Given
-from swingby.theory.derivations import ledger
+from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.proofs.reader import Proof, load, packaged
 from swingby.theory.proofs.writer import proof_text
 from swingby.verify.audit_cache import content

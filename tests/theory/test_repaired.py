@@ -12,8 +12,9 @@ import pytest
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.theory import numbers, repaired, theorem_r, theorem_two
-from swingby.theory.verdict import Verdict
+from swingby.theory import numbers, repaired
+from swingby.theory.claims.verdict import Verdict
+from swingby.theory.repaired import theorem_r, theorem_two
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
 

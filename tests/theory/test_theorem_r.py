@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.theory import theorem_r
-from swingby.theory.theorem_r import certify, failing
-from swingby.theory.theorem_two import Setting
+from swingby.theory.repaired import theorem_r
+from swingby.theory.repaired.theorem_r import certify, failing
+from swingby.theory.repaired.theorem_two import Setting
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput
-from swingby.theory import theorem_two
-from swingby.theory.theorem_two import Setting
+from swingby.theory.repaired import theorem_two
+from swingby.theory.repaired.theorem_two import Setting
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
 GOOD = Setting((Fraction(4), Fraction(1)), TWO, TENTH)

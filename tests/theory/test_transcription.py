@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.theory.claim_text import difference, to_latex, to_text
-from swingby.theory.derivations import ledger
+from swingby.theory.claims import ledger
+from swingby.theory.claims.text import difference, to_latex, to_text
 
 FILE = Path(__file__).parents[1] / "data" / "transcription.json"
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from swingby.theory.claim import Flaw
-from swingby.theory.derivations import ledger as text
-from swingby.theory.verdict import Finding
+from swingby.theory.claims import ledger as text
+from swingby.theory.claims.claim import Flaw
+from swingby.theory.claims.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.prover.evidence import Judged, Witness
 from tests.theory.letters import le, w
@@ -118,7 +118,7 @@ def test_keys_tell_all_statements_apart():
 
 def test_keys_are_the_same_in_every_process():
     code = (
-        "from swingby.verify import audit_cache; from swingby.theory.derivations import ledger;"
+        "from swingby.verify import audit_cache; from swingby.theory.claims import ledger;"
         "import hashlib; print(hashlib.sha256('\\n'.join(audit_cache.content(version) "
         "for claim in ledger.claims() for version in claim).encode()).hexdigest())"
     )

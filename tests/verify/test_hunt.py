@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from swingby.cli.proofs import hunt as command
 from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
-from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.theory.claims.ledger import by_id
 from swingby.theory.initial import Scaled
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask

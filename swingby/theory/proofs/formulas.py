@@ -20,9 +20,9 @@ import sympy
 from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
-from swingby.theory.derivations import conclusions
+from swingby.theory.claims import conclusions
+from swingby.theory.claims.formula import GREEK
 from swingby.theory.dynamics import symbols
-from swingby.theory.formula import GREEK
 
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {

@@ -16,8 +16,8 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
-from swingby.theory.derivations import matrices
+from swingby.theory.claims import matrices
+from swingby.theory.claims.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.proofs.formulas import Piece, algebra, latin, relations, values
 from swingby.theory.reading import text_of
 
@@ -26,7 +26,7 @@ FIELDS = (
     *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
     *("because", "test", "reading", "flaw", "repair"),
 )
-#: Kinds of lines, as in :class:`swingby.theory.claim.Claim`.
+#: Kinds of lines, as in :class:`swingby.theory.claims.claim.Claim`.
 KINDS = (
     *("definition", "assumption", "identity", "step", "corollary", "lemma", "theorem"),
     "observation",
@@ -431,7 +431,7 @@ def _flaw(block: Block) -> Flaw:
 
 @functools.cache
 def matrix_letters() -> dict[str, Any]:
-    """The letters of :mod:`swingby.theory.derivations.matrices`, a transpose as ``U^T``."""
+    """The letters of :mod:`swingby.theory.claims.matrices`, a transpose as ``U^T``."""
     kinds = (sympy.Symbol, sympy.IndexedBase, sympy.core.function.UndefinedFunction)
     found = {}
     for name, value in vars(matrices).items():

@@ -12,9 +12,9 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from swingby.theory.claim import AlongTrajectory, Claim, Given
-from swingby.theory.derivations import conclusions
-from swingby.theory.formula import formula, greek
+from swingby.theory.claims import conclusions
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Given
+from swingby.theory.claims.formula import formula, greek
 from swingby.theory.proofs import reader
 from swingby.theory.proofs.formulas import (
     FUNCTIONS,

@@ -7,8 +7,8 @@ import pytest
 import sympy
 
 from swingby.theory import dynamics
-from swingby.theory.claim import Claim
-from swingby.theory.derivations import conclusions
+from swingby.theory.claims import conclusions
+from swingby.theory.claims.claim import Claim
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.flow import judge_flow

@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim
-from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity, MatrixIdentity
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import EntryIdentity, GradientIdentity, MatrixIdentity
+from swingby.theory.claims.matrices import (
     A,
     I,
     U,

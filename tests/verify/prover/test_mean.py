@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim
-from swingby.theory.derivations.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
-from swingby.theory.derivations.ledger import by_id
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
+from swingby.theory.claims.ledger import by_id
+from swingby.theory.claims.matrices import (
     cluster,
     d_prime,
     delta,

@@ -8,7 +8,7 @@ import pytest
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory.claim import Claim
+from swingby.theory.claims.claim import Claim
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 from tests.theory.letters import (

@@ -12,7 +12,7 @@ import pytest
 import sympy
 
 import swingby
-from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.verify import audit_cache
 from swingby.verify.prover.scalar import counterexample, dispatch
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes

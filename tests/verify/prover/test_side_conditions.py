@@ -12,8 +12,8 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.budget import OutOfTime, budget, left
-from swingby.theory.claim import Claim, Given
-from swingby.theory.derivations.conclusions import FlowSolution
+from swingby.theory.claims.claim import Claim, Given
+from swingby.theory.claims.conclusions import FlowSolution
 from swingby.verify.prover.algebra.dispatch import judge_solution
 from swingby.verify.prover.evidence import TAUTOLOGY
 from swingby.verify.prover.scalar import dispatch

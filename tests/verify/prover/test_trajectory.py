@@ -14,8 +14,8 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory.assumptions import K, P
-from swingby.theory.claim import AlongTrajectory
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.claim import AlongTrajectory
+from swingby.theory.claims.ledger import by_id
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.prover import check_witness

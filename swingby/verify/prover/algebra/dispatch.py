@@ -18,8 +18,8 @@ import flint
 import sympy
 
 from swingby.theory.balls import ball, evaluate, precision
-from swingby.theory.claim import Claim
-from swingby.theory.derivations.conclusions import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import (
     Both,
     EmpiricalLimit,
     EntryIdentity,
@@ -30,8 +30,8 @@ from swingby.theory.derivations.conclusions import (
     MeanIdentity,
     SameDistribution,
 )
-from swingby.theory.derivations.matrices import d, i, mu, v, w
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.matrices import d, i, mu, v, w
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import cases
 from swingby.verify.prover.algebra.entries import Number, polynomials
 from swingby.verify.prover.algebra.matrix import judge_matrix

@@ -27,9 +27,9 @@ from swingby.simulate.state import (
     make_problem,
     make_state,
 )
-from swingby.theory import theorem_r, theorem_two
 from swingby.theory.initial import Initial
-from swingby.theory.theorem_two import Setting
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.theorem_two import Setting
 
 #: How many trials, and their runs, are kept for the next line about the same theorem.
 KEPT = 20

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.derivations.matrices import LETTERS as MATRICES
+from swingby.theory.claims.matrices import LETTERS as MATRICES
 
 GREEK = {
     "alpha": "α",
@@ -277,7 +277,7 @@ _OPERATORS = {
 
 
 def show(expression: Any, latex: bool = False, level: int = _SUM) -> str:
-    """A formula in the letters of :mod:`swingby.theory.derivations.matrices`."""
+    """A formula in the letters of :mod:`swingby.theory.claims.matrices`."""
     if expression.is_Add:
         return _wrap(_terms(expression, latex), level > _SUM, latex)
     if expression.is_Mul:

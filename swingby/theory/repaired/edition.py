@@ -1,8 +1,8 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.theorem_two` on convergence and for two concepts,
-:mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
+W(0): :mod:`swingby.theory.repaired.theorem_two` on convergence and for two concepts,
+:mod:`swingby.theory.repaired.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
 anything goes wrong there.
@@ -21,12 +21,13 @@ import mpmath
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory import balls, numbers, theorem_r, theorem_two
+from swingby.theory import balls, numbers
 from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
 from swingby.theory.balls import precision
-from swingby.theory.theorem_r import Certified
-from swingby.theory.theorem_two import Setting
-from swingby.theory.verdict import Verdict, from_sign
+from swingby.theory.claims.verdict import Verdict, from_sign
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.theorem_r import Certified
+from swingby.theory.repaired.theorem_two import Setting
 
 rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
 w_kk, pi_k = sympy.symbols("w_kk(0) pi_k(0)", real=True)

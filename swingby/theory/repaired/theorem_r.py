@@ -49,7 +49,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.theorem_two import LEVEL, Setting, found_in_balls
+from swingby.theory.repaired.theorem_two import LEVEL, Setting, found_in_balls
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

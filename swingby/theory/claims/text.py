@@ -8,10 +8,10 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.claim import AlongTrajectory, Claim, Given, conditions_of
-from swingby.theory.derivations.conclusions import Both
-from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.formula import formula, greek
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Given, conditions_of
+from swingby.theory.claims.conclusions import Both
+from swingby.theory.claims.formula import formula, greek
+from swingby.theory.claims.ledger import hypotheses
 
 #: Which entries a claim speaks of: words, with formulas between dollar signs.
 _ENTRIES = {

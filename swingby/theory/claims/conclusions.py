@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import sympy
 
 from swingby.theory import dynamics
-from swingby.theory.derivations.matrices import squared_norm
-from swingby.theory.formula import show
+from swingby.theory.claims.formula import show
+from swingby.theory.claims.matrices import squared_norm
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Algebra:
 class MatrixIdentity(Algebra):
     """An identity between polynomials in matrices, in every dimension; perhaps inside a trace.
 
-    The letters are those of :mod:`swingby.theory.derivations.matrices`.
+    The letters are those of :mod:`swingby.theory.claims.matrices`.
     """
 
     left: Any
