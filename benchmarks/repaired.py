@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from swingby.report import Grid
-from swingby.theory import theorem_r, theorem_two
-from swingby.theory.theorem_r import Setting
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.theorem_two import Setting
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.trials import DRAWS, LEVEL, Trials, initial_matrices
 
@@ -161,11 +161,10 @@ class Beyond:
         if self.theorem == "Theorem two":
             start = Fraction(self.log_omega_0)
             a_1, a_2 = setting.signal
-            given = a_1, a_2, setting.beta, setting.rho
-            extra = float(theorem_two.constants(*given, start).extra)
-            _, second = theorem_two.time_bounds(*given, Fraction(log_omega))
+            extra = float(theorem_two.constants(setting, start).extra)
+            _, second = theorem_two.time_bounds(setting, Fraction(log_omega))
             base = second * 2 * float(a_2)
-            peaks = np.full((2, 2), theorem_two.log_peak(*given, Fraction(log_omega)))
+            peaks = np.full((2, 2), theorem_two.log_peak(setting, Fraction(log_omega)))
             return peaks, np.array([(base + extra) / (2 * float(a_1)), second])
         certified = theorem_r.search(setting)
         witness = theorem_r.scaled(setting, Fraction(log_omega), certified)
@@ -203,8 +202,7 @@ def beyond(signal: tuple[int, ...]) -> Beyond:
     """The theorem with the larger omega_0 for a signal, beta = 2, rho = 1/10."""
     setting = Setting(tuple(map(Fraction, signal)), BETA, RHO)
     if len(signal) == 2:
-        limit = theorem_two.log_omega_0(setting.signal[0], setting.signal[1], BETA, RHO)
-        return Beyond("Theorem two", setting, float(limit))
+        return Beyond("Theorem two", setting, float(theorem_two.log_omega_0(setting)))
     return Beyond("Theorem R", setting, float(theorem_r.search(setting).log_omega_0))
 
 

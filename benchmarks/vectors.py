@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.diffusion.vectors import VectorComparison
 from swingby.diffusion.vectors.compare import CELLS, Cell, compare_cell
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 
 
 def cell_row(cell: Cell, count: int, seed: int) -> str:

@@ -20,7 +20,7 @@ _HOME = {
     "Undecided": "swingby.errors",
     "SIMTask": "swingby.theory.task",
     "Scaled": "swingby.theory.initial",
-    "Verdict": "swingby.theory.verdict",
+    "Verdict": "swingby.theory.claims.verdict",
     "one_layer_output": "swingby.theory.lemmas",
     "gaussian": "swingby.simulate.initialization",
     "Run": "swingby.simulate.result",
@@ -78,11 +78,11 @@ if TYPE_CHECKING:
     from swingby.sweeping.picture import PhaseDiagram
     from swingby.sweeping.result import SweepResult
     from swingby.sweeping.sweep import sweep
+    from swingby.theory.claims.verdict import Verdict
     from swingby.theory.initial import Scaled
     from swingby.theory.law.stages import Stages
     from swingby.theory.lemmas import one_layer_output
     from swingby.theory.task import SIMTask
-    from swingby.theory.verdict import Verdict
     from swingby.verify.audit import audit
     from swingby.verify.certification.certificate import Certificate
     from swingby.verify.certify import certify

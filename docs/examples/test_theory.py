@@ -28,8 +28,9 @@ from swingby.testing import (
     tasks,
     violating,
 )
-from swingby.theory import assumptions, dynamics, growth, initial, repaired, theorem_r, theorem_two
+from swingby.theory import assumptions, dynamics, growth, initial, repaired
 from swingby.theory.law import pivots
+from swingby.theory.repaired import theorem_r, theorem_two
 
 DYNAMICS = ("euler", "gd", "flow")
 MAPS = ("euler", "gd")
@@ -292,19 +293,20 @@ def test_theorem_on_two_concepts(numbers):
         bracket = min(1 / r, math.log(theta / (rho * omega)))
         bracket += ((1 - theta) ** (-(3 + r) / 2) - 1) / (1 + r)
         extra = min(extra, (1 + r) / 2 * k * theta**r / (1 - E1) * bracket)
+    setting = theorem_two.Setting((exact[0], exact[1]), exact[2], exact[3])
     log_omega = Fraction(math.log(omega))
-    found = theorem_two.constants(*exact[:4], log_omega, exact[5])
+    found = theorem_two.constants(setting, log_omega, exact[5])
     for letter, expected in {"r": r, "x_star": x_star, "K": K, "E1": E1, "extra": extra}.items():
         same(f"{name}, {letter}", middle(getattr(found, letter)), expected)
     same(f"{name}, k", middle(found.log_k.exp()), k)
-    peak = theorem_two.log_peak(*exact[:4], log_omega)
+    peak = theorem_two.log_peak(setting, log_omega)
     same(f"{name}, (a)", peak, math.log(K * k) / 2)
     base = logit(theta) - logit(rho * omega)
-    times = theorem_two.time_bounds(*exact[:4], log_omega, exact[5])
+    times = theorem_two.time_bounds(setting, log_omega, exact[5])
     same(f"{name}, (b) and (c)", times, [(base + extra) / (2 * a1), base / (2 * a2)])
     # omega_0: the largest omega with beta omega <= 1/2 and E_1(4/5) <= 9/10.
-    limit = theorem_two.log_omega_0(*exact[:4])
-    reached = middle(theorem_two.constants(*exact[:4], limit).E1) / 0.9
+    limit = theorem_two.log_omega_0(setting)
+    reached = middle(theorem_two.constants(setting, limit).E1) / 0.9
     same(f"{name}, omega_0", max(reached, 2 * beta * math.exp(limit)), 1)
 
 
@@ -350,7 +352,7 @@ def test_conditions_of_theorem_R(a, theta):
     log_peaks, *bounds = (tuple(map(Fraction, row)) for row in (peaks.ravel(), N, M))
     rows = tuple(log_peaks[i * d : i * d + d] for i in range(d))
     witness = theorem_r.Witness(theta, rows, *bounds)
-    setting = theorem_r.Setting(tuple(map(Fraction, a)), beta, rho)
+    setting = theorem_two.Setting(tuple(map(Fraction, a)), beta, rho)
     log_omega = Fraction(math.log(omega))
     slacks = [(n, middle(x)) for n, x in theorem_r.conditions(setting, log_omega, witness)]
     found = sorted((name, x) for name, x in slacks if name not in ("range", "C6"))
@@ -385,7 +387,7 @@ def test_theorem_G():
 
 
 def test_theorem_R_refuses_what_is_no_witness():
-    setting = theorem_r.Setting((Fraction(4), Fraction(1)), Fraction(2), Fraction(1))
+    setting = theorem_two.Setting((Fraction(4), Fraction(1)), Fraction(2), Fraction(1))
     rows, half = ((Fraction(-3),) * 2,) * 2, (Fraction(1, 2),) * 2
     for theta, bounds in ((Fraction(1), half), (Fraction(1, 2), (-half[0], half[1]))):
         witness = theorem_r.Witness(theta, rows, half, bounds)
@@ -404,7 +406,7 @@ def test_omega_0(a, limit):
 
 def test_corollary_R1():
     # Pinned: log omega_0 of the closed form.
-    setting = theorem_r.Setting(tuple(map(Fraction, (9, 3, 1))), Fraction(2), Fraction(1, 10))
+    setting = theorem_two.Setting(tuple(map(Fraction, (9, 3, 1))), Fraction(2), Fraction(1, 10))
     found = theorem_r.closed_form(setting).log_omega_0
     same("Corollary R1, log omega_0", float(found), -18.8902106483)
 

@@ -21,7 +21,7 @@ from swingby.errors import MISSING, BudgetSpent, InvalidInput
 from swingby.report.files import json_text, write_json, write_text
 from swingby.report.text import USUAL, has_color
 from swingby.theory.budget import budget, read_budget
-from swingby.theory.verdict import Verdict, all_hold
+from swingby.theory.claims.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from swingby.theory.task import SIMTask

@@ -18,7 +18,7 @@ from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import USUAL, line_width, refilled
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 
 if TYPE_CHECKING:
     from swingby.verify.ledger import Ledger

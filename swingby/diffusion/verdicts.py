@@ -37,7 +37,7 @@ from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.simulate.outcome import descents, turning_points
-from swingby.theory.verdict import Verdict, counted
+from swingby.theory.claims.verdict import Verdict, counted
 from swingby.training.result import storable
 from swingby.training.shares import judged, needed, reaches, share_of
 

@@ -18,7 +18,7 @@ from swingby.figures.figure import (
 )
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 from swingby.training.shares import Share, reaches, share_of
 
 #: How often.

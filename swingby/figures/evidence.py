@@ -22,8 +22,8 @@ from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
+from swingby.theory.claims.verdict import Verdict, all_hold, counted
 from swingby.theory.reading import json_of
-from swingby.theory.verdict import Verdict, all_hold, counted
 from swingby.training.shares import Share, judged, share_of
 from swingby.verify.audit_cache import hash_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import swingby
 from swingby.figures.figure import EDITIONS, Criterion, Figure, Measured
 from swingby.report import Drawn, Grid
-from swingby.theory.verdict import Verdict, all_hold
+from swingby.theory.claims.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     import pandas as pd

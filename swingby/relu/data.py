@@ -20,7 +20,7 @@ from swingby.errors import InvalidInput
 from swingby.relu.geometry import Extremal, Floats, data
 from swingby.relu.results import extremal_vectors
 from swingby.report import Drawn, Grid
-from swingby.theory.verdict import Verdict, all_hold, from_sign
+from swingby.theory.claims.verdict import Verdict, all_hold, from_sign
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ import numpy as np
 from swingby.errors import MISSING, InvalidInput
 from swingby.simulate.initialization import LARGEST_WIDTH
 from swingby.sweeping.point import Point
-from swingby.theory import numbers, written
+from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.reading import plain_toml, text_of
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
@@ -42,7 +42,7 @@ Vector = tuple[str, ...]
 
 def written_number(value: Fraction, argument: str = "a number") -> str:
     """The one text that stands for an exact number of at least 0 in keys and files."""
-    text = written.number(value).strip('"')
+    text = numbers.python_text(value).strip('"')
     if text.startswith("Fraction"):
         raise InvalidInput(argument, "a number of hundreds of digits", "must be shorter")
     return text

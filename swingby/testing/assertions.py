@@ -23,12 +23,12 @@ from swingby.simulate.result import Run
 from swingby.testing.setting import Setting
 from swingby.theory import lemmas, numbers
 from swingby.theory.assumptions import P, beta, omega
-from swingby.theory.claim import Claim
-from swingby.theory.claim_text import to_text
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.ledger import by_id
+from swingby.theory.claims.text import to_text
+from swingby.theory.claims.verdict import Finding
 from swingby.theory.initial import exact_pivots
 from swingby.theory.lemmas import Scale
-from swingby.theory.verdict import Finding
 from swingby.verify.check import check
 from swingby.verify.checking.report import Report
 from swingby.verify.schedule import Schedule

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from swingby.theory.claim import Claim
+    from swingby.theory.claims.claim import Claim
 
     #: (claim, the verdict expected of it)
     Expected = tuple[Claim, str]
@@ -158,7 +158,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 def paper_lines() -> list[Expected]:
     """The lines of the ledger with the verdicts on record."""
     from swingby.testing.assertions import ledger_verdicts
-    from swingby.theory.derivations import ledger
+    from swingby.theory.claims import ledger
 
     known = ledger_verdicts()
     # A line without a verdict on record is one that nobody has looked at: it must not pass.
@@ -167,7 +167,7 @@ def paper_lines() -> list[Expected]:
 
 def _own_claims(config: pytest.Config) -> list[Expected]:
     from swingby.testing.assertions import finding
-    from swingby.theory.claim import Claim
+    from swingby.theory.claims.claim import Claim
 
     found: list[Expected] = []
     for returned in config.hook.pytest_swingby_claims(config=config):
@@ -191,7 +191,7 @@ def _own_claims(config: pytest.Config) -> list[Expected]:
 def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     """The ids that ``--ledger-item`` names; None where it was not given."""
     from swingby.errors import InvalidInput
-    from swingby.theory.derivations.ledger import find
+    from swingby.theory.claims.ledger import find
 
     if not config.option.ledger_item:
         return None
@@ -216,7 +216,7 @@ class ClaimCollector(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """One test per claim."""
-        from swingby.theory.claim import AlongTrajectory
+        from swingby.theory.claims.claim import AlongTrajectory
 
         for claim, expected in self.claims:
             repaired = isinstance(self, ProofFile) and claim.edition != "printed"
@@ -282,7 +282,7 @@ class ClaimItem(pytest.Item):
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """Where the claims come from, and a headline."""
-        from swingby.theory.derivations import ledger
+        from swingby.theory.claims import ledger
 
         source = Path(ledger.__file__) if self.nodeid.startswith("ledger::") else self.path
         return source, 0, f"{self.name}: {self.claim.about}"

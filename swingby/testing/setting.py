@@ -17,11 +17,11 @@ from typing import Any
 import flint
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.theory import balls, numbers, theorem_r, theorem_two, written
-from swingby.theory import repaired as theorems
+from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Scaled
+from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS, check
 from swingby.verify.checking import feasibility
@@ -130,7 +130,7 @@ class Setting:
         parts = [repr(self.task)]
         for name in ("omega", "eta", "beta", "rho"):
             if (value := getattr(self, name)) is not None:
-                parts.append(f"{name}={written.number(value)}")
+                parts.append(f"{name}={numbers.python_text(value)}")
         parts.append(f"W0={self.W0!r}")
         if self.edition != "printed":
             parts.append(f'edition="{self.edition}"')
@@ -212,11 +212,11 @@ def repaired(signal: Signal, beta: Fraction, rho: Fraction) -> Fraction:
     one, share = Fraction(1), rho / beta
     if len(signal) == 1:
         return one / beta
+    setting = theorem_two.Setting(signal, one, share)
     if len(signal) == 2:
-        log = theorem_two.log_omega_0(*signal, one, share) - Fraction(1, 2**50)
+        log = theorem_two.log_omega_0(setting) - Fraction(1, 2**50)
     else:
-        found = theorem_r.closed_form(theorem_r.Setting(signal, one, share))
-        log = found.log_omega_0 - Fraction(1, 1000)
+        log = theorem_r.closed_form(setting).log_omega_0 - Fraction(1, 1000)
     with precision(256):
         return _exact(balls.ball(log).exp().lower()) / beta
 
@@ -229,8 +229,8 @@ def repaired_by_search(signal: Signal, beta: Fraction, rho: Fraction) -> tuple[F
     another value than one with omega and beta. Both lie in between.
     """
     one = Fraction(1)
-    scaled = theorems.largest_omega(signal, one, rho / beta)
-    plain = theorems.largest_omega(signal, beta, rho)
+    scaled = largest_omega(signal, one, rho / beta)
+    plain = largest_omega(signal, beta, rho)
     found = numbers.exact(scaled, "omega") / beta, numbers.exact(plain, "omega")
     return min(found) * (1 - Fraction(1, 10**6)), max(found) * (1 + Fraction(1, 10**6))
 

@@ -33,8 +33,10 @@ def precision(bits: int) -> Iterator[None]:
         yield
 
 
-def ball(number: Fraction | int) -> flint.arb:
-    """The ball around an exact rational, at the current working precision."""
+def ball(number: Fraction | int | flint.arb) -> flint.arb:
+    """The ball around an exact rational, at the current working precision; a ball stays itself."""
+    if isinstance(number, flint.arb):
+        return number
     fraction = Fraction(number)
     return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
 
@@ -144,6 +146,22 @@ def with_rising_precision(
         if decided(result):
             break
     return result
+
+
+def float_above(number: flint.arb) -> float:
+    """A float that is at least every point of a ball."""
+    return math.nextafter(float(number.upper()), math.inf)
+
+
+def round_down(number: flint.arb) -> Fraction:
+    """A multiple of 2^-64 that is at most every point of a ball."""
+    scaled = (number.lower() * 2**64).lower().floor()
+    return Fraction(int(scaled.lower().unique_fmpz()), 2**64)
+
+
+def is_narrow(number: flint.arb) -> bool:
+    """Whether rounding down loses next to nothing."""
+    return bool(number.rad() < flint.arb(2) ** -70)
 
 
 def midpoint(number: flint.arb) -> mpmath.mpf:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.theory import numbers, written
+from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Scaled:
         )
 
     def __repr__(self) -> str:
-        return f"Scaled({self.matrix.tolist()}, {written.number(self.omega)})"
+        return f"Scaled({self.matrix.tolist()}, {numbers.python_text(self.omega)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What IPython and Hypothesis show: Python that makes it again."""

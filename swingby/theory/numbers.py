@@ -1,4 +1,4 @@
-"""Numbers in: exact where the user is exact, refused where they make no sense.
+"""Numbers in and out: exact where the user is exact, refused where they make no sense.
 
 Every number a user hands over passes through this module once. A float is taken as the exact
 binary number it is; text such as ``"1e-400"`` or ``"1/3"`` as the exact rational it denotes.
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 #: Largest decimal exponent read, in absolute value. Below 1e-100000 a run has more stages of
 #: waiting than anyone will simulate, and exact rationals of that size are no longer cheap.
 LARGEST_EXPONENT = 100_000
+
+#: Digits of a decimal that is written; longer ones say less than a quotient.
+_MOST_DIGITS = 40
+#: Digits of a quotient on either side that are written, and read.
+_MOST_TEXT_DIGITS = 400
 
 _NUMBER = re.compile(
     r"[+-]?(?:(?P<over>\d{1,400}/\d{1,400})|(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})"
@@ -279,6 +284,54 @@ def scientific(number: Fraction, digits: int = 4) -> str:
     size = len(figures) - 1 + int(exponent)
     mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
     return f"{'-' if sign else ''}{mantissa}e{size:+03d}"
+
+
+def python_text(value: Fraction) -> str:
+    """A number of at least 0 as Python text that swingby reads as the same number.
+
+    A whole number, a float, text in quotes, or a Fraction where text would be too long to be read.
+
+    Examples
+    --------
+    >>> python_text(Fraction(4)), python_text(Fraction(0.1)), python_text(Fraction(1, 10))
+    ('4', '0.1', '"0.1"')
+    >>> python_text(Fraction(3, 10**80)), python_text(Fraction(1, 720))
+    ('"3e-80"', '"1/720"')
+    """
+    if value.denominator == 1 and value < 10**15:
+        return str(value.numerator)
+    shown = _decimal_text(value)
+    if shown is not None:
+        return f'"{shown}"'
+    if value < 2**1023 and Fraction(float(value)) == value:
+        return repr(float(value))
+    if max(value.numerator, value.denominator) < 10**_MOST_TEXT_DIGITS:
+        return f'"{value}"'
+    # Python reads whole numbers of any length in this form only.
+    return f"Fraction({value.numerator:#x}, {value.denominator:#x})"
+
+
+def python_list(values: Iterable[Fraction]) -> str:
+    """A list of numbers, each as :func:`python_text`."""
+    return f"[{', '.join(map(python_text, values))}]"
+
+
+def _decimal_text(value: Fraction) -> str | None:
+    """A decimal that is short enough to be read, or None."""
+    limits = decimal.Context(
+        _MOST_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact]
+    )
+    with decimal.localcontext(limits):
+        try:
+            found = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+        except decimal.Inexact:
+            return None
+    exponent, digits = found.adjusted(), "".join(map(str, found.as_tuple().digits))
+    if abs(exponent) > LARGEST_EXPONENT:
+        return None
+    if -5 < exponent < 0 or (0 <= exponent < 6 and len(digits) <= 12):
+        return f"{found:f}"
+    return digits[0] + "." * (len(digits) > 1) + digits[1:] + f"e{exponent}"
 
 
 def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput, named
-from swingby.theory import numbers, written
+from swingby.theory import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -124,10 +124,10 @@ class SIMTask:
 
     def __repr__(self) -> str:
         """Python that makes the same task again, but for the rotation of its data."""
-        signal = "" if self.signal_override is None else written.vector(self.signal_override)
+        signal = "" if self.signal_override is None else numbers.python_list(self.signal_override)
         if signal and not self.note and self == SIMTask.from_signal(self.exact_signal):
             return f"SIMTask.from_signal({signal})"
-        plain = f"SIMTask({written.vector(self.mu)}, {written.vector(self.sigma)}"
+        plain = f"SIMTask({numbers.python_list(self.mu)}, {numbers.python_list(self.sigma)}"
         plain += ")" if self.dim == self.s else f", {self.dim})"
         return f"{plain}.with_signal({signal}, {self.note!r})" if signal else plain
 

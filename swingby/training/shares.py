@@ -10,7 +10,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
+from swingby.theory.claims.verdict import Verdict
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
 from swingby.training.data import directions
 from swingby.training.laws import SWING, gram
 from swingby.training.model import initial_weights, rotated

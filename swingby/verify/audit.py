@@ -20,13 +20,13 @@ import sympy
 
 from swingby.errors import InvalidInput, named
 from swingby.theory import assumptions, budget
-from swingby.theory.claim import AlongTrajectory, Claim, Given
-from swingby.theory.claim_text import source_text
-from swingby.theory.derivations import ledger as text
-from swingby.theory.derivations.ledger import find
+from swingby.theory.claims import ledger as text
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Given
+from swingby.theory.claims.ledger import find
+from swingby.theory.claims.text import source_text
+from swingby.theory.claims.verdict import Finding
 from swingby.theory.numbers import positive
 from swingby.theory.proofs.reader import load, packaged
-from swingby.theory.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.ledger import Ledger, Record
 from swingby.verify.lines import AUDITED

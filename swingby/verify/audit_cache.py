@@ -22,8 +22,8 @@ from typing import Any
 import sympy
 
 from swingby.report.files import BROKEN, sealed, unsealed, write_text
-from swingby.theory.claim import Claim
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
 
 #: Fields of a claim that no prover reads: words for people, and the repair, a statement of its own.

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import assumptions, balls, numbers
 from swingby.theory.balls import precision
+from swingby.theory.claims.verdict import Verdict
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.task import SIMTask, as_task
-from swingby.theory.verdict import Verdict
 from swingby.verify.check import EDITIONS
 from swingby.verify.checking.box import enclose, interval
 from swingby.verify.checking.evaluation import MARGIN_BITS, judge_point, judge_repaired

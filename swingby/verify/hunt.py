@@ -17,11 +17,11 @@ from swingby.report.markup import html_text
 from swingby.report.numbers import counted
 from swingby.report.text import USUAL, line_width, lines_text, wrapped
 from swingby.theory import numbers
-from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.claim_text import source_text, to_text
-from swingby.theory.derivations import ledger
-from swingby.theory.formula import as_read
-from swingby.theory.verdict import Finding
+from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.theory.claims.formula import as_read
+from swingby.theory.claims.text import source_text, to_text
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.audit_cache import plain
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search
 from swingby.verify.ledger_report import header, witness_lines

@@ -18,7 +18,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid, Shown
 from swingby.report.files import write_text
 from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
-from swingby.theory.claim_text import statement_line, to_latex, to_text
+from swingby.theory.claims.text import statement_line, to_latex, to_text
 from swingby.verify import ledger_report
 from swingby.verify.audit_cache import plain
 from swingby.verify.lines import Line, Lines

@@ -22,11 +22,11 @@ from swingby.report.markup import (
 from swingby.report.numbers import counted, short
 from swingby.report.text import USUAL, line_width, lines_text, wrapped
 from swingby.theory.assumptions import Condition
-from swingby.theory.claim import SEVERITIES
-from swingby.theory.claim_text import difference, source_text, statement_line, to_latex, to_text
-from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.formula import as_read, symbol_text
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import SEVERITIES
+from swingby.theory.claims.formula import as_read, symbol_text
+from swingby.theory.claims.ledger import hypotheses
+from swingby.theory.claims.text import difference, source_text, statement_line, to_latex, to_text
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.lines import AUDITED, Line, Lines
 from swingby.verify.prover.evidence import TAUTOLOGY
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar, overload
 
-from swingby.theory.claim import Claim
-from swingby.theory.derivations.ledger import find
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.ledger import find
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
 
 #: The text that the ledger is about.

@@ -15,8 +15,8 @@ from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.theory import numbers
+from swingby.theory.claims.verdict import Verdict
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
 from swingby.verify.schedule import plain
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.report.numbers import percent_text, rounded, steps_text
 from swingby.theory import numbers
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 from swingby.verify.predict import predict
 
 if TYPE_CHECKING:

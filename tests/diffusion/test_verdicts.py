@@ -13,7 +13,7 @@ from swingby.diffusion.plan import FACTORS, Optimizer, Plan, Prediction
 from swingby.diffusion.study import Study
 from swingby.diffusion.theory import rates
 from swingby.errors import InvalidInput
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 
 PLAN = default_plan()
 STEPS = np.unique(np.geomspace(1, 20_000, 400).round()).astype(int)

@@ -8,7 +8,7 @@ import pytest
 from swingby.figures import Criterion, Edition, Figure, Measured
 from swingby.figures import make as making
 from swingby.figures.make import figure
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 
 
 @functools.cache

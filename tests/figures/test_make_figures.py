@@ -11,7 +11,7 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.figures import Measured, make_figures
 from swingby.report.files import unsealed
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 
 ALL = [("1", "caption"), ("1", "code"), ("2", "caption"), ("2", "code")]
 

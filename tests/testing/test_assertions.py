@@ -16,7 +16,7 @@ from swingby.testing.assertions import (
 )
 from swingby.testing.setting import Setting
 from swingby.theory import lemmas
-from swingby.theory.claim import Claim
+from swingby.theory.claims.claim import Claim
 
 PAIR = swingby.SIMTask.from_signal([4, 1])
 W0 = np.array([[2e-6, 1e-6], [1e-6, 2e-6]])

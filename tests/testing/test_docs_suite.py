@@ -91,16 +91,16 @@ lemmas.py: test_lemma_windows says Lemma D.5
 proofs/trajectories.proof: test_lemma_windows says Lemma D.6
 - then w_ii(t) >= 1 - 2/K
 + then w_ii(t) >= 1 - 4/K
-theorem_two.py: test_theorem_on_two_concepts says two concepts, E1
+repaired/theorem_two.py: test_theorem_on_two_concepts says two concepts, E1
 - (log_scale - (1 + r)
 + (log_scale - (1 - r)
-theorem_r.py: test_conditions_of_theorem_R says Theorem R, C4
+repaired/theorem_r.py: test_conditions_of_theorem_R says Theorem R, C4
 - mean = (a[i] + a[j]) / 2
 + mean = (a[i] - a[j]) / 2
-theorem_two.py: test_theorem_G says Theorem G
+repaired/theorem_two.py: test_theorem_G says Theorem G
 - - log_det / (1 - level)
 + - log_det / level
-repaired.py: test_one_concept_of_the_repaired_edition says D.4'
+repaired/edition.py: test_one_concept_of_the_repaired_edition says D.4'
 - limit = _enclosed(lambda: 1 /
 + limit = _enclosed(lambda: 2 /
 initial.py: test_pivots says stage law, exact pivots

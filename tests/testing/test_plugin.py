@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from swingby.testing.assertions import ledger_verdicts
-from swingby.theory.claim import AlongTrajectory
-from swingby.theory.derivations import ledger
+from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import AlongTrajectory
 
 pytest_plugins = ["pytester"]
 
@@ -22,7 +22,7 @@ HEAVY = ("numpy", "sympy", "scipy", "hypothesis", "torch", "flint", "numba", "pa
 
 OWN_CLAIMS = """
 import sympy
-from swingby.theory.claim import Claim
+from swingby.theory.claims.claim import Claim
 
 def pytest_swingby_claims(config):
     x = sympy.Symbol("x", positive=True)
@@ -34,7 +34,7 @@ def pytest_swingby_claims(config):
 
 #: A judge that needs no time, in place of the real one.
 JUDGE = """
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover import judge as module
 from swingby.verify.prover.evidence import Judged
 
@@ -188,7 +188,7 @@ def test_what_the_hook_returns_is_checked(run, pytester, returned):
     expression, message = WRONG_HOOKS[returned]
     pytester.makeconftest(
         "import sympy\n"
-        "from swingby.theory.claim import Claim\n"
+        "from swingby.theory.claims.claim import Claim\n"
         "claim = Claim('square', 'step', 'a square', sympy.Ge(sympy.Symbol('x')**2, 0))\n"
         f"def pytest_swingby_claims(config):\n    return {expression}\n"
     )

@@ -6,9 +6,9 @@ import sympy
 
 import swingby
 from swingby.theory import dynamics
-from swingby.theory.derivations.ledger import by_id
-from swingby.theory.derivations.matrices import A as data_matrix
-from swingby.theory.derivations.matrices import I, W, Wt
+from swingby.theory.claims.ledger import by_id
+from swingby.theory.claims.matrices import A as data_matrix
+from swingby.theory.claims.matrices import I, W, Wt
 
 
 def test_noise_sum_of_the_theorem_against_the_matrix_exponential():

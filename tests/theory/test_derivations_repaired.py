@@ -1,45 +1,29 @@
 """The repaired theorems as claims: every step is there, judged, and none is proved by a reader."""
 
+import inspect
 import re
 
 import pytest
 import sympy
 
-from swingby.theory import theorem_r, theorem_two
-from swingby.theory.claim import Claim
-from swingby.theory.derivations.conclusions import ByHand, OnInterval
+from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import ByHand, OnInterval
 from swingby.theory.proofs.reader import packaged
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.flow import judge_flow
-from swingby.verify.prover.repaired.theorems import TESTS
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 
-PROOFS = {
-    "Theorem two": (packaged("theorem_two"), theorem_two),
-    "Theorem G": (packaged("theorem_g"), theorem_two),
-    "Theorem R": (packaged("theorem_r"), theorem_r),
-}
-CLAIMS = [claim for proof, _ in PROOFS.values() for claim in proof.values()]
+CLAIMS = [claim for file in ledger.OWN.values() for claim in packaged(file).values()]
 
 
-@pytest.mark.parametrize("name", PROOFS)
-def test_every_step_of_the_docstring_is_a_claim(name):
-    text = PROOFS[name][1]
-    steps = set(re.findall(r"^- (\[.*?\](?:, \[.*?\])*) \(", text.__doc__, flags=re.MULTILINE))
-    named = {step for listed in steps for step in listed.split(", ")}
-    # Two theorems stand in one file: a step is one of either.
-    claimed = {
-        step.removeprefix(f"{one} ")
-        for one, (other, of) in PROOFS.items()
-        if of is text
-        for step in other
-    }
-    # A step is there itself, or in parts such as [1.13.1].
-    missing = {
-        step
-        for step in named
-        if step not in claimed and not any(c.startswith(step[:-1] + ".") for c in claimed)
-    }
-    assert missing == set()
+def test_every_step_that_the_code_cites_is_a_claim():
+    steps = {claim.id.rpartition(" [")[2].rstrip("]") for claim in CLAIMS}
+    for module in (theorem_r, theorem_two, theorems):
+        cited = set(re.findall(r"\[((?:[GR]|\d)\.[\d.]+)\]", inspect.getsource(module)))
+        assert cited
+        assert cited <= steps
 
 
 def test_the_edition_is_repaired_and_cited_steps_exist():
@@ -53,7 +37,7 @@ def test_the_edition_is_repaired_and_cited_steps_exist():
 def test_every_reading_step_has_a_numerical_test():
     for claim in CLAIMS:
         if isinstance(claim.conclusion, ByHand):
-            assert claim.conclusion.test in TESTS, claim.id
+            assert claim.conclusion.test in theorems.TESTS, claim.id
             assert claim.conclusion.why
 
 

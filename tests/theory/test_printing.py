@@ -9,10 +9,9 @@ import re
 import pytest
 import sympy
 
-from swingby.theory.derivations import matrices
-from swingby.theory.derivations.letters import eta
-from swingby.theory.derivations.matrices import A, I, U, Ut, W, W_start, a, i, j, k, n, s
-from swingby.theory.formula import equation, show
+from swingby.theory.claims import conclusions, matrices
+from swingby.theory.claims.formula import show
+from swingby.theory.claims.matrices import A, I, U, Ut, W, W_start, a, eta, i, j, k, n, s
 from swingby.theory.proofs.formulas import Piece, values
 
 x, y = sympy.symbols("x y", positive=True)
@@ -111,7 +110,7 @@ def test_what_has_no_text_is_refused():
 
 
 def test_both_sides_stand_in_a_trace_unless_they_are_numbers():
-    assert equation(W * A, A * W) == "W A = A W"
-    assert equation(W * A, A * W, trace=True) == "Tr[W A] = Tr[A W]"
-    latex = equation(W * A, matrices.squared_norm(W), latex=True, trace=True)
-    assert latex == r"\operatorname{Tr}\left[W A\right] = \left\|W\right\|^2"
+    assert conclusions.MatrixIdentity(W * A, A * W).lines() == "W A = A W"
+    assert conclusions.MatrixIdentity(W * A, A * W, trace=True).lines() == "Tr[W A] = Tr[A W]"
+    norm = conclusions.MatrixIdentity(W * A, matrices.squared_norm(W), trace=True)
+    assert norm.lines(latex=True) == r"\operatorname{Tr}\left[W A\right] = \left\|W\right\|^2"

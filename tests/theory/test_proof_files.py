@@ -9,8 +9,8 @@ import pytest
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory.claim import AlongTrajectory, Claim, Flaw, Given
-from swingby.theory.derivations import ledger
+from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.proofs.reader import Proof, load, packaged
 from swingby.theory.proofs.writer import proof_text
 from swingby.verify.audit_cache import content
@@ -77,7 +77,7 @@ WHOLE = (
     + """
 group BOUND: x <= y  [Assumption 1]
              y <= 2  [Assumption 2]
-default place Section 3 %
+default place Section 3
 default larger first, in force
 let total = x +
       y
@@ -133,7 +133,7 @@ def test_every_field_of_a_line_is_read():
     cited = Given(first.conclusion, "first")
     induction = Given(sympy.Gt(w, x + y, evaluate=False), "induction")
     assert second.given == (cited, cited, induction)
-    assert (second.kind, second.indices, second.reference) == ("lemma", "any", "Section 3 [2.1]")
+    assert (second.kind, second.indices, second.reference) == ("lemma", "any", "Section 3")
     assert second.conclusion == AlongTrajectory(
         sympy.Le(sympy.Abs(w), 3, evaluate=False),
         "all",

@@ -12,8 +12,9 @@ import pytest
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.theory import numbers, repaired, theorem_r, theorem_two
-from swingby.theory.verdict import Verdict
+from swingby.theory import numbers, repaired
+from swingby.theory.claims.verdict import Verdict
+from swingby.theory.repaired import theorem_r, theorem_two
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
 
@@ -111,8 +112,8 @@ def test_omega_below_the_float_range(signal):
 @pytest.mark.parametrize("large", [Fraction(11, 10), 2, 4, 30])
 def test_two_concepts_take_the_larger_bound(large):
     signal = fractions(large, 1)
-    two = theorem_two.log_omega_0(*signal, TWO, TENTH)
-    many = theorem_r.log_omega_0(signal, TWO, TENTH)
+    setting = theorem_two.Setting(signal, TWO, TENTH)
+    two, many = theorem_two.log_omega_0(setting), theorem_r.search(setting).log_omega_0
     found = repaired.largest_omega(signal, TWO, TENTH)
     assert float(mpmath.log(found)) == pytest.approx(float(max(two, many)), rel=1e-12)
 

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.theory import theorem_r
-from swingby.theory.theorem_r import Setting, certify, failing
+from swingby.theory.repaired import theorem_r
+from swingby.theory.repaired.theorem_r import certify, failing
+from swingby.theory.repaired.theorem_two import Setting
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
 
@@ -110,7 +111,7 @@ MEASURED = {
 @pytest.mark.parametrize("signal", MEASURED, ids=str)
 def test_omega_0(signal):
     searched, closed = MEASURED[signal]
-    found = theorem_r.log_omega_0(tuple(map(Fraction, signal[::-1])), TWO, TENTH)
+    found = theorem_r.search(setting(*signal)).log_omega_0
     assert float(found) / math.log(10) == pytest.approx(searched, abs=5e-3)
     by_formula = theorem_r.closed_form(setting(*signal))
     assert float(by_formula.log_omega_0) / math.log(10) == pytest.approx(closed, abs=1e-3)
@@ -129,7 +130,7 @@ def test_a_far_concept_hardly_changes_the_edge_of_close_ones():
     # At omega around exp(-1855) what a concept 98 times weaker adds is of the size of
     # omega^((1 - 1/98)/2): the edge is that of the three close ones alone, in their own run of the
     # search. Among tiny N the search has to stop at a point that balls accept.
-    alone = theorem_r.log_omega_0((Fraction(100), Fraction(99), Fraction(98)), TWO, TENTH)
+    alone = theorem_r.search(setting(100, 99, 98)).log_omega_0
     given_ = setting(100, 99, 98, 1)
     found = theorem_r.search(given_)
     assert found.log_omega_0 == pytest.approx(float(alone), abs=1e-2)
@@ -235,6 +236,7 @@ def test_signal_that_the_theorem_does_not_speak_of(signal):
         setting(*signal)
 
 
-def test_rho_above_beta_is_refused():
+@pytest.mark.parametrize(("beta", "rho"), [(TENTH, TWO), (TWO, Fraction(0)), (TWO, -TENTH)])
+def test_rho_above_beta_or_not_positive_is_refused(beta, rho):
     with pytest.raises(InvalidInput, match="rho"):
-        Setting((TWO, TENTH), TENTH, TWO)
+        Setting((TWO, TENTH), beta, rho)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
+from swingby.theory.claims.verdict import Verdict
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
 from swingby.training.shares import Share, agrees, reaches
 
 pytest.importorskip("torch")

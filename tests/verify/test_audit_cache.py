@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from swingby.theory.claim import Flaw
-from swingby.theory.derivations import ledger as text
-from swingby.theory.derivations.letters import le, w
-from swingby.theory.verdict import Finding
+from swingby.theory.claims import ledger as text
+from swingby.theory.claims.claim import Flaw
+from swingby.theory.claims.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.prover.evidence import Judged, Witness
+from tests.theory.letters import le, w
 
 D61, D62 = text.by_id("D.61"), text.by_id("D.62")
 WITNESS = Witness({"P": "2"}, "P <= 1", "2", "1", ("exact rationals",))
@@ -118,7 +118,7 @@ def test_keys_tell_all_statements_apart():
 
 def test_keys_are_the_same_in_every_process():
     code = (
-        "from swingby.verify import audit_cache; from swingby.theory.derivations import ledger;"
+        "from swingby.verify import audit_cache; from swingby.theory.claims import ledger;"
         "import hashlib; print(hashlib.sha256('\\n'.join(audit_cache.content(version) "
         "for claim in ledger.claims() for version in claim).encode()).hexdigest())"
     )

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput, Undecided
+from swingby.theory.claims.verdict import Verdict, all_hold
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.check import check
 from swingby.verify.predict import predict
 

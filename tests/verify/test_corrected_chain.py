@@ -9,8 +9,8 @@ import sympy
 
 import swingby
 from swingby.theory.assumptions import P, d
-from swingby.theory.claim import Claim, Given
-from swingby.theory.derivations.ledger import by_id, corrected_chain, with_squared_P
+from swingby.theory.claims.claim import Claim, Given
+from swingby.theory.claims.ledger import by_id, corrected_chain, with_squared_P
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 

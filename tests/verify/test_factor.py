@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from swingby import InvalidInput, Scaled, SIMTask, SwingbyWarning, check, compare, predict, simulate
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 
 PAIR = SIMTask.from_signal([4, 1])
 GAP = 2.0**-27

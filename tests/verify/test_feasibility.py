@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from swingby.theory import assumptions
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 from swingby.verify.checking import evaluation, feasibility
 from swingby.verify.checking.feasibility import Problem
 

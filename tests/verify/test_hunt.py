@@ -13,9 +13,8 @@ from click.testing import CliRunner
 from swingby.cli.proofs import hunt as command
 from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
-from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.derivations.ledger import by_id
-from swingby.theory.derivations.letters import ge, le, v, v_start, w
+from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.theory.claims.ledger import by_id
 from swingby.theory.initial import Scaled
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
@@ -28,6 +27,7 @@ from swingby.verify.prover.repaired.trials import DRAWS
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.judge import meets
 from swingby.verify.prover.trajectories.violation import Recorded, from_floats
+from tests.theory.letters import ge, le, v, v_start, w
 
 PLAIN = Asked(full_rank=False, few_steps=False)
 

@@ -12,7 +12,7 @@ import pytest
 import sympy
 
 from swingby.theory.assumptions import beta
-from swingby.theory.derivations import ledger as text
+from swingby.theory.claims import ledger as text
 from swingby.verify.prover.judge import is_scalar
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 

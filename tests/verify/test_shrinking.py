@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.ledger import by_id
 from swingby.verify.hunting.draft import Asked, Draft, draw
 from swingby.verify.hunting.search import Followed, length, moves, show, shrink
 from swingby.verify.prover.trajectories.violation import Violation

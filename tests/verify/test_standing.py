@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.theory.claim import AlongTrajectory, Claim, Given
-from swingby.theory.derivations import ledger as text
+from swingby.theory.claims import ledger as text
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Given
+from swingby.theory.claims.verdict import Finding
 from swingby.theory.proofs.reader import packaged
-from swingby.theory.verdict import Finding
 from swingby.verify import audit as module
 from swingby.verify.audit import audit, granted, promises
 from swingby.verify.lines import FALLS, OPEN, STANDS, TESTED

@@ -13,8 +13,8 @@ from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vecto
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
 from swingby.diffusion.vectors.train import VectorRun, train_vectors
 from swingby.report import Drawn, Grid
+from swingby.theory.claims.verdict import Verdict, counted
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, counted
 from swingby.training.result import storable
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from swingby.figures.trained import (
     train_with_points,
     train_with_twins,
 )
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 from swingby.training.shares import share_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +20,9 @@ import sympy
 from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
-from swingby.theory.claim import MatrixIdentity, MeanIdentity
-from swingby.theory.derivations import conclusions
+from swingby.theory.claims import conclusions
+from swingby.theory.claims.formula import GREEK
 from swingby.theory.dynamics import symbols
-from swingby.theory.formula import GREEK
 
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
@@ -259,34 +258,17 @@ def latin(name: str) -> str:
     return str(name).translate(_LATIN)
 
 
-@dataclass(frozen=True)
-class Word:
-    """A kind of conclusion: two sides with = between them, or one, an arrow, and the others."""
-
-    make: Callable[..., Any]
-    two_sides: bool = True
-
-
-#: By the word before the colon.
-WORDS: Mapping[str, Word] = {
-    "matrices": Word(MatrixIdentity),
-    "trace": Word(functools.partial(MatrixIdentity, trace=True)),
-    "mean": Word(MeanIdentity),
-    "entry": Word(conclusions.EntryIdentity),
-    "block trace": Word(conclusions.BlockTrace),
-    "law": Word(conclusions.SameDistribution, two_sides=False),
-    "average": Word(conclusions.EmpiricalLimit, two_sides=False),
+#: Kinds of conclusions whose fields are the sides of a line, by the word before its colon.
+WORDS: Mapping[str, type[conclusions.Algebra]] = {
+    kind.WORD: kind
+    for kind in (
+        *(conclusions.MatrixIdentity, conclusions.MeanIdentity, conclusions.EntryIdentity),
+        *(conclusions.BlockTrace, conclusions.SameDistribution, conclusions.EmpiricalLimit),
+    )
 }
 
 _HEAD = re.compile(r"(case) (.+?)\s*:\s*|([a-z][^:<>=]*?)(?:, d = (\d+))?\s*:\s*", re.DOTALL)
 _INTERVAL = re.compile(r"(\S+) in \[(.+),(.+)\]")
-
-
-def word_of(conclusion: Any) -> str:
-    """The word for a conclusion of :data:`WORDS`."""
-    if getattr(conclusion, "trace", False):
-        return "trace"
-    return next(word for word, kind in WORDS.items() if kind.make is type(conclusion))
 
 
 def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, str]) -> Any:
@@ -311,7 +293,7 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
             kind = head[3]
             dimension = int(head[4] or 1)
             known = {**names, **flow_letters(dimension)}
-            cases.append((dimension, *_two_sides(body, known, arrow=kind == "flow")))
+            cases.append((dimension, *_sides(body, known, "->" if kind == "flow" else "=")))
         else:
             parts.append(_part(head[3], body, names, piece))
     if kind and len(cases) < len(pieces):
@@ -324,8 +306,8 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
     return parts[0] if len(parts) == 1 else conclusions.Both(tuple(parts))
 
 
-def _two_sides(body: Piece, names: Mapping[str, Any], *, arrow: bool) -> list[Any]:
-    if arrow:
+def _sides(body: Piece, names: Mapping[str, Any], sign: str) -> list[Any]:
+    if sign == "->":
         return values(body, names, arrow=True)
     found = relations(body, names)
     if len(found) != 1 or not isinstance(found[0], sympy.Eq):
@@ -335,9 +317,11 @@ def _two_sides(body: Piece, names: Mapping[str, Any], *, arrow: bool) -> list[An
 
 def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
     try:
+        if word == "trace":
+            left, right = _sides(body, names, "=")
+            return conclusions.MatrixIdentity(left, right, trace=True)
         if word in WORDS:
-            kind = WORDS[word]
-            return kind.make(*_two_sides(body, names, arrow=not kind.two_sides))
+            return WORDS[word](*_sides(body, names, WORDS[word].SIGN))
         if word == "loss order":
             return conclusions.LossOrder(body.text)
         if match := _INTERVAL.fullmatch(word):

@@ -16,8 +16,8 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
-from swingby.theory.derivations import matrices
+from swingby.theory.claims import matrices
+from swingby.theory.claims.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.proofs.formulas import Piece, algebra, latin, relations, values
 from swingby.theory.reading import text_of
 
@@ -26,7 +26,7 @@ FIELDS = (
     *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
     *("because", "test", "reading", "flaw", "repair"),
 )
-#: Kinds of lines, as in :class:`swingby.theory.claim.Claim`.
+#: Kinds of lines, as in :class:`swingby.theory.claims.claim.Claim`.
 KINDS = (
     *("definition", "assumption", "identity", "step", "corollary", "lemma", "theorem"),
     "observation",
@@ -355,11 +355,6 @@ class _Line:
         entry = self._entry
         own = fields(entry.block)
         common = {name: value for name, value in self._known.defaults.items() if name != "along"}
-        # What stands in brackets in the id stands for % in the place.
-        bracket = re.search(r"\[.*\]", entry.id)
-        common["reference"] = (
-            common["reference"].replace("%", bracket[0] if bracket else "").strip()
-        )
         return self._filled(Claim(entry.id, entry.kind, entry.about, None, **common), own, own)
 
     def _filled(self, claim: Claim, own: Fields, all_fields: Fields) -> Claim:
@@ -436,7 +431,7 @@ def _flaw(block: Block) -> Flaw:
 
 @functools.cache
 def matrix_letters() -> dict[str, Any]:
-    """The letters of :mod:`swingby.theory.derivations.matrices`, a transpose as ``U^T``."""
+    """The letters of :mod:`swingby.theory.claims.matrices`, a transpose as ``U^T``."""
     kinds = (sympy.Symbol, sympy.IndexedBase, sympy.core.function.UndefinedFunction)
     found = {}
     for name, value in vars(matrices).items():

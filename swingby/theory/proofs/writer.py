@@ -12,18 +12,16 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from swingby.theory.claim import AlongTrajectory, Claim, Given
-from swingby.theory.derivations import conclusions
-from swingby.theory.formula import formula, greek
+from swingby.theory.claims import conclusions
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Given
+from swingby.theory.claims.formula import formula, greek
 from swingby.theory.proofs import reader
 from swingby.theory.proofs.formulas import (
     FUNCTIONS,
-    WORDS,
     Piece,
     flow_letters,
     latin,
     values,
-    word_of,
 )
 
 _NAME = re.compile(r"[^\W\d]\w*'*(\((0|t|t\+1|t_0)\))?")
@@ -172,14 +170,11 @@ class Writer:
             ends = f"[{conclusion.low}, {conclusion.high}]"
             yield f"{t(conclusion.letter)} in {ends}: {self.chain([conclusion.relation])}"
         else:
-            word = word_of(conclusion)
-            joint = " = " if WORDS[word].two_sides else " -> "
-            first, *rest = (
-                t(getattr(conclusion, one.name))
-                for one in fields(conclusion)
-                if one.name != "trace"
-            )
-            yield f"{word}: {first}{joint}{', '.join(rest)}"
+            trace = getattr(conclusion, "trace", False)
+            sides = (one.name for one in fields(conclusion) if one.name != "trace")
+            first, *rest = (t(getattr(conclusion, name)) for name in sides)
+            word = "trace" if trace else conclusion.WORD
+            yield f"{word}: {first} {conclusion.SIGN} {', '.join(rest)}"
 
     def _in_flow(self, dimension: int) -> Writer:
         letters = {letter: name for name, letter in flow_letters(dimension).items()}

@@ -14,9 +14,9 @@ import mpmath
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.theory.assumptions import Statement
+from swingby.theory.claims.verdict import Verdict, all_hold
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.checking.feasibility import Box, Constants, Ends, Interval
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import numpy as np
 
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.claim import Claim
+from swingby.theory.claims.claim import Claim
 from swingby.verify.certification.ball_run import follow
 from swingby.verify.checking import feasibility
 from swingby.verify.checking.feasibility import Constants, Problem

@@ -24,7 +24,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory.balls import precision
-from swingby.theory.claim import Claim
+from swingby.theory.claims.claim import Claim
 from swingby.verify.hunting import draft
 from swingby.verify.hunting.draft import Draft, asked_by, draw, mutate
 from swingby.verify.prover.evidence import Judged, Witness

@@ -21,7 +21,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.certification.ball_run import BallState, follow
 from swingby.verify.hunting.search import Clock, Closest, Hunted
 from swingby.verify.prover.evidence import Judged, Witness

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 
 #: Method of a line that says nothing: it is proved, and not counted as proved.
 TAUTOLOGY = "tautology"

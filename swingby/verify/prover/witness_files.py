@@ -15,8 +15,8 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
-from swingby.theory.claim import AlongTrajectory, Claim, MatrixIdentity
-from swingby.theory.derivations.conclusions import (
+from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.theory.claims.conclusions import (
     A_1,
     A_2,
     BlockTrace,
@@ -26,14 +26,15 @@ from swingby.theory.derivations.conclusions import (
     FlowSolution,
     GradientIdentity,
     LossOrder,
+    MatrixIdentity,
     OnInterval,
     X,
     X_inverse,
     Y,
     Y_transposed,
 )
-from swingby.theory.derivations.matrices import LETTERS, A, direction, direction_U, n, root, s
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.matrices import LETTERS, A, direction, direction_U, n, root, s
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.certification import replay
 from swingby.verify.lines import by_name
 from swingby.verify.prover import check_identity, check_proof, check_witness

@@ -14,7 +14,7 @@ import pytest
 import sympy
 
 from swingby.theory import assumptions
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.ledger import by_id
 from swingby.verify.prover import check_witness
 from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_witness import judge, rational

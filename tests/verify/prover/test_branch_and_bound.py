@@ -4,9 +4,9 @@ import flint
 import pytest
 import sympy
 
-from swingby.theory.derivations.letters import kappa, x
 from swingby.verify.prover.scalar.branch_and_bound import interval, prove_on_boxes, prove_on_line
 from swingby.verify.prover.scalar.relation import Relation, Sequent
+from tests.theory.letters import kappa, x
 
 y = sympy.Symbol("y", nonnegative=True)
 R = sympy.Rational

@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from swingby.theory.derivations.letters import K, a_i, a_j, alpha, eta, kappa, t, w
 from swingby.verify.prover.scalar.certificate import Certificate, find, verify, with_negated_goal
 from swingby.verify.prover.scalar.columns import column
 from swingby.verify.prover.scalar.laurent import (
@@ -28,6 +27,7 @@ from swingby.verify.prover.scalar.translation import (
     name_logarithms,
     polynomial_problem,
 )
+from tests.theory.letters import K, a_i, a_j, alpha, eta, kappa, t, w
 
 
 def problem(goal, *given):

@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from swingby.theory import dynamics
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.ledger import by_id
 from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_identity import FORMAT, WORDS, flow
 from swingby.verify.prover.check_witness import judge

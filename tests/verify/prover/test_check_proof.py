@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.ledger import by_id
 from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_proof import FORMAT
 from swingby.verify.prover.check_witness import judge

@@ -6,20 +6,6 @@ import flint
 import pytest
 import sympy
 
-from swingby.theory.derivations.letters import (
-    K,
-    a_i,
-    a_j,
-    alpha,
-    beta,
-    d,
-    gamma,
-    kappa,
-    omega,
-    w,
-    w_start,
-    x,
-)
 from swingby.verify.prover.scalar.counterexample import (
     LONG,
     Search,
@@ -35,6 +21,20 @@ from swingby.verify.prover.scalar.exact_value import (
     holds,
 )
 from swingby.verify.prover.scalar.relation import Relation, Sequent
+from tests.theory.letters import (
+    K,
+    a_i,
+    a_j,
+    alpha,
+    beta,
+    d,
+    gamma,
+    kappa,
+    omega,
+    w,
+    w_start,
+    x,
+)
 
 
 def number(text):

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim, Given, MatrixIdentity
-from swingby.theory.derivations.matrices import A, W
+from swingby.theory.claims.claim import Claim, Given
+from swingby.theory.claims.conclusions import MatrixIdentity
+from swingby.theory.claims.matrices import A, W
 from swingby.verify.prover.judge import judge
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 

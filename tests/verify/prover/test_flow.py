@@ -7,13 +7,13 @@ import pytest
 import sympy
 
 from swingby.theory import dynamics
-from swingby.theory.claim import Claim
-from swingby.theory.derivations import conclusions
-from swingby.theory.derivations.letters import le, lt
+from swingby.theory.claims import conclusions
+from swingby.theory.claims.claim import Claim
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.flow import judge_flow
 from swingby.verify.prover.repaired.theorems import TESTS
+from tests.theory.letters import le, lt
 
 R = sympy.Symbol("r", positive=True)
 X, A_1, Y = conclusions.X, conclusions.A_1, conclusions.Y

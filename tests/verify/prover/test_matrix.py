@@ -5,10 +5,9 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim, MatrixIdentity
-from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
-from swingby.theory.derivations.letters import d
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import EntryIdentity, GradientIdentity, MatrixIdentity
+from swingby.theory.claims.matrices import (
     A,
     I,
     U,
@@ -32,6 +31,7 @@ from swingby.theory.derivations.matrices import (
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra import matrix, words
 from swingby.verify.prover.algebra.matrix import judge_matrix
+from tests.theory.letters import d
 
 SYMMETRIC = ((Wt, W),)
 

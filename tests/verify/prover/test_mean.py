@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import sympy
 
-from swingby.theory.claim import Claim, MeanIdentity
-from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
-from swingby.theory.derivations.ledger import by_id
-from swingby.theory.derivations.letters import d
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
+from swingby.theory.claims.ledger import by_id
+from swingby.theory.claims.matrices import (
     cluster,
     d_prime,
     delta,
@@ -32,6 +31,7 @@ from swingby.theory.derivations.matrices import (
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra.cases import raw_moment
 from swingby.verify.prover.algebra.mean import judge_mean
+from tests.theory.letters import d
 
 
 def verdict(conclusion):

@@ -13,8 +13,8 @@ import pytest
 import sympy
 
 from swingby.testing.assertions import ledger_verdicts
-from swingby.theory.claim import Claim
-from swingby.theory.derivations import ledger
+from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import Claim
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 

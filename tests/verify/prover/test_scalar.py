@@ -8,8 +8,10 @@ import pytest
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory.claim import Claim
-from swingby.theory.derivations.letters import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.proofs.reader import packaged
+from swingby.verify.prover.scalar.dispatch import judge_scalar
+from tests.theory.letters import (
     NOISE,
     ROOT_RATE,
     C,
@@ -19,7 +21,6 @@ from swingby.theory.derivations.letters import (
     a_j,
     alpha,
     beta,
-    both,
     eq,
     eta,
     gamma,
@@ -35,8 +36,6 @@ from swingby.theory.derivations.letters import (
     w_start,
     x,
 )
-from swingby.theory.proofs.reader import packaged
-from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 GROUPS = packaged("letters").groups
 D1_ENTRY, D4_ROOT = GROUPS["D1_ENTRY"], GROUPS["D4_ROOT"]
@@ -145,7 +144,7 @@ def test_an_existence_claim_is_proved_by_a_witness():
 
 def test_a_chain_reports_each_relation():
     """The first relation is the hypothesis, the second is false at w = omega."""
-    judged = judge_scalar(claim(both(ge(w, omega), gt(w, omega)), *held))
+    judged = judge_scalar(claim(sympy.Tuple(ge(w, omega), gt(w, omega)), *held))
     assert judged.verdict == "refuted"
     assert [part.verdict.value for part in judged.parts.values()] == ["proved", "refuted"]
 

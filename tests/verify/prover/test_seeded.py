@@ -12,8 +12,7 @@ import pytest
 import sympy
 
 import swingby
-from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.derivations.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
+from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.verify import audit_cache
 from swingby.verify.prover.scalar import counterexample, dispatch
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes
@@ -23,6 +22,7 @@ from swingby.verify.prover.trajectories import judge
 from swingby.verify.prover.trajectories.instances import candidates
 from swingby.verify.prover.trajectories.judge import Runs, ball_run, confirm
 from swingby.verify.prover.trajectories.violation import Violation
+from tests.theory.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
 
 FULL_RANK = replace(tuple(candidates())[1], steps=3)
 

@@ -12,9 +12,8 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.budget import OutOfTime, budget, left
-from swingby.theory.claim import Claim, Given
-from swingby.theory.derivations.conclusions import FlowSolution
-from swingby.theory.derivations.letters import eq, ge, gt, le, lt
+from swingby.theory.claims.claim import Claim, Given
+from swingby.theory.claims.conclusions import FlowSolution
 from swingby.verify.prover.algebra.dispatch import judge_solution
 from swingby.verify.prover.evidence import TAUTOLOGY
 from swingby.verify.prover.scalar import dispatch
@@ -30,6 +29,7 @@ from swingby.verify.prover.scalar.laurent import (
 )
 from swingby.verify.prover.scalar.relation import conditions, resolved
 from swingby.verify.prover.scalar.squares import sum_of_squares
+from tests.theory.letters import eq, ge, gt, le, lt
 
 x, y, z = sympy.symbols("x y z", real=True)
 p, q = sympy.symbols("p q", positive=True)

@@ -29,9 +29,9 @@ def test_omega_is_at_most_omega_0_and_often_equal():
     rng, depths = np.random.default_rng(3), []
     for _ in range(30):
         drawn = trials.draw_two(1, rng, "flow", False)
-        given = (*(Fraction(a) for a in drawn.signal.tolist()), Fraction(drawn.beta))
-        limit = trials.theorem_two.log_omega_0(*given, Fraction(drawn.rho))
-        depths.append(float(limit) - drawn.log_omega)
+        signal = tuple(map(Fraction, drawn.signal.tolist()))
+        setting = trials.Setting(signal, Fraction(drawn.beta), Fraction(drawn.rho))
+        depths.append(float(trials.theorem_two.log_omega_0(setting)) - drawn.log_omega)
     assert min(depths) >= 0
     assert 3 <= depths.count(0.0) <= 25
 

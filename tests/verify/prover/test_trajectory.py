@@ -14,9 +14,8 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory.assumptions import K, P
-from swingby.theory.claim import AlongTrajectory
-from swingby.theory.derivations import letters as the
-from swingby.theory.derivations.ledger import by_id
+from swingby.theory.claims.claim import AlongTrajectory
+from swingby.theory.claims.ledger import by_id
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.prover import check_witness
@@ -33,6 +32,7 @@ from swingby.verify.prover.trajectories.judge import (
 )
 from swingby.verify.prover.trajectories.violation import Recorded, Violation, from_floats, scan
 from swingby.verify.prover.witness_files import files
+from tests.theory import letters as the
 
 RANK_ONE, FULL_RANK, FAR_APART, ONE_SMALL, MANY_STEPS, DELAYED = instances.candidates()
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.derivations.letters import d
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.matrices import (
     LETTERS,
     U,
     Ut,
     W,
     cluster,
+    d,
     d_prime,
     i,
     j,
@@ -33,7 +33,7 @@ from swingby.theory.derivations.matrices import (
     z,
     zt,
 )
-from swingby.theory.derivations.matrices import delta as kronecker
+from swingby.theory.claims.matrices import delta as kronecker
 from swingby.verify.prover.algebra.words import Polynomial, Unsupported
 
 #: Signal positive, signal zero inside [s], or a free direction.

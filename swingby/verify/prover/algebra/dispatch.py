@@ -18,20 +18,20 @@ import flint
 import sympy
 
 from swingby.theory.balls import ball, evaluate, precision
-from swingby.theory.claim import Claim, MatrixIdentity, MeanIdentity
-from swingby.theory.derivations.conclusions import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import (
     Both,
     EmpiricalLimit,
     EntryIdentity,
     FlowSolution,
     GradientIdentity,
     LossOrder,
+    MatrixIdentity,
+    MeanIdentity,
     SameDistribution,
-    to_text,
 )
-from swingby.theory.derivations.letters import d
-from swingby.theory.derivations.matrices import i, mu, v, w
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.matrices import d, i, mu, v, w
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import cases
 from swingby.verify.prover.algebra.entries import Number, polynomials
 from swingby.verify.prover.algebra.matrix import judge_matrix
@@ -72,7 +72,7 @@ def _judge_both(claim: Claim) -> Judged | None:
         judged = judge_algebra(replace(claim, conclusion=conclusion))
         if judged is None:
             return None
-        parts[to_text(conclusion)] = judged
+        parts[conclusion.lines()] = judged
     for decisive in (Finding.REFUTED, Finding.UNDECIDED):
         for part in parts.values():
             if part.verdict is decisive:

@@ -17,9 +17,8 @@ from typing import Any
 import flint
 import sympy
 
-from swingby.theory.derivations.conclusions import EntryIdentity
-from swingby.theory.derivations.letters import d
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.conclusions import EntryIdentity
+from swingby.theory.claims.matrices import (
     LAST_CLUSTER,
     LETTERS,
     A,
@@ -29,6 +28,7 @@ from swingby.theory.derivations.matrices import (
     W,
     Wt,
     cluster,
+    d,
     d_prime,
     n,
     over_samples,

@@ -15,9 +15,9 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.claim import Claim, MatrixIdentity
-from swingby.theory.derivations.conclusions import EntryIdentity, GradientIdentity
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import EntryIdentity, GradientIdentity, MatrixIdentity
+from swingby.theory.claims.matrices import (
     LETTERS,
     I,
     delta,
@@ -31,7 +31,7 @@ from swingby.theory.derivations.matrices import (
     substitute,
     transpose,
 )
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import cases, words
 from swingby.verify.prover.algebra.entries import (
     SIZES,

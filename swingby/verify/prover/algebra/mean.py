@@ -15,10 +15,10 @@ from typing import Any
 import flint
 import sympy
 
-from swingby.theory.claim import Claim, MeanIdentity
-from swingby.theory.derivations.conclusions import EmpiricalLimit, SameDistribution
-from swingby.theory.derivations.matrices import cluster, k, mean, p, q, s, tau, u, xi
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
+from swingby.theory.claims.matrices import cluster, k, mean, p, q, s, tau, u, xi
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import cases
 from swingby.verify.prover.algebra.cases import OTHER, Pattern, gaussian_mean, raw_moment
 from swingby.verify.prover.algebra.entries import (

@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.matrices import (
     LETTERS,
     A,
     I,

@@ -20,8 +20,8 @@ import sympy
 
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.claim import Claim
-from swingby.theory.derivations.conclusions import (
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.conclusions import (
     A_1,
     A_2,
     BlockTrace,
@@ -35,7 +35,7 @@ from swingby.theory.derivations.conclusions import (
     Y_transposed,
     along_flow,
 )
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra.words import first_of_class
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import TESTS, try_step

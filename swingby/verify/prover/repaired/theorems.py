@@ -20,8 +20,8 @@ from fractions import Fraction
 import numpy as np
 
 from swingby.simulate.state import Floats
-from swingby.theory import theorem_r
-from swingby.theory.theorem_r import Certified
+from swingby.theory.repaired import theorem_r
+from swingby.theory.repaired.theorem_r import Certified
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.repaired.trials import (
     LEVEL,

@@ -27,9 +27,9 @@ from swingby.simulate.state import (
     make_problem,
     make_state,
 )
-from swingby.theory import theorem_r, theorem_two
 from swingby.theory.initial import Initial
-from swingby.theory.theorem_r import Setting
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.theorem_two import Setting
 
 #: How many trials, and their runs, are kept for the next line about the same theorem.
 KEPT = 20
@@ -102,15 +102,12 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
     beta, rho = _spread(rng)
     signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
     eta = _eta(rng, dynamics)
-    edges = Fraction(beta), Fraction(rho)
-    (own_1, own_2), (a_1, a_2) = _signals(signal, eta, effective)
-    limit = min(
-        theorem_two.log_omega_0(own_1, own_2, *edges), theorem_two.log_omega_0(a_1, a_2, *edges)
-    )
-    L = limit - _depth(rng)
-    peaks = np.full((2, 2), theorem_two.log_peak(a_1, a_2, *edges, L))
+    signals = _signals(signal, eta, effective)
+    own, setting = (Setting(one, Fraction(beta), Fraction(rho)) for one in signals)
+    L = min(theorem_two.log_omega_0(own), theorem_two.log_omega_0(setting)) - _depth(rng)
+    peaks = np.full((2, 2), theorem_two.log_peak(setting, L))
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
-    times = theorem_two.time_bounds(a_1, a_2, *edges, L)
+    times = theorem_two.time_bounds(setting, L)
     return _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
 
 

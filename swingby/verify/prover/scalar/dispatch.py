@@ -18,8 +18,8 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.budget import OutOfTime, budget
-from swingby.theory.claim import Claim
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes, prove_on_line
 from swingby.verify.prover.scalar.certificate import (

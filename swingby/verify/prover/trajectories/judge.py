@@ -23,10 +23,10 @@ from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.theory.claims.verdict import Finding
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Finding
 from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.trajectories import instances

@@ -24,7 +24,7 @@ import numpy as np
 import sympy
 
 from swingby.theory import numbers
-from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
 
 if TYPE_CHECKING:

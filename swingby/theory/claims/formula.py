@@ -13,8 +13,7 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.derivations.matrices import LETTERS as MATRICES
-from swingby.theory.derivations.matrices import squared_norm
+from swingby.theory.claims.matrices import LETTERS as MATRICES
 
 GREEK = {
     "alpha": "α",
@@ -278,7 +277,7 @@ _OPERATORS = {
 
 
 def show(expression: Any, latex: bool = False, level: int = _SUM) -> str:
-    """A formula in the letters of :mod:`swingby.theory.derivations.matrices`."""
+    """A formula in the letters of :mod:`swingby.theory.claims.matrices`."""
     if expression.is_Add:
         return _wrap(_terms(expression, latex), level > _SUM, latex)
     if expression.is_Mul:
@@ -371,16 +370,3 @@ def _operator(expression: Any, latex: bool, level: int) -> str:
     is_sum = "$term" in text
     parts["term"] = show(body, latex, _PRODUCT) if is_sum else ""
     return _wrap(Template(text).substitute(parts), is_sum and level > _SUM, latex)
-
-
-def equation(left: Any, right: Any, latex: bool = False, trace: bool = False) -> str:
-    """Two sides of an identity, inside a trace where asked."""
-    return " = ".join(_side(side, latex, trace) for side in (left, right))
-
-
-def _side(side: Any, latex: bool, trace: bool) -> str:
-    text = show(side, latex)
-    # a squared norm is a number: its trace is itself
-    if not trace or side.has(squared_norm):
-        return text
-    return rf"\operatorname{{Tr}}\left[{text}\right]" if latex else f"Tr[{text}]"

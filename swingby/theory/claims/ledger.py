@@ -22,7 +22,7 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.assumptions import P, d
-from swingby.theory.claim import Claim, Given
+from swingby.theory.claims.claim import Claim, Given
 from swingby.theory.proofs.reader import FOLDER, Proof, packaged
 
 #: The proof files of the package.

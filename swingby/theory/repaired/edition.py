@@ -1,8 +1,8 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.theorem_two` on convergence and for two concepts,
-:mod:`swingby.theory.theorem_r` for two or more. For one concept the flow is the
+W(0): :mod:`swingby.theory.repaired.theorem_two` on convergence and for two concepts,
+:mod:`swingby.theory.repaired.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
 anything goes wrong there.
@@ -21,11 +21,13 @@ import mpmath
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory import balls, numbers, theorem_r, theorem_two
+from swingby.theory import balls, numbers
 from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
 from swingby.theory.balls import precision
-from swingby.theory.theorem_r import Certified, Setting
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict, from_sign
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.theorem_r import Certified
+from swingby.theory.repaired.theorem_two import Setting
 
 rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
 w_kk, pi_k = sympy.symbols("w_kk(0) pi_k(0)", real=True)
@@ -216,10 +218,8 @@ class _Limits:
 
     @classmethod
     def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> _Limits:
-        setting = Setting.of(signal, beta, rho)
-        a, two = setting.signal, None
-        if len(a) == 2:
-            two = theorem_two.log_omega_0(a[0], a[1], beta, rho)
+        setting = Setting(tuple(sorted(signal, reverse=True)), beta, rho)
+        two = theorem_two.log_omega_0(setting) if setting.d == 2 else None
         return cls(setting, two, theorem_r.search(setting))
 
     @property
@@ -253,7 +253,7 @@ def _side(omega: Fraction, log_limit: Fraction) -> Verdict:
         lambda: balls.sign(balls.ball(log_limit) - balls.ball(omega).log()),
         lambda found: found is not None,
     )
-    return Verdict.UNDECIDED if side is None else Verdict.HOLDS if side >= 0 else Verdict.FAILS
+    return from_sign(side)
 
 
 def _enclosed(compute: Callable[[], flint.arb]) -> flint.arb:
@@ -288,7 +288,7 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
     start = min(rho * omega, theorem_two.LEVEL)
     with precision(256):
         odds = balls.ball(4 * (1 - start) / start)
-        reach = theorem_two.float_above(odds.log() / (2 * balls.ball(a)))
+        reach = balls.float_above(odds.log() / (2 * balls.ball(a)))
     judged = _judged(Verdict.HOLDS, "one concept", omega, limit)
     return replace(judged, log_peaks={}, reach_by=(reach,), constants={})
 
@@ -296,9 +296,9 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
 def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
     setting = limits.setting
     with precision(256):
-        given = (*setting.signal, setting.beta, setting.rho, balls.ball(omega).log())
-        peak, times = theorem_two.log_peak(*given), theorem_two.time_bounds(*given)
-        found = theorem_two.constants(*given)
+        L = balls.ball(omega).log()
+        peak, times = theorem_two.log_peak(setting, L), theorem_two.time_bounds(setting, L)
+        found = theorem_two.constants(setting, L)
         constants = {"k": balls.midpoint(found.log_k.exp())}
         for name in ("r", "x_star", "K", "E1", "extra"):
             constants[name] = balls.midpoint(getattr(found, name))
@@ -315,7 +315,7 @@ def _many_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repair
     setting = limits.setting
     with precision(256):
         L = balls.ball(omega).log()
-        above = min(Fraction(theorem_two.float_above(L)), limits.r.log_omega_0)
+        above = min(Fraction(balls.float_above(L)), limits.r.log_omega_0)
         witness = theorem_r.find_witness(setting, above)
         if witness is None:
             witness = theorem_r.scaled(setting, above, limits.r)
@@ -327,7 +327,7 @@ def _many_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repair
         peaks, comma = {}, "," if len(ranks) > 9 else ""
         for i, j in combinations(range(len(ranks)), 2):
             log_E = balls.ball(witness.log_peaks[ranks[i]][ranks[j]])
-            peaks[i, j] = theorem_two.float_above(log_E)
+            peaks[i, j] = balls.float_above(log_E)
             constants[f"E_{i + 1}{comma}{j + 1}"] = balls.midpoint(log_E.exp())
     return replace(
         _judged(Verdict.HOLDS, "R", omega, limits.omega_0),

@@ -39,26 +39,6 @@ class Given:
 
 
 @dataclass(frozen=True)
-class MatrixIdentity:
-    """An identity between polynomials in matrices, in every dimension; perhaps inside a trace.
-
-    The letters are those of :mod:`swingby.theory.derivations.matrices`.
-    """
-
-    left: Any
-    right: Any
-    trace: bool = False
-
-
-@dataclass(frozen=True)
-class MeanIdentity:
-    """An identity between expectations over the data or a Gaussian U(0), at entry (p, q)."""
-
-    left: Any
-    right: Any
-
-
-@dataclass(frozen=True)
 class AlongTrajectory:
     """A relation that is claimed of every trajectory inside D.1 to D.5.
 
@@ -66,7 +46,7 @@ class AlongTrajectory:
     and every t >= t_0 up to `until` such that `during` holds at all steps from t_0 to t, `relation`
     holds.
 
-    All are in the letters of :mod:`swingby.theory.derivations.letters`; `until` is in steps.
+    All are in the letters of ``proofs/letters.proof``; `until` is in steps.
     `entries`: "larger first" are the pairs i != j with a_i > a_j. `when` is on w_ii(t_0) and
     w_ij(t_0), `during` on w_ii(t) and w_ij(t).
     """
@@ -76,6 +56,15 @@ class AlongTrajectory:
     when: tuple[Any, ...] = ()
     during: tuple[Any, ...] = ()
     until: Any = None
+
+
+def conditions_of(conclusion: Any) -> tuple[Any, ...]:
+    """The relations of a conclusion in their order; none for identities of other kinds."""
+    if isinstance(conclusion, AlongTrajectory):
+        conclusion = conclusion.relation
+    if isinstance(conclusion, sympy.And | sympy.Tuple):
+        return tuple(conclusion.args)
+    return (conclusion,) if isinstance(conclusion, sympy.Basic) else ()
 
 
 @dataclass(frozen=True)
@@ -129,12 +118,7 @@ class Claim:
     @property
     def conditions(self) -> tuple[Any, ...]:
         """The relations of the conclusion in their order; none for identities of other kinds."""
-        conclusion = self.conclusion
-        if isinstance(conclusion, AlongTrajectory):
-            conclusion = conclusion.relation
-        if isinstance(conclusion, sympy.And | sympy.Tuple):
-            return tuple(conclusion.args)
-        return (conclusion,) if isinstance(conclusion, sympy.Basic) else ()
+        return conditions_of(self.conclusion)
 
     @property
     def rests_on(self) -> tuple[str, ...]:

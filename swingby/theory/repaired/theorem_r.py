@@ -26,79 +26,12 @@ theta by T_i and stays above; (c) the same for a level with H_i < 2 a_i level (1
 0.8): by T_i with the level for theta in its first term if level <= theta, otherwise by
 T_i + [logit level - logit theta]/(2 a_i - H_i/g), g = min(theta (1-theta), level (1-level));
 (d) W -> I. A witness (theta, E, N, M) at omega_0 serves every smaller omega, and there
-|w_ij(t)| < (omega/omega_0)^((1-q)/2) E_ij. An omega_0 > 0 exists for every (a, beta, rho):
-:mod:`swingby.theory.theorem_r`.
+|w_ij(t)| < (omega/omega_0)^((1-q)/2) E_ij.
 
-**Proof.** C is the correlation matrix of W, C_[i] its leading block, f_i = sum (a_i+a_k)
-w_ik^2/w_ii >= 0. *sympy*: proved symbolically by the tests for d = 2 to 4 ([0.3], [R.3]: 2, 3);
-*read*: by a person. C0 to C6 themselves are decided in balls by :func:`conditions`.
-
-- [0.1], [0.2], [0.3] (sympy) w_ij' = (a_i+a_j) w_ij - sum_k w_ik w_kj (a_k + (a_i+a_j)/2), so
-  w_ii' = 2 a_i w_ii (1-w_ii) - w_ii f_i; tr(W^-1 W') = 2 tr B.
-- [R.1] (read) w_ii < 1 and w_ii <= b exp(2 a_i t), by [0.2] and b < 1.
-- [R.2] (read) -log det C_[i](0) = sum_(2 <= k <= i) log(w_kk(0)/pi_k(0)) <= (i-1) l.
-- [R.3] (sympy) With X = W_[i], y_j = (w_1j, ..., w_ij), A_i = diag(a_1, ..., a_i):
-  (log det C_[i])' = sum_(k<=i) f_k - sum_(j>i) [y_j^T X^-1 A_i y_j + a_j y_j^T X^-1 y_j].
-- [R.4] (read) y_j^T X^-1 y_j <= w_jj (Schur), and A_i is (a_1+a_i)/2 plus a matrix of norm
-  (a_1-a_i)/2: the bracket is at most [(a_1+a_i)/2 + ((a_1-a_i)/2) cond^(1/2) + a_j] w_jj, cond
-  the condition number of C_[i].
-- [R.5] (read) For an n x n correlation matrix, n >= 2, cond <= 4/det: lambda_1/2 twice and all but
-  lambda_1 and lambda_n are n numbers of sum at most n, so their product is at most 1 (AM-GM).
-- [R.6] (read) For t <= T_i: log det C_[i] stays above its initial value minus N_i. While
-  it does, cond <= kappa_i, and by [R.1] the brackets integrate to less than N_i (C2), so it
-  continues to. Since det C_[i] <= 1, also int f_i <= -log det C_[i](0) + N_i.
-- [R.7] (read) -logit w_ii(0) - log det C_[i](0) <= -log(rho omega) + max(i-2, 0) l, because for
-  i >= 2 the factor w_ii(0) cancels and leaves pi_i(0).
-- [R.8] (sympy) y = w_ij w_ii^-s has y' = y [-(a_i-a_j)/2 w_ii - (a_i+3a_j)/2 w_jj + s f_i]
-  - w_ii^-s sum_(k != i,j) (a_k + (a_i+a_j)/2) w_ik w_kj.
-- [R.9] (sympy, read) (a_i+3a_j)/2 - s (a_i+a_j) = a_j (a_i-a_j)/(2 a_i) >= 0, so the bracket is at
-  most -(a_i-a_j)/2 w_ii + (s/w_ii) sum_(k != i,j) (a_i+a_k) w_ik^2.
-- [R.10] (read) tau_i: when w_ii first is theta. t*: until when all |w_kl| < E_kl. At first
-  |w_ij| <= b < (theta b)^(1/2) <= P_ij < E_ij, so t* > 0. Suppose t* is finite.
-- [R.11] (read) min(tau_i, t*) <= T_i: otherwise integrate (logit w_ii)' = 2 a_i - f_i
-  - sum (a_i+a_k) w_ik^2/(1-w_ii) to T_i with w_ik^2 <= theta b exp(2 a_k t) for k > i and
-  w_ik^2 <= min(E_ik^2, b exp(2 a_i t)) for k < i. By C2', [R.6] and [R.7], w_ii(T_i) > theta.
-- [R.12] (read) From tau_i to t*, w_ii >= theta: at theta, w_ii' >= 2 a_i theta (1-theta) - H_i > 0.
-- [R.13] (read) |w_ij(t*)| < E_ij, a contradiction. If t* <= tau_i, w_ij^2 <= theta b
-  exp(2 a_j T_i) < P_ij^2. Otherwise [R.8] from tau_i, with bracket <= -rate_ij, gives C4's right
-  side. So t* is infinite: (a) and (b).
-- [R.14] (read) (c): [R.11] with the level for theta, or, above theta, (logit w_ii)' >= 2 a_i
-  - H_i/(w_ii (1-w_ii)), whose denominator is concave.
-- [R.15] (read) (d) is :mod:`swingby.theory.theorem_two`.
-- [R.16], [R.17] (read) X_ij and P_ij^2 are multiples of omega^(1-r_ij); nothing else depends on
-  omega. So a witness serves smaller omega, even with E times c = (omega/omega_0)^((1-q)/2):
-  P_ij falls by more than c, the sums in C4 by c^2, and e (1 + max(0, Z - log e)) grows with e.
-
-Nothing is proved here for the discrete dynamics.
-
-An omega_0 in closed form for the theorem on distinct concepts (Corollary R1).
-
-In the notation of :mod:`swingby.theory.theorem_r`, step [R.18] of its proof takes theta = 4/5,
-E_ij = e and N_i = M_i = 1/4, with e just below the smallest of, over i < j where these occur,
-
-- (0.16 a_i/sum_(k != i) (a_i+a_k))^(1/2), which gives C5 and C1;
-- for i >= 2, (h/(2 Y))^(1/2), h = (1/20) a_i/sum_(k<i) (a_i+a_k),
-  Y = 3/2 + log 4 + l + (i-2) l + max(0, log(1/h)): half of C2', because 2 Y <= exp(Y);
-- for d >= 3, (theta^2 (a_i-a_j)/(4 s sum_(k != i,j) (a_i+a_k)))^(1/2), so that
-  rate_ij >= theta (a_i-a_j)/4 (C3), and
-  theta^(1+s) (a_i-a_j)/(8 sum_(k != i,j) (a_k + (a_i+a_j)/2)), so that the sum in C4 is <= e/2.
-
-Then omega_0 is the smallest of 4/(5 beta) (C0) and the omega at which P_ij is the smaller of
-0.49 e (C4) and the square root of
-2 a_j min(1/(4 nu_ij (d-i)), 1/(32 (a_i+a_j) (d-i))) (C2 and the other half of C2'; X_ij <= P_ij^2).
-The derivation is read by a person; every value is certified like any other, so that a slip could
-only cost omega, not truth. It proves that an omega_0 > 0 exists for every (a, beta, rho), and is
-what remains when the search would leave the float range.
-
-Search for the largest omega at which the theorem for distinct concepts has a witness.
-
-For a given theta and omega, the right sides of C2, C2' and C4 (see
-:mod:`swingby.theory.theorem_r`) grow with (E, N, M). So if a witness exists, the least fixed
-point lies below it, and iterating the right sides, raised by a factor 1 + 1e-4, from the bottom
-finds one, unless it lies closer to the edge than that factor. The iteration runs in floats, in
-logarithms of E, for many omega and theta at once; solvability is monotone in omega [R.16], so
-sections around the edge close in on omega_0. Nothing of this has to be trusted: what is returned
-has been certified in balls.
+The proof is ``proofs/theorem_r.proof``, step by step, each step judged like a line of the paper;
+C0 to C6 themselves are decided in balls by :func:`conditions`. Nothing is proved for the discrete
+dynamics. :func:`closed_form` shows that there is an omega_0 for every (a, beta, rho), and
+:func:`search` finds the largest.
 """
 
 from __future__ import annotations
@@ -116,46 +49,12 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.theorem_two import (
-    LEVEL,
-    as_ball,
-    float_above,
-    found_in_balls,
-    is_narrow,
-    round_down,
-)
+from swingby.theory.repaired.theorem_two import LEVEL, Setting, found_in_balls
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """a_1 > ... > a_d > 0, d >= 2, per unit of eta times steps, and 0 < rho <= beta."""
-
-    signal: tuple[Fraction, ...]
-    beta: Fraction
-    rho: Fraction
-
-    def __post_init__(self) -> None:
-        pairs = zip(self.signal, self.signal[1:], strict=False)
-        if self.d < 2 or self.signal[-1] <= 0 or any(large <= small for large, small in pairs):
-            shown = ", ".join(map(str, self.signal))
-            raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
-        if not 0 < self.rho <= self.beta:
-            raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
-
-    @classmethod
-    def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Setting:
-        """Sort a signal that comes in any order."""
-        return cls(tuple(sorted(signal, reverse=True)), beta, rho)
-
-    @property
-    def d(self) -> int:
-        """Number of concepts."""
-        return len(self.signal)
 
 
 @dataclass(frozen=True)
@@ -187,7 +86,7 @@ def conditions(
     if not fits:
         return
     a, theta = [balls.ball(value) for value in setting.signal], balls.ball(witness.theta)
-    log_b = balls.ball(setting.beta).log() + as_ball(log_omega)
+    log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
     spread = balls.ball(setting.beta / setting.rho).log()
     log_peaks = [[balls.ball(value) for value in row] for row in witness.log_peaks]
     E = [[value.exp() for value in row] for row in log_peaks]
@@ -261,7 +160,7 @@ def time_bounds(
     bounds = []
     with precision(256):
         a, theta, aim = [balls.ball(x) for x in setting.signal], witness.theta, balls.ball(level)
-        log_b = balls.ball(setting.beta).log() + as_ball(log_omega)
+        log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
         Z = _exponents(setting, witness, balls.ball(min(theta, level)))
         g = balls.ball(min(theta * (1 - theta), level * (1 - level)))
         climb = (aim / (1 - aim)).log() - balls.ball(theta / (1 - theta)).log()
@@ -274,7 +173,7 @@ def time_bounds(
             bound = (Z[i] - log_b) / (2 * a[i])
             if level > theta:
                 bound += climb / (2 * a[i] - H / g)
-            bounds.append(float_above(bound.max(flint.arb(0))))
+            bounds.append(balls.float_above(bound.max(flint.arb(0))))
     return tuple(bounds)
 
 
@@ -297,24 +196,42 @@ class Certified:
 
 
 def closed_form(setting: Setting) -> Certified:
-    """Evaluate Corollary R1 and certify it."""
+    """An omega_0 in closed form (Corollary R1), certified.
+
+    It takes theta = 4/5, E_ij = e and N_i = M_i = 1/4, with e just below the smallest of, over
+    i < j where these occur,
+
+    - (0.16 a_i/sum_(k != i) (a_i+a_k))^(1/2), which gives C5 and C1;
+    - for i >= 2, (h/(2 Y))^(1/2), h = (1/20) a_i/sum_(k<i) (a_i+a_k),
+      Y = 3/2 + log 4 + l + (i-2) l + max(0, log(1/h)): half of C2', because 2 Y <= exp(Y);
+    - for d >= 3, (theta^2 (a_i-a_j)/(4 s sum_(k != i,j) (a_i+a_k)))^(1/2), so that
+      rate_ij >= theta (a_i-a_j)/4 (C3), and
+      theta^(1+s) (a_i-a_j)/(8 sum_(k != i,j) (a_k + (a_i+a_j)/2)), so that the sum in C4 is <= e/2.
+
+    Then omega_0 is the smallest of 4/(5 beta) (C0) and the omega at which P_ij is the smaller of
+    0.49 e (C4) and the square root of
+    2 a_j min(1/(4 nu_ij (d-i)), 1/(32 (a_i+a_j) (d-i))) (C2 and the other half of C2', as
+    X_ij <= P_ij^2). A person has to read why; a slip could only cost omega, not truth, because the
+    value is certified like any other. It is what remains where the search would leave the float
+    range.
+    """
 
     def attempt() -> Certified | None:
         log_e = _log_entry(setting)
-        if not is_narrow(log_e):
+        if not balls.is_narrow(log_e):
             return None
-        log_e = balls.ball(round_down(log_e))
+        log_e = balls.ball(balls.round_down(log_e))
         L = _log_limit(setting, log_e)
-        if not is_narrow(L):
+        if not balls.is_narrow(L):
             return None
-        row = (round_down(log_e),) * setting.d
+        row = (balls.round_down(log_e),) * setting.d
         quarter = (Fraction(1, 4),) * setting.d
         witness = Witness(Fraction(4, 5), (row,) * setting.d, quarter, quarter)
         # Off the edge, where C0 would be an equality.
-        found = Certified(round_down(L) - Fraction(1, 2**30), witness)
+        found = Certified(balls.round_down(L) - Fraction(1, 2**30), witness)
         return found if certify(setting, found.log_omega_0, witness) else None
 
-    return found_in_balls(attempt, setting.signal)
+    return found_in_balls(attempt, setting)
 
 
 def _log_entry(setting: Setting) -> flint.arb:
@@ -385,13 +302,16 @@ class _State:
         return _State(self.log_entries[chosen], self.N[chosen], self.M[chosen])
 
 
-def log_omega_0(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> Fraction:
-    """A certified lower value of log omega_0, natural; the signal in any order."""
-    return search(Setting.of(signal, beta, rho)).log_omega_0
-
-
 def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
-    """The largest omega with a certified witness, to about :data:`TOLERANCE`."""
+    """The largest omega with a certified witness, to about :data:`TOLERANCE`.
+
+    For a given theta and omega, the right sides of C2, C2' and C4 grow with (E, N, M). So if a
+    witness exists, the least fixed point lies below it, and iterating the right sides, raised by a
+    factor 1 + :data:`MARGIN`, from the bottom finds one, unless it lies closer to the edge than
+    that factor. The iteration runs in floats, in logarithms of E, for many omega and theta at once;
+    solvability is monotone in omega [R.16], so sections around the edge close in on omega_0.
+    Nothing of this has to be trusted: what is returned has been certified in balls.
+    """
     fallback = closed_form(setting)
     low = float(fallback.log_omega_0)
     if not _in_float_range(setting) or math.isinf(low):

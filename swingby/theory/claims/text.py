@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import sympy
 
-from swingby.theory.claim import AlongTrajectory, Claim, Given
-from swingby.theory.derivations import conclusions
-from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.formula import formula, greek
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Given, conditions_of
+from swingby.theory.claims.conclusions import Both
+from swingby.theory.claims.formula import formula, greek
+from swingby.theory.claims.ledger import hypotheses
 
-#: Which entries a claim speaks of, as text and as LaTeX.
+#: Which entries a claim speaks of: words, with formulas between dollar signs.
 _ENTRIES = {
-    "any": ("", ""),
-    "all": ("for all i, j", r"\text{for all } i, j"),
-    "diagonal": ("for all i = j", r"\text{for all } i = j"),
-    "off-diagonal": ("for all i ≠ j", r"\text{for all } i \ne j"),
-    "larger first": (
-        "for all i ≠ j with a_i > a_j",
-        r"\text{for all } i \ne j \text{ with } a_i > a_j",
-    ),
+    "any": "",
+    "all": "for all $ i, j$",
+    "diagonal": "for all $ i = j$",
+    "off-diagonal": "for all $ i ≠ j$",
+    "larger first": "for all $ i ≠ j $ with $ a_i > a_j$",
 }
 _SOURCES = {
     "induction": "induction hypothesis",
@@ -39,17 +37,11 @@ def source_text(source: str) -> str:
 
 def relations(conclusion: Any, *, latex: bool = False) -> list[str]:
     """The relations of a conclusion, one per line."""
-    if isinstance(conclusion, AlongTrajectory):
-        conclusion = conclusion.relation
-    if isinstance(conclusion, sympy.Tuple | sympy.And):
-        return [formula(part, latex=latex) for part in conclusion.args]
-    if isinstance(conclusion, sympy.Basic):
-        return [formula(conclusion, latex=latex)]
-    # Several conclusions in one display.
-    parts = getattr(conclusion, "parts", None) or (conclusion,)
-    if latex:
-        return [conclusions.to_latex(part) for part in parts]
-    return [_with_signs(conclusions.to_text(part)) for part in parts]
+    if conditions := conditions_of(conclusion):
+        return [formula(part, latex=latex) for part in conditions]
+    parts = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
+    shown = [part.lines(latex) for part in parts]
+    return shown if latex else [_with_signs(text) for text in shown]
 
 
 def _with_signs(text: str) -> str:
@@ -71,44 +63,45 @@ def _definitions(claim: Claim, latex: bool) -> list[str]:
     ]
 
 
+def _mixed(text: str, latex: bool) -> str:
+    """Words, with formulas between dollar signs, on one line."""
+    if not latex:
+        return " ".join(text.replace("$", "").split())
+    parts = enumerate(text.split("$"))
+    shown = "".join(part if place % 2 else rf"\text{{{part}}}" for place, part in parts if part)
+    return shown.replace("≠", r"\ne").replace("≥", r"\ge").replace("≤", r"\le")
+
+
 def _entries(name: str, latex: bool) -> str:
-    return _ENTRIES.get(name, (name, name))[latex]
+    return _mixed(_ENTRIES.get(name, f"${name}$"), latex)
 
 
 def _head(claim: Claim, latex: bool) -> str:
     """The head of the conclusion, without its colon: of which cases it speaks."""
     conclusion = claim.conclusion
-    if isinstance(conclusion, AlongTrajectory) and claim.quantifier != "exists":
-        return _trajectory_head(conclusion, latex)
     along = isinstance(conclusion, AlongTrajectory)
-    over = _entries(conclusion.entries if along else claim.indices, latex)
-    if claim.quantifier != "exists":
-        return over
-    head = r"\text{there are numbers with}" if latex else "there are numbers with"
-    return head + (r",\ " if latex else ", ") * bool(over) + over
+    pieces = [_entries(conclusion.entries if along else claim.indices, latex)]
+    if claim.quantifier == "exists":
+        pieces.insert(0, _mixed("there are numbers with", latex))
+    elif along:
+        pieces.insert(0, _mixed("along every trajectory ", latex))
+        pieces += (_mixed(part, latex) for part in _times(conclusion, latex))
+    return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
 
 
-def _trajectory_head(conclusion: AlongTrajectory, latex: bool) -> str:
-    def text(words: str) -> str:
-        return rf"\text{{{words}}}" if latex else words
+def _times(conclusion: AlongTrajectory, latex: bool) -> Iterator[str]:
+    """At which steps a claim about trajectories holds."""
 
     def shown(parts: tuple[Any, ...]) -> str:
-        return text(" and ").join(formula(part, latex=latex) for part in parts)
+        return "$ and $".join(formula(part, latex=latex) for part in parts)
 
-    pieces = [
-        text("along every trajectory" + " " * latex),
-        _entries(conclusion.entries, latex),
-    ]
-    at_least, at_most = (r"\ge", r"\le") if latex else ("≥", "≤")
     if conclusion.when:
-        pieces.append(f"{text('every ')}t_0{text(' with ')}{shown(conclusion.when)}")
-    begin = "t_0" if conclusion.when else "0"
-    pieces.append(f"{text('every ')}t {at_least} {begin}")
+        yield f"every $t_0$ with ${shown(conclusion.when)}$"
+    yield f"every $t ≥ {'t_0' if conclusion.when else '0'}$"
     if conclusion.until is not None:
-        pieces.append(f"{text('up to ')}t {at_most} {formula(conclusion.until, latex=latex)}")
+        yield f"up to $t ≤ {formula(conclusion.until, latex=latex)}$"
     if conclusion.during:
-        pieces.append(f"{text('as long as ')}{shown(conclusion.during)}")
-    return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
+        yield f"as long as ${shown(conclusion.during)}$"
 
 
 def to_text(claim: Claim) -> str:
@@ -177,14 +170,11 @@ def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str
         return _entries(claim.indices, latex), _entries(repair.indices, latex)
     # The statement is the same, under other hypotheses.
     old, new = _unshared(before, after, joint)
-
-    def text(words: str) -> str:
-        return rf"\text{{{words} }} " if latex else f"{words} "
-
-    first = text("if") + old if old != "-" else statement_line(claim, latex=latex)
+    said = r"\text{%s } %s" if latex else "%s %s"
+    first = said % ("if", old) if old != "-" else statement_line(claim, latex=latex)
     if new == "-":
-        return first, text("the same without the hypothesis") + old
-    return first, text("the same if") + new
+        return first, said % ("the same without the hypothesis", old)
+    return first, said % ("the same if", new)
 
 
 def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:

@@ -1,6 +1,5 @@
 r"""What the lines of the text conclude that are no relations, and how each is written.
 
-:class:`swingby.theory.claim.MatrixIdentity` and ``MeanIdentity`` are two of them; the rest is here.
 The last ones belong to the repaired edition: derivatives along the flow :math:`\dot W = BW + WB`,
 identities between entries of W, an identity between traces for blocks of any size, inequalities on
 an interval, and what is left to a reader.
@@ -8,32 +7,67 @@ an interval, and what is left to a reader.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from string import Template
 from typing import Any, ClassVar
 
 import sympy
 
 from swingby.theory import dynamics
-from swingby.theory.claim import MatrixIdentity, MeanIdentity
-from swingby.theory.formula import equation, show
+from swingby.theory.claims.formula import show
+from swingby.theory.claims.matrices import squared_norm
 
 
 @dataclass(frozen=True)
 class Algebra:
-    """A conclusion whose fields are put into a template: one for a terminal, one in LaTeX."""
+    """A conclusion whose fields are put into a template: one for a terminal, one in LaTeX.
 
-    PLAIN: ClassVar[str]
-    LATEX: ClassVar[str]
+    `WORD`: before the colon in a proof file. `SIGN`: there, between the first side and the others.
+    """
 
-    def lines(self, latex: bool) -> str:
+    WORD: ClassVar[str] = ""
+    SIGN: ClassVar[str] = "="
+    PLAIN: ClassVar[str] = "$left = $right"
+    LATEX: ClassVar[str] = "$left = $right"
+
+    def lines(self, latex: bool = False) -> str:
         """The statement as a formula."""
-        parts = {one.name: self.shown(getattr(self, one.name), latex) for one in fields(self)}
-        return Template(self.LATEX if latex else self.PLAIN).substitute(parts)
+        template = Template(self.LATEX if latex else self.PLAIN)
+        names = template.get_identifiers()
+        return template.substitute({one: self.shown(getattr(self, one), latex) for one in names})
 
     def shown(self, part: Any, latex: bool) -> str:
         """A field as text."""
         return show(part, latex) if isinstance(part, sympy.Basic) else str(part)
+
+
+@dataclass(frozen=True)
+class MatrixIdentity(Algebra):
+    """An identity between polynomials in matrices, in every dimension; perhaps inside a trace.
+
+    The letters are those of :mod:`swingby.theory.claims.matrices`.
+    """
+
+    left: Any
+    right: Any
+    trace: bool = False
+    WORD = "matrices"
+
+    def shown(self, part: Any, latex: bool) -> str:
+        """A side, inside a trace where asked; a squared norm is a number: its trace is itself."""
+        text = show(part, latex)
+        if not self.trace or part.has(squared_norm):
+            return text
+        return rf"\operatorname{{Tr}}\left[{text}\right]" if latex else f"Tr[{text}]"
+
+
+@dataclass(frozen=True)
+class MeanIdentity(Algebra):
+    """An identity between expectations over the data or a Gaussian U(0), at entry (p, q)."""
+
+    left: Any
+    right: Any
+    WORD = "mean"
 
 
 @dataclass(frozen=True)
@@ -46,13 +80,14 @@ class EntryIdentity(Algebra):
 
     left: Any
     right: Any
+    WORD = "entry"
 
-    def lines(self, latex: bool) -> str:
-        """The statement as a formula."""
-        text = show(self.left, latex)
-        if not self.left.is_commutative and not self.right.has(sympy.Symbol("z")):
-            text = rf"\left({text}\right)_{{i,j}}" if latex else f"({text})_i,j"
-        return f"{text} = {show(self.right, latex)}"
+    def shown(self, part: Any, latex: bool) -> str:
+        """A side; entry (i, j) of a matrix in brackets."""
+        text = show(part, latex)
+        if part is self.right or part.is_commutative or self.right.has(sympy.Symbol("z")):
+            return text
+        return rf"\left({text}\right)_{{i,j}}" if latex else f"({text})_i,j"
 
 
 @dataclass(frozen=True)
@@ -100,6 +135,7 @@ class SameDistribution(Algebra):
     representation: Any
     location: Any
     covariance: Any
+    WORD, SIGN = "law", "->"
     PLAIN = "x_p ~ $representation, given eta: Gaussian with mean $location, covariance $covariance"
     LATEX = (
         r"x_p \simeq $representation,\ "
@@ -118,6 +154,7 @@ class EmpiricalLimit(Algebra):
     sample: Any
     limit: Any
     constant: Any
+    WORD, SIGN = "average", "->"
     PLAIN = "A = average of $sample: E[A] = $limit, Var[A] = 1/n ($constant)"
     LATEX = (
         r"\mathbb{E}\left[\frac{1}{s n}\sum_{p=1}^{s}\sum_{k=1}^{n} $sample\right] = $limit,\ "
@@ -148,29 +185,9 @@ class Both(Algebra):
 
     parts: tuple[Any, ...]
 
-    def lines(self, latex: bool) -> str:
+    def lines(self, latex: bool = False) -> str:
         """The statements, one after the other."""
-        made = to_latex if latex else to_text
-        return (r",\quad " if latex else "; ").join(map(made, self.parts))
-
-
-def to_text(conclusion: Any) -> str:
-    """A conclusion that is no relation, as plain text."""
-    return _lines(conclusion, latex=False)
-
-
-def to_latex(conclusion: Any) -> str:
-    """A conclusion that is no relation, as LaTeX without delimiters."""
-    return _lines(conclusion, latex=True)
-
-
-def _lines(conclusion: Any, latex: bool) -> str:
-    if isinstance(conclusion, Algebra):
-        return conclusion.lines(latex)
-    if not isinstance(conclusion, MatrixIdentity | MeanIdentity):
-        raise TypeError(f"no algebraic conclusion: {type(conclusion).__name__}")
-    trace = isinstance(conclusion, MatrixIdentity) and conclusion.trace
-    return equation(conclusion.left, conclusion.right, latex, trace)
+        return (r",\quad " if latex else "; ").join(part.lines(latex) for part in self.parts)
 
 
 #: A = diag(A_1, A_2), W in blocks X, Y, Y^T, Z, for a block of any size; X^-1 is X_inverse.
@@ -193,7 +210,7 @@ class InDimensions(Algebra):
 
     cases: tuple[tuple[int, Any, Any], ...]
 
-    def lines(self, latex: bool) -> str:
+    def lines(self, latex: bool = False) -> str:
         """The first case, and how many more there are."""
         dimension, *sides = self.cases[0]
         left, right = (_shown(side, latex) for side in sides)
@@ -216,8 +233,6 @@ class FlowIdentity(InDimensions):
 class EntryFormula(InDimensions):
     """An identity between rational functions of the entries of A and W."""
 
-    PLAIN = LATEX = "$left = $right"
-
 
 @dataclass(frozen=True)
 class BlockTrace(Algebra):
@@ -225,6 +240,7 @@ class BlockTrace(Algebra):
 
     left: Any
     right: Any
+    WORD = "block trace"
     PLAIN = "Tr[$left] = Tr[$right]"
     LATEX = r"\operatorname{Tr}[$left] = \operatorname{Tr}[$right]"
 
@@ -271,7 +287,7 @@ class ByHand(Algebra):
     why: str
     test: str = ""
 
-    def lines(self, latex: bool) -> str:
+    def lines(self, latex: bool = False) -> str:
         """The words."""
         return rf"\text{{{self.text.translate(_ESCAPED)}}}" if latex else self.text
 

@@ -1,1 +1,0 @@
-"""The numbered displays of the paper as claims, section by section."""
