@@ -41,12 +41,12 @@ _HOME = {
     "BatchSwing": "swingby.verify.predict_swing",
     "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
-    "Comparison": "swingby.verify.compare",
+    "Comparison": "swingby.verify.comparison",
     "Stages": "swingby.theory.law.stages",
     "paper_tables": "swingby.verify.compare",
     "certify": "swingby.verify.certify",
     "Certificate": "swingby.verify.certification.certificate",
-    "certify_assumptions": "swingby.verify.certify_assumptions",
+    "certify_assumptions": "swingby.verify.check",
     "hunt": "swingby.verify.hunt",
     "sweep": "swingby.sweeping.sweep",
     "SweepGrid": "swingby.sweeping.grid",
@@ -86,10 +86,10 @@ if TYPE_CHECKING:
     from swingby.verify.audit import audit
     from swingby.verify.certification.certificate import Certificate
     from swingby.verify.certify import certify
-    from swingby.verify.certify_assumptions import certify_assumptions
-    from swingby.verify.check import check
+    from swingby.verify.check import certify_assumptions, check
     from swingby.verify.checking.report import Report
-    from swingby.verify.compare import Comparison, compare, paper_tables
+    from swingby.verify.compare import compare, paper_tables
+    from swingby.verify.comparison import Comparison
     from swingby.verify.gradients import crossing_function
     from swingby.verify.hunt import Hunt, hunt
     from swingby.verify.ledger import Ledger, Record
