@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 
 import swingby
-from swingby.verify.ledger import save_ledger_picture
-from swingby.verify.ledger_report import corrections_markdown, record_markdown, summary_markdown
+from swingby.verify.auditing.corrections import corrections_markdown
+from swingby.verify.auditing.ledger import save_picture, summary_markdown
+from swingby.verify.auditing.record import record_markdown
 
 #: As seen from ``docs/ledger.md``, which includes what is written here.
 PICTURE = "![Lines by section and lemma, coloured by verdict](generated/ledger.png)"
@@ -44,7 +45,7 @@ def main(folder=Path(__file__).parent / "generated", items=None):
     folder = Path(folder)
     folder.mkdir(exist_ok=True)
     ledger = audited(items)
-    save_ledger_picture(ledger, folder / "ledger.png")
+    save_picture(ledger, folder / "ledger.png")
     target = folder / "ledger.md"
     target.write_text(render(ledger) + "\n", encoding="utf-8")
     return target

@@ -26,8 +26,8 @@ _HOME = {
     "Run": "swingby.simulate.result",
     "simulate_batch": "swingby.simulate.batch",
     "audit": "swingby.verify.audit",
-    "Ledger": "swingby.verify.ledger",
-    "Record": "swingby.verify.ledger",
+    "Ledger": "swingby.verify.auditing.ledger",
+    "Record": "swingby.verify.auditing.record",
     "check": "swingby.verify.check",
     "Report": "swingby.verify.checking.report",
     "predict": "swingby.verify.predict",
@@ -41,12 +41,12 @@ _HOME = {
     "BatchSwing": "swingby.verify.predict_swing",
     "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
-    "Comparison": "swingby.verify.compare",
+    "Comparison": "swingby.verify.comparison",
     "Stages": "swingby.theory.law.stages",
     "paper_tables": "swingby.verify.compare",
     "certify": "swingby.verify.certify",
     "Certificate": "swingby.verify.certification.certificate",
-    "certify_assumptions": "swingby.verify.certify_assumptions",
+    "certify_assumptions": "swingby.verify.check",
     "hunt": "swingby.verify.hunt",
     "sweep": "swingby.sweeping.sweep",
     "SweepGrid": "swingby.sweeping.grid",
@@ -84,15 +84,16 @@ if TYPE_CHECKING:
     from swingby.theory.lemmas import one_layer_output
     from swingby.theory.task import SIMTask
     from swingby.verify.audit import audit
+    from swingby.verify.auditing.ledger import Ledger
+    from swingby.verify.auditing.record import Record
     from swingby.verify.certification.certificate import Certificate
     from swingby.verify.certify import certify
-    from swingby.verify.certify_assumptions import certify_assumptions
-    from swingby.verify.check import check
+    from swingby.verify.check import certify_assumptions, check
     from swingby.verify.checking.report import Report
-    from swingby.verify.compare import Comparison, compare, paper_tables
+    from swingby.verify.compare import compare, paper_tables
+    from swingby.verify.comparison import Comparison
     from swingby.verify.gradients import crossing_function
     from swingby.verify.hunt import Hunt, hunt
-    from swingby.verify.ledger import Ledger, Record
     from swingby.verify.predict import predict, predict_gaussian
     from swingby.verify.predict_batch import BatchSchedule, predict_batch
     from swingby.verify.predict_network import NetworkSchedule, predict_network
@@ -107,9 +108,8 @@ def __getattr__(name: str) -> Any:
     if home is None:
         from swingby.errors import suggestion
 
-        raise AttributeError(
-            f"module 'swingby' has no attribute {name!r}{suggestion(name, __all__)}"
-        )
+        hint = suggestion(name, __all__)
+        raise AttributeError(f"module 'swingby' has no attribute {name!r}{hint}")
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

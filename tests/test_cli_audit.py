@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from swingby.cli import run
-from swingby.verify.lines import AUDITED
+from swingby.verify.auditing.record import AUDITED
 
 
 @pytest.fixture(autouse=True)

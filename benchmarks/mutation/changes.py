@@ -24,7 +24,6 @@ SCOPE = (
     "swingby/verify/schedule.py",
     "swingby/verify/predict.py",
     "swingby/verify/certify.py",
-    "swingby/verify/certify_assumptions.py",
     "swingby/verify/certification/*.py",
     "swingby/verify/checking/*.py",
 )

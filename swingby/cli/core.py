@@ -46,7 +46,6 @@ def check(given: Given) -> int:
     swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
     """  # noqa: D301
     from swingby.verify.check import check as run_check
-    from swingby.verify.tables import report_grid
 
     if given.statements:
         refuse("together with statements, which are printed", "as_json", "out")
@@ -57,7 +56,7 @@ def check(given: Given) -> int:
         for result in report:
             click.echo(refilled(str(result.statement)) + "\n")
     content = {"schedule": _schedule_of(report)}
-    given.deliver(report_grid(report), lambda: report.to_dict() | content)
+    given.deliver(report.to_grid(), lambda: report.to_dict() | content)
     return exit_code([report.verdict])
 
 

@@ -21,7 +21,7 @@ from swingby.report.text import USUAL, line_width, refilled
 from swingby.theory.claims.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.verify.ledger import Ledger
+    from swingby.verify.auditing.ledger import Ledger
 
 _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
 
@@ -72,9 +72,9 @@ def audit(given: Given) -> int:
     if export is not None:
         _export(ledger, export)
     if given.graph is not None:
-        from swingby.verify.ledger import save_ledger_picture
+        from swingby.verify.auditing.ledger import save_picture
 
-        save_ledger_picture(ledger, given.graph)
+        save_picture(ledger, given.graph)
     if given.graph is not None and given.out is None and not given.as_json:
         return _broke(ledger)
     if corrections:
@@ -92,7 +92,7 @@ def audit(given: Given) -> int:
 def _broke(ledger: Ledger) -> int:
     """0; 5, and a line, where a prover stopped with an error: *undecided* is no verdict then."""
     from swingby.verify.audit import FAILED
-    from swingby.verify.lines import by_name
+    from swingby.verify.auditing.record import by_name
 
     failed = (one.id for _, one in by_name(ledger) if one.method == FAILED)
     broken = ", ".join(dict.fromkeys(failed))
@@ -103,7 +103,7 @@ def _broke(ledger: Ledger) -> int:
 
 def _export(ledger: Ledger, folder: str) -> None:
     """Write witnesses and proofs into a folder, and say how many have a file."""
-    from swingby.verify.lines import by_name
+    from swingby.verify.auditing.record import by_name
 
     written, left = ledger.export(folder)
     click.echo(f"to judge the files: python {folder}/check.py {folder}", err=True)
@@ -125,7 +125,7 @@ def _export(ledger: Ledger, folder: str) -> None:
 
 def _deliver_standing(given: Given, ledger: Ledger) -> None:
     """Which lines stand if others are granted."""
-    from swingby.verify.ledger_report import standing_text
+    from swingby.verify.auditing.ledger import standing_text
 
     def content() -> dict[str, Any]:
         words = {"printed": False, "corrected": True}
@@ -143,7 +143,7 @@ def _deliver_standing(given: Given, ledger: Ledger) -> None:
 
 def _deliver_corrections(given: Given, ledger: Ledger) -> None:
     """What a corrected paper would say."""
-    from swingby.verify import ledger_report as report
+    from swingby.verify.auditing import corrections as report
 
     def content() -> dict[str, Any]:
         return {

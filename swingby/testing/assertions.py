@@ -48,7 +48,7 @@ _WIDTH = 100
 
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
-    from swingby.verify.ledger_report import verdict_words, witness_lines
+    from swingby.verify.auditing.record import verdict_words, witness_lines
 
     place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
     edition = "" if claim.edition == "printed" else f", {claim.edition} edition"

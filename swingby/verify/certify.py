@@ -1,29 +1,64 @@
-"""certify: one trajectory with every number proved."""
+"""certify: one trajectory with every number proved.
+
+Its inputs as exact numbers, its exact first steps, its balls, and its certificate.
+"""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from swingby.errors import InvalidInput, named
-from swingby.theory import budget
+import flint
+import numpy as np
+
+from swingby.errors import BudgetSpent, InvalidInput, named
+from swingby.theory import budget, numbers
 from swingby.theory.balls import precision
-from swingby.theory.task import SIMTask
-from swingby.verify.certification.certificate import Certificate
-from swingby.verify.certification.events import Doubt
-from swingby.verify.certification.followed import (
-    Telling,
-    assemble,
-    first_steps,
-    follow_in_balls,
-    read_given,
+from swingby.theory.growth import require_dynamics
+from swingby.theory.initial import (
+    LARGEST_ENTRY,
+    Blocks,
+    Initial,
+    Scaled,
+    connected_blocks,
+    initial_matrix,
+)
+from swingby.theory.task import SIMTask, as_task
+from swingby.verify.certification.ball_run import (
+    BallState,
+    Rows,
+    exact_pivots,
+    exactly_semidefinite,
+    follow,
+    follow_exactly,
+    independent_concepts,
+    rational,
+    semidefinite_in_balls,
+)
+from swingby.verify.certification.certificate import MOST_CONCEPTS, Certificate
+from swingby.verify.certification.enclosure import (
+    CertifiedPeak,
+    Convergence,
+    Enclosure,
+    Passage,
+    RunsAway,
+    enclose,
+)
+from swingby.verify.certification.events import (
+    LEVELS,
+    Doubt,
+    Watch,
+    neighbourhood,
+    squared_distance,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from swingby.theory.initial import Initial, Scaled
 
 #: Working precisions in bits, tried one after the other until nothing is left open. The enclosures
 #: ask for 40 decimal digits, 133 bits, at the end of a run; 256 bits leave room for rounding.
@@ -32,6 +67,16 @@ PRECISIONS = (256, 512, 1024, 2048, 4096, 8192)
 #: A step in balls of 256 bits takes about this, and this for each product of two entries.
 SECONDS_A_STEP, SECONDS_A_PRODUCT = 1e-5, 7e-7
 A_YEAR = 3.2e7
+#: The last step of a run without a number of steps.
+MOST_STEPS = 1_000_000
+#: Such a run ends before an entry passes this size.
+LARGEST = 10**6
+#: A run with a number of steps, too: beyond it digits double in every step.
+LARGEST_ASKED = 10**100
+#: Steps between two looks at the clock.
+LOOK = 256
+
+Matrix = tuple[tuple[Fraction, ...], ...]
 
 
 @named
@@ -117,3 +162,378 @@ def certify(
             except Doubt:
                 continue
     raise AssertionError("the highest precision leaves entries open, and doubts nothing")
+
+
+@dataclass(frozen=True)
+class Given:
+    """One run, as exact numbers; without `steps` until everything is settled."""
+
+    signal: tuple[Fraction, ...]
+    W0: Matrix
+    eta: Fraction
+    dynamics: str
+    steps: int | None
+
+    @property
+    def is_euler(self) -> bool:
+        """Whether the map is (D.2)."""
+        return self.dynamics == "euler"
+
+    @property
+    def last(self) -> int:
+        """The last step, whatever happens."""
+        return self.cap if self.steps is None else self.steps
+
+    @property
+    def limit(self) -> int:
+        """The run ends before an entry passes this size."""
+        return LARGEST if self.steps is None else LARGEST_ASKED
+
+    @cached_property
+    def rows(self) -> Rows:
+        """W(0) in rationals of flint."""
+        return [[rational(entry) for entry in row] for row in self.W0]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Connected components of W(0)."""
+        return connected_blocks(self.W0)
+
+    @cached_property
+    def never(self) -> frozenset[int]:
+        r"""Concepts that W(0) alone tells never to pass a level that they are below at step 0.
+
+        Under euler :math:`w_{kk}' = w_{kk} - \eta \sum_j a_j w_{kj}^2` where a_k = 0, which never
+        increases; and a row of zeros stays one.
+        """
+        return frozenset(
+            k
+            for k, row in enumerate(self.W0)
+            if not any(row) or (self.is_euler and not self.signal[k])
+        )
+
+    @cached_property
+    def hopeless(self) -> frozenset[int]:
+        """Concepts that a run without a number of steps does not wait for.
+
+        Those of :attr:`never` and those without a signal; under gd also those with a pivot of 0
+        in descending order of a, for which W(0) has no component: W(t) keeps its rank, so as many
+        concepts as there are such pivots stay behind. This is about how long a run is worth
+        following and claims nothing: which of them stay behind can change late in the run.
+        """
+        found = self.never | {k for k, a in enumerate(self.signal) if not a}
+        if not self.is_euler:
+            found |= {k for k, pivot in self.pivots.items() if pivot == 0}
+        return found
+
+    @cached_property
+    def pivots(self) -> dict[int, Any]:
+        """Pivots of LDL^T of W(0) in descending order of a, up to the first negative one."""
+        order = sorted(range(len(self.signal)), key=lambda k: -self.signal[k])
+        return dict(zip(order, exact_pivots(self.rows, order), strict=False))
+
+    @cached_property
+    def cap(self) -> int:
+        """The last step of a run without a number of steps, whatever happens.
+
+        What exponential growth at the slowest rate takes from the smallest positive w_kk(0) or
+        pivot up to 1, and 60 times the time of a factor e. Three times as much where every
+        concept is waited for: a concept that is not waited for may be at an unstable rest, which
+        costs bits in proportion to the steps.
+        """
+        sizes = [row[k] for k, row in enumerate(self.rows)] + list(self.pivots.values())
+        smallest = min([size for size in sizes if size > 0] + [flint.fmpq(1)])
+        waited = [a for k, a in enumerate(self.signal) if a and k not in self.hopeless]
+        slowest = numbers.log_of(1 + 2 * self.eta * min(waited or [max(self.signal)]))
+        if not slowest:
+            return MOST_STEPS
+        time = (60 - numbers.log_of(Fraction(int(smallest.p), int(smallest.q)))) / slowest
+        return min(MOST_STEPS, math.ceil(time if self.hopeless else 3 * time))
+
+
+def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given:
+    """The arguments of :func:`swingby.certify` as exact numbers, or InvalidInput."""
+    task = as_task(task)
+    if task.dim > MOST_CONCEPTS:
+        raise InvalidInput("task", f"d = {task.dim}", f"must have at most {MOST_CONCEPTS} concepts")
+    rate = numbers.positive(eta, "eta", "(D.2)")
+    if not isinstance(dynamics, str):
+        raise InvalidInput("dynamics", dynamics, "must be euler or gd", "(D.2)")
+    require_dynamics(dynamics)
+    if dynamics == "flow":
+        raise InvalidInput(
+            "dynamics", dynamics, "must be euler or gd: certify follows the discrete maps", "(D.2)"
+        )
+    last = None if steps is None else numbers.whole(steps, "steps", 0)
+    given = Given(task.exact_signal, _exact_matrix(W0, task.dim), rate, dynamics, last)
+    if dynamics == "gd" and not exactly_semidefinite(given.rows, range(task.dim)):
+        raise InvalidInput(
+            "W0",
+            "this matrix",
+            "must be positive semidefinite for dynamics='gd', exactly (a float is the binary number"
+            " it stores)",
+            "(D.1)",
+        )
+    return given
+
+
+def _exact_matrix(W0: Any, dim: int) -> Matrix:
+    """W(0) as exact rationals, in d rows.
+
+    Floats are the binary numbers they store and symmetrised as by :func:`initial_matrix`; where
+    anything else than floats and small whole numbers is given, it must be exactly symmetric.
+    """
+    if isinstance(W0, Initial):
+        # initial_matrix trusts an Initial, whatever its shape.
+        W0 = Scaled(W0.matrix, W0.scale)
+    if not isinstance(W0, Scaled):
+        found = numbers.entries(W0, "W0", "(D.2)")
+        if found.ndim != 2:
+            raise InvalidInput("W0", W0, "must be a square matrix", "(D.2)")
+        if not all(map(_is_float_like, found.ravel().tolist())):
+            return _exactly_symmetric(found, dim)
+        W0 = found.astype(np.float64)
+    return tuple(tuple(row) for row in initial_matrix(W0, dim).entries)
+
+
+def _is_float_like(entry: Any) -> bool:
+    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
+        return abs(int(entry)) <= 2**53
+    return isinstance(entry, float | np.floating)
+
+
+def _exactly_symmetric(found: np.ndarray[Any, Any], dim: int) -> Matrix:
+    if found.shape != (dim, dim):
+        shape = f"rows of {[found.shape[1]]} entries, {len(found)} of them"
+        raise InvalidInput("W0", shape, f"must have shape ({dim}, {dim})", "(D.2)")
+    W = tuple(
+        tuple(numbers.exact(entry, f"W0[{i},{j}]", "(D.2)") for j, entry in enumerate(row, 1))
+        for i, row in enumerate(found.tolist(), 1)
+    )
+    if tuple(zip(*W, strict=True)) != W:
+        asked = "must be exactly symmetric, as W = U U^T is"
+        raise InvalidInput("W0", "this matrix", asked, "(D.2)")
+    largest = max(abs(entry) for row in W for entry in row)
+    if not largest:
+        raise InvalidInput("W0", "the zero matrix", "must not be zero", "Assumption D.1")
+    if largest > LARGEST_ENTRY:
+        raise InvalidInput("W0", numbers.scientific(largest), "must be below 1e300", "(D.2)")
+    return W
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A run at its last step, and what was seen on the way.
+
+    `rest`: 1 - w_ii. `moving`: blocks that still move.
+    """
+
+    watch: Watch
+    step: int
+    W: Rows
+    rest: list[Any]
+    moving: Blocks = ()
+
+
+class Telling:
+    """Hands lines on how far a run is to `progress`, at most one per second."""
+
+    def __init__(self, progress: Callable[[str], object] | None) -> None:
+        self.progress = progress
+        self.last = time.monotonic()
+
+    def __call__(self, line: str) -> None:
+        """Hand over a line, unless the last one is less than a second old."""
+        if self.progress is not None and time.monotonic() - self.last >= 1:
+            self.last = time.monotonic()
+            self.progress(line)
+
+
+def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
+    """The run as far as exact rationals go, and whether nothing is left for balls."""
+    watch = Watch(
+        blocks=given.blocks,
+        target=neighbourhood(given.signal, given.eta, given.dynamics),
+        runaways=tuple(k for k, a in enumerate(given.signal) if a and given.is_euler),
+        hopeless=given.hopeless,
+        # Under gd W(t) is congruent to W(0), which is semidefinite.
+        watches_psd=given.is_euler,
+    )
+    concepts = range(len(given.signal))
+    steps = follow_exactly(given.signal, given.W0, given.eta, given.dynamics)
+    followed: Followed | None = None
+    for step, (W, moving) in enumerate(steps):
+        if followed is not None and _leaves(W, given.limit, watch):
+            return followed, True
+        rest = [1 - W[k][k] for k in concepts]
+        watch.observe(step, W, rest, partial(exactly_semidefinite, W, concepts))
+        followed = Followed(watch, step, W, rest, moving)
+        if not moving and given.steps is not None:
+            return Followed(watch, given.steps, W, rest), True
+        if not moving or step == given.last or (given.steps is None and watch.is_settled(W, rest)):
+            return followed, True
+        if not step % LOOK:
+            tell(f"step {step}, exact")
+    assert followed is not None
+    return followed, False
+
+
+def follow_in_balls(
+    given: Given, start: Followed, bits: int, *, strict: bool, tell: Telling
+) -> Followed:
+    """The rest of the run from the last exact step, at the current working precision.
+
+    Raises Doubt at the first open entry if `strict`.
+    """
+    watch = start.watch.copy(strict=strict)
+    W0 = [[Fraction(int(w.p), int(w.q)) for w in row] for row in start.W]
+    moving = [k for block in start.moving for k in block]
+    concepts = independent_concepts(given.signal, start.W, moving)
+    left = given.last - start.step
+    states = follow(given.signal, W0, given.eta, given.dynamics, left, moving=start.moving)
+    done = False
+    followed = Followed(watch, start.step, start.W, start.rest)
+    for state in states:
+        if not state.step:
+            continue
+        step = start.step + state.step
+        if watch.converged is None and _leaves(state.W, given.limit, watch):
+            return followed
+        if not strict and not step % LOOK and not state.is_sound:
+            break
+        if not done:
+            semidefinite = partial(semidefinite_in_balls, state.W, concepts)
+            watch.observe(step, state.W, state.rest, semidefinite)
+            done = watch.is_settled(state.W, state.rest)
+            if done and given.steps is None:
+                return _kept(watch, step, state)
+            # Only inside the neighbourhood of I is what is settled settled for all time.
+            done = done and watch.converged is not None
+        if watch.converged is None:
+            followed = _kept(watch, step, state)
+        if not step % LOOK:
+            tell(f"step {step}, {bits} bits")
+            if budget.spent():
+                raise BudgetSpent(f"with steps={step} it proves what happens until then")
+        if step == given.last:
+            return _kept(watch, step, state)
+    # A run of balls that ends by itself has taken one more step: out of range, or beyond use.
+    if watch.converged is None and _leaves(state.W, given.limit, watch):
+        return followed
+    if strict:
+        raise Doubt("end")
+    if given.steps is None:
+        return followed
+    watch.give_up()
+    unknown: Rows = [[None] * len(row) for row in start.W]
+    return Followed(watch, given.steps, unknown, [None] * len(start.rest))
+
+
+def _kept(watch: Watch, step: int, state: BallState) -> Followed:
+    still = state.copy()
+    return Followed(watch, step, still.W, still.rest)
+
+
+def _leaves(W: Rows, limit: int, watch: Watch) -> bool:
+    """Whether an entry is certainly larger than the limit.
+
+    While W is positive semidefinite its largest entry stands on the diagonal.
+    """
+    whole = watch.first_loss is not None
+    return any(
+        abs(row[j]) > limit for i, row in enumerate(W) for j in (range(i + 1) if whole else (i,))
+    )
+
+
+def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
+    """Write everything down, at the working precision of the run.
+
+    Where a ball is too wide for its enclosure, the watch raises Doubt or notes the entry.
+    """
+    from swingby import __version__
+
+    watch, concepts = followed.watch, range(len(given.signal))
+    passages = {
+        level: tuple(_passage(given, watch, level, k) for k in concepts) for level in LEVELS
+    }
+    peaks = tuple(_peak(watch, followed, i, j) for i in concepts for j in concepts[i + 1 :])
+    away = tuple(
+        RunsAway(k + 1, watch.negative[k]) if k in watch.negative else None
+        for k in watch.runaways
+        if k in watch.negative or f"runs_away/{k + 1}" in watch.undecided
+    )
+    converges = None
+    if watch.converged is not None and watch.target is not None:
+        step, square = watch.converged
+        distance = _enclosed(watch, flint.arb(square).sqrt(), "converges")
+        converges = None if distance is None else Convergence(step, distance, *watch.target)
+    end = tuple(
+        tuple(
+            _enclosed(watch, followed.W[max(i, j)][min(i, j)], f"end/{i + 1},{j + 1}")
+            for j in concepts
+        )
+        for i in concepts
+    )
+    return Certificate(
+        dynamics=given.dynamics,
+        signal=given.signal,
+        eta=given.eta,
+        W0=given.W0,
+        steps=followed.step,
+        passages=passages,
+        peaks=peaks,
+        first_loss=watch.first_loss,
+        runs_away=away,
+        converges=converges,
+        end=end,
+        undecided=tuple(sorted(watch.undecided)),
+        made_by=f"swingby {__version__}",
+        bits=bits,
+    )
+
+
+def _enclosed(watch: Watch, number: Any, path: str) -> Enclosure | None:
+    found = None if number is None else enclose(number)
+    if found is None:
+        watch.doubt(path)
+    return found
+
+
+def _passage(given: Given, watch: Watch, level: str, k: int) -> Passage | None:
+    path = f"passages/{level}/{k + 1}"
+    reached = watch.passages.get((level, k))
+    if reached is not None:
+        before = _enclosed(watch, reached.before, path) if reached.step else None
+        at = _enclosed(watch, reached.at, path)
+        return None if path in watch.undecided else Passage(reached.step, before, at)
+    if k in given.never or k in watch.negative:
+        watch.undecided.discard(path)
+        return Passage(None, never=True)
+    if f"runs_away/{k + 1}" in watch.undecided and path not in watch.undecided:
+        # Whether the level is reached is known, but not whether it ever will be.
+        watch.doubt(path)
+    return None if path in watch.undecided else Passage(None)
+
+
+def _peak(watch: Watch, followed: Followed, i: int, j: int) -> CertifiedPeak | None:
+    path, zero = f"peaks/{i + 1},{j + 1}", Enclosure("0", "0")
+    peak = watch.peaks.get((i, j))
+    if peak is None:
+        # Different blocks: forced to stay 0.
+        return CertifiedPeak(i + 1, j + 1, 0, zero, True)
+    if path in watch.undecided:
+        return None
+    if peak.size == 0:
+        return CertifiedPeak(i + 1, j + 1, 0, zero, False)
+    value = _enclosed(watch, peak.value, path)
+    final = False
+    if "converges" in watch.undecided:
+        watch.doubt(path)
+    elif watch.converged is not None:
+        distance, square = squared_distance(followed.W, followed.rest), peak.size * peak.size
+        final = bool(distance < square)
+        if not final and not distance >= square:
+            watch.doubt(path)
+    if value is None or path in watch.undecided:
+        return None
+    return CertifiedPeak(i + 1, j + 1, peak.step, value, final)

@@ -4,8 +4,6 @@ The prediction is made before the run and knows nothing of it; the run is the di
 (or the flow) itself, with events found step by step. A row that only one side has is shown with
 a gap on the other.
 
-What a comparison is: rows of predicted against observed, and their outputs.
-
 The paper's own theory figures as settings: caption and code, a and a^2, euler and gd.
 
 The captions of Figs. 5, 8, 9 and 10 and the authors' public scripts differ in places, and all
@@ -21,195 +19,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from swingby.errors import InvalidInput, MissingExtra, named
-from swingby.report.files import whole
-from swingby.report.pictures import Pictured
+from swingby.errors import InvalidInput, named
 from swingby.simulate.outcome import Peak, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask, as_task
+from swingby.verify.comparison import Comparison, Row
 from swingby.verify.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict
-from swingby.verify.schedule import (
-    LOSS_SWING,
-    SUPPRESSION_LEVEL,
-    Event,
-    Schedule,
-    in_unit,
-    plain,
-)
+from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from swingby.report import Grid
-    from swingby.theory.initial import Initial, Scaled
-
-COLUMNS = (
-    "entry",
-    "event",
-    "predicted",
-    "observed",
-    "relative_error",
-    "lower",
-    "upper",
-    "inside",
-)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One event, predicted and observed.
-
-    `predicted`, `observed`: steps (for ``peak height`` the size of the entry); inf for never, nan
-    for no statement.
-    `lower`, `upper`: Lemma window, same unit, or nan.
-    `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
-    """
-
-    entry: str
-    event: str
-    predicted: float
-    observed: float
-    lower: float
-    upper: float
-    error_bar: float
-
-    @property
-    def relative_error(self) -> float:
-        """predicted/observed - 1; 0 when both say never, nan when one side has no number."""
-        if math.isinf(self.predicted) and math.isinf(self.observed):
-            return 0.0
-        if not (math.isfinite(self.predicted) and math.isfinite(self.observed)):
-            return math.nan
-        if self.observed == 0:
-            return 0.0 if self.predicted == 0 else math.nan
-        return self.predicted / self.observed - 1
-
-    @property
-    def inside(self) -> bool | None:
-        """Whether the observation lies in the lemma window; None where there is no window."""
-        if math.isnan(self.lower) or math.isnan(self.upper) or math.isnan(self.observed):
-            return None
-        return self.lower <= self.observed <= self.upper
-
-
-@dataclass(frozen=True)
-class Comparison(Pictured):
-    """Predicted against observed for one setting.
-
-    Parameters
-    ----------
-    schedule : Schedule
-    run : Run
-    rows : tuple of Row
-    title : str
-    """
-
-    schedule: Schedule
-    run: Run
-    rows: tuple[Row, ...]
-    title: str = ""
-
-    @property
-    def median_error(self) -> float:
-        """Median of |relative error| over half-times; nan when none is comparable."""
-        return self._summary_of("half", np.median)
-
-    @property
-    def largest_error(self) -> float:
-        """Largest |relative error| over half-times; nan when none is comparable."""
-        return self._summary_of("half", np.max)
-
-    def _summary_of(self, event: str, reduce: Any) -> float:
-        errors = [abs(row.relative_error) for row in self.rows if row.event == event]
-        finite = [error for error in errors if math.isfinite(error)]
-        return float(reduce(finite)) if finite else math.nan
-
-    def __repr__(self) -> str:
-        return (
-            f"<Comparison {self.title or self.run.dynamics}: {len(self.rows)} events, "
-            f"half-times off by {100 * self.median_error:.3g} % median>"
-        )
-
-    def to_grid(self, unit: str = "step") -> Grid:
-        """The comparison as a :class:`swingby.report.Grid`; `unit`: step or eta t, of all times."""
-        from swingby.verify.tables import comparison_grid
-
-        return comparison_grid(self, unit)
-
-    def to_frame(self, unit: str = "step") -> Any:
-        """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
-
-        `unit` in {"step", "eta t"}: of all times. Columns entry, event, predicted, observed,
-        relative_error, lower, upper, inside.
-        """
-        import pandas
-
-        frame = pandas.DataFrame(
-            [[getattr(row, name) for name in COLUMNS] for row in self.rows], columns=list(COLUMNS)
-        )
-        return in_unit(frame.astype({"inside": "boolean"}), unit, self.schedule.eta)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON; inf and nan as text."""
-        return {
-            "title": self.title,
-            "dynamics": self.run.dynamics,
-            "outcome": str(self.run.outcome),
-            "reason": self.run.reason,
-            "rows": [{name: plain(getattr(row, name)) for name in COLUMNS} for row in self.rows],
-            "warnings": list(self.schedule.warnings),
-        }
-
-    def to_csv(self, path: str | Path | None = None) -> str | None:
-        """The frame as CSV, written to `path`, or returned as text without one.
-
-        Raises InvalidInput if the path cannot be written.
-        """
-        text = str(self.to_frame().to_csv(index=False))
-        if path is None:
-            return text
-        with whole(path) as target:
-            target.write_text(text, encoding="utf-8")
-        return None
-
-    def to_parquet(self, path: str | Path) -> None:
-        """The frame as Parquet.
-
-        Raises InvalidInput if the path cannot be written, MissingExtra without pyarrow (extra
-        ``report``).
-        """
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            raise MissingExtra("pyarrow", "report") from None
-        with whole(path) as target:
-            self.to_frame().to_parquet(target, index=False)
-
-    def draw(self, ax: Axes) -> None:
-        """Draw entries and test loss, with the predicted stage times as marks."""
-        from swingby.verify.plots import draw_comparison
-
-        draw_comparison(self, ax)
-
-    def save_picture(self, path: str | Path) -> None:
-        """Entries and loss over time on the left, the output trajectory on the right.
-
-        The suffix of `path` gives the format: png, pdf or svg. Raises InvalidInput if it cannot be
-        written or the format is unknown.
-        """
-        from swingby.verify.plots import save_comparison
-
-        save_comparison(self, path)
-
+    from swingby.theory.initial import Initial
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.

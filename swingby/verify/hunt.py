@@ -23,8 +23,8 @@ from swingby.theory.claims.formula import as_read
 from swingby.theory.claims.text import source_text, to_text
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.audit_cache import plain
+from swingby.verify.auditing.record import header, witness_lines
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search
-from swingby.verify.ledger_report import header, witness_lines
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.judge import is_scalar, judge
 from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, counterexample

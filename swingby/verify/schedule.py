@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,8 @@ import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.report import Grid
-from swingby.report.pictures import Pictured
+from swingby.report.numbers import steps_text
+from swingby.report.pictures import COLORS, Pictured, draw_entries, finish_entries
 from swingby.simulate.outcome import loss_at, turning_points
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
@@ -210,16 +211,104 @@ class Schedule(Pictured, numbers.ReadOnly):
         }
 
     def draw(self, ax: Axes) -> None:
-        """Draw the predicted entries and test loss, and half-times with their bars."""
-        from swingby.verify.plots import draw_schedule
+        """Draw the predicted entries and test loss, and half-times with their bars or quantiles."""
+        order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
+        times = self.spread[np.isfinite(self.spread)]
+        first = max(1.0, float(times.min(initial=np.inf)) / 8) if times.size else 1.0
+        last = max(2 * first, 1.5 * float(times.max(initial=first)))
+        start = 1.0 if self.stages is None else float(self.test_loss(np.zeros(1))[0])
+        self.draw_curves(ax, order, first, last, start)
+        for k, color in zip(order, itertools.cycle(COLORS), strict=False):
+            ax.plot([], [], "v-", color=color, label=f"$w_{{{k + 1}{k + 1}}}$")
+        if self.stages is not None:
+            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
+        finish_entries(ax, first, last, f"predicted, {self.dynamics}")
 
-        draw_schedule(self, ax)
+    def draw_curves(
+        self, ax: Axes, order: Sequence[int], first: float, last: float, start: float
+    ) -> None:
+        """Draw the composite where there is one, its loss over `start`, and half-time bars."""
+        if self.stages is not None:
+            grid = np.unique(np.geomspace(first, last, 400))
+            loss = self.test_loss(grid) / start
+            draw_entries(ax, grid, self.evaluate(grid), order, loss, faint=True)
+        for k, color in zip(order, itertools.cycle(COLORS), strict=False):
+            time = self.half_times[k]
+            if math.isfinite(time) and first <= time <= last:
+                early, late = np.abs(self.spread[:, k] - time)
+                width = self.error[k] if math.isfinite(self.error[k]) else 0.0
+                ax.errorbar(
+                    [time],
+                    [0.5],
+                    xerr=[[min(max(width, early), time)], [max(width, late)]],
+                    color=color,
+                    marker="v",
+                    markersize=6,
+                    markeredgecolor="white",
+                    markeredgewidth=0.6,
+                    capsize=2,
+                    zorder=5,
+                )
 
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
-        from swingby.verify.tables import schedule_grid
+        number = number_in(unit, self.eta)
+        given = [f"eta = {numbers.scientific(self.eta)}", self.dynamics]
+        columns = ["entry", "event", f">{unit}", ">+-", ">lemma from", ">lemma to"]
+        if self.gaussian is not None:
+            given.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
+            columns[3] = ">5 % to 95 %"
+        below = [*self.warnings, self.window_reason]
+        return Grid(
+            title="Predicted stages",
+            columns=columns,
+            rows=[self._cells(event, number) for event in self.events],
+            above=[given_text(self.task.exact_signal, *given)],
+            below=["", *(line for line in below if line)],
+            minor=["lemma from", "lemma to"],
+        )
 
-        return schedule_grid(self, unit)
+    def _cells(self, event: Event, number: NumberText) -> list[str]:
+        time, *window = (number(event.event, one) for one in (event.time, event.lower, event.upper))
+        bar = bar_text(event.event, event.time, event.error, number)
+        if self.gaussian is not None:
+            low, high = event.spread
+            ends = (number(event.event, low), number(event.event, high))
+            bar = "-" if math.isnan(low) else " to ".join(ends)
+        elif event.event == "half" and self.stages is not None and math.isnan(event.time):
+            concept = event.entry[0]
+            trapped = "trapped" if self.trapped[concept] else "cut off"
+            time = "undecided" if self.stages.undecided[concept] else trapped
+        return [event.label, event.event, time, bar, *window]
+
+
+def given_text(signal: Iterable[Any], *more: str) -> str:
+    """The signal, and what else was given, in the line above a table."""
+    return ", ".join([f"a = ({', '.join(map(numbers.scientific, signal))})", *more])
+
+
+#: How a number of an event is written: its event, the number, digits after the point of steps.
+NumberText = Callable[..., str]
+
+
+def number_in(unit: str, eta: Fraction) -> NumberText:
+    """Numbers of events as text, their times in a unit."""
+    length = numbers.per_step(unit, eta)
+
+    def number(event: str, value: float, digits: int = 0) -> str:
+        plain = event == "peak height" or unit != "step"
+        if plain and math.isfinite(value):
+            return f"{value * (1.0 if event == 'peak height' else length):.4g}"
+        return steps_text(value, digits)
+
+    return number
+
+
+def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
+    """The error bar of a predicted number."""
+    if not math.isfinite(value):
+        return "-"
+    return "out of range" if math.isinf(error) else number(event, error, 1)
 
 
 def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from swingby.testing import initializations, satisfying, step_sizes, tasks, violating
 from swingby.theory.initial import Scaled, initial_matrix
 from swingby.theory.task import SIMTask
-from swingby.verify.certify_assumptions import certify_assumptions
-from swingby.verify.check import check
+from swingby.verify.check import certify_assumptions, check
 
 FACTOR = st.sampled_from(
     [Fraction(1), 1 - Fraction(1, 10**15), Fraction(1, 2), Fraction(1, 10**9), Fraction(1, 10**400)]

@@ -20,6 +20,8 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.certify_assumptions import certify_assumptions
 from swingby.verify.check import check
+from swingby.theory.verdict import Verdict
+from swingby.verify.check import certify_assumptions, check
 from swingby.verify.checking.box import ends, interval
 from swingby.verify.checking.evaluation import MARGIN_BITS
 from swingby.verify.checking.feasibility import Box, hull

@@ -307,7 +307,7 @@ def test_a_report_is_json_a_frame_latex_and_text(arguments):
         ({"eta": None}, "eta must be given"),
         ({"eta": -1}, "eta must be positive"),
         ({"beta": "1/2"}, "beta must be at least 1"),
-        ({"beta": 0}, "beta must be positive"),
+        ({"beta": 0}, "beta must be at least 1"),
         ({"edition": "final"}, "edition must be one of"),
         ({"dynamics": "adam"}, "dynamics must be one of"),
         ({"W0": np.eye(2)}, "omega must not be given together with W0"),

@@ -18,13 +18,15 @@ from swingby.theory.proofs.reader import packaged
 from swingby.verify.ledger import COLUMNS, Ledger, Record, save_ledger_picture
 from swingby.verify.ledger_report import (
     anchors,
+from swingby.theory.verdict import Finding
+from swingby.verify.auditing.corrections import (
     corrections,
     corrections_latex,
     corrections_markdown,
     corrections_text,
-    summary_lines,
 )
-from swingby.verify.lines import AUDITED
+from swingby.verify.auditing.ledger import COLUMNS, Ledger, anchors, save_picture, summary_lines
+from swingby.verify.auditing.record import AUDITED, Record
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 from tests.theory.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
 
@@ -254,7 +256,7 @@ def test_the_picture_has_a_sign_per_line_and_an_arrow_per_use(ledger, tmp_path):
     assert "R: refuted (1)" in {one.get_text() for one in ax.get_legend().get_texts()}
     again = new_figure(14, 9).add_subplot()
     assert ledger.plot(again) is again
-    save_ledger_picture(ledger, tmp_path / "graph.png")
+    save_picture(ledger, tmp_path / "graph.png")
     assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidInput, match="must end in"):
-        save_ledger_picture(ledger, tmp_path / "graph.gif")
+        save_picture(ledger, tmp_path / "graph.gif")

@@ -16,7 +16,7 @@ from swingby.theory.claims.verdict import Finding
 from swingby.theory.proofs.reader import packaged
 from swingby.verify import audit as module
 from swingby.verify.audit import audit, granted, promises
-from swingby.verify.lines import FALLS, OPEN, STANDS, TESTED
+from swingby.verify.auditing.record import FALLS, OPEN, STANDS, TESTED
 from swingby.verify.prover.evidence import Judged
 
 x = sympy.Symbol("x", positive=True)

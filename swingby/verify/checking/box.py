@@ -54,28 +54,37 @@ def _dyadic(number: flint.arb) -> Fraction:
 
 
 def interval(
-    value: Any, argument: str, source: str = "", least: int | None = None, *, strict: bool = False
+    value: Any,
+    argument: str,
+    source: str = "",
+    least: int | None = None,
+    *,
+    strict: bool = False,
+    point: bool = False,
 ) -> Interval:
-    """An exact number, a pair (lower, upper) or a ball as an interval.
+    """An exact number, a pair (lower, upper) or a ball as an interval; only a number at a `point`.
 
     `least`: what none of its points may lie below. Raises InvalidInput for what is not a number,
     ends in the wrong order, or a ball that is not finite.
     """
-    if isinstance(value, flint.arb):
+    shown = value
+    if isinstance(value, flint.arb) and not point:
         if not value.is_finite():
             raise InvalidInput(argument, value, "must be a finite ball", source)
         low, high = (Fraction(end) for end in ends(value))
-    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        shown = numbers.scientific(low)
+    elif isinstance(value, Sequence) and not isinstance(value, str | bytes) and not point:
         if len(value) != 2:
             raise InvalidInput(argument, value, "must be a number or a pair", source)
         low, high = (numbers.exact(end, argument, source) for end in value)
         if low > high:
             raise InvalidInput(argument, value, "must have its lower end first", source)
+        shown = numbers.scientific(low)
     else:
         low = high = numbers.exact(value, argument, source)
     if least is not None and (low < least or (strict and low == least)):
         word = "must be positive" if strict else f"must be at least {least}"
-        raise InvalidInput(argument, numbers.scientific(low), word, source)
+        raise InvalidInput(argument, shown, word, source)
     return low, high
 
 

@@ -510,13 +510,13 @@ NOTE = (
 
 
 def report_repaired(
-    task: SIMTask, problem: Problem, initial: Initial | None, rho: Fraction, dynamics: str
+    task: SIMTask, box: Box, initial: Initial | None, rho: Fraction, dynamics: str
 ) -> Report:
-    """Judge the repaired edition.
+    """Judge the repaired edition at a point.
 
-    `problem`: with omega and beta as promised; replaced by what W(0) has, when it is given.
+    `box`: with omega and beta as promised; replaced by what W(0) has, when it is given.
     """
-    box, judged, smallest, found = judge_repaired(Box.at(problem), initial, rho)
+    box, judged, smallest, found = judge_repaired(box, initial, rho)
     problem = box.corner(0)
     omega, beta = problem.omega, problem.beta
     reasons = (

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import mpmath
 
+from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
+from swingby.report.numbers import rounded, steps_text
+from swingby.report.pictures import COLORS, Size, drawn
 from swingby.theory import numbers
 from swingby.theory.assumptions import Statement
 from swingby.theory.claims.verdict import Verdict, all_hold
@@ -22,7 +25,6 @@ from swingby.verify.checking.feasibility import Box, Constants, Ends, Interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from swingby.report.pictures import Size
     from swingby.verify.schedule import Schedule
 
 
@@ -99,6 +101,12 @@ class Verdicts(Drawn, Generic[Row]):
         """Ids of the assumptions that fail."""
         return tuple(one.id for one in self._all if one.verdict == Verdict.FAILS)
 
+    def _word(self, doubt: str) -> str:
+        """The verdict as a sentence; `doubt` says why nothing is decided."""
+        if self.verdict == Verdict.UNDECIDED:
+            return f"Undecided: {doubt}."
+        return f"Fails: {', '.join(self.failing)}." if self.failing else "All hold."
+
     def __getitem__(self, id: str) -> Row:
         for one in self._all:
             if one.id == id:
@@ -119,6 +127,13 @@ class Verdicts(Drawn, Generic[Row]):
         frame = pandas.DataFrame(rows, columns=columns)
         frame["verdict"] = frame["verdict"].map(str)
         return frame
+
+
+_EDITION_LINE = {
+    "printed": "Assumptions D.1-D.5 as printed (text audited: the anonymous ICLR submission)",
+    "corrected": "Assumptions D.1-D.5 corrected (P^2 in D.4; nothing added)",
+    "repaired": "Assumptions of the repaired theorem (ours, not the paper's)",
+}
 
 
 @dataclass(frozen=True)
@@ -228,24 +243,104 @@ class Report(Verdicts[Result]):
         }
 
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
-        """The margin of each assumption, in decades of slack.
+        """The margin of each assumption, in decades of slack: inside to the right of 0.
+
+        An infinite margin ends at the edge, and its verdict is written there.
 
         `size`: {"column", "text"} or (width, height) in inches of a new figure for a paper.
         """
-        from swingby.verify.plots import plot_report
+        return drawn(self._draw, ax, size)
 
-        return plot_report(self, ax, size)
+    def _draw(self, ax: Axes) -> None:
+        rows = self.results[::-1]
+        finite = [abs(row.margin) for row in rows if math.isfinite(row.margin)]
+        edge = 1.25 * max([1.0, *finite])
+        colors = {"holds": COLORS[2], "fails": COLORS[1], "undecided": COLORS[5]}
+        for place, row in enumerate(rows):
+            shown = 0.0 if math.isnan(row.margin) else max(-edge, min(edge, row.margin))
+            ax.barh(place, shown, color=colors[str(row.verdict)], height=0.6)
+            if not math.isfinite(row.margin):
+                side = "left" if shown <= 0 else "right"
+                ax.text(0, place, f"  {row.verdict}  ", ha=side, va="center")
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(rows)), [row.id for row in rows])
+        ax.set_xlim(-edge, edge)
+        ax.set_xlabel("margin: decades of slack")
+        ax.set_title(f"{self.edition} edition: {self.verdict}")
 
     def to_grid(self) -> Grid:
-        """Every assumption with its margin."""
-        from swingby.verify.tables import report_grid
+        """Every assumption with its margin, and the predicted half-times below."""
+        given = [f"a = ({', '.join(map(numbers.scientific, self.task.exact_signal))})"]
+        for name in ("omega", "beta", "eta"):
+            given.append(f"{name} = {numbers.scientific(getattr(self, name))}")
+        if self.initial is not None:
+            given.append("omega and beta from W(0)")
+        return Grid(
+            title=_EDITION_LINE[self.edition],
+            columns=["", "assumption", "verdict", ">margin", "why"],
+            rows=[
+                [one.id, one.title, str(one.verdict), _margin_text(one.margin), one.reason]
+                for one in self.results
+            ],
+            above=[", ".join(given)],
+            below=[*self._summary_lines(), *self._schedule_lines()],
+        )
 
-        return report_grid(self)
+    def _summary_lines(self) -> list[str]:
+        word = self._word("the numbers lie on the boundary to within the precision")
+        parts = [word, f"Binding: {self.binding}."]
+        if self.largest_omega is not None:
+            parts.append(f"Largest omega: {rounded(self.largest_omega)}.")
+        elif self.omega_limit is not None:
+            parts.append(f"Largest omega once eta is small enough: {rounded(self.omega_limit)}.")
+        else:
+            parts.append("No omega is small enough.")
+        if self.largest_eta is not None and mpmath.isfinite(self.largest_eta):
+            parts.append(f"Largest eta: {rounded(self.largest_eta)}.")
+        lines = ["", " ".join(parts), "Margins are log10 of the slack, positive inside."]
+        if self.constants is not None and len(self.constants):
+            shown = ", ".join(
+                f"{name} = {rounded(value)}" for name, value in self.constants.items()
+            )
+            lines.append(f"Witness: {shown}.")
+        return lines + list(self.notes)
+
+    def _schedule_lines(self) -> list[str]:
+        try:
+            schedule = self.schedule
+        except InvalidInput as refusal:
+            return ["", f"No stages are predicted: {refusal}."]
+        head = (
+            "Predicted half-times in steps, from W(0)"
+            if self.initial is not None
+            else "Predicted half-times in steps (median and 5 %-95 % over Gaussian initializations)"
+        )
+        lines = ["", f"{head}, {self.dynamics}:"]
+        for k in self.task.order:
+            time, bar = schedule.half_times[k], schedule.error[k]
+            tail = ""
+            if self.initial is None and math.isfinite(time):
+                low, high = (steps_text(side[k], 0) for side in schedule.spread)
+                tail = f"  ({low} to {high})"
+            elif math.isfinite(time) and math.isfinite(bar):
+                tail = f"  +- {steps_text(bar)}"
+            if self.initial is not None or not math.isfinite(time):
+                trapped = "  trapped" if schedule.trapped[k] else ""
+                tail += "  undecided" if schedule.undecided[k] else trapped
+            lines.append(f"  w_{k + 1}{k + 1}: {steps_text(time, 0)}{tail}")
+        return lines + [f"  {reason}" for reason in schedule.warnings]
+
+
+def _margin_text(margin: float) -> str:
+    """A log10 margin with its sign; ``any`` where no number of the user can break it."""
+    if math.isinf(margin):
+        return "any" if margin > 0 else "none"
+    return f"{margin:+.3f}" if abs(margin) < 100 else f"{margin:+.1f}"
 
 
 #: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
 _FLOAT_ROUNDING = Fraction(1, 2**49)
-_EDITION_LINE = {
+_CERTIFIED_LINE = {
     "printed": "Assumptions D.1-D.5 as printed, certified",
     "corrected": "Assumptions D.1-D.5 corrected, certified",
     "repaired": "Assumptions of the repaired theorem, certified",
@@ -277,7 +372,7 @@ class CertifiedAssumption:
 
 @dataclass(frozen=True)
 class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
-    """What :func:`swingby.verify.certify_assumptions.certify_assumptions` found.
+    """What :func:`swingby.certify_assumptions` found.
 
     `rows`: in the order of the paper. `box`: the intervals judged; omega and beta come from W(0)
     when one was given. `bits`: working precision that decided.
@@ -307,17 +402,13 @@ class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
         given = [f"a = ({', '.join(map(_interval_text, box.signal))})"]
         for name in ("omega", "beta", "eta"):
             given.append(f"{name} = {_interval_text(getattr(box, name))}")
-        word = {
-            Verdict.HOLDS: "All hold.",
-            Verdict.FAILS: f"Fails: {', '.join(self.failing)}.",
-            Verdict.UNDECIDED: "Undecided: an edge lies within the numbers given.",
-        }[self.verdict]
+        word = self._word("an edge lies within the numbers given")
         word += f" Margins are log10 of the slack, positive inside ({self.bits} bits)."
         return Grid(
-            title=_EDITION_LINE[self.edition],
+            title=_CERTIFIED_LINE[self.edition],
             columns=["", "assumption", "verdict", ">margin, proved"],
             rows=[
-                [row.id, row.title, str(row.verdict), _margin_text(row.margin)] for row in self.rows
+                [row.id, row.title, str(row.verdict), _ends_text(row.margin)] for row in self.rows
             ],
             above=[", ".join(given)],
             below=["", word],
@@ -382,7 +473,7 @@ def _interval_text(given: Interval) -> str:
     return low if given[0] == given[1] else f"[{low}, {high}]"
 
 
-def _margin_text(margin: Ends) -> str:
+def _ends_text(margin: Ends) -> str:
     """Both ends to as many digits as it takes to tell them apart, rounded outwards."""
     low, high = margin
     if isinstance(low, float) and isinstance(high, float):

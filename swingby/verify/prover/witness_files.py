@@ -35,8 +35,10 @@ from swingby.theory.claims.conclusions import (
 )
 from swingby.theory.claims.matrices import LETTERS, A, direction, direction_U, n, root, s
 from swingby.theory.claims.verdict import Finding
+from swingby.theory.derivations.matrices import LETTERS, A, direction, direction_U, n, root, s
+from swingby.theory.verdict import Finding
+from swingby.verify.auditing.record import by_name
 from swingby.verify.certification import replay
-from swingby.verify.lines import by_name
 from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar

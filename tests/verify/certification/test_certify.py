@@ -13,16 +13,8 @@ from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify import certify as verb
-from swingby.verify.certification import followed
 from swingby.verify.certification.events import Doubt, Watch
-from swingby.verify.certification.followed import (
-    LOOK,
-    Telling,
-    first_steps,
-    follow_in_balls,
-    read_given,
-)
-from swingby.verify.certify import certify
+from swingby.verify.certify import LOOK, Telling, certify, first_steps, follow_in_balls, read_given
 
 LEVELS = ("1/10", "1/2", "4/5", "99/100")
 
@@ -147,13 +139,13 @@ def test_what_is_open_is_named_by_concept_and_level(monkeypatch):
 
 def test_precision_rises_only_where_it_has_to(monkeypatch):
     seen = []
-    original = followed.follow
+    original = verb.follow
 
     def watched(*given, **more):
         seen.append(flint.ctx.prec)
         return original(*given, **more)
 
-    monkeypatch.setattr(followed, "follow", watched)
+    monkeypatch.setattr(verb, "follow", watched)
     certify(task_of(2, 2), [["1e-6", "1e-6"], ["1e-6", "1e-6"]], "1/100")
     assert seen == [256 * 2**n for n in range(len(seen))]
     assert len(seen) > 1
@@ -161,7 +153,7 @@ def test_precision_rises_only_where_it_has_to(monkeypatch):
 
 def test_progress_and_interruption(monkeypatch):
     clock = itertools.count()
-    monkeypatch.setattr(followed.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(verb.time, "monotonic", lambda: next(clock))
     lines = []
     matrix = Scaled([[2, 1], [1, 2]], "1e-6")
     certify(task_of(4, 1), matrix, "1/1000", steps=2000, progress=lines.append)

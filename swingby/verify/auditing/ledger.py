@@ -1,4 +1,4 @@
-"""The ledger that an audit returns: one record per line of the text, in every format.
+"""The ledger that an audit returns: the records in the order of the text, in every format.
 
 Its picture has one sign per line, in columns by section and lemma. Colour, shape and letter all
 carry the verdict. An arrow leads from a line to one that uses it; it is thick and red where the
@@ -7,21 +7,38 @@ line used is refuted.
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid, Shown
+from swingby.report import Drawn, Grid
 from swingby.report.files import write_text
+from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
+from swingby.report.numbers import counted
 from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
 from swingby.theory.claims.text import statement_line, to_latex, to_text
 from swingby.verify import ledger_report
+from swingby.theory.claim import SEVERITIES
+from swingby.theory.claim_text import source_text, statement_line
+from swingby.theory.derivations.ledger import find
+from swingby.theory.verdict import Finding
 from swingby.verify.audit_cache import plain
-from swingby.verify.lines import Line, Lines
+from swingby.verify.auditing.record import (
+    AUDITED,
+    Record,
+    Standing,
+    header,
+    record_markdown,
+    standings,
+    title,
+)
+from swingby.verify.prover.evidence import TAUTOLOGY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,76 +48,9 @@ COLUMNS = (
     *("id", "part", "kind", "about", "verdict", "method", "witness", "breaks", "severity"),
     *("repair", "rests_on", "rests_on_refuted", "reference", "seconds"),
 )
-#: Of a record, what is no plain value or is said elsewhere.
-_NOT_PLAIN = {"statement", "repair", "downstream", "audited", "proof"}
 
 
-@dataclass(frozen=True)
-class Record(Line, Shown):
-    """One line of the text and the verdict on it.
-
-    Parameters
-    ----------
-    id, kind, edition, reference, about, reading : str
-        Of the claim: `reading` is how an ambiguity was read.
-    statement : Claim
-    verdict : Finding
-    method : str
-    evidence : tuple of str
-        Lines that a reader can check.
-    witness : Witness or None
-        Where the line fails, or for an existence claim holds.
-    cases : int
-        How many cases, for *tested*.
-    tried : tuple of str
-        For *undecided*.
-    parts : dict from str to Judged
-        Verdicts by part, where they differ.
-    breaks, severity, explanation : str
-        What breaks; empty unless the verdict is *refuted*.
-    repair : Record or None
-        The repaired line, judged like any other.
-    rests_on, rests_on_refuted : tuple of str
-        Ids of the lines that the hypotheses come from, and those of them that are refuted.
-    downstream : tuple of (str, str)
-        Id of a line that uses this one, and what becomes of it once this one is repaired.
-    seconds : float
-        Time that the verdict took when it was computed.
-    part : str
-        Part of the text, such as ``"Lemma D.2"``.
-    audited : str
-        The text: the paper, or a proof file.
-    proof : tuple of dict
-        What :meth:`Ledger.export` writes of a proved line; empty where its method yields nothing.
-    """
-
-    repair: Record | None
-
-    def __repr__(self) -> str:
-        tail = f", repaired: {self.repair.verdict}" if self.repair is not None else ""
-        return f"<Record {self.id}: {self.verdict}{tail}>"
-
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """Everything that is known about the line, for a terminal."""
-        return ledger_report.record_text(self, width=width, color=color)
-
-    def to_html(self) -> str:
-        """The text as HTML."""
-        return ledger_report.record_html(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        known = {name: plain(part) for name, part in vars(self).items() if name not in _NOT_PLAIN}
-        return known | {
-            "conclusion": statement_line(self.statement),
-            "statement": to_text(self.statement),
-            "latex": to_latex(self.statement),
-            "repair": None if self.repair is None else self.repair.to_dict(),
-            "downstream": [{"id": line, "verdict": text} for line, text in self.downstream],
-        }
-
-
-class Ledger(Lines[Record], Drawn):
+class Ledger(Sequence[Record], Drawn):
     """The records of an audit in the order of the text; it does not change.
 
     Parameters
@@ -117,13 +67,89 @@ class Ledger(Lines[Record], Drawn):
     'proved'
     """
 
+    def __init__(self, records: Sequence[Record], promised: Sequence[str] = ()) -> None:
+        self._records = tuple(records)
+        self.promised = tuple(promised)
+
+    @overload
+    def __getitem__(self, place: int | str) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> Self: ...
+    def __getitem__(self, place: int | str | slice) -> Record | Self:
+        if isinstance(place, slice):
+            return type(self)(self._records[place], self.promised)
+        if isinstance(place, int):
+            return self._records[place]
+        names = [record.id for record in self._records]
+        return self._records[names.index(find(place, names))]
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self._records == other._records
+
+    def __hash__(self) -> int:
+        return hash(tuple(record.id for record in self._records))
+
+    @property
+    def audited(self) -> str:
+        """The text that the records are about."""
+        return self._records[0].audited if self._records else AUDITED
+
+    def counts(self) -> dict[str, int]:
+        """How many records have each verdict.
+
+        Returns
+        -------
+        dict
+            Keys proved, refuted, tested, undecided, in this order, also where none has it.
+        """
+        found = [record.verdict for record in self]
+        return {str(one): found.count(one) for one in Finding}
+
+    def standing(self, *, corrected: bool = False) -> tuple[Standing, ...]:
+        """Which lines stand, once all that they rest on is followed to its end.
+
+        Parameters
+        ----------
+        corrected : bool
+            Every refuted line reads as its repair says.
+
+        Returns
+        -------
+        tuple of Standing
+            In the order of the ledger. A cited line that the ledger does not hold is a promise.
+
+        Examples
+        --------
+        >>> import swingby
+        >>> ledger = swingby.audit(["D.61", "D.64"], cache=False, progress=False)
+        >>> [(line.id, line.state) for line in ledger.standing()]
+        [('D.61', 'falls'), ('D.64', 'stands')]
+        """
+        return standings(self, self.promised, corrected=corrected)
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
         return f"<Ledger: {len(self)} lines; {shown or 'none'}>"
 
     def to_grids(self) -> Sequence[Grid]:
         """Counts by verdict; and one row per line, with the summary."""
-        return ledger_report.ledger_grids(self)
+        parts = _halves(self)
+        tally = Grid(
+            "Ledger of the proofs",
+            ["verdict", *(f">lines {name}" for name, _ in parts)],
+            [[name, *(str(part.counts()[name]) for _, part in parts)] for name in self.counts()],
+            above=[header(self.audited), ""],
+        )
+        rows: list[list[str]] = []
+        for part, group in _parts(self):
+            rows += [[part], *(_cells(record) for record in group)] if part else map(_cells, group)
+        return tally, Grid("", _HEADS, rows, below=["", *summary_lines(self)])
 
     def to_frame(self) -> Any:
         """One row per record; ``repair`` is the verdict on the repaired line.
@@ -208,15 +234,52 @@ class Ledger(Lines[Record], Drawn):
 
     def to_markdown(self) -> str:
         """Summary, and every record, as Markdown with mathematics between dollars."""
-        return ledger_report.ledger_markdown(self)
+        heads = ("# Ledger of the proofs", summary_markdown(self))
+        return "\n\n".join([*heads, *map(record_markdown, self)])
 
     def to_latex(self, *, siunitx: bool = False) -> str:
         """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb)."""
-        return ledger_report.ledger_latex(self)
+        ragged = r">{\raggedright\arraybackslash}p{%s\linewidth}"
+        layout = (
+            "@{}" + "".join(ragged % width for width in ("0.13", "0.08", "0.54", "0.16")) + "@{}"
+        )
+        heads = r"line & verdict & statement & what breaks; repair \\"
+        rows = []
+        for part, group in _parts(self):
+            rows.append(rf"\multicolumn{{4}}{{@{{}}l}}{{\textbf{{{latex_text(part)}}}}} \\*")
+            for record in group:
+                statement = statement_line(record.statement, latex=True)
+                broken = [f"{record.breaks} ({record.severity})"] if record.breaks else []
+                broken += [f"repair {_repair_word(record)}"] if record.repair is not None else []
+                cells = [
+                    latex_text(source_text(record.id)),
+                    str(record.verdict),
+                    rf"{latex_text(record.about)}: $\displaystyle {statement}$",
+                    latex_text("; ".join(broken)),
+                ]
+                rows.append(" & ".join(cells) + r" \\")
+        return "\n".join(
+            [
+                "% needs array, booktabs, longtable, amsmath, amssymb",
+                *map(latex_text, (header(self.audited), "", *summary_lines(self), "")),
+                r"{\footnotesize\sloppy",
+                rf"\begin{{longtable}}{{{layout}}}",
+                rf"\toprule {heads} \midrule \endhead",
+                r"\bottomrule \endfoot",
+                *rows,
+                r"\end{longtable}}",
+            ]
+        )
 
     def to_html(self) -> str:
         """The tables as an HTML fragment, with every record folded away below them."""
-        return ledger_report.ledger_html(self)
+        tables = "".join(grid.to_html() for grid in self.to_grids())
+        records = "".join(
+            f"<details><summary>{html.escape(title(record))}: "
+            f"{html_cell(str(record.verdict))}</summary>{record.to_html()}</details>"
+            for record in self
+        )
+        return f"<div>{tables}{records}</div>"
 
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Lines and lemmas by verdict, with arrows to what they rest on.
@@ -233,7 +296,136 @@ class Ledger(Lines[Record], Drawn):
         InvalidInput
             For a size that is none, or that has no room for so many lines.
         """
-        return plot_ledger(self, ax, size)
+        width, height = inches(size, SIZE)
+        rows = _ROWS if size is None else int((height - _LEGEND) / _ROW)
+        if size is not None and len(_columns(_of_paper(self), rows)) > width / _COLUMN:
+            wanted = f"has no room for {len(self)} lines: audit fewer items, or leave size out"
+            raise InvalidInput("size", size, wanted)
+        across = 0 if size is None else int(width / _COLUMN)
+        return drawn(lambda ax: _draw(self, ax, rows, across), ax, size, SIZE)
+
+
+def summary_lines(ledger: Ledger) -> list[str]:
+    """What the ledger says, in a few lines."""
+    lines = []
+    for of, part in _halves(ledger):
+        # what says nothing is proved, and counts for nothing
+        empty = sum(record.method == TAUTOLOGY for record in part)
+        tally = part.counts() | {"tautological": empty}
+        tally["proved"] -= empty
+        shown = ", ".join(f"{number} {name}" for name, number in tally.items() if number)
+        lines.append(f"{counted(len(part), 'line')} {of}: {shown}.")
+    refuted = [record for record in ledger if record.verdict == Finding.REFUTED]
+    if refuted:
+        repairs = [one.repair for one in refuted if one.repair is not None]
+        classes = _tally(SEVERITIES, [one.severity for one in refuted])
+        verdicts = _tally(Finding, [one.verdict for one in repairs])
+        tail = f"; repairs: {verdicts}" if repairs else "; none has a repair"
+        lines.append(f"Refuted: {classes or 'not classed'}{tail}.")
+    resting = sum(bool(record.rests_on_refuted) for record in ledger)
+    if resting:
+        lines.append(f"{resting} lines cite a refuted one.")
+    if {f"Assumption D.{number}" for number in range(1, 6)} <= {record.id for record in ledger}:
+        from swingby.verify.check import editions_lines
+
+        lines.extend(editions_lines())
+    lines.append(
+        "A verdict is about one line: it follows from its hypotheses, whether or not those hold."
+    )
+    return lines
+
+
+def _halves(ledger: Ledger) -> list[tuple[str, Ledger]]:
+    """The lines of the paper, and those of the repaired edition; only what is not empty."""
+    own = [record for record in ledger if record.edition == "repaired"]
+    paper = [record for record in ledger if record.edition != "repaired"]
+    of = "of the paper" if ledger.audited == AUDITED else "of the proof"
+    both = ((of, Ledger(paper)), ("of the repaired edition (ours)", Ledger(own)))
+    return [(name, part) for name, part in both if len(part)]
+
+
+def _tally(names: Iterable[str], found: list[str]) -> str:
+    """How often each name occurs, where it does."""
+    return ", ".join(f"{found.count(name)} {name}" for name in names if name in found)
+
+
+def _repair_word(record: Record) -> str:
+    """Verdict on the repaired line, or nothing."""
+    return "" if record.repair is None else str(record.repair.verdict)
+
+
+_HEADS = ["line", "verdict", "what it says", "what breaks", "repair"]
+
+
+def _cells(record: Record) -> list[str]:
+    breaks = f"{record.breaks} ({record.severity})" if record.breaks else ""
+    return [record.id, str(record.verdict), record.about, breaks, _repair_word(record)]
+
+
+def _parts(ledger: Ledger) -> list[tuple[str, list[Record]]]:
+    """The records by part of the text."""
+    return [(part, list(group)) for part, group in groupby(ledger, key=lambda one: one.part)]
+
+
+def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
+    """Which lines stand with all that they rest on, as printed and as corrected, and why not."""
+    both = [ledger.standing(corrected=corrected) for corrected in (False, True)]
+    rows = []
+    for line, corrected in zip(*both, strict=True):
+        because = dict.fromkeys([*line.because, *corrected.because])
+        cells = (", ".join(names) for names in (because, corrected.assumes))
+        rows.append([line.id, line.state, corrected.state, *cells])
+    given = f"Taken for granted: {', '.join(ledger.promised) or 'nothing'}."
+    tallies = []
+    for word, lines in zip(("As printed", "As corrected"), both, strict=True):
+        tally = Counter(line.state for line in lines)
+        tallies.append(f"{word}: {', '.join(f'{n} {state}' for state, n in tally.items())}.")
+    return Grid(
+        "What stands with all that it rests on",
+        ["line", "as printed", "as corrected", "because of", "in the end rests on"],
+        rows,
+        above=[header(ledger.audited), ""],
+        below=["", given, *tallies],
+    ).to_text(width=width, color=color)
+
+
+def _counts_grid(ledger: Ledger) -> Grid:
+    """How many lines have each verdict, by part of the text."""
+    names = list(ledger.counts())
+    rows = []
+    for part, group in _parts(ledger):
+        tally = Ledger(group).counts()
+        rows.append([part, *(str(tally[name] or "") for name in names), str(len(group))])
+    total = ledger.counts()
+    rows.append(["all", *(str(total[name]) for name in names), str(len(ledger))])
+    return Grid("", ["part", *(f">{name}" for name in names), ">lines"], rows)
+
+
+def anchors(ids: Iterable[str]) -> dict[str, str]:
+    """Anchors that GitHub and MyST give headings: the second of two equal ones ends in ``-1``."""
+    used: Counter[str] = Counter()
+    found = {}
+    for name in ids:
+        plain = re.sub(r"[^\w\-]", "", name.lower().replace(" ", "-"))
+        found[name] = f"{plain}-{used[plain]}" if used[plain] else plain
+        used[plain] += 1
+    return found
+
+
+def summary_markdown(ledger: Ledger) -> str:
+    """Counts and one row per line, each with a link to its record."""
+    targets = anchors(record.id for record in ledger)
+    heads = [header(ledger.audited), *summary_lines(ledger)]
+    parts = [*map(markdown_text, heads), _counts_grid(ledger).to_markdown()]
+    for part, group in _parts(ledger):
+        rows = []
+        for record in group:
+            first, verdict, *rest = map(markdown_text, _cells(record))
+            verdict = f"**{verdict}**" if verdict == "refuted" else verdict
+            rows.append([f"[{first}](#{targets[record.id]})", verdict, *rest])
+        table = markdown_table(_HEADS, rows, [False] * len(_HEADS), raw=True)
+        parts += [f"**{markdown_text(part)}**", table]
+    return "\n\n".join(parts)
 
 
 #: Colour (Okabe-Ito), shape and letter of each verdict.
@@ -270,17 +462,6 @@ _SHORTER = {
 }
 
 
-def plot_ledger(ledger: Ledger, ax: Axes | None = None, size: Size = None) -> Axes:
-    """Lines by verdict, and what they rest on; as many rows in a column as fit into a `size`."""
-    width, height = inches(size, SIZE)
-    rows = _ROWS if size is None else int((height - _LEGEND) / _ROW)
-    if size is not None and len(_columns(of_paper(ledger), rows)) > width / _COLUMN:
-        wanted = f"has no room for {len(ledger)} lines: audit fewer items, or leave size out"
-        raise InvalidInput("size", size, wanted)
-    across = 0 if size is None else int(width / _COLUMN)
-    return drawn(lambda ax: _draw(ledger, ax, rows, across), ax, size, SIZE)
-
-
 def _short(record: Record) -> str:
     """A label of a few characters: the heading already says which lemma it is."""
     text = re.sub(r" \((?:Lemma|Sec\.?) [^)]*\)$", "", record.id)
@@ -310,14 +491,14 @@ def _columns(ledger: Ledger, rows: int) -> list[list[tuple[str, list[Record]]]]:
     return columns
 
 
-def of_paper(ledger: Ledger) -> Ledger:
+def _of_paper(ledger: Ledger) -> Ledger:
     """The lines to draw: those of the paper, or all where there are none of it."""
     paper = [record for record in ledger if record.edition != "repaired"]
     return Ledger(paper or list(ledger))
 
 
 def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
-    ledger = of_paper(ledger)
+    ledger = _of_paper(ledger)
     places: dict[str, tuple[float, float]] = {}
     columns = _columns(ledger, rows)
     deepest = 0.0
@@ -408,7 +589,7 @@ def _draw_legend(ledger: Ledger, ax: Axes) -> None:
         ax.legend(handles=handles, **place)
 
 
-def save_ledger_picture(ledger: Ledger, path: str | Path) -> None:
+def save_picture(ledger: Ledger, path: str | Path) -> None:
     """Write the picture to a .png, .pdf or .svg; raises InvalidInput for any other path."""
 
     def figure() -> Figure:

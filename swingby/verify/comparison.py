@@ -1,0 +1,335 @@
+"""What a comparison is: rows of predicted against observed, as a table, a file and a picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import MissingExtra
+from swingby.report import Grid
+from swingby.report.files import whole
+from swingby.report.numbers import percent_text
+from swingby.report.pictures import (
+    COLORS,
+    Pictured,
+    draw_entries,
+    finish_entries,
+    new_figure,
+    save_figure,
+    styled,
+)
+from swingby.simulate.result import Run
+from swingby.theory import numbers
+from swingby.verify.predict import predict
+from swingby.verify.schedule import (
+    NumberText,
+    Schedule,
+    bar_text,
+    given_text,
+    in_unit,
+    number_in,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLUMNS = (
+    "entry",
+    "event",
+    "predicted",
+    "observed",
+    "relative_error",
+    "lower",
+    "upper",
+    "inside",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One event, predicted and observed.
+
+    `predicted`, `observed`: steps (for ``peak height`` the size of the entry); inf for never, nan
+    for no statement.
+    `lower`, `upper`: Lemma window, same unit, or nan.
+    `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
+    """
+
+    entry: str
+    event: str
+    predicted: float
+    observed: float
+    lower: float
+    upper: float
+    error_bar: float
+
+    @property
+    def relative_error(self) -> float:
+        """predicted/observed - 1; 0 when both say never, nan when one side has no number."""
+        if math.isinf(self.predicted) and math.isinf(self.observed):
+            return 0.0
+        if not (math.isfinite(self.predicted) and math.isfinite(self.observed)):
+            return math.nan
+        if self.observed == 0:
+            return 0.0 if self.predicted == 0 else math.nan
+        return self.predicted / self.observed - 1
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the observation lies in the lemma window; None where there is no window."""
+        if math.isnan(self.lower) or math.isnan(self.upper) or math.isnan(self.observed):
+            return None
+        return self.lower <= self.observed <= self.upper
+
+    def cells(self, number: NumberText, *, windows: bool) -> list[str]:
+        """The event in a table, with its lemma window if asked for."""
+        values = (self.predicted, self.observed, self.lower, self.upper)
+        predicted, observed, *window = (number(self.event, value) for value in values)
+        bar = bar_text(self.event, self.predicted, self.error_bar, number)
+        error, inside = percent_text(self.relative_error), {True: "yes", False: "NO", None: "-"}
+        cells = [self.entry, self.event, predicted, bar, observed, error]
+        return [*cells, *window, inside[self.inside]] if windows else cells
+
+
+@dataclass(frozen=True)
+class Comparison(Pictured):
+    """Predicted against observed for one setting.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    run : Run
+    rows : tuple of Row
+    title : str
+    """
+
+    schedule: Schedule
+    run: Run
+    rows: tuple[Row, ...]
+    title: str = ""
+
+    @property
+    def median_error(self) -> float:
+        """Median of |relative error| over half-times; nan when none is comparable."""
+        return self._summary_of("half", np.median)
+
+    @property
+    def largest_error(self) -> float:
+        """Largest |relative error| over half-times; nan when none is comparable."""
+        return self._summary_of("half", np.max)
+
+    def _summary_of(self, event: str, reduce: Any) -> float:
+        errors = [abs(row.relative_error) for row in self.rows if row.event == event]
+        finite = [error for error in errors if math.isfinite(error)]
+        return float(reduce(finite)) if finite else math.nan
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison {self.title or self.run.dynamics}: {len(self.rows)} events, "
+            f"half-times off by {100 * self.median_error:.3g} % median>"
+        )
+
+    def to_grid(self, unit: str = "step") -> Grid:
+        """Predicted against observed, with lemma windows; `unit`: step or eta t, of all times."""
+        number, run = number_in(unit, self.schedule.eta), self.run
+        windows = any(not math.isnan(row.lower) for row in self.rows)
+        columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
+        eta = f"eta = {numbers.scientific(self.schedule.eta)}"
+        given = given_text(run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps")
+        notes = [f"Signal: {run.task.note}"] if run.task.note else []
+        notes += [] if unit == "step" else [f"Times in {unit}."]
+        return Grid(
+            title=self.title or "Predicted against observed",
+            columns=columns + ([">lower", ">upper", "inside"] if windows else []),
+            rows=[row.cells(number, windows=windows) for row in self.rows],
+            above=[given, *notes],
+            below=["", *self._summary_lines()],
+            minor=["lower", "upper", "inside"],
+        )
+
+    def _summary_lines(self) -> list[str]:
+        """What the comparison says, in a few lines."""
+        run = self.run
+        rows = [row for row in self.rows if row.event == "half"]
+        learned = sum(math.isfinite(row.observed) for row in rows)
+        predicted = sum(row.predicted <= run.last_step for row in rows)
+        error = (
+            f"half-times off by {100 * self.median_error:.2g} % (median), "
+            f"{100 * self.largest_error:.2g} % (largest)"
+            if math.isfinite(self.median_error)
+            else "no half-time to compare"
+        )
+        lines = [
+            f"Stages predicted within the run: {predicted}, observed: {learned}; {error}.",
+            f"Outcome: {run.outcome}. {_sentence(run.reason)}",
+        ]
+        lines += list(self.schedule.warnings)
+        if self.schedule.window_reason:
+            lines.append(_sentence(self.schedule.window_reason))
+        return lines + self._outside_lines()
+
+    def _outside_lines(self) -> list[str]:
+        """Observations outside a lemma window, and whether the corrected window has them."""
+        outside = {(row.entry, row.event): row for row in self.rows if row.inside is False}
+        if not outside:
+            return []
+        names = ", ".join(f"{entry} {event}" for entry, event in outside)
+        lines = [f"Outside the window: {names}."]
+        if "printed" in self.schedule.window_reason:
+            run = self.run
+            corrected = predict(
+                run.task, run.initial, eta=run.eta, dynamics=run.dynamics, edition="corrected"
+            )
+            windows = [
+                f"{event.lower:.0f} to {event.upper:.0f} "
+                f"({'inside' if event.lower <= row.observed <= event.upper else 'outside too'})"
+                for event in corrected.events
+                if (row := outside.get((event.label, event.event))) is not None
+            ]
+            lines.append(
+                "Lemma D.3's printed T_1 has kappa in the denominator, where its own growth bound "
+                f"(D.35) puts it in the numerator; corrected windows: {', '.join(windows)}."
+            )
+        return lines
+
+    def to_frame(self, unit: str = "step") -> Any:
+        """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
+
+        `unit` in {"step", "eta t"}: of all times. Columns entry, event, predicted, observed,
+        relative_error, lower, upper, inside.
+        """
+        import pandas
+
+        frame = pandas.DataFrame(
+            [[getattr(row, name) for name in COLUMNS] for row in self.rows], columns=list(COLUMNS)
+        )
+        return in_unit(frame.astype({"inside": "boolean"}), unit, self.schedule.eta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; inf and nan as text."""
+        return {
+            "title": self.title,
+            "dynamics": self.run.dynamics,
+            "outcome": str(self.run.outcome),
+            "reason": self.run.reason,
+            "rows": [{name: plain(getattr(row, name)) for name in COLUMNS} for row in self.rows],
+            "warnings": list(self.schedule.warnings),
+        }
+
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """The frame as CSV, written to `path`, or returned as text without one.
+
+        Raises InvalidInput if the path cannot be written.
+        """
+        text = str(self.to_frame().to_csv(index=False))
+        if path is None:
+            return text
+        with whole(path) as target:
+            target.write_text(text, encoding="utf-8")
+        return None
+
+    def to_parquet(self, path: str | Path) -> None:
+        """The frame as Parquet.
+
+        Raises InvalidInput if the path cannot be written, MissingExtra without pyarrow (extra
+        ``report``).
+        """
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            raise MissingExtra("pyarrow", "report") from None
+        with whole(path) as target:
+            self.to_frame().to_parquet(target, index=False)
+
+    def draw(self, ax: Axes) -> None:
+        """Draw major and minor entries and the test loss, with the predicted stage times as marks.
+
+        Major entries are solid, minor entries dashed; the test loss is black, in units of its
+        start. A wide pale line of the same colour is the predicted composite, a triangle the
+        predicted half-time, with its error bar.
+        """
+        run, schedule = self.run, self.schedule
+        order = [k for k in run.task.order if run.task.exact_signal[k] > 0]
+        # Ten decades of waiting before anything moves would hide the stages on a log axis.
+        first, last = self._span()
+        shown = (run.steps >= first) & (run.steps <= last)
+        loss = run.test_loss[shown] / run.test_loss[0]
+        draw_entries(ax, np.maximum(run.steps[shown], first), run.W[shown], order, loss)
+        schedule.draw_curves(ax, order, first, last, float(run.test_loss[0]))
+        for row in self.rows:
+            if row.event.startswith("loss") and math.isfinite(row.predicted):
+                ax.axvline(row.predicted, color="black", linewidth=0.6, linestyle=":", zorder=0)
+        ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
+        ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
+        ax.plot([], [], ":", color="black", linewidth=0.8, label="predicted turn of the loss")
+        low = float(np.nanmin(np.clip(run.W[shown], -0.4, 0)))
+        finish_entries(ax, first, last, self.title, low)
+
+    def _span(self) -> tuple[float, float]:
+        """The first and the last step of the picture."""
+        run = self.run
+        times = [row.observed for row in self.rows if row.event in ("half", "peak")]
+        times += [row.predicted for row in self.rows if row.event == "half"]
+        finite = [time for time in times if math.isfinite(time) and time > 0]
+        first = max(1.0, min(finite, default=1.0) / 8)
+        end = float(run.end) * 1.5 if run.end is not None else float(run.last_step)
+        return first, max(min(float(run.last_step), end), 2 * first)
+
+    def save_picture(self, path: str | Path) -> None:
+        """Entries and loss over time on the left, the output trajectory on the right.
+
+        The suffix of `path` gives the format: png, pdf or svg. Raises InvalidInput if it cannot be
+        written or the format is unknown.
+        """
+
+        def figure() -> Figure:
+            with styled():
+                made = new_figure(10.4, 3.6)
+                left, right = made.subplots(1, 2, width_ratios=[1.75, 1])
+                self.draw(left)
+                self._draw_output(right)
+            return made
+
+        save_figure(figure, path)
+
+    def _draw_output(self, ax: Axes) -> None:
+        """The output trajectory in the plane of the two strongest concepts, with the test point."""
+        run, schedule = self.run, self.schedule
+        concepts = [k for k in run.task.order if k < run.task.s]
+        if len(concepts) < 2:
+            ax.set_axis_off()
+            return
+        across, up = sorted(concepts[:2])
+        point = run.task.test_point
+        output = run.output[np.isfinite(run.output).all(axis=1)]
+        ax.plot(output[:, across], output[:, up], color=COLORS[1], label="observed")
+        if schedule.stages is not None:
+            grid = np.concatenate([[0.0], np.geomspace(1, max(run.last_step, 2), 600)])
+            predicted = schedule.evaluate(grid) @ point
+            ax.plot(
+                predicted[:, across],
+                predicted[:, up],
+                color=COLORS[1],
+                linewidth=3.4,
+                alpha=0.25,
+                label="predicted",
+                zorder=1,
+            )
+        corners = np.array([[0, 0], [point[across], 0], [0, point[up]]])
+        ax.plot(corners[1:, 0], corners[1:, 1], "o", color=COLORS[0], label="training clusters")
+        ax.plot(point[across], point[up], "*", color="black", markersize=10, label="test point")
+        ax.set_xlabel(f"output along concept {across + 1}")
+        ax.set_ylabel(f"output along concept {up + 1}")
+        ax.set_xlim(-0.08 * point[across], 1.17 * point[across])
+        ax.set_ylim(-0.08 * point[up], 1.25 * point[up])
+        ax.legend(loc="best")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
