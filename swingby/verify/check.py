@@ -19,7 +19,7 @@ from swingby.theory.balls import precision
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 from swingby.verify.checking.box import enclose, interval
 from swingby.verify.checking.evaluation import (
     MARGIN_BITS,

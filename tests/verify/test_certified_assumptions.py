@@ -15,12 +15,9 @@ import pytest
 
 from swingby.errors import InvalidInput, Undecided
 from swingby.theory.assumptions import statements
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.certify_assumptions import certify_assumptions
-from swingby.verify.check import check
-from swingby.theory.verdict import Verdict
+from swingby.theory.claims.verdict import Verdict
 from swingby.verify.check import certify_assumptions, check
 from swingby.verify.checking.box import ends, interval
 from swingby.verify.checking.evaluation import MARGIN_BITS

@@ -8,17 +8,14 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import new_figure
-from swingby.theory.claims import ledger as text
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw
-from swingby.theory.claims.formula import formula
 from swingby.theory.claims.text import to_latex, to_text
-from swingby.theory.claims.verdict import Finding
+from swingby.theory.derivations import ledger as text
+from swingby.theory.derivations.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
+from swingby.theory.claims.formula import formula
 from swingby.theory.proofs.formulas import Piece, values
 from swingby.theory.proofs.reader import packaged
-from swingby.verify.ledger import COLUMNS, Ledger, Record, save_ledger_picture
-from swingby.verify.ledger_report import (
-    anchors,
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.auditing.corrections import (
     corrections,
     corrections_latex,
@@ -28,7 +25,6 @@ from swingby.verify.auditing.corrections import (
 from swingby.verify.auditing.ledger import COLUMNS, Ledger, anchors, save_picture, summary_lines
 from swingby.verify.auditing.record import AUDITED, Record
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
-from tests.theory.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
 
 D61 = text.by_id("D.61")
 WITNESS = Witness({"a_i": "7/2", "omega": "1e-80"}, "a_i <= omega", "7/2", "1e-80", ("exact",))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from swingby.report.markup import latex_text, markdown_table, markdown_text
 from swingby.report.text import USUAL
 from swingby.theory.assumptions import Condition
-from swingby.theory.claim import SEVERITIES
-from swingby.theory.claim_text import difference, source_text
-from swingby.theory.derivations.ledger import hypotheses
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import SEVERITIES
+from swingby.theory.claims.text import difference, source_text
+from swingby.theory.claims.ledger import hypotheses
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.auditing.ledger import Ledger
 from swingby.verify.auditing.record import Record, evidence_words, header
 

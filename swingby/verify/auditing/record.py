@@ -16,10 +16,10 @@ from swingby.report import Shown
 from swingby.report.markup import html_text, markdown_text
 from swingby.report.numbers import short
 from swingby.report.text import USUAL, line_width, lines_text, wrapped
-from swingby.theory.claim import Claim
-from swingby.theory.claim_text import difference, source_text, statement_line, to_latex, to_text
-from swingby.theory.formula import as_read, symbol_text
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.text import difference, source_text, statement_line, to_latex, to_text
+from swingby.theory.claims.formula import as_read, symbol_text
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.audit_cache import plain
 from swingby.verify.prover.evidence import Judged, Witness
 

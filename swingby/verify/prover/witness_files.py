@@ -35,8 +35,8 @@ from swingby.theory.claims.conclusions import (
 )
 from swingby.theory.claims.matrices import LETTERS, A, direction, direction_U, n, root, s
 from swingby.theory.claims.verdict import Finding
-from swingby.theory.derivations.matrices import LETTERS, A, direction, direction_U, n, root, s
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.matrices import LETTERS, A, direction, direction_U, n, root, s
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.auditing.record import by_name
 from swingby.verify.certification import replay
 from swingby.verify.prover import check_identity, check_proof, check_witness
