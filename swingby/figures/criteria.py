@@ -18,8 +18,7 @@ from swingby.figures.figure import (
 )
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory.verdict import Verdict
-from swingby.training.shares import Share, reaches, share_of
+from swingby.theory.verdict import Share, Verdict, reaches, share_of
 
 #: How often.
 TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}

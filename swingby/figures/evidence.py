@@ -23,8 +23,7 @@ from swingby.figures.figure import Tell
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
 from swingby.theory.reading import json_of
-from swingby.theory.verdict import Verdict, all_hold, counted
-from swingby.training.shares import Share, judged, share_of
+from swingby.theory.verdict import Share, Verdict, all_hold, counted, judged, share_of
 from swingby.verify.audit_cache import hash_of
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Share, share_of
 from swingby.training.laws import (
     SWING,
     Forecast,
@@ -31,7 +32,6 @@ from swingby.training.laws import (
 )
 from swingby.training.run import train
 from swingby.training.setting import Data, Floats, Network, Optimizer, Setting
-from swingby.training.shares import Share, share_of
 from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.verify.predict_swing import predict_swing_batch
 

@@ -17,14 +17,13 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
+from swingby.theory.verdict import Share, Verdict, agrees, reaches, share_of
 from swingby.training.data import directions
 from swingby.training.laws import SWING, gram
 from swingby.training.model import initial_weights, rotated
 from swingby.training.result import TrainingRun, storable
 from swingby.training.run import train
 from swingby.training.setting import Data, Floats, Integers, Network, Optimizer, Setting, rate_of
-from swingby.training.shares import Share, agrees, reaches, share_of
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 

@@ -7,8 +7,7 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
-from swingby.training.shares import Share, agrees, reaches
+from swingby.theory.verdict import Share, Verdict, agrees, reaches
 
 pytest.importorskip("torch")
 

@@ -28,8 +28,7 @@ from swingby.figures.trained import (
     train_with_points,
     train_with_twins,
 )
-from swingby.theory.verdict import Verdict
-from swingby.training.shares import share_of
+from swingby.theory.verdict import Verdict, share_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
