@@ -25,7 +25,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,13 +35,10 @@ from swingby.diffusion.plan import Plan, Prediction
 from swingby.diffusion.study import Study
 from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid
+from swingby.report import Framed, Grid
+from swingby.report.files import storable
 from swingby.simulate.outcome import descents, turning_points
 from swingby.theory.verdict import Verdict, counted, inside, judged, needed, reaches, share_of
-from swingby.training.result import storable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3
@@ -69,7 +66,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Judgement(Drawn):
+class Judgement(Framed):
     """The theory judged by a study. Made by :func:`swingby.diffusion.judge`."""
 
     study: Study
@@ -93,25 +90,20 @@ class Judgement(Drawn):
         """What was learned when; the signals; the predictions with their verdicts."""
         return _courses_grid(self.study), _signals_grid(self.study.plan), _verdicts_grid(self)
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> Iterator[dict[str, Any]]:
         """One row per prediction and optimizer."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self._plain()))
+        for one in self.rows:
+            row = {**asdict(one.prediction), **asdict(one), "verdict": one.verdict.value}
+            row.pop("prediction")
+            yield row
 
     def to_dict(self) -> dict[str, Any]:
         """The rows with the digest of the plan, ready for JSON; None where there is no number."""
         return {
             "plan": self.study.plan.name,
             "digest": self.study.plan.digest,
-            "rows": [storable(row) for row in self._plain()],
+            "rows": [storable(row) for row in self.records()],
         }
-
-    def _plain(self) -> Iterator[dict[str, Any]]:
-        for one in self.rows:
-            row = {**asdict(one.prediction), **asdict(one), "verdict": one.verdict.value}
-            row.pop("prediction")
-            yield row
 
 
 def judge(study: Study) -> Judgement:

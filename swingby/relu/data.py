@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.relu.geometry import Extremal, Floats, data
 from swingby.relu.results import extremal_vectors
-from swingby.report import Drawn, Grid
+from swingby.report import Framed, Grid
+from swingby.report.files import storable
 from swingby.theory.verdict import Verdict, all_hold, from_sign
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
@@ -64,7 +62,7 @@ class Statement:
 
 
 @dataclass(frozen=True, eq=False)
-class DataReport(Drawn):
+class DataReport(Framed):
     """What data say about the paper's assumptions. Made by :func:`check`."""
 
     statements: tuple[Statement, ...]
@@ -93,18 +91,13 @@ class DataReport(Drawn):
         below = ["A sample can refute a distribution, at level 1 %; it cannot prove one."]
         return Grid("What is asked of the data", columns, rows, below=below)
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row per statement."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(one) for one in self.statements])
+        return [vars(one) for one in self.statements]
 
     def to_dict(self) -> dict[str, Any]:
         """The statements as JSON can hold them."""
-        rows = [
-            vars(one) | {"margin": one.margin if math.isfinite(one.margin) else None}
-            for one in self.statements
-        ]
+        rows = list(map(storable, self.records()))
         return {"verdict": str(self.verdict), "statements": rows}
 
 

@@ -105,6 +105,19 @@ def inside(
     return Verdict.FAILS if high < least or low > most else Verdict.UNDECIDED
 
 
+def within_bar(crossing: float, error: float, observed: float, last: float) -> Verdict:
+    """Whether the first whole step after a crossing is one that its bar allows.
+
+    `observed` is nan where none was seen up to the `last` step: it may come later.
+    """
+    if math.isnan(crossing):
+        return Verdict.UNDECIDED
+    if math.isnan(observed):
+        return Verdict.HOLDS if crossing + error > last else Verdict.FAILS
+    allowed = np.ceil(crossing - error) <= observed <= np.ceil(crossing + error)
+    return Verdict.HOLDS if allowed else Verdict.FAILS
+
+
 @dataclass(frozen=True)
 class Share:
     """So many of so many runs.

@@ -204,6 +204,14 @@ def load_library() -> Any:
         raise MissingExtra("safetensors", "torch") from None
 
 
+def set_to(tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """Give tensors the values of a state; a ValueError for other shapes."""
+    for name, one in tensors.items():
+        if state[name].shape != one.shape:
+            raise ValueError(f"{name} of shape {tuple(state[name].shape)}")
+        one.copy_(state[name])
+
+
 class Signals:
     """Holds SIGINT and SIGTERM back until they are delivered; a context manager."""
 
@@ -248,9 +256,8 @@ class Autograd:
 
     `batches` gives the batch of a step, the same whenever it is asked, and `loss` the losses of a
     batch, whose sum is differentiated. `look` reads tensors off before each step: they are what
-    :meth:`advance` returns, stacked; without it, the losses are. `after` gets the losses after
-    each step: a running mean of the weights, a learning rate. `extra` are tensors that belong to
-    the state too, changed in place.
+    :meth:`advance` returns, stacked; without it, the losses are. `extra` are tensors that belong
+    to the state too, changed in place.
     """
 
     def __init__(
@@ -262,11 +269,10 @@ class Autograd:
         optimizer: Any,
         *,
         look: Callable[[], Sequence[Any]] | None = None,
-        after: Callable[[Any], Any] | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         self.torch, self.parameters, self.optimizer = torch, list(parameters), optimizer
-        self._batches, self._loss, self._look, self._after = batches, loss, look, after
+        self._batches, self._loss, self._look = batches, loss, look
         self._extra = dict(extra or {})
 
     def advance(self, first: int, count: int) -> Any:
@@ -280,8 +286,6 @@ class Autograd:
             self.optimizer.zero_grad(set_to_none=True)
             losses.sum().backward()
             self.optimizer.step()
-            if self._after is not None:
-                self._after(losses.detach())
             if self._look is None:
                 seen.append((losses.detach(),))
         return tuple(torch.stack(same) for same in zip(*seen, strict=True))
@@ -302,10 +306,7 @@ class Autograd:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from them."""
         with self.torch.no_grad():
-            for name, one in self._tensors().items():
-                if state[name].shape != one.shape:
-                    raise ValueError(f"{name} of shape {tuple(state[name].shape)}")
-                one.copy_(state[name])
+            set_to(self._tensors(), state)
         for k, one in enumerate(self.parameters):
             self.optimizer.state.pop(one, None)
             for name, value in _below(f"optimizer{k} ", state).items():
