@@ -122,9 +122,6 @@ def flips_where_signals_cross(data: Data) -> Measured:
     )
 
 
-_LARGER_MU = order_follows_signal(
-    "The concept with the larger mu crosses one half first.", "larger mu first"
-)
 #: Cells of the figures with both: sigma varied first, then mu.
 _SIGMA, _MU = slice(0, len(SIGMAS)), slice(len(SIGMAS), None)
 _BOTH = ((_SIGMA, "\u03bc = (1, 2), \u03c3 varied"), (_MU, "\u03c3 = 0.05, \u03bc varied"))
@@ -142,7 +139,7 @@ def _two_layers(number: str, activation: str, words: str) -> Figure:
         criteria=(
             within(flips("App. F.2"), _SIGMA, "sigma"),
             within(flips_where_signals_cross, _SIGMA, "sigma"),
-            within(_LARGER_MU, _MU, "mu"),
+            within(order_follows_signal, _MU, "mu"),
             within(bulge_changes_side, _MU, "mu"),
         ),
         draw=partial(outputs_picture, parts=_BOTH),
@@ -157,7 +154,7 @@ FIGURES = (
         source="Sec. 3.1, 3.2",
         editions=along_mu(1, "linear"),
         compute=train_cells,
-        criteria=(_LARGER_MU, bulge_changes_side, slows_down),
+        criteria=(order_follows_signal, bulge_changes_side, slows_down),
         draw=outputs_picture,
     ),
     Figure(
