@@ -14,11 +14,10 @@ from swingby.figures.figure import (
     Measured,
     criterion,
     under_every_reading,
-    yes,
 )
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory.verdict import Share, Verdict, reaches, share_of
+from swingby.theory.verdict import Share, Verdict, reaches, share_of, yes
 
 #: How often.
 TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}

@@ -21,7 +21,7 @@ from swingby.relu.geometry import Extremal, Floats, data
 from swingby.relu.results import extremal_vectors
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.verdict import Verdict, all_hold, from_sign
+from swingby.theory.verdict import Verdict, all_hold, from_sign, yes
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
@@ -154,16 +154,12 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     rows = (
         Statement("symmetric", "x has a symmetric distribution", "Assumption 1", *symmetric),
         Statement("noise", "the noise is independent of x", "Assumption 1", *independent),
-        Statement("moments", singular, "least squares", spread, moment, _sign(moment >= 0)),
-        Statement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, _sign(enough > 0)),
-        Statement("gap", near, "ours; see docs/relu.md", angles, gap, _sign(gap >= 0)),
+        Statement("moments", singular, "least squares", spread, moment, yes(moment >= 0)),
+        Statement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, yes(enough > 0)),
+        Statement("gap", near, "ours; see docs/relu.md", angles, gap, yes(gap >= 0)),
         Statement("two", "exactly two extremal vectors", "G_n", count, math.nan, two),
     )
     return DataReport(rows, points)
-
-
-def _sign(holds: bool) -> Verdict:
-    return Verdict.HOLDS if holds else Verdict.FAILS
 
 
 def _of_p(p: float) -> tuple[str, float, Verdict]:

@@ -77,11 +77,16 @@ def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.UNDECIDED if Verdict.UNDECIDED in seen else Verdict.HOLDS
 
 
+def yes(holds: object) -> Verdict:
+    """*holds* where something is true, else *fails*."""
+    return Verdict.HOLDS if holds else Verdict.FAILS
+
+
 def from_sign(sign: int | None) -> Verdict:
     """The verdict that a margin gives: *holds* from zero on; None stands for an unknown sign."""
     if sign is None:
         return Verdict.UNDECIDED
-    return Verdict.HOLDS if sign >= 0 else Verdict.FAILS
+    return yes(sign >= 0)
 
 
 def counted(verdicts: Iterable[Verdict]) -> str:
@@ -113,9 +118,8 @@ def within_bar(crossing: float, error: float, observed: float, last: float) -> V
     if math.isnan(crossing):
         return Verdict.UNDECIDED
     if math.isnan(observed):
-        return Verdict.HOLDS if crossing + error > last else Verdict.FAILS
-    allowed = np.ceil(crossing - error) <= observed <= np.ceil(crossing + error)
-    return Verdict.HOLDS if allowed else Verdict.FAILS
+        return yes(crossing + error > last)
+    return yes(np.ceil(crossing - error) <= observed <= np.ceil(crossing + error))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from swingby.diffusion.vectors.train import VectorRun, train_vectors
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, counted
+from swingby.theory.verdict import Verdict, counted, yes
 from swingby.training.result import order_text
 
 
@@ -129,7 +129,7 @@ def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterato
     order = tuple(run.order()[place].tolist())
     verdict = Verdict.UNDECIDED
     if said.order_decided and -1 not in order:
-        verdict = Verdict.HOLDS if order == said.order else Verdict.FAILS
+        verdict = yes(order == said.order)
     told, found = order_text(said.order) or "-", order_text(order)
     yield Row(k, "order", told, found, math.nan, math.nan, verdict)
     if said.setting.reads == "both" and len(seen) > 1:
@@ -138,7 +138,7 @@ def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterato
     falls = int(run.descents(said.turn)[place])
     verdict = Verdict.UNDECIDED
     if said.descents >= 0 and falls >= 0 and not np.isnan(seen).any():
-        verdict = Verdict.HOLDS if falls == said.descents else Verdict.FAILS
+        verdict = yes(falls == said.descents)
     told = "open" if said.descents < 0 else str(said.descents)
     found = str(falls) if falls >= 0 else "diverged"
     yield Row(k, "descents", told, found, math.nan, math.nan, verdict)
@@ -150,7 +150,7 @@ def _of_time(said: float, error: float, seen: float, steps: int) -> Verdict:
     if math.isnan(seen):
         # Not yet is no contradiction while the run ends within the error bar.
         return Verdict.FAILS if steps > said + error else Verdict.UNDECIDED
-    return Verdict.HOLDS if abs(seen - said) <= error else Verdict.FAILS
+    return yes(abs(seen - said) <= error)
 
 
 def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
@@ -163,7 +163,7 @@ def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
     if math.isfinite(known) and math.isfinite(plain) and said.order:
         # The scatter of the observed ratio is that which M predicts.
         _, error = said.ratio(slow, fast)
-        verdict = Verdict.HOLDS if abs(known - plain) <= error else Verdict.FAILS
+        verdict = yes(abs(known - plain) <= error)
     name = f"plain ratio {slow + 1}/{fast + 1}"
     off = float(known - plain)
     predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))

@@ -10,7 +10,7 @@ import numpy as np
 
 from swingby.figures.criteria import THRESHOLD, verdict_of
 from swingby.figures.figure import Data, Figure, Measured, Tell, criterion
-from swingby.figures.trained import cell, code_edition, edition_of, setting_of
+from swingby.figures.trained import cell, code_edition, edition_of, settings_of
 from swingby.report.pictures import PAGE, titled
 from swingby.theory.verdict import share_of
 from swingby.training import train
@@ -54,7 +54,7 @@ def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """
     one = parameters["cells"][0]
     tell(0.0, f"{one['label']}, {parameters['seeds']} seeds")
-    settings = [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]
+    settings = settings_of(parameters, one)
     run = train(settings, record=settings[0].steps_per_epoch)
     pairs = comparable_pairs(run.index)
     loss = run.point_loss

@@ -16,7 +16,7 @@ from swingby.figures.criteria import (
     verdict_of,
     within,
 )
-from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion, yes
+from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
 from swingby.figures.panels import losses_picture, outputs_picture
 from swingby.figures.trained import (
     SWING,
@@ -28,7 +28,7 @@ from swingby.figures.trained import (
     train_with_points,
     train_with_twins,
 )
-from swingby.theory.verdict import Verdict, share_of
+from swingby.theory.verdict import Verdict, share_of, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
