@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from swingby.errors import MissingExtra
 
 
-def lazily(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package, from its names and the modules they are in."""
+def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, by the imports of its stub.
+
+    The stub ``__init__.pyi`` says where each name lives, to type checkers as well.
+    """
     own = vars(sys.modules[package])
+    stub = ast.parse(Path(own["__file__"]).with_suffix(".pyi").read_text(encoding="utf-8"))
+    homes = {
+        name.name: str(line.module)
+        for line in stub.body
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }
 
     def load(name: str) -> Any:
         if name not in homes:
@@ -27,4 +37,4 @@ def lazily(
             raise MissingExtra("torch", "torch") from None
         return own[name]
 
-    return load, lambda: sorted({*own, *homes})
+    return load, lambda: sorted({*own, *homes}), sorted(homes)

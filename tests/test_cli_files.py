@@ -76,15 +76,15 @@ def _training_run(path):
 
 def _checkpoint(path):
     torch = pytest.importorskip("torch")
-    from swingby.training import checkpoint
+    from swingby.training import loop
 
-    checkpoint.write(path, "a run", 3, {"w": torch.arange(6.0)}, torch)
+    loop.write_state(path, "a run", 3, {"w": torch.arange(6.0)}, torch)
 
 
 def _read_checkpoint(path):
-    from swingby.training import checkpoint
+    from swingby.training import loop
 
-    return checkpoint.read(path, "a run")
+    return loop.read_state(path, "a run")
 
 
 def _read_run(path):

@@ -104,15 +104,15 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
 
 def _read_checkpoint(file: Path) -> None:
     """Read a checkpoint under the name that it gives itself."""
-    from swingby.training import checkpoint
+    from swingby.training import loop
 
-    library = checkpoint.load_library()
+    library = loop.load_library()
     try:
         with library.safe_open(file, framework="pt") as opened:
             name = (opened.metadata() or {}).get("identity", "")
     except Exception as error:  # safetensors has an error class of its own
-        raise checkpoint.foreign(file, error) from None
-    checkpoint.read(file, name)
+        raise loop.foreign(file, error) from None
+    loop.read_state(file, name)
 
 
 def _refused(check: Any) -> list[str]:

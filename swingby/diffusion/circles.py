@@ -11,12 +11,10 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.setting import put
+from swingby.training.setting import Floats, Integers, put
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
 
 #: The classes by colour and size; the last is held out of training.
 CLASSES = ("00", "01", "10", "11")
@@ -48,7 +46,7 @@ class Images:
     #: Radius (half the width of the image is 1), then red, green and blue; shape (n, 4).
     conditions: NDArray[np.float32]
     #: 0 or 1 for colour (blue is 1) and size (small is 1), shape (n, 2).
-    labels: NDArray[np.int64]
+    labels: Integers
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -196,7 +194,7 @@ class Reading:
     """Measured circles, each number with its standard error. Half the width of the image is 1."""
 
     #: Place in ``KINDS``, shape (n,).
-    kind: NDArray[np.int64]
+    kind: Integers
     radius: Floats
     radius_error: Floats
     #: Of shape (n, 3).
@@ -268,7 +266,7 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     )
 
 
-def _classes(circles: Circles, state: Floats, errors: Floats) -> NDArray[np.int64]:
+def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
     """The class in whose ranges a circle lies, or OTHER."""
     numbers_, bars = state[:, [0, 6, 7, 8]], errors[:, [0, 6, 7, 8]]
     found = np.full(len(state), OTHER)

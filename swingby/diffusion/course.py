@@ -24,13 +24,10 @@ from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circle
 from swingby.diffusion.preset import OPTIMIZERS
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.setting import one_of, positive, put
+from swingby.training.setting import Floats, Integers, one_of, positive, put
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 #: For colour and for size: the class asked for, and the one that differs in this concept alone.
 PAIRS = {"trained": ((2, 0), (1, 0)), "held out": ((3, 1), (3, 2))}

@@ -187,7 +187,7 @@ def run_study(
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
     from swingby.simulate.on_torch import usable_device
-    from swingby.training.checkpoint import usable_folder
+    from swingby.training.loop import usable_folder
 
     torch, place = usable_device("cpu" if device is None else device)
     # What this process may use can be less than what the machine has.

@@ -24,12 +24,9 @@ from swingby.diffusion.circles import CONDITION, TRAINING_CLASSES, Circles
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.setting import one_of
+from swingby.training.setting import Floats, one_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     from swingby.diffusion.preset import Preset
 
 
@@ -109,35 +106,15 @@ class Noise:
         """Rate at which two layers that read both grow from a small start: the norm of M (1, 1)."""
         return np.asarray(np.linalg.norm(self.form(signal).sum(2), axis=1))
 
-    def sampler(self, steps: int) -> tuple[Floats, Floats, Floats]:
-        r"""Sigma before each step of the sampler, its kappa, and the variance it adds to z / alpha.
+    def sampler(self, steps: int) -> tuple[Floats, Floats]:
+        r"""Sigma before each step of the sampler, and its kappa.
 
         A step from gamma to the next is :math:`y \to y - \kappa \sigma \hat\epsilon/\alpha +
-        e^{\gamma'/2} \sqrt\kappa\, n` (Kingma et al., 2021, eqs. 32 to 34).
+        e^{\gamma'/2} \sqrt\kappa\, n` for :math:`y = z/\alpha` (Kingma et al., 2021, eqs. 32 to
+        34).
         """
         gamma = self.at(np.linspace(1.0, 0.0, steps + 1))
-        kappa = -np.expm1(np.diff(gamma))
-        return 1 / np.sqrt(1 + np.exp(-gamma[:-1])), kappa, np.exp(gamma[1:]) * kappa
-
-    def shortfall(self, steps: int) -> float:
-        r"""The part of the conditional mean that samples of so many steps do not reach.
-
-        Where only the condition is read, :math:`\mathbb E\,y \to (1 - \sigma \kappa) \mathbb E\,y +
-        \sigma \kappa f(c)` from 0.
-
-        >>> [f"{Noise().shortfall(steps):.2g}" for steps in (10, 100, 100_000)]
-        ['1.6e-05', '1.4e-05', '1.3e-05']
-        """
-        deviation, kappa, _ = self.sampler(steps)
-        return float(np.prod(1 - deviation * kappa))
-
-    def sampled_variance(self, steps: int) -> float:
-        """The variance of samples where only the condition is read, in every direction."""
-        deviation, kappa, added = self.sampler(steps)
-        variance = 1 + math.exp(self.high)
-        for d, k, extra in zip(deviation.tolist(), kappa.tolist(), added.tolist(), strict=True):
-            variance = (1 - d * k) ** 2 * variance + extra
-        return variance
+        return 1 / np.sqrt(1 + np.exp(-gamma[:-1])), -np.expm1(np.diff(gamma))
 
     def sampled_map(self, W: Floats, P: Floats, steps: int) -> Floats:
         r"""The mean of samples as a matrix on the condition, where both are read.
@@ -145,7 +122,7 @@ class Noise:
         :math:`F \to (I - \kappa(\sigma I + (1 - \sigma) P)) F + \kappa W` from 0. For P = I it is
         W, but for a part :math:`\prod (1 - \kappa) = e^{\gamma_{min} - \gamma_{max}}`.
         """
-        deviation, kappa, _ = self.sampler(steps)
+        deviation, kappa = self.sampler(steps)
         found = np.zeros(np.broadcast_shapes(W.shape, P.shape))
         for d, k in zip(deviation.tolist(), kappa.tolist(), strict=True):
             found = (1 - k * d) * found + k * (W - (1 - d) * (P @ found))

@@ -18,8 +18,7 @@ from swingby.diffusion.course import Cell, Course, directions, linear_response
 from swingby.diffusion.preset import Preset
 from swingby.diffusion.unet import UNet
 from swingby.errors import InvalidInput, SwingbyError
-from swingby.training import checkpoint
-from swingby.training.loop import Autograd, Checkpoint, descend
+from swingby.training.loop import Autograd, Checkpoint, descend, identity, read_state
 
 #: Raised whenever what a course computes, or how it lies on disk, changes.
 COURSE_VERSION = 3
@@ -110,12 +109,12 @@ def train_course(
 def identity_of(preset: Preset, cell: Cell, seed: int, owner: str = "") -> str:
     """The name of a course, which its checkpoint has to bear."""
     plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
-    return checkpoint.identity([plain, asdict(cell), seed, owner, COURSE_VERSION])
+    return identity([plain, asdict(cell), seed, owner, COURSE_VERSION])
 
 
-def saved_images(file: Path, identity: str) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
+def saved_images(file: Path, name: str) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
     """The images of every save of a course by its step: uint8, of shape (7, 3, height, width)."""
-    found = checkpoint.read(file, identity)
+    found = read_state(file, name)
     if found is None:
         raise InvalidInput("folder", file, "must hold the course")
     steps, images = found[1]["1 steps"].tolist(), found[1]["1 images"].numpy()

@@ -16,7 +16,7 @@ factor and run k of its highest, all other factors being the same: no run is in 
   images asked for in the end.
 
 Shares have Wilson's interval and are held against ``share`` of the plan
-(:func:`swingby.training.shares.reaches`).
+(:func:`swingby.theory.verdict.reaches`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,14 +35,10 @@ from swingby.diffusion.plan import Plan, Prediction
 from swingby.diffusion.study import Study
 from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid
+from swingby.report import Framed, Grid
+from swingby.report.files import storable
 from swingby.simulate.outcome import descents, turning_points
-from swingby.theory.claims.verdict import Verdict, counted
-from swingby.training.result import storable
-from swingby.training.shares import judged, needed, reaches, share_of
-
-if TYPE_CHECKING:
-    import pandas as pd
+from swingby.theory.verdict import Verdict, counted, inside, judged, needed, reaches, share_of
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3
@@ -70,7 +66,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Judgement(Drawn):
+class Judgement(Framed):
     """The theory judged by a study. Made by :func:`swingby.diffusion.judge`."""
 
     study: Study
@@ -94,25 +90,20 @@ class Judgement(Drawn):
         """What was learned when; the signals; the predictions with their verdicts."""
         return _courses_grid(self.study), _signals_grid(self.study.plan), _verdicts_grid(self)
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> Iterator[dict[str, Any]]:
         """One row per prediction and optimizer."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self._plain()))
+        for one in self.rows:
+            row = {**asdict(one.prediction), **asdict(one), "verdict": one.verdict.value}
+            row.pop("prediction")
+            yield row
 
     def to_dict(self) -> dict[str, Any]:
         """The rows with the digest of the plan, ready for JSON; None where there is no number."""
         return {
             "plan": self.study.plan.name,
             "digest": self.study.plan.digest,
-            "rows": [storable(row) for row in self._plain()],
+            "rows": [storable(row) for row in self.records()],
         }
-
-    def _plain(self) -> Iterator[dict[str, Any]]:
-        for one in self.rows:
-            row = {**asdict(one.prediction), **asdict(one), "verdict": one.verdict.value}
-            row.pop("prediction")
-            yield row
 
 
 def judge(study: Study) -> Judgement:
@@ -170,10 +161,9 @@ def _of_share(study: Study, optimizer: str, said: Prediction) -> Row:
         seen += [one.held_out > 0.5 for one in study.courses if one.cell.optimizer == optimizer]
     share = share_of([one for one in seen if one is not None])
     missing, least = len(seen) - share.total, study.plan.share
-    verdict = reaches(share, least) if share.total else Verdict.UNDECIDED
     return Row(
         said, optimizer, f"in {least:.0%}", share.value, share.low, share.high, share.total,
-        needed(share, least), verdict, open_.format(missing) if missing else "",
+        needed(share, least), reaches(share, least), open_.format(missing) if missing else "",
     )  # fmt: skip
 
 
@@ -191,10 +181,7 @@ def _times(study: Study, optimizer: str, said: Prediction) -> Row:
     verdict, note = Verdict.UNDECIDED, f"no time in {missing} pairs" if missing else ""
     if not missing and len(off) >= FEWEST:
         reach = math.log(plan.within)
-        if -reach <= low_ and high_ <= reach:
-            verdict = Verdict.HOLDS
-        elif low_ > reach or high_ < -reach:
-            verdict = Verdict.FAILS
+        verdict = inside((low_, high_), -reach, reach)
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
     seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
     runs = len(off) - missing
@@ -274,8 +261,7 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
         found = measure(circles)
         log, reach = found.log_ratio, 1.96 * found.error
         low, high = math.exp(log - reach), math.exp(log + reach)
-        holds, fails = (high < 1, low > 1) if place else (low > 1, high < 1)
-        verdict = Verdict.HOLDS if holds else Verdict.FAILS if fails else Verdict.UNDECIDED
+        verdict = inside((low, high), most=1.0) if place else inside((low, high), least=1.0)
         words = f"the signal of {concept} is the stronger one at contrast {contrast:g}"
         said = {"predicted": f"a colour / a size {'<' if place else '>'} 1", "seeds": 0}
         seen = {"observed": f"{math.exp(log):.3g}", "interval": f"[{low:.3g}, {high:.3g}]"}

@@ -14,16 +14,13 @@ from swingby.figures.figure import (
     Measured,
     criterion,
     under_every_reading,
-    yes,
 )
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory.claims.verdict import Verdict
-from swingby.training.shares import Share, reaches, share_of
+from swingby.theory.verdict import Share, Verdict, reaches, share_of, yes
 
 #: How often.
 TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}
-_FINE, _COARSE = SWINGS
 
 
 class Leg(NamedTuple):
@@ -37,7 +34,7 @@ class Leg(NamedTuple):
         return f"{self.start} to {self.end}"
 
 
-def legs(data: Data, swing: float = _FINE) -> tuple[Leg, ...]:
+def legs(data: Data, swing: float = SWINGS[0]) -> tuple[Leg, ...]:
     """The descents and ascents of the test loss, in order.
 
     `swing`: least change that counts, in units of the loss at the start.
@@ -65,22 +62,23 @@ def number_of_descents(needed: int) -> Criterion:
         "a descent counts from 0.001 of the loss at the start, and again from 0.01: both",
     )
     def judge(data: Data) -> Measured:
-        counts = {swing: count(data, swing) for swing in SWINGS}
+        counts = {str(swing): count(data, swing) for swing in SWINGS}
+        fine, coarse = counts.values()
         other, gd = data["controls"]["other_rates"], data["controls"]["gd"]
         reason = (
             f"Descents by 0.001 and by 0.01 of the start: {_pair(counts)} with rates "
             f"{data['rates']}; {_pair(other['descents'])} with {other['rates']}, all else equal; "
             f"{_pair(gd['descents'])} by gradient descent on U"
         )
-        if count(data, _FINE) < 2:
+        if fine < 2:
             largest = max((leg.change for leg in legs(data, 0.0)), default=0.0)
             share = 100 * max(largest, 0.0) / data["start_loss"]
             reason += f"; the largest rise is {share:.2g} % of the start"
         return Measured(
-            f"{counts[_FINE]} (0.001), {counts[_COARSE]} (0.01)",
-            under_every_reading({str(one): counts[one] == needed for one in SWINGS}),
+            f"{fine} (0.001), {coarse} (0.01)",
+            under_every_reading({swing: number == needed for swing, number in counts.items()}),
             f"{reason}.",
-            {"descents": {str(one): number for one, number in counts.items()}},
+            {"descents": counts},
         )
 
     return judge
@@ -277,30 +275,31 @@ def first_is_second(data: Data) -> Any:
     return times[:, :, 1] < times[:, :, 0]
 
 
-def order_follows_signal(what: str, paper: str) -> Criterion:
-    """The criterion that the concept with the larger signal is learned first, in other words."""
-
-    @criterion("order", what, paper, f"{THRESHOLD}, in every setting")
-    def judge(data: Data) -> Measured:
-        second = first_is_second(data)
-        gap = np.log(data["signal"][:, 1] / data["signal"][:, 0])
-        shares, parts = [], []
-        for place, label in enumerate(data["labels"]):
-            if abs(gap[place]) < 1e-9:
-                parts.append(f"{label}: concept 2 first in {second[place].mean():.0%}, a tie")
-                continue
-            right = second[place] if gap[place] > 0 else ~second[place]
-            shares.append(share_of(right))
-            parts.append(f"{label}: {shares[-1]}")
-        least = min(shares, key=lambda share: share.value)
-        return Measured(
-            f"{least.value:.0%} at least",
-            verdict_of(least),
-            f"Runs in which the larger signal comes first: {'; '.join(parts)}.",
-            {"shares": [share.value for share in shares]},
-        )
-
-    return judge
+@criterion(
+    "order",
+    "The concept with the larger mu crosses one half first.",
+    "larger mu first",
+    f"{THRESHOLD}, in every setting",
+)
+def order_follows_signal(data: Data) -> Measured:
+    """The concept with the larger signal is learned first."""
+    second = first_is_second(data)
+    gap = np.log(data["signal"][:, 1] / data["signal"][:, 0])
+    shares, parts = [], []
+    for place, label in enumerate(data["labels"]):
+        if abs(gap[place]) < 1e-9:
+            parts.append(f"{label}: concept 2 first in {second[place].mean():.0%}, a tie")
+            continue
+        right = second[place] if gap[place] > 0 else ~second[place]
+        shares.append(share_of(right))
+        parts.append(f"{label}: {shares[-1]}")
+    least = min(shares, key=lambda share: share.value)
+    return Measured(
+        f"{least.value:.0%} at least",
+        verdict_of(least),
+        f"Runs in which the larger signal comes first: {'; '.join(parts)}.",
+        {"shares": [share.value for share in shares]},
+    )
 
 
 @criterion(

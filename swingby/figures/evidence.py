@@ -14,21 +14,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
-from swingby.report import Drawn, Grid
+from swingby.report import Framed, Grid
 from swingby.report.files import unsealed, write_json
 from swingby.theory.claims.verdict import Verdict, all_hold, counted
 from swingby.theory.reading import json_of
-from swingby.training.shares import Share, judged, share_of
+from swingby.theory.verdict import (
+    Share,
+    Verdict,
+    all_hold,
+    counted,
+    judged,
+    share_of,
+    within_bar,
+)
 from swingby.verify.audit_cache import hash_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
 RUNS, SETTINGS = 200, 100
@@ -84,23 +89,13 @@ def map_rows(tell: Tell) -> list[Row]:
         figure, _, rest = title.partition(" (")
         edition, _, kind = rest.partition("), ")
         inside = all_hold(
-            _inside(*one, float(run.steps[-1]))
+            within_bar(*one, float(run.steps[-1]))
             for one in zip(law.crossing, law.error, run.half_times, strict=True)
         )
         said, seen = (", ".join(map(_step, one.half_times)) for one in (law, run))
         about = ("map", f"{figure}, {kind}", edition, "half-times within their bars")
         found.append(Row(*about, said, seen, "", inside, 1, None))
     return found
-
-
-def _inside(crossing: float, error: float, observed: float, last: float) -> Verdict:
-    """Whether the first whole step after a crossing is one that the bar allows."""
-    if math.isnan(crossing):
-        return Verdict.UNDECIDED
-    if math.isnan(observed):
-        return Verdict.HOLDS if crossing + error > last else Verdict.FAILS
-    steps = math.ceil(crossing - error), math.ceil(crossing + error)
-    return Verdict.HOLDS if steps[0] <= observed <= steps[1] else Verdict.FAILS
 
 
 def _step(value: float) -> str:
@@ -163,29 +158,18 @@ def deep_rows(tell: Tell) -> list[Row]:
 
 def figure_rows(tell: Tell) -> list[Row]:
     """The criteria of the paper's figures."""
-    from swingby.figures.make import make_figures, numbers
+    from swingby.figures.make import all_figures, make_figures
     from swingby.theory.law.compiled import folder
 
     found = []
-    for _, number in _told({f"Fig. {one}": one for one in numbers()}, tell):
+    for name, figure in _told({f"Fig. {one.number}": one for one in all_figures()}, tell):
+        seeds = {one.name: int(one.parameters.get("seeds", 1)) for one in figure.editions}
         # What is there is kept: an interrupted study goes on.
-        result = make_figures(folder() / "figures", only=number, progress=False)
-        found += rows_of_figures(result.to_dict())
-    return found
-
-
-def rows_of_figures(content: dict[str, Any]) -> list[Row]:
-    """The rows of a ``figures.json``."""
-    from swingby.figures.make import figure
-
-    found = []
-    for one in content["figures"]:
-        parameters = {each.name: each for each in figure(one["figure"]).editions}[one["edition"]]
-        seeds = int(parameters.given(quick=one["quick"]).get("seeds", 1))
-        for row in one["criteria"]:
-            about = ("figures", f"Fig. {one['figure']}", one["edition"], row["criterion"])
-            verdict = Verdict(row["verdict"])
-            found.append(Row(*about, row["paper"], row["measured"], "", verdict, seeds, None))
+        result = make_figures(folder() / "figures", only=figure.number, progress=False)
+        for made in result.made:
+            for criterion, seen in made.judged:
+                about = ("figures", name, made.edition, criterion.id, criterion.paper, seen.value)
+                found.append(Row(*about, "", seen.verdict, seeds[made.edition], None))
     return found
 
 
@@ -266,7 +250,7 @@ _WORDS = ("source", "setting", "edition", "statement", "predicted", "observed")
 
 
 @dataclass(frozen=True)
-class Evidence(Drawn):
+class Evidence(Framed):
     """Rows of every study. Made by :func:`evidence`.
 
     `current`: whether the rows of a study were made by the code that is here.
@@ -311,15 +295,13 @@ class Evidence(Drawn):
         below = "needed: seeds at which what was observed, if it stays as it is, decides the row"
         return Grid(_TITLE, columns, rows, below=(below, self._count))
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row per prediction."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(row) for row in self.rows])
+        return [asdict(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON can hold them."""
-        return {"current": dict(self.current), "rows": [asdict(row) for row in self.rows]}
+        return {"current": dict(self.current), "rows": self.records()}
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """How many rows of each study and statement hold, fail and are open."""

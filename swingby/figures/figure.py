@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import swingby
-from swingby.theory.claims.verdict import Verdict
+from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -114,11 +114,6 @@ def criterion(
 ) -> Callable[[Callable[[Data], Measured]], Criterion]:
     """Make a function that judges data a criterion."""
     return lambda judge: Criterion(name, statement, paper, threshold, judge)
-
-
-def yes(holds: Any) -> Verdict:
-    """*holds* or *fails*."""
-    return Verdict.HOLDS if holds else Verdict.FAILS
 
 
 def under_every_reading(verdicts: Mapping[str, bool]) -> Verdict:

@@ -52,17 +52,13 @@ def all_figures() -> tuple[Figure, ...]:
     return tuple(sorted(found, key=lambda one: (int(one.number.rstrip("abc")), one.number)))
 
 
-def numbers() -> tuple[str, ...]:
-    """The numbers of the figures, in the order of the paper."""
-    return tuple(one.number for one in all_figures())
-
-
 def figure(number: str) -> Figure:
     """The figure of a number."""
     for one in all_figures():
         if one.number == number:
             return one
-    raise InvalidInput("only", number, f"must be among {', '.join(numbers())}")
+    known = ", ".join(one.number for one in all_figures())
+    raise InvalidInput("only", number, f"must be among {known}")
 
 
 def chosen(

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import swingby
 from swingby.figures.figure import EDITIONS, Criterion, Figure, Measured
-from swingby.report import Drawn, Grid
-from swingby.theory.claims.verdict import Verdict, all_hold
-
-if TYPE_CHECKING:
-    import pandas as pd
+from swingby.report import Framed, Grid
+from swingby.theory.verdict import Verdict, all_hold
 
 
 class Made(NamedTuple):
@@ -57,7 +54,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FiguresResult(Drawn):
+class FiguresResult(Framed):
     """The verdicts on the figures of the paper.
 
     Parameters
@@ -146,11 +143,9 @@ class FiguresResult(Drawn):
         title = "The paper's figures and their criteria"
         return Grid(title, columns, rows, above=above, below=["", *reasons, *failed])
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per figure, edition and criterion."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows).drop(columns="numbers", errors="ignore")
+    def records(self) -> list[dict[str, Any]]:
+        """One row per figure, edition and criterion: its words."""
+        return [{k: value for k, value in row.items() if k != "numbers"} for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON; this is what ``figures.json`` holds."""

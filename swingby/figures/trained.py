@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,7 @@ from swingby.figures.figure import Edition, Tell
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
 from swingby.training.data import training_points
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.training.setting import Floats, Integers
 
 #: Runs per cell, of a full and of a quick figure.
 SEEDS, QUICK_SEEDS = 64, 16
@@ -167,7 +163,7 @@ def _signal(setting: Setting) -> Floats:
     return np.asarray(spread**2 + mu**2 / setting.clusters)
 
 
-def _thinned(count: int) -> NDArray[np.int64]:
+def _thinned(count: int) -> Integers:
     """Places of the points that are drawn: dense at first, where most happens."""
     dense = np.arange(min(count, _DRAWN // 2))
     rest = np.linspace(len(dense), count - 1, _DRAWN // 2).round().astype(int)

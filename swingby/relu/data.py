@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.relu.geometry import Extremal, Floats, data
 from swingby.relu.results import extremal_vectors
-from swingby.report import Drawn, Grid
-from swingby.theory.claims.verdict import Verdict, all_hold, from_sign
-
-if TYPE_CHECKING:
-    import pandas as pd
+from swingby.report import Framed, Grid
+from swingby.report.files import storable
+from swingby.theory.verdict import Verdict, all_hold, from_sign, yes
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
@@ -64,7 +62,7 @@ class Statement:
 
 
 @dataclass(frozen=True, eq=False)
-class DataReport(Drawn):
+class DataReport(Framed):
     """What data say about the paper's assumptions. Made by :func:`check`."""
 
     statements: tuple[Statement, ...]
@@ -93,18 +91,13 @@ class DataReport(Drawn):
         below = ["A sample can refute a distribution, at level 1 %; it cannot prove one."]
         return Grid("What is asked of the data", columns, rows, below=below)
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row per statement."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(one) for one in self.statements])
+        return [vars(one) for one in self.statements]
 
     def to_dict(self) -> dict[str, Any]:
         """The statements as JSON can hold them."""
-        rows = [
-            vars(one) | {"margin": one.margin if math.isfinite(one.margin) else None}
-            for one in self.statements
-        ]
+        rows = list(map(storable, self.records()))
         return {"verdict": str(self.verdict), "statements": rows}
 
 
@@ -161,16 +154,12 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     rows = (
         Statement("symmetric", "x has a symmetric distribution", "Assumption 1", *symmetric),
         Statement("noise", "the noise is independent of x", "Assumption 1", *independent),
-        Statement("moments", singular, "least squares", spread, moment, _sign(moment >= 0)),
-        Statement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, _sign(enough > 0)),
-        Statement("gap", near, "ours; see docs/relu.md", angles, gap, _sign(gap >= 0)),
+        Statement("moments", singular, "least squares", spread, moment, yes(moment >= 0)),
+        Statement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, yes(enough > 0)),
+        Statement("gap", near, "ours; see docs/relu.md", angles, gap, yes(gap >= 0)),
         Statement("two", "exactly two extremal vectors", "G_n", count, math.nan, two),
     )
     return DataReport(rows, points)
-
-
-def _sign(holds: bool) -> Verdict:
-    return Verdict.HOLDS if holds else Verdict.FAILS
 
 
 def _of_p(p: float) -> tuple[str, float, Verdict]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.relu.geometry import Floats, data
+from swingby.relu.geometry import Floats
 
 #: Rows of the evidence: what the theory is about, and what it is not about.
 VARIANTS = ("relu", "gelu", "adam", "bias")
@@ -42,8 +42,8 @@ def start(m: int, d: int, rng: np.random.Generator, scale: float = 1e-6) -> tupl
 
 
 def train(
-    X: object,
-    y: object,
+    points: Floats,
+    values: Floats,
     w: Floats,
     a: Floats,
     *,
@@ -53,7 +53,6 @@ def train(
     floor: float = 0.0,
 ) -> Trained:
     """Train until the loss no longer falls or is below `floor`, or for a time `most`."""
-    points, values = data(X, y)
     if variant not in VARIANTS:
         raise InvalidInput("variant", variant, f"must be among {', '.join(VARIANTS)}")
     if variant == "bias":
@@ -125,13 +124,12 @@ class _Adam:
         return 0.05
 
 
-def halves_fit(X: object, y: object) -> tuple[float, bool]:
+def halves_fit(points: Floats, values: Floats) -> tuple[float, bool]:
     """Least squares on each half, x . beta > 0 and not, with beta that of all points.
 
     The mean square error, and whether both solutions split the points as beta does: only then are
     the halves what two neurons along them would see.
     """
-    points, values = data(X, y)
     beta = np.linalg.lstsq(points, values, rcond=None)[0]
     on = points @ beta > 0
     total, same = 0.0, True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +18,15 @@ from swingby.relu.geometry import (
     enumerate_critical,
 )
 from swingby.relu.paths import attractors, follow
-from swingby.report import Drawn, Grid
+from swingby.report import Drawn, Framed, Grid
 from swingby.theory import numbers
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Faces up to which an enumeration takes some seconds.
 _SOME_FACES = 3 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class ExtremalVectors(Drawn):
+class ExtremalVectors(Framed):
     """Critical directions of G_n. Made by :func:`extremal_vectors`."""
 
     #: By falling value.
@@ -69,11 +66,9 @@ class ExtremalVectors(Drawn):
         columns = ("kind", ">G", "direction", ">ties", ">index")
         return Grid(f"{len(self)} extremal vectors", columns, rows, below=below)
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row per direction."""
-        import pandas as pd
-
-        return pd.DataFrame([vars(one) for one in self.points])
+        return [vars(one) for one in self.points]
 
     def to_dict(self) -> dict[str, Any]:
         """The directions as JSON can hold them."""

@@ -28,7 +28,7 @@ from swingby.report.files import unsealed, write_json
 from swingby.theory import numbers
 from swingby.theory.claims.verdict import Verdict, counted
 from swingby.theory.reading import json_of
-from swingby.training.shares import Share, judged, share_of
+from swingby.theory.verdict import Share, counted, inside, judged, share_of
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 2"
@@ -321,12 +321,7 @@ def _mean_row(found: Study, family: str) -> dict[str, Any]:
     half = 1.96 * math.sqrt(float((w**2) @ (np.array(ratios) - mean) ** 2))
     low, high = mean - half, mean + half
     row |= {"observed": f"{mean:.3f}", "interval": f"[{low:.3f}, {high:.3f}]"}
-    verdict = Verdict.UNDECIDED
-    if low >= 1 - CLOSE and high <= 1 + CLOSE:
-        verdict = Verdict.HOLDS
-    elif high < 1 - CLOSE or low > 1 + CLOSE:
-        verdict = Verdict.FAILS
-    return row | {"verdict": verdict}
+    return row | {"verdict": inside((low, high), 1 - CLOSE, 1 + CLOSE)}
 
 
 def tables(found: Study) -> list[Grid]:

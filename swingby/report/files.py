@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import threading
@@ -71,6 +72,14 @@ def write_text(path: str | Path, text: str, argument: str = "out") -> Path:
 def json_text(content: Any) -> str:
     """Strict JSON: no NaN, no infinity."""
     return json.dumps(content, indent=1, allow_nan=False)
+
+
+def storable(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as JSON can hold it, which has neither nan nor infinity."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+    }
 
 
 def write_json(path: str | Path, content: Mapping[str, Any], argument: str = "out") -> Path:

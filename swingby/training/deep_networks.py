@@ -11,17 +11,14 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, all_hold, within_bar
+from swingby.training.setting import Floats
 from swingby.verify.predict_network import NetworkSchedule, predict_network
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 #: Signals fall from 1 by random factors between these.
 RATIOS = (1.3, 3.0)
@@ -86,10 +83,8 @@ class Trained:
     def inside(self, accuracy: str) -> bool:
         """Whether all half-times lie within their bars; one not seen, if it may come later."""
         schedule: NetworkSchedule = getattr(self, accuracy)
-        low = np.ceil(schedule.crossing - schedule.error)
-        high = np.ceil(schedule.crossing + schedule.error)
-        seen = (low <= self.half_times) & (self.half_times <= high)
-        return bool(np.where(np.isnan(self.half_times), high > self.last, seen).all())
+        bars = zip(schedule.crossing, schedule.error, self.half_times, strict=True)
+        return all_hold(within_bar(*one, self.last) for one in bars) == Verdict.HOLDS
 
     def in_order(self, accuracy: str) -> bool:
         """Whether concepts were learned in the order predicted."""

@@ -34,11 +34,11 @@ from swingby.training.setting import (
     Optimizer,
     Setting,
     clock,
-    positive,
 )
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import BatchSchedule, predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
+from swingby.verify.schedule import vertex
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,13 +235,10 @@ def peak_of(steps: Integers, values: Floats) -> tuple[float, float]:
     (21.0, 0.0)
     """
     place = int(values.argmax())
-    if not 0 < place < len(values) - 1 or len(set(np.diff(steps[place - 1 : place + 2]))) > 1:
+    near = slice(max(place - 1, 0), place + 2)
+    if len(set(np.diff(steps[near]))) > 1:
         return float(steps[place]), float(values[place])
-    left, top, right = values[place - 1 : place + 2].tolist()
-    bend = left - 2 * top + right
-    move = 0.5 * (left - right) / bend if bend else 0.0
-    stride = float(steps[place] - steps[place - 1])
-    return float(steps[place] + move * stride), float(top - 0.25 * (left - right) * move)
+    return vertex(steps[near].astype(np.float64), values[near], place - near.start)
 
 
 class OutputErrors(NamedTuple):
@@ -375,11 +372,10 @@ class Forecast:
         return pd.DataFrame({**columns, "within": self.within[run], "reason": reason})
 
 
-def forecast(run: TrainingRun, *, cut: Any = CUT) -> Forecast:
+def forecast(run: TrainingRun) -> Forecast:
     """Forecast the later half-times of every network from its run up to the cut, and no further.
 
-    Steps have to be recorded densely enough to see the first concept rise to `cut`, a level
-    between 1/2 and 0.9.
+    Steps have to be recorded densely enough to see the first concept rise to :data:`CUT`.
 
     >>> U = Network(2, bias=False, symmetric=True, initialization="gaussian", scale=0.01)
     >>> optimizer = Optimizer("gd", lr=0.01, loss="paper")
@@ -390,15 +386,12 @@ def forecast(run: TrainingRun, *, cut: Any = CUT) -> Forecast:
     """
     if not isinstance(run, TrainingRun):
         raise InvalidInput("run", run, "must be a TrainingRun")
-    level = positive(cut, "cut")
-    if not 0.5 <= level <= 0.9:
-        raise InvalidInput("cut", cut, "must lie between 1/2 and 0.9")
     r, s = run.half_times.shape
     law, alone, ratio = (np.full((r, s), np.nan) for _ in _FORECASTS)
     at, eta, first = np.full(r, np.nan), np.full(r, np.nan), np.full(r, -1)
     observed, reasons = run.jacobian_half_times.copy(), []
     for place in range(r):
-        place_at, which, step, reason = _first_stage(run, place, level)
+        place_at, which, step, reason = _first_stage(run, place)
         if reason:
             observed[place] = np.nan
         else:
@@ -423,10 +416,10 @@ def forecast(run: TrainingRun, *, cut: Any = CUT) -> Forecast:
     return Forecast(at, first, eta, law, alone, ratio, observed, np.array(within), tuple(reasons))
 
 
-def _first_stage(run: TrainingRun, place: int, level: float) -> tuple[int, int, float, str]:
+def _first_stage(run: TrainingRun, place: int) -> tuple[int, int, float, str]:
     """Place of the cut in the recorded steps, the first concept, the clock; or why not."""
     major = np.diagonal(run.jacobian[place], axis1=1, axis2=2)
-    reached = major >= level
+    reached = major >= CUT
     if not reached.any():
         return 0, -1, math.nan, "no concept is learned"
     at = int(reached.any(axis=1).argmax())

@@ -2,20 +2,27 @@
 
 What is trained is a :class:`Learner`: it takes some steps, and its state is a dictionary of
 tensors. :class:`Autograd` makes one of parameters, a loss, an optimizer of torch and a function
-from a step to its batch; a gradient written by hand is another. :func:`descend` runs either.
+from a step to its batch; a gradient written by hand is another. :func:`descend` runs either. On
+disk a state is one safetensors file, with a digest of all that it says.
 """
 
 from __future__ import annotations
 
 import bisect
+import hashlib
+import importlib
+import json
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
-from swingby.training import checkpoint as files
+import swingby
+from swingby.errors import InvalidInput, MissingExtra
+from swingby.report.files import sealed, unsealed, whole
 
 
 class Stateful(Protocol):
@@ -98,11 +105,11 @@ def _save(checkpoint: Checkpoint, parts: Sequence[Stateful], step: int) -> None:
     named = {
         f"{k} {name}": one for k, part in enumerate(parts) for name, one in part.state().items()
     }
-    files.write(checkpoint.path, checkpoint.identity, step, named, checkpoint.torch)
+    write_state(checkpoint.path, checkpoint.identity, step, named, checkpoint.torch)
 
 
 def _resume(checkpoint: Checkpoint, parts: Sequence[Stateful], total: int) -> int:
-    found = files.read(checkpoint.path, checkpoint.identity)
+    found = read_state(checkpoint.path, checkpoint.identity)
     if found is None:
         return 0
     step, tensors = found
@@ -112,13 +119,97 @@ def _resume(checkpoint: Checkpoint, parts: Sequence[Stateful], total: int) -> in
         for k, part in enumerate(parts):
             part.restore(_below(f"{k} ", tensors))
     except (LookupError, ValueError, RuntimeError) as error:
-        raise files.foreign(checkpoint.path, error) from None
+        raise foreign(checkpoint.path, error) from None
     return step
 
 
 def _below(head: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """What has a name that begins so, by the rest of its name."""
     return {name.removeprefix(head): one for name, one in state.items() if name.startswith(head)}
+
+
+def identity(inputs: Any, modules: Sequence[str] = ()) -> str:
+    """Sixteen hexadecimal digits that name what depends on some inputs and on the code of modules.
+
+    >>> identity({"seed": 0}) == identity({"seed": 0}), identity({"seed": 0}) == identity({})
+    (True, False)
+    """
+    found = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
+    for name in modules:
+        found.update(Path(str(importlib.import_module(name).__file__)).read_bytes())
+    return found.hexdigest()[:16]
+
+
+def write_state(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any) -> None:
+    """Put a state on disk whole, in place of an older one, which a failure leaves as it was."""
+    library = load_library()
+    plain = {key: torch.as_tensor(value).cpu().contiguous() for key, value in tensors.items()}
+    header = {"identity": name, "step": str(step), "swingby": swingby.__version__}
+    header = sealed(header, {key: one.numpy() for key, one in plain.items()})
+    with whole(path, "checkpoint") as target:
+        try:
+            library.save_file(plain, target, metadata=header)
+        except importlib.import_module("safetensors").SafetensorError as error:
+            raise OSError(str(error)) from None
+
+
+def read_state(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
+    """The step and the tensors that :func:`write_state` put there by this name; None without file.
+
+    InvalidInput if a bit of the file has changed, or it holds something else.
+    """
+    if not path.exists():
+        return None
+    library = load_library()
+    try:
+        with library.safe_open(path, framework="pt") as file:
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            arrays = {key: one.numpy() for key, one in tensors.items()}
+            header = unsealed(dict(file.metadata() or {}), arrays)
+        step = int(header["step"])
+    except Exception as error:
+        # safetensors raises an error class of its own for what is not its format.
+        raise foreign(path, error) from None
+    if header.get("identity") != name:
+        raise InvalidInput("checkpoint", path, "must belong to these settings")
+    return step, tensors
+
+
+def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
+    """A folder that can be written to, before hours of training are spent."""
+    if not isinstance(checkpoint, (str, Path)) or not str(checkpoint).strip():
+        raise InvalidInput(name, checkpoint, "must be the path of a folder")
+    load_library()
+    folder = Path(checkpoint)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(name, folder, f"must be a folder to write to ({reason})") from None
+
+
+def foreign(path: Path, error: Exception) -> InvalidInput:
+    """The error for a file that is something else, as reading it showed."""
+    shown = f"{type(error).__name__}: {error}"
+    return InvalidInput("checkpoint", path, f"must hold a checkpoint of swingby ({shown})")
+
+
+def load_library() -> Any:
+    """safetensors, as it is used with torch."""
+    try:
+        return importlib.import_module("safetensors.torch")
+    except ImportError:
+        raise MissingExtra("safetensors", "torch") from None
+
+
+def set_to(tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """Give tensors the values of a state; a ValueError for other shapes."""
+    for name, one in tensors.items():
+        if state[name].shape != one.shape:
+            raise ValueError(f"{name} of shape {tuple(state[name].shape)}")
+        one.copy_(state[name])
 
 
 class Signals:
@@ -165,9 +256,8 @@ class Autograd:
 
     `batches` gives the batch of a step, the same whenever it is asked, and `loss` the losses of a
     batch, whose sum is differentiated. `look` reads tensors off before each step: they are what
-    :meth:`advance` returns, stacked; without it, the losses are. `after` gets the losses after
-    each step: a running mean of the weights, a learning rate. `extra` are tensors that belong to
-    the state too, changed in place.
+    :meth:`advance` returns, stacked; without it, the losses are. `extra` are tensors that belong
+    to the state too, changed in place.
     """
 
     def __init__(
@@ -179,11 +269,10 @@ class Autograd:
         optimizer: Any,
         *,
         look: Callable[[], Sequence[Any]] | None = None,
-        after: Callable[[Any], Any] | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
         self.torch, self.parameters, self.optimizer = torch, list(parameters), optimizer
-        self._batches, self._loss, self._look, self._after = batches, loss, look, after
+        self._batches, self._loss, self._look = batches, loss, look
         self._extra = dict(extra or {})
 
     def advance(self, first: int, count: int) -> Any:
@@ -197,8 +286,6 @@ class Autograd:
             self.optimizer.zero_grad(set_to_none=True)
             losses.sum().backward()
             self.optimizer.step()
-            if self._after is not None:
-                self._after(losses.detach())
             if self._look is None:
                 seen.append((losses.detach(),))
         return tuple(torch.stack(same) for same in zip(*seen, strict=True))
@@ -219,10 +306,7 @@ class Autograd:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from them."""
         with self.torch.no_grad():
-            for name, one in self._tensors().items():
-                if state[name].shape != one.shape:
-                    raise ValueError(f"{name} of shape {tuple(state[name].shape)}")
-                one.copy_(state[name])
+            set_to(self._tensors(), state)
         for k, one in enumerate(self.parameters):
             self.optimizer.state.pop(one, None)
             for name, value in _below(f"optimizer{k} ", state).items():

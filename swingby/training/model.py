@@ -15,7 +15,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.training.data import Coordinates, Moments, Points, directions, stream
-from swingby.training.loop import Autograd
+from swingby.training.loop import Autograd, set_to
 from swingby.training.recorder import Seen, read_maps, read_points
 from swingby.training.setting import Floats, Setting, loss_factor, shapes
 
@@ -194,10 +194,7 @@ class Written:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from them."""
-        for name, one in self.state().items():
-            if state[name].shape != one.shape:
-                raise ValueError(f"{name} of shape {tuple(state[name].shape)}")
-            one.copy_(state[name])
+        set_to(self.state(), state)
 
     def weights(self) -> list[Any]:
         """Parameters in the order of :func:`swingby.training.setting.shapes`."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid
-from swingby.report.files import BROKEN, write_arrays
+from swingby.report import Framed, Grid
+from swingby.report.files import BROKEN, storable, write_arrays
 from swingby.theory import numbers, reading
 from swingby.training.model import as_given
 from swingby.training.recorder import LEAST_TURN, thinned
 from swingby.training.setting import Booleans, Floats, Integers, Setting
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -49,7 +47,7 @@ _ARRAYS = {
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingRun(Drawn, numbers.ReadOnly):
+class TrainingRun(Framed, numbers.ReadOnly):
     """Some networks while they were trained, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
@@ -158,12 +156,10 @@ class TrainingRun(Drawn, numbers.ReadOnly):
 
     def order(self) -> Integers:
         """Concepts of each network as they are learned, shape (r, s), from 0; -1 where never."""
-        found = np.argsort(self.half_times, axis=1, kind="stable")
-        times = np.take_along_axis(self.half_times, found, axis=1)
-        return np.where(np.isnan(times), -1, found)
+        return order_of(self.half_times)
 
-    def _rows(self) -> list[dict[str, Any]]:
-        """One row of plain values per network and concept."""
+    def records(self) -> list[dict[str, Any]]:
+        """One row per network and concept: half-times in steps and epochs, descents, losses."""
         descents, outcomes = self.descents().tolist(), self.outcomes
         return [
             {
@@ -183,15 +179,9 @@ class TrainingRun(Drawn, numbers.ReadOnly):
             for concept, half in enumerate(self.half_times[place].tolist())
         ]
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per network and concept: half-times in steps and epochs, descents, losses."""
-        import pandas as pd
-
-        return pd.DataFrame(self._rows())
-
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame` and the settings, as JSON can hold them."""
-        rows = [storable(row) for row in self._rows()]
+        rows = [storable(row) for row in self.records()]
         return {"settings": [one.to_dict() for one in self.settings], "concepts": rows}
 
     def parameters(self, run: int) -> list[Floats]:
@@ -215,7 +205,7 @@ class TrainingRun(Drawn, numbers.ReadOnly):
                 str(k),
                 str(setting.seed),
                 outcomes[k],
-                " ".join("-" if one < 0 else str(one + 1) for one in order[k]),
+                order_text(order[k]),
                 " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in times[k]),
                 str(descents[k]),
                 f"{self.test_loss[k, -1]:.3g}",
@@ -340,12 +330,16 @@ def join(parts: Sequence[TrainingRun], places: Sequence[Sequence[int]]) -> Train
     )
 
 
-def storable(row: dict[str, Any]) -> dict[str, Any]:
-    """The row as JSON can hold it, which has neither nan nor infinity."""
-    return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
-    }
+def order_of(half_times: Floats) -> Integers:
+    """Concepts as they are learned, (r, s), from 0; -1 where never."""
+    found = np.argsort(half_times, axis=1, kind="stable")
+    times = np.take_along_axis(half_times, found, axis=1)
+    return np.where(np.isnan(times), -1, found)
+
+
+def order_text(order: Iterable[int]) -> str:
+    """The concepts of an order by their numbers from 1; "-" for one that is never learned."""
+    return " ".join("-" if one < 0 else str(one + 1) for one in order)
 
 
 def _networks(run: TrainingRun) -> str:

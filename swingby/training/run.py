@@ -17,9 +17,8 @@ from swingby.report.progress import Progress
 from swingby.simulate.on_torch import usable_device
 from swingby.theory import numbers
 from swingby.theory.reading import read_arrays
-from swingby.training import checkpoint as files
 from swingby.training.data import Coordinates, coordinates, directions, has_targets, read_samples
-from swingby.training.loop import Checkpoint, descend
+from swingby.training.loop import Checkpoint, descend, identity, usable_folder
 from swingby.training.model import (
     Differentiated,
     Written,
@@ -143,7 +142,7 @@ def train(
     total = given[0].total_steps
     steps = recorded_steps(record, total)
     torch, on = usable_device("cpu" if device is None else device)
-    folder = None if checkpoint is None else files.usable_folder(checkpoint)
+    folder = None if checkpoint is None else usable_folder(checkpoint)
     call = _Call(torch, on, steps, gradient, folder, pause)
     groups = list(_groups(given, on.type))
     parts = []
@@ -334,7 +333,7 @@ def _checkpoint(call: _Call, settings: list[Setting], weights: list[Any]) -> Che
         "steps": steps.tolist() if len(steps) < 50 else [len(steps), int(steps.sum())],
         "gradient": call.gradient,
     }
-    name = files.identity(inputs, _CODE)
+    name = identity(inputs, _CODE)
     return Checkpoint(call.folder / f"{name}.safetensors", name, call.every, call.torch)
 
 

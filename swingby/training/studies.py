@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Share, share_of
 from swingby.training.laws import (
     SWING,
     Forecast,
@@ -31,7 +32,6 @@ from swingby.training.laws import (
 )
 from swingby.training.run import train
 from swingby.training.setting import Data, Floats, Network, Optimizer, Setting
-from swingby.training.shares import Share, share_of
 from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.verify.predict_swing import predict_swing_batch
 
@@ -69,7 +69,7 @@ def _grid(title: str, cells: Sequence[dict[str, str]], *below: str) -> Grid:
     return Grid(title, columns, [list(row.values()) for row in cells], below=below)
 
 
-def laws(runs: int, seed: int) -> list[Grid]:
+def laws(runs: int, seed: int) -> Iterator[Grid]:
     """U U^T by automatic differentiation, against the stage law."""
     rows, rng = [], np.random.default_rng(seed)
     for name, (low, high, gradient) in OMEGAS.items():
@@ -79,15 +79,13 @@ def laws(runs: int, seed: int) -> list[Grid]:
             parts.append(law_errors(starts, gradient=gradient))
             rows.append(_law_row(f"omega {name}, d = {d}", parts[-1]))
         rows.append(_law_row(f"omega {name}, all", join_errors(parts)))
-    return [
-        _grid(
-            "The stage law against trained networks",
-            rows,
-            "errors of predicted / observed: half-times median / p99 / max and the largest number"
-            " of steps off; peaks median / p99; turns of the test loss median / max",
-            "traps: foreseen / false / missed; descents: as predicted / not / undecided by the law",
-        )
-    ]
+    yield _grid(
+        "The stage law against trained networks",
+        rows,
+        "errors of predicted / observed: half-times median / p99 / max and the largest number"
+        " of steps off; peaks median / p99; turns of the test loss median / max",
+        "traps: foreseen / false / missed; descents: as predicted / not / undecided by the law",
+    )
 
 
 def _law_row(label: str, found: LawErrors) -> dict[str, str]:
@@ -106,7 +104,7 @@ def _law_row(label: str, found: LawErrors) -> dict[str, str]:
     }
 
 
-def one_layer(runs: int, seed: int) -> list[Grid]:
+def one_layer(runs: int, seed: int) -> Iterator[Grid]:
     """One layer with and without finite steps, samples and batches, against Theorem 4.1."""
     task = SIMTask([1, 2], ["1/20", "1/20"], dim=8)
     rows = []
@@ -123,14 +121,12 @@ def one_layer(runs: int, seed: int) -> list[Grid]:
             base = Setting(task, Data(count), network, optimizer, steps=steps, precision="float64")
             settings = [replace(base, seed=seed + k) for k in range(runs)]
             rows.append(_output_row(f"lr {lr:g}, {words}", output_errors(settings)))
-    return [
-        _grid(
-            "Theorem 4.1 against gradient descent",
-            rows,
-            "output: largest error over the whole run, in units of mu; median / p99 over runs",
-            "half-time: median in steps; steps off: median / p99",
-        )
-    ]
+    yield _grid(
+        "Theorem 4.1 against gradient descent",
+        rows,
+        "output: largest error over the whole run, in units of mu; median / p99 over runs",
+        "half-time: median in steps; steps off: median / p99",
+    )
 
 
 def _output_row(label: str, found: OutputErrors) -> dict[str, str]:
@@ -149,7 +145,7 @@ def _output_row(label: str, found: OutputErrors) -> dict[str, str]:
     }
 
 
-def scales(runs: int, seed: int) -> list[Grid]:
+def scales(runs: int, seed: int) -> Iterator[Grid]:
     """W2 W1 against the law of its growing mode, as a function of the scale of the weights."""
     rows = []
     for scale in SCALES:
@@ -177,39 +173,35 @@ def scales(runs: int, seed: int) -> list[Grid]:
                 "skew part": f"{np.median(skew / size):.2f}",
             }
         )
-    return [
-        _grid(
-            "W2 W1 on the law of its growing mode, d = 3, d' = 5",
-            rows,
-            "half-times: median / p99 / max of the error, nothing fitted; skew part: largest entry"
-            " of (W - W^T)/2 over the largest minor entry",
-        )
-    ]
+    yield _grid(
+        "W2 W1 on the law of its growing mode, d = 3, d' = 5",
+        rows,
+        "half-times: median / p99 / max of the error, nothing fitted; skew part: largest entry"
+        " of (W - W^T)/2 over the largest minor entry",
+    )
 
 
-def survivals(runs: int, seed: int) -> list[Grid]:
+def survivals(runs: int, seed: int) -> Iterator[Grid]:
     """What holds where: a line a network, and a line a prediction."""
     found = survival(standard_cells(seed, runs))
-    return [found.to_overview(), found.to_grid()]
+    yield found.to_overview()
+    yield found.to_grid()
 
 
-def forecasts(runs: int, seed: int) -> list[Grid]:
+def forecasts(runs: int, seed: int) -> Iterator[Grid]:
     """Later half-times from the first stage of a run, with half as many runs."""
     rows = []
     for cell in standard_cells(seed, max(1, runs // 2)):
         if cell.setting.task.dim < 64:
             run = train(cell.settings, record=max(1, cell.setting.total_steps // 1500))
             rows.append(_forecast_row(cell.name, forecast(run)))
-    return [
-        _grid(
-            "Later half-times, forecast from the first stage",
-            rows,
-            "error in units of the time left at the cut, median / p90 over the later concepts of"
-            " which all three forecasts exist",
-            "law best: share of the judged runs in which the largest error of the law is the"
-            " smallest",
-        )
-    ]
+    yield _grid(
+        "Later half-times, forecast from the first stage",
+        rows,
+        "error in units of the time left at the cut, median / p90 over the later concepts of"
+        " which all three forecasts exist",
+        "law best: share of the judged runs in which the largest error of the law is the smallest",
+    )
 
 
 def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
@@ -292,7 +284,7 @@ def transient_by_dimension(
     return found
 
 
-def dimensions(runs: int, seed: int) -> list[Grid]:
+def dimensions(runs: int, seed: int) -> Iterator[Grid]:
     """Transients against the dimension and the width, with five times as many runs."""
     found = transient_by_dimension(SHAPES, runs=5 * runs, seed=seed)
     found += transient_by_dimension([(32, 32)], runs=runs, seed=seed)
@@ -306,11 +298,11 @@ def dimensions(runs: int, seed: int) -> list[Grid]:
         rows.append([str(one.dim), str(one.width), str(one.trained), theory, *spreads])
     columns = (">d", ">d'", ">two descents [95 %]", ">law", ">largest minor entry", ">law")
     below = ("largest minor entry: median (and quartiles) of the largest |w_ij| over time",)
-    return [Grid("Transients against d and d', omega = 1e-3", columns, rows, below=below)]
+    yield Grid("Transients against d and d', omega = 1e-3", columns, rows, below=below)
 
 
 #: What each study asks.
-STUDIES: dict[str, Callable[[int, int], list[Grid]]] = {
+STUDIES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
     "laws": laws,
     "one-layer": one_layer,
     "scales": scales,

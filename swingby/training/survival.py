@@ -10,26 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid
-from swingby.theory.claims.verdict import Verdict
+from swingby.report import Framed, Grid
+from swingby.report.files import storable
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Share, Verdict, agrees, reaches, share_of
 from swingby.training.data import directions
 from swingby.training.laws import SWING, gram
 from swingby.training.model import initial_weights, rotated
-from swingby.training.result import TrainingRun, storable
+from swingby.training.result import TrainingRun
 from swingby.training.run import train
 from swingby.training.setting import Data, Floats, Integers, Network, Optimizer, Setting, rate_of
-from swingby.training.shares import Share, agrees, reaches, share_of
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Fig. 8: three concepts whose signals differ by factors of 2.15 and 2.25.
 FIG8 = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3)
@@ -153,7 +150,7 @@ class Expected:
         return self.source == _TYPICAL
 
 
-def expect(settings: Sequence[Setting], swing: float = SWING) -> Expected:
+def expect(settings: Sequence[Setting]) -> Expected:
     """What the theory says of networks of one kind before they are trained, by sgd or gd."""
     network, task = settings[0].network, settings[0].task
     if network.depth < 2 or settings[0].optimizer.kind == "adamw":
@@ -173,7 +170,7 @@ def expect(settings: Sequence[Setting], swing: float = SWING) -> Expected:
     usable = np.isfinite(law.crossing) & ~law.undecided
     half_times = np.where(usable, law.crossing, np.nan)[:, :s]
     points = np.broadcast_to(task.test_point, signal.shape)
-    found = predict_swing_batch(signal, W0, eta, "gd", test_point=points, swing=swing)
+    found = predict_swing_batch(signal, W0, eta, "gd", test_point=points, swing=SWING)
     descents = found.descents
     if source == _TYPICAL:
         middle = np.nanmedian(half_times.reshape(len(settings), TYPICAL, s), axis=1)
@@ -407,7 +404,7 @@ _DEFINITIONS = (
 
 
 @dataclass(frozen=True)
-class Survival(Drawn):
+class Survival(Framed):
     """What survives where. Made by :func:`survival`."""
 
     outcomes: tuple[Outcome, ...]
@@ -445,14 +442,11 @@ class Survival(Drawn):
     def to_dict(self) -> dict[str, Any]:
         """Thresholds and outcomes, as JSON can hold them."""
         limits = {"threshold": THRESHOLD, "tolerance": TOLERANCE, "swing": SWING}
-        outcomes = [one.to_dict() for one in self.outcomes]
-        return {**limits, "transient": TRANSIENT, "near": NEAR, "outcomes": outcomes}
+        return {**limits, "transient": TRANSIENT, "near": NEAR, "outcomes": self.records()}
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row per outcome."""
-        import pandas as pd
-
-        return pd.DataFrame([one.to_dict() for one in self.outcomes])
+        return [one.to_dict() for one in self.outcomes]
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """A row per cell: verdicts and shares alone."""

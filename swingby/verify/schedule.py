@@ -430,7 +430,7 @@ def _minor_peak(stages: Stages, t: Floats, W: Floats, pair: tuple[int, int]) -> 
         fine = _around(t, place)
         near = np.abs(stages.evaluate(fine)[:, i, j])
         best = int(near.argmax())
-        time, height = _vertex(fine, near, best)
+        time, height = vertex(fine, near, best)
     later = np.flatnonzero((t > time) & (size <= height / 2))
     if not later.size:
         return MinorPeak(pair, time, height, math.inf)
@@ -439,7 +439,7 @@ def _minor_peak(stages: Stages, t: Floats, W: Floats, pair: tuple[int, int]) -> 
     return MinorPeak(pair, time, height, _fall_to(fine, near, height / 2))
 
 
-def _vertex(t: Floats, values: Floats, place: int) -> tuple[float, float]:
+def vertex(t: Floats, values: Floats, place: int) -> tuple[float, float]:
     """Vertex of the parabola through three neighbouring points on an even sample."""
     if not 0 < place < len(t) - 1:
         return float(t[place]), float(values[place])
@@ -472,7 +472,7 @@ def _loss_turning(stages: Stages, t: Floats, W: Floats) -> tuple[tuple[float, st
         fine = _around(t, point.step)
         near = loss_at(stages.task.test_point, stages.evaluate(fine))
         best = int(near.argmin() if point.kind == "min" else near.argmax())
-        found.append((_vertex(fine, near, best)[0], str(point.kind)))
+        found.append((vertex(fine, near, best)[0], str(point.kind)))
     return tuple(found)
 
 

@@ -72,6 +72,9 @@ def test_the_response_is_w_of_a_linear_denoiser(sampling_steps):
     rate, steps = 0.02, 30
     weight = (schedule.slope * (1 - torch.sigmoid(schedule(times)))).mean().item()
     moment = weight * read**2
+    # A step takes the mean of samples to (1 - sigma kappa) of it and sigma kappa of the map.
+    deviation, kappa = Noise().sampler(sampling_steps)
+    reached = 1 - np.prod(1 - deviation * kappa)
     for k in range(steps + 1):
         if k % 10 == 0:
             with torch.no_grad():
@@ -84,7 +87,7 @@ def test_the_response_is_w_of_a_linear_denoiser(sampling_steps):
                 )  # fmt: skip
             along = [[2 * way.reshape(pixels) for way in ways]] * 2
             found = linear_response(shared, along)
-            expected = (1 - (1 - rate * moment) ** k) * (1 - Noise().shortfall(sampling_steps))
+            expected = (1 - (1 - rate * moment) ** k) * reached
             assert found == pytest.approx(np.array([expected, expected]), abs=1e-9)
             # With noise of its own for every class the response is off: it has to be shared.
             assert np.abs(linear_response(apart, along) - found).max() > 1e-3

@@ -56,15 +56,19 @@ class Classifier:
             torch,
             parameters,
             source,
-            lambda chosen: loss(self.network, chosen),
+            self.loss,
             self.optimizer,
-            after=self.average,
             extra=extra,
         )
+        self.optimizer.register_step_post_hook(self.average)
 
-    def average(self, losses):
+    def loss(self, chosen):
+        self.last = loss(self.network, chosen)
+        return self.last
+
+    def average(self, *_):
         torch._foreach_lerp_(self.mean, [one.detach() for one in self.learner.parameters], 0.1)
-        self.count += losses
+        self.count += self.last.detach()
 
     def train(self, path=None, chunk=1, **named):
         kept = None if path is None else Checkpoint(path, "mine", 1e9, torch)

@@ -16,7 +16,7 @@ import pytest
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, checkpoint, data, train
+from swingby.training import Data, Network, Optimizer, Setting, data, loop, train
 from tests.training.plain_loop import Bomb
 from tests.training.plain_loop import assert_equal as equal
 
@@ -91,7 +91,7 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path, at_batch):
     with pytest.raises(KeyboardInterrupt):
         train(SETTINGS["relu"], checkpoint=tmp_path, every=0)
     (path,) = tmp_path.glob("*")
-    assert 0 < checkpoint.read(path, path.stem)[0] < 100
+    assert 0 < loop.read_state(path, path.stem)[0] < 100
     at_batch(10_000, interrupt)
     equal(train(SETTINGS["relu"], checkpoint=tmp_path), train(SETTINGS["relu"]))
 
@@ -136,7 +136,7 @@ def test_a_process_that_is_stopped(number, tmp_path):
         process.stdin.close()
         assert process.wait() == -number
     (path,) = tmp_path.glob("*.safetensors")
-    step = checkpoint.read(path, path.stem)[0]
+    step = loop.read_state(path, path.stem)[0]
     assert (200 < step < 300) if number == signal.SIGTERM else (100 < step <= 200)
     equal(train(settings, checkpoint=tmp_path), train(settings))
 
@@ -181,7 +181,7 @@ def test_damaged_checkpoints_are_refused_and_nothing_is_run(kept, monkeypatch):
     mark = folder / "mark"
     monkeypatch.setenv("SWINGBY_TEST_MARK", str(mark))
     whole = path.read_bytes()
-    step, mapped = checkpoint.read(path, path.stem)
+    step, mapped = loop.read_state(path, path.stem)
     tensors = {name: one.clone() for name, one in mapped.items()}  # the file goes below
     other_step = whole.replace(b'"step":"7"', b'"step":"8"')
     assert other_step != whole
@@ -195,7 +195,7 @@ def test_damaged_checkpoints_are_refused_and_nothing_is_run(kept, monkeypatch):
     missing = {name: one for name, one in tensors.items() if name != "0 weight1"}
     shaped = tensors | {"0 weight0": torch.zeros(3)}
     for at, contents in ((10**8, tensors), (step, missing), (step, shaped)):
-        checkpoint.write(path, path.stem, at, contents, torch)
+        loop.write_state(path, path.stem, at, contents, torch)
         refused(folder)
     path.unlink()
     path.mkdir()
@@ -232,7 +232,7 @@ def test_a_disk_that_fills_up_leaves_the_older_state(kept, monkeypatch):
 
     monkeypatch.setattr(safetensors.torch, "save_file", full)
     with pytest.raises(InvalidInput, match="No space left"):
-        checkpoint.write(path, "name", 3, {"a": torch.zeros(2)}, torch)
+        loop.write_state(path, "name", 3, {"a": torch.zeros(2)}, torch)
     assert path.read_bytes() == whole
     assert list(folder.glob("*")) == [path]
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
 from swingby.diffusion.vectors.train import VectorRun, train_vectors
-from swingby.report import Drawn, Grid
-from swingby.theory.claims.verdict import Verdict, counted
+from swingby.report import Framed, Grid
+from swingby.report.files import storable
 from swingby.theory.task import SIMTask
-from swingby.training.result import storable
-
-if TYPE_CHECKING:
-    import pandas as pd
+from swingby.theory.verdict import Verdict, counted, yes
+from swingby.training.result import order_text
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorComparison(Drawn):
+class VectorComparison(Framed):
     """Made by :func:`swingby.diffusion.vectors.compare_vectors`."""
 
     predictions: tuple[VectorPrediction, ...]
@@ -70,15 +68,13 @@ class VectorComparison(Drawn):
         columns = (">setting", "quantity", ">predicted", ">error", ">observed", "verdict")
         return Grid("Predicted against observed", columns, rows, below=below)
 
-    def to_frame(self) -> pd.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
         """One row per prediction."""
-        import pandas as pd
-
-        return pd.DataFrame([asdict(row) for row in self.rows])
+        return [asdict(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
         """The rows as JSON can hold them."""
-        return {"rows": [storable(asdict(row)) for row in self.rows]}
+        return {"rows": list(map(storable, self.records()))}
 
 
 def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorComparison:
@@ -133,15 +129,16 @@ def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterato
     order = tuple(run.order()[place].tolist())
     verdict = Verdict.UNDECIDED
     if said.order_decided and -1 not in order:
-        verdict = Verdict.HOLDS if order == said.order else Verdict.FAILS
-    yield Row(k, "order", _places(said.order), _places(order), math.nan, math.nan, verdict)
+        verdict = yes(order == said.order)
+    told, found = order_text(said.order) or "-", order_text(order)
+    yield Row(k, "order", told, found, math.nan, math.nan, verdict)
     if said.setting.reads == "both" and len(seen) > 1:
         yield _plain_ratio(k, said, seen)
     # A run that is too short may have its last descent before it.
     falls = int(run.descents(said.turn)[place])
     verdict = Verdict.UNDECIDED
     if said.descents >= 0 and falls >= 0 and not np.isnan(seen).any():
-        verdict = Verdict.HOLDS if falls == said.descents else Verdict.FAILS
+        verdict = yes(falls == said.descents)
     told = "open" if said.descents < 0 else str(said.descents)
     found = str(falls) if falls >= 0 else "diverged"
     yield Row(k, "descents", told, found, math.nan, math.nan, verdict)
@@ -153,7 +150,7 @@ def _of_time(said: float, error: float, seen: float, steps: int) -> Verdict:
     if math.isnan(seen):
         # Not yet is no contradiction while the run ends within the error bar.
         return Verdict.FAILS if steps > said + error else Verdict.UNDECIDED
-    return Verdict.HOLDS if abs(seen - said) <= error else Verdict.FAILS
+    return yes(abs(seen - said) <= error)
 
 
 def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
@@ -166,15 +163,11 @@ def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
     if math.isfinite(known) and math.isfinite(plain) and said.order:
         # The scatter of the observed ratio is that which M predicts.
         _, error = said.ratio(slow, fast)
-        verdict = Verdict.HOLDS if abs(known - plain) <= error else Verdict.FAILS
+        verdict = yes(abs(known - plain) <= error)
     name = f"plain ratio {slow + 1}/{fast + 1}"
     off = float(known - plain)
     predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))
     return Row(k, name, predicted, observed, error, off, verdict)
-
-
-def _places(order: tuple[int, ...]) -> str:
-    return " ".join("-" if one < 0 else str(one + 1) for one in order) or "-"
 
 
 @dataclass(frozen=True)

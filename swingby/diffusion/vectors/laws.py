@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, initial_weights
 from swingby.simulate.outcome import descents, turning_points
 from swingby.training.laws import gram
+from swingby.training.setting import Floats
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 #: Smallest turn of the test loss that counts, as a part of its start.
 TURN = 0.01
@@ -277,14 +272,15 @@ def _one_layer(setting: VectorSetting) -> Law:
 def _stages(setting: VectorSetting) -> Law:
     """The stage law; where both are read, with the weights that read the condition."""
     s, signal, eta = setting.task.s, setting.task.signal, setting.step
+    order = np.argsort(-signal, kind="stable")
+    pick, back = np.ix_(order, order), np.argsort(order)
     weights = initial_weights(setting)
     U = weights[0] if setting.denoiser == "symmetric" else (weights[0][:, :s].T + weights[1]) / 2
     W0 = gram(U)
     law = predict_batch(signal, W0, eta, "gd")
     crossing = law.crossing
-    order = np.argsort(-signal, kind="stable")
     rates = 2 * np.log1p(eta * signal)
-    L, pivots = factorized(W0[np.ix_(order, order)])
+    L, pivots = factorized(W0[pick])
     doubt = ""
     if (pivots <= 0).any() or law.trapped.any() or law.undecided.any():
         doubt = "a concept is trapped, or may be"
@@ -294,18 +290,13 @@ def _stages(setting: VectorSetting) -> Law:
         doubt = f"a pivot of W(0) is below {SMALLEST_PIVOT:g} of its diagonal entry"
     diagonal, beside = signal_variances(setting)
     unit = (eta / SCHEDULE.signal) ** 2
-    lasting = np.where(np.isfinite(crossing), crossing, 0.0)
-    deviation, second = np.empty(s), np.empty(s)
-    pick = np.ix_(order, order)
+    waits = np.where(np.isfinite(crossing), crossing, 0.0)
     growth = 1 + eta * signal[order]
     scatter = unit / growth.min() ** 2
-    found = pivot_scatter(
-        L, growth, lasting[order], scatter * diagonal[pick], scatter * beside[pick]
-    )
-    deviation[order] = np.sqrt(found) / rates[order]
-    stronger = np.tril(beside[pick], -1).sum(1)
-    drift = unit * (np.diag(diagonal)[order] + 2 * stronger)
-    second[order] = lasting[order] * drift / rates[order]
+    found = pivot_scatter(L, growth, waits[order], scatter * diagonal[pick], scatter * beside[pick])
+    deviation = np.sqrt(found)[back] / rates
+    stronger = np.tril(beside[pick], -1).sum(1)[back]
+    second = waits * (unit * (np.diag(diagonal) + 2 * stronger)) / rates
     error = law.error + DEVIATIONS * deviation + 1.0 + second
     turn = _turn(setting, unit * beside)
     descents = _descents(setting, W0, deviation * rates, turn)
@@ -355,10 +346,8 @@ MOST_STEPS, _PIECE = 30_000, 256
 
 @dataclass(frozen=True, eq=False)
 class _Course:
-    """The mean course of each concept (n, s); F is the sampled map, with its deviation."""
+    """The sampled map F of each concept after each step, (n, s), and its deviation."""
 
-    W: Floats
-    P: Floats
     F: Floats
     deviation: Floats
 
@@ -378,69 +367,60 @@ class _Course:
 def follow(
     form: Floats, covariance: Floats, rate: float, start: Floats, sample_steps: int
 ) -> _Course:
-    """Follow each concept until all F are beyond 1/2 with their error bars."""
-    advance = _advance_one if start.shape[1] == 2 else _advance_two
+    """Follow each concept until all F are beyond 1/2 with their error bars.
+
+    A concept has the state (W, P) in one layer, and in two (u, v) with (W, P) = u v.
+    """
     size = start.shape[1]
-    state, spread = start.copy(), np.zeros((len(start), size, size))
-    parts: list[tuple[Floats, ...]] = []
-    total = 0
-    while total < MOST_STEPS:
-        kept, spreads = [], []
+    state, spread = start, np.zeros((len(start), size, size))
+    parts: list[tuple[Floats, Floats]] = []
+    for _ in range(0, MOST_STEPS, _PIECE):
+        states, spreads = [], []
         for _ in range(_PIECE):
-            kept.append(state)
+            states.append(state)
             spreads.append(spread)
-            state, turn, noise = advance(form, covariance, rate, state)
+            state, turn, noise = _advance(form, covariance, rate, state)
             spread = turn @ spread @ turn.swapaxes(1, 2) + noise
-        parts.append(_seen(np.stack(kept), np.stack(spreads), sample_steps))
-        total += _PIECE
-        last_F, last_deviation = parts[-1][2][-1], parts[-1][3][-1]
-        if not np.isfinite(state).all() or (last_F - DEVIATIONS * last_deviation > 0.5).all():
+        F, deviation = _sampled(np.stack(states), np.stack(spreads), sample_steps)
+        parts.append((F, deviation))
+        if not np.isfinite(state).all() or (F[-1] - DEVIATIONS * deviation[-1] > 0.5).all():
             break
-    return _Course(*(np.concatenate([one[k] for one in parts]) for k in range(4)))
+    return _Course(*(np.concatenate(same) for same in zip(*parts, strict=True)))
 
 
-def _noise(covariance: Floats, rest: Floats) -> Floats:
-    """Covariance of dM e."""
+def _of_state(state: Floats) -> tuple[Floats, Floats]:
+    """(W, P), shape (..., 2), and its derivative by the state, (..., 2, k)."""
+    if state.shape[-1] == 2:
+        return state, np.broadcast_to(np.eye(2), (*state.shape, 2))
+    u, v = state[..., :1], state[..., 1:]
+    return u * v, np.concatenate([v[..., None], u[..., None] * np.eye(2)], -1)
+
+
+def _advance(
+    form: Floats, covariance: Floats, rate: float, state: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The state after a step, its derivative by that before, and the covariance of the noise."""
+    value, inner = _of_state(state)
+    rest, outer = 1 - value, inner.swapaxes(1, 2)
+    pull = np.einsum("pij,pj->pi", form, rest)
     rows = np.zeros((len(rest), 2, 3))
     rows[:, 0, :2] = rows[:, 1, 1:] = rest
-    return np.asarray(rows @ covariance @ rows.swapaxes(1, 2))
-
-
-def _advance_one(
-    form: Floats, covariance: Floats, rate: float, state: Floats
-) -> tuple[Floats, Floats, Floats]:
-    rest = 1 - state
-    turn = np.eye(2) - rate * form
-    pull = np.einsum("pij,pj->pi", form, rest)
-    return state + rate * pull, turn, rate**2 * _noise(covariance, rest)
-
-
-def _advance_two(
-    form: Floats, covariance: Floats, rate: float, state: Floats
-) -> tuple[Floats, Floats, Floats]:
-    u, v = state[:, :1], state[:, 1:]
-    rest = 1 - u * v
-    pull = np.einsum("pij,pj->pi", form, rest)
-    moved = np.concatenate([u + rate * (v * pull).sum(1, keepdims=True), v + rate * u * pull], 1)
-    # d(W, P) by the state, and the step by (W, P)'s pull
-    inner = np.concatenate([v[:, :, None], u[:, :, None] * np.eye(2)], 2)
-    outer = inner.swapaxes(1, 2)
-    turn = np.eye(3) - rate * outer @ form @ inner
+    of_batch = rows @ covariance @ rows.swapaxes(1, 2)  # covariance of dM e
+    noise = rate**2 * outer @ of_batch @ inner
+    turn = np.eye(state.shape[1]) - rate * outer @ form @ inner
+    if state.shape[1] == 2:
+        return state + rate * pull, turn, noise
     turn[:, 0, 1:] += rate * pull
     turn[:, 1:, 0] += rate * pull
-    return moved, turn, rate**2 * outer @ _noise(covariance, rest) @ inner
+    u, v = state[:, :1], state[:, 1:]
+    moved = np.concatenate([u + rate * (v * pull).sum(1, keepdims=True), v + rate * u * pull], 1)
+    return moved, turn, noise
 
 
-def _seen(states: Floats, spreads: Floats, sample_steps: int) -> tuple[Floats, ...]:
-    """W, P, F and the deviation of F."""
-    if states.shape[2] == 3:
-        u, v = states[:, :, :1], states[:, :, 1:]
-        WP = u * v
-        inner = np.concatenate([v[..., None], u[..., None] * np.eye(2)], -1)
-        spreads = inner @ spreads @ inner.swapaxes(-1, -2)
-    else:
-        WP = states
-    W, P = WP[..., 0], WP[..., 1]
+def _sampled(states: Floats, spreads: Floats, sample_steps: int) -> tuple[Floats, Floats]:
+    """F and its deviation."""
+    value, inner = _of_state(states)
+    W, P = value[..., 0], value[..., 1]
 
     def F(W: Floats, P: Floats) -> Floats:
         return SCHEDULE.sampled_map(W[..., None, None], P[..., None, None], sample_steps)[..., 0, 0]
@@ -448,8 +428,9 @@ def _seen(states: Floats, spreads: Floats, sample_steps: int) -> tuple[Floats, .
     width = 1e-5
     by_W, by_P = F(W + width, P) - F(W - width, P), F(W, P + width) - F(W, P - width)
     slope = np.stack([by_W, by_P], -1) / (2 * width)
-    variance = np.einsum("npi,npij,npj->np", slope, spreads, slope)
-    return W, P, F(W, P), np.sqrt(np.maximum(variance, 0.0))
+    inside = inner @ spreads @ inner.swapaxes(-1, -2)
+    variance = np.einsum("npi,npij,npj->np", slope, inside, slope)
+    return F(W, P), np.sqrt(np.maximum(variance, 0.0))
 
 
 #: With two layers that read both, what concepts do to each other is left out: relative to a
@@ -506,29 +487,24 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     U = (second + told @ first.T) / 2
     W0 = gram(U)
     order = np.argsort(-speed, kind="stable")
-    L, pivots = factorized(W0[np.ix_(order, order)])
-    start = np.zeros((s, 3))
-    size = np.empty(s)
-    size[order] = np.sqrt(pivots)
-    start[:, 0] = size
+    pick, back = np.ix_(order, order), np.argsort(order)
+    L, pivots = factorized(W0[pick])
+    size = np.sqrt(pivots)[back]
     # Across the growing direction the first layer stays as it is, seen along the row of U that
     # is left when those of stronger concepts are taken away.
-    row = np.empty_like(U)
-    row[order] = np.linalg.solve(L, U[order])
-    row /= np.where(size > 0, size, 1.0)[:, None]
+    row = np.linalg.solve(L, U[order])[back] / np.where(size > 0, size, 1.0)[:, None]
     across = np.stack([-direction[:, 1], direction[:, 0]], 1)
     seen = first @ np.concatenate([np.diag(across[:, 0]), np.diag(across[:, 1])], 1).T
-    start[:, 1:] = size[:, None] * direction + np.einsum("ph,hp->p", row, seen)[:, None] * across
+    v = size[:, None] * direction + np.einsum("ph,hp->p", row, seen)[:, None] * across
     rates = 2 * np.log1p(rate * speed)
     doubt = "" if (pivots > 0).all() else "a concept is trapped"
     with np.errstate(divide="ignore"):
-        lasting = np.where(size > 0, -2 * np.log(size) / rates, 0.0)
+        waits = np.maximum(np.where(size > 0, -2 * np.log(size) / rates, 0.0), 0.0)[order]
     factor = 1 + rate * speed[order]
     # Entries (j, k) when the stronger k is there.
-    fallen = np.tril(np.abs(L) * (factor[:, None] / factor) ** np.maximum(lasting[order], 0.0), -1)
+    fallen = np.tril(np.abs(L) * (factor[:, None] / factor) ** waits, -1)
     beside = rate**2 * beside_variances(setting, direction)
-    waits = np.maximum(lasting[order], 0.0)
-    found = pivot_scatter(L, factor, waits, np.zeros((s, s)), beside[np.ix_(order, order)])
-    cross = np.empty(s)
-    cross[order] = np.sqrt(found) / rates[order]
+    found = pivot_scatter(L, factor, waits, np.zeros((s, s)), beside[pick])
+    cross = np.sqrt(found)[back] / rates
+    start = np.concatenate([size[:, None], v], 1)
     return start, np.asarray(rates), cross, float(fallen.max(initial=0.0)), doubt

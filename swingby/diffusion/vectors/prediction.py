@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -12,11 +12,7 @@ from swingby.diffusion.vectors.laws import both_law, sim_law
 from swingby.diffusion.vectors.setting import VectorSetting, require_settings
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.training.setting import Floats
 
 INSIDE = "inside"
 

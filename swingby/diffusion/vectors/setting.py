@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,7 @@ from swingby.diffusion.theory import Noise
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.setting import booleans, one_of, positive, put
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.training.setting import Floats, booleans, one_of, positive, put
 
 DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
 READS = ("condition", "both")

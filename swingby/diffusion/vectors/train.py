@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,11 +25,8 @@ from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.training.loop import Autograd, descend
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.training.result import order_of, order_text
+from swingby.training.setting import Booleans, Floats, Integers
 
 #: Weights that are kept of a run, over all steps.
 MOST_NUMBERS = 200_000_000
@@ -306,7 +302,7 @@ class VectorRun(Drawn, numbers.ReadOnly):
         return np.asarray(0.5 * (rest**2).sum(-1))
 
     @property
-    def diverged(self) -> NDArray[np.bool_]:
+    def diverged(self) -> Booleans:
         """Whether the weights of each run away, shape (r,)."""
         large = [np.abs(one).max(axis=(1, 2, 3)) for one in self.weights]
         return np.array([not (one < 1e6).all() for one in np.stack(large, 1)])
@@ -318,13 +314,11 @@ class VectorRun(Drawn, numbers.ReadOnly):
             reached = np.diagonal(self.jacobian, axis1=2, axis2=3) >= 0.5
         return np.where(reached.any(axis=1), reached.argmax(axis=1).astype(np.float64), np.nan)
 
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> Integers:
         """Concepts as they are learned, from 0, shape (r, s); -1 where never."""
-        found = np.argsort(self.half_times, axis=1, kind="stable")
-        times = np.take_along_axis(self.half_times, found, axis=1)
-        return np.where(np.isnan(times), -1, found)
+        return order_of(self.half_times)
 
-    def descents(self, least: float = TURN) -> NDArray[np.int64]:
+    def descents(self, least: float = TURN) -> Integers:
         """How often the test loss of each fell by a part of its start; -1 where it ran away."""
         part = numbers.within_float(numbers.positive(least, "least"), "least")
         runs = zip(self.test_loss, self.diverged, strict=True)
@@ -356,10 +350,9 @@ class VectorRun(Drawn, numbers.ReadOnly):
         first, order, descents = self.settings[0], self.order(), self.descents()
         rows = []
         for k in range(min(len(self), _MOST_ROWS)):
-            places = " ".join("-" if one < 0 else str(one + 1) for one in order[k])
             half = ("never" if math.isnan(one) else f"{one:.0f}" for one in self.half_times[k])
             turns = "ran away" if descents[k] < 0 else str(descents[k])
-            told = (k, self.settings[k].seed, places, " ".join(half), turns)
+            told = (k, self.settings[k].seed, order_text(order[k]), " ".join(half), turns)
             rows.append([*map(str, told), f"{self.test_loss[k, -1]:.3g}"])
         below = [f"{first.steps} steps of {first.points} points."]
         if len(self) > _MOST_ROWS:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading, yes
+from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading
 from swingby.figures.panels import draw_outputs
 from swingby.figures.theory import editions, theory_data
 from swingby.report.pictures import PAGE, titled
-from swingby.theory.claims.verdict import Verdict
+from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading, yes
+from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading
 from swingby.figures.panels import entry_name
 from swingby.figures.theory import editions, theory_data
 from swingby.report.pictures import COLORS, titled
+from swingby.theory.verdict import yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

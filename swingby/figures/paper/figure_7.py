@@ -10,15 +10,15 @@ import numpy as np
 
 from swingby.figures.criteria import THRESHOLD, verdict_of
 from swingby.figures.figure import Data, Figure, Measured, Tell, criterion
-from swingby.figures.trained import cell, code_edition, edition_of, setting_of
+from swingby.figures.trained import cell, code_edition, edition_of, settings_of
 from swingby.report.pictures import PAGE, titled
+from swingby.theory.verdict import share_of
 from swingby.training import train
-from swingby.training.shares import share_of
+from swingby.training.setting import Floats, Integers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
-    from numpy.typing import NDArray
 
 #: Epochs that the figure shows; its labels 1, 3, 5 count the state before training as epoch 1.
 SHOWN = (0, 2, 4)
@@ -31,7 +31,7 @@ _CODED = "1 linear layer, \u03c3\u00b2 = 1/2, mean loss"
 _CELL = cell("caption", _PRINTED, list("1234"), ("1/2",) * 4, depth=2, activation="relu")
 
 
-def comparable_pairs(index: Any) -> NDArray[np.int64]:
+def comparable_pairs(index: Any) -> Integers:
     """Places of pairs u < v of test points in the componentwise order: (3^s - 2^s, 2).
 
     >>> comparable_pairs([(0, 0), (0, 1), (1, 0), (1, 1)]).tolist()
@@ -54,7 +54,7 @@ def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """
     one = parameters["cells"][0]
     tell(0.0, f"{one['label']}, {parameters['seeds']} seeds")
-    settings = [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]
+    settings = settings_of(parameters, one)
     run = train(settings, record=settings[0].steps_per_epoch)
     pairs = comparable_pairs(run.index)
     loss = run.point_loss
@@ -140,7 +140,7 @@ def graph_picture(data: Data, title: str) -> Picture:
     return picture
 
 
-def _graph(ax: Axes, index: Any, loss: NDArray[np.float64], shade: Any) -> None:
+def _graph(ax: Axes, index: Any, loss: Floats, shade: Any) -> None:
     places = _places(index)
     for (a, u), (b, v) in itertools.combinations(enumerate(index), 2):
         if sum(x != y for x, y in zip(u, v, strict=True)) == 1:

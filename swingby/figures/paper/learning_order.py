@@ -16,11 +16,10 @@ from swingby.figures.criteria import (
     verdict_of,
     within,
 )
-from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion, yes
+from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
 from swingby.figures.panels import outputs_picture
 from swingby.figures.trained import cell, code_edition, commands, edition_of, several, train_cells
-from swingby.theory.claims.verdict import all_hold
-from swingby.training.shares import share_of
+from swingby.theory.verdict import all_hold, share_of, yes
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))
@@ -123,9 +122,6 @@ def flips_where_signals_cross(data: Data) -> Measured:
     )
 
 
-_LARGER_MU = order_follows_signal(
-    "The concept with the larger mu crosses one half first.", "larger mu first"
-)
 #: Cells of the figures with both: sigma varied first, then mu.
 _SIGMA, _MU = slice(0, len(SIGMAS)), slice(len(SIGMAS), None)
 _BOTH = ((_SIGMA, "\u03bc = (1, 2), \u03c3 varied"), (_MU, "\u03c3 = 0.05, \u03bc varied"))
@@ -143,7 +139,7 @@ def _two_layers(number: str, activation: str, words: str) -> Figure:
         criteria=(
             within(flips("App. F.2"), _SIGMA, "sigma"),
             within(flips_where_signals_cross, _SIGMA, "sigma"),
-            within(_LARGER_MU, _MU, "mu"),
+            within(order_follows_signal, _MU, "mu"),
             within(bulge_changes_side, _MU, "mu"),
         ),
         draw=partial(outputs_picture, parts=_BOTH),
@@ -158,7 +154,7 @@ FIGURES = (
         source="Sec. 3.1, 3.2",
         editions=along_mu(1, "linear"),
         compute=train_cells,
-        criteria=(_LARGER_MU, bulge_changes_side, slows_down),
+        criteria=(order_follows_signal, bulge_changes_side, slows_down),
         draw=outputs_picture,
     ),
     Figure(

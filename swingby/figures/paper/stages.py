@@ -14,11 +14,11 @@ from swingby.figures.criteria import (
     legs,
     number_of_descents,
 )
-from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading, yes
+from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading
 from swingby.figures.panels import stages_picture
 from swingby.figures.theory import SWINGS, editions, theory_data
 from swingby.simulate.outcome import first_reach
-from swingby.theory.claims.verdict import Verdict
+from swingby.theory.verdict import Verdict, yes
 
 #: Least way back that counts, in units of mu.
 _BACK = 0.01

@@ -153,8 +153,12 @@ def test_samples_have_the_mean_and_covariance_of_the_recursion(steps):
     setting = VectorSetting(TASK, "linear", omega=0.4, lr=0.05, steps=3, batch=50)
     run, n = train_vectors([setting, replace(setting, seed=5)]), 4000
     found = run.sampled(2, n, seed=1, steps=steps)
-    variance = SCHEDULE.sampled_variance(steps)
-    off = found.mean - (1 - SCHEDULE.shortfall(steps)) * run.output[:, 2]
+    gamma = SCHEDULE.at(np.linspace(1.0, 0.0, steps + 1))
+    kept, variance = 1.0, 1 + math.exp(SCHEDULE.high)
+    for deviation, kappa, later in zip(*SCHEDULE.sampler(steps), gamma[1:], strict=True):
+        kept *= 1 - deviation * kappa
+        variance = (1 - deviation * kappa) ** 2 * variance + math.exp(later) * kappa
+    off = found.mean - (1 - kept) * run.output[:, 2]
     assert np.abs(off).max() < ERRORS * math.sqrt(variance / n)
     # The relative standard error of a variance is sqrt(2/n), that of a covariance 1/sqrt(n).
     assert np.abs(found.covariance / variance - np.eye(3)).max() < ERRORS * math.sqrt(2 / n)

@@ -1,0 +1,12 @@
+from swingby.relu.concepts import rectified_half_times as rectified_half_times
+from swingby.relu.data import DataReport as DataReport
+from swingby.relu.data import check as check
+from swingby.relu.geometry import Extremal as Extremal
+from swingby.relu.results import Alignment as Alignment
+from swingby.relu.results import ExtremalVectors as ExtremalVectors
+from swingby.relu.results import align as align
+from swingby.relu.results import extremal_vectors as extremal_vectors
+from swingby.relu.verdicts import Study as Study
+from swingby.relu.verdicts import recorded_study as recorded_study
+from swingby.relu.verdicts import rows as rows
+from swingby.relu.verdicts import study as study
