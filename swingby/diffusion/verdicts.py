@@ -16,7 +16,7 @@ factor and run k of its highest, all other factors being the same: no run is in 
   images asked for in the end.
 
 Shares have Wilson's interval and are held against ``share`` of the plan
-(:func:`swingby.theory.verdict.reaches`).
+(:func:`swingby.theory.claims.verdict.reaches`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.simulate.outcome import descents, turning_points
-from swingby.theory.verdict import Verdict, counted, inside, judged, needed, reaches, share_of
+from swingby.theory.claims.verdict import Verdict, counted, inside, judged, needed, reaches, share_of
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3

@@ -17,7 +17,7 @@ from swingby.figures.figure import (
 )
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory.verdict import Share, Verdict, reaches, share_of, yes
+from swingby.theory.claims.verdict import Share, Verdict, reaches, share_of, yes
 
 #: How often.
 TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}

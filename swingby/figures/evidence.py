@@ -24,7 +24,7 @@ from swingby.report import Framed, Grid
 from swingby.report.files import unsealed, write_json
 from swingby.theory.claims.verdict import Verdict, all_hold, counted
 from swingby.theory.reading import json_of
-from swingby.theory.verdict import (
+from swingby.theory.claims.verdict import (
     Share,
     Verdict,
     all_hold,

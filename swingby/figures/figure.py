@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import swingby
-from swingby.theory.verdict import Verdict, yes
+from swingby.theory.claims.verdict import Verdict, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

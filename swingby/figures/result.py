@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import swingby
 from swingby.figures.figure import EDITIONS, Criterion, Figure, Measured
 from swingby.report import Framed, Grid
-from swingby.theory.verdict import Verdict, all_hold
+from swingby.theory.claims.verdict import Verdict, all_hold
 
 
 class Made(NamedTuple):

@@ -21,7 +21,7 @@ from swingby.relu.geometry import Extremal, Floats, data
 from swingby.relu.results import extremal_vectors
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.verdict import Verdict, all_hold, from_sign, yes
+from swingby.theory.claims.verdict import Verdict, all_hold, from_sign, yes
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.

@@ -28,7 +28,7 @@ from swingby.report.files import unsealed, write_json
 from swingby.theory import numbers
 from swingby.theory.claims.verdict import Verdict, counted
 from swingby.theory.reading import json_of
-from swingby.theory.verdict import Share, counted, inside, judged, share_of
+from swingby.theory.claims.verdict import Share, counted, inside, judged, share_of
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 2"

@@ -11,7 +11,7 @@ from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.figures import evidence as module
 from swingby.figures.evidence import Row, Study, evidence, rows_of_shares, update
-from swingby.theory.verdict import Share, Verdict, needed, reaches
+from swingby.theory.claims.verdict import Share, Verdict, needed, reaches
 from swingby.verify import audit_cache
 
 STUDIES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu")

@@ -8,7 +8,7 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.theory.claims.verdict import Verdict
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, Verdict, agrees, reaches
+from swingby.theory.claims.verdict import Share, Verdict, agrees, reaches
 
 pytest.importorskip("torch")
 

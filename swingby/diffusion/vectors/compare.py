@@ -15,7 +15,7 @@ from swingby.diffusion.vectors.train import VectorRun, train_vectors
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, counted, yes
+from swingby.theory.claims.verdict import Verdict, counted, yes
 from swingby.training.result import order_text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from swingby.figures.figure import Data, Figure, Measured, Tell, criterion
 from swingby.figures.panels import stages_picture
 from swingby.figures.theory import editions, run_of, setting_in, theory_data
-from swingby.theory.verdict import Verdict, yes
+from swingby.theory.claims.verdict import Verdict, yes
 
 #: Steps of the longer runs; the paper's has 10,000.
 LONG = 40_000

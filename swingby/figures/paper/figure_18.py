@@ -10,7 +10,7 @@ from swingby.figures.figure import Data, Figure, Measured, criterion, under_ever
 from swingby.figures.panels import draw_outputs
 from swingby.figures.theory import editions, theory_data
 from swingby.report.pictures import PAGE, titled
-from swingby.theory.verdict import Verdict, yes
+from swingby.theory.claims.verdict import Verdict, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

@@ -10,7 +10,7 @@ from swingby.figures.figure import Data, Figure, Measured, criterion, under_ever
 from swingby.figures.panels import entry_name
 from swingby.figures.theory import editions, theory_data
 from swingby.report.pictures import COLORS, titled
-from swingby.theory.verdict import yes
+from swingby.theory.claims.verdict import yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture

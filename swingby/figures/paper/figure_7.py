@@ -12,7 +12,7 @@ from swingby.figures.criteria import THRESHOLD, verdict_of
 from swingby.figures.figure import Data, Figure, Measured, Tell, criterion
 from swingby.figures.trained import cell, code_edition, edition_of, settings_of
 from swingby.report.pictures import PAGE, titled
-from swingby.theory.verdict import share_of
+from swingby.theory.claims.verdict import share_of
 from swingby.training import train
 from swingby.training.setting import Floats, Integers
 

@@ -19,7 +19,7 @@ from swingby.figures.criteria import (
 from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
 from swingby.figures.panels import outputs_picture
 from swingby.figures.trained import cell, code_edition, commands, edition_of, several, train_cells
-from swingby.theory.verdict import all_hold, share_of, yes
+from swingby.theory.claims.verdict import all_hold, share_of, yes
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))

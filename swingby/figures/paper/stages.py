@@ -18,7 +18,7 @@ from swingby.figures.figure import Data, Figure, Measured, criterion, under_ever
 from swingby.figures.panels import stages_picture
 from swingby.figures.theory import SWINGS, editions, theory_data
 from swingby.simulate.outcome import first_reach
-from swingby.theory.verdict import Verdict, yes
+from swingby.theory.claims.verdict import Verdict, yes
 
 #: Least way back that counts, in units of mu.
 _BACK = 0.01

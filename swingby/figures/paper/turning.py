@@ -28,7 +28,7 @@ from swingby.figures.trained import (
     train_with_points,
     train_with_twins,
 )
-from swingby.theory.verdict import Verdict, share_of, yes
+from swingby.theory.claims.verdict import Verdict, share_of, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
