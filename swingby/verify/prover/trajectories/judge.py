@@ -20,12 +20,13 @@ import numpy as np
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.simulate.run import simulate
+from swingby.simulate.initialization import lasting, missing_concepts
+from swingby.simulate.run import run_on
+from swingby.simulate.state import Record, float_matrix, make_problem, make_state
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.initial import Scaled
-from swingby.theory.task import SIMTask
+from swingby.theory.initial import Scaled, initial_matrix
 from swingby.theory.verdict import Finding
 from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.evidence import Judged, Witness
@@ -35,10 +36,11 @@ from swingby.verify.prover.trajectories.violation import (
     Recorded,
     SignedLog,
     Violation,
-    constant_letters,
+    exact_letters,
     from_floats,
     is_strict,
-    present_letters,
+    letters_in,
+    noise,
     scan,
     small_and_large,
 )
@@ -114,13 +116,14 @@ class Runs:
     def again(
         self, instance: TrajectoryInstance, dynamics: str, bits: int, steps: set[int]
     ) -> dict[int, BallState]:
-        """Some steps of a second run; all that the first one has up to the last of them is kept."""
-        known = self._again.setdefault((instance.name, dynamics, bits), {})
-        if not steps <= known.keys():
-            first = self.in_balls(instance, dynamics).states
-            wanted = steps.union(step for step in first if step <= max(steps))
-            known |= states_at(instance, dynamics, bits, wanted)
-        return known
+        """Some steps of a second run, with all that the first one has: claims share it."""
+        key = (instance.name, dynamics, bits)
+        if key not in self._again:
+            wanted = steps.union(self.in_balls(instance, dynamics).states)
+            self._again[key] = states_at(instance, dynamics, bits, wanted)
+        if not steps <= self._again[key].keys():
+            self._again[key] |= states_at(instance, dynamics, bits, steps)
+        return self._again[key]
 
     def in_floats(self, index: int, dynamics: str) -> Recorded:
         """The trajectory of a random instance in floats."""
@@ -165,9 +168,10 @@ def states_at(
 
 
 def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
-    """Follow an instance in floats through all its stages, recorded around each of them."""
-    task = SIMTask.from_signal(instance.signal)
-    W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
+    """Follow an instance in floats through all its stages, recorded around each of them.
+
+    As :func:`swingby.simulate` does, but for the test loss, which no claim speaks of.
+    """
     stages = _stages(instance)
     # Under (D.2) a concept without a pivot runs away late: what it grows from is a rest of others.
     longer = 1.6 if dynamics == "euler" and not instance.pivot_share else 1.1
@@ -177,9 +181,19 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
     steps = np.concatenate(wanted).astype(np.int64)
     steps = np.unique(np.concatenate([steps, steps + 1]))
     steps = steps[(steps >= 0) & (steps <= last)]
-    run = simulate(task, W0, instance.eta, steps=last, dynamics=dynamics, record=steps.tolist())
-    finite = np.isfinite(run.W).all(axis=(1, 2))
-    return Recorded(run.steps[finite].astype(np.int64), from_floats(run.W[finite]))
+    signal = np.array([float(a) for a in instance.signal])
+    W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
+    initial = initial_matrix(W0, instance.d)
+    missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
+    problem = make_problem(signal, float(instance.eta), dynamics, missing=missing)
+    state, record = make_state(initial, problem.point), Record.at(steps, instance.d)
+    run_on(problem, state, record, last, skip=True)
+    steps, W = steps[: state.recorded], record.W[: state.recorded]
+    if steps[-1] != state.step:  # the last one before W left the float range
+        steps = np.append(steps, state.step)
+        W = np.concatenate([W, float_matrix(state.X, state.exponent)[None]])
+    finite = np.isfinite(W).all(axis=(1, 2))
+    return Recorded(steps[finite], from_floats(W[finite]))
 
 
 def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
@@ -242,9 +256,9 @@ class Sides(NamedTuple):
 def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
     """Whether the hypotheses that a claim adds certainly hold at an instance."""
     relations = [given.relation for given in claim.given]
-    free = [relation for relation in relations if "lambda" not in map(str, relation.free_symbols)]
+    free = [relation for relation in relations if "lambda" not in letters_in(relation)]
     with precision(balls.PRECISIONS[1]):
-        return _all_hold(free, _constants(instance, None))
+        return _all_hold(free, _fixed(instance, None))
 
 
 def steps_needed(claim: Claim, violation: Violation) -> range | tuple[int, ...]:
@@ -267,8 +281,8 @@ def confirm(
     conclusion, start, step = claim.conclusion, violation.anchor, violation.step
     if start not in states or step not in states:
         return None
-    fixed = _constants(instance, violation.lam)
     i, j = violation.i, violation.j
+    fixed = _fixed(instance, violation.lam)
     fixed |= {"a_i": balls.ball(instance.signal[i]), "a_j": balls.ball(instance.signal[j])}
     fixed |= {"w_ij(0)": balls.ball(instance.W0[i][j]), "w_ii(0)": balls.ball(instance.W0[i][i])}
     anchor = states[start]
@@ -326,20 +340,21 @@ def _shown(number: flint.arb) -> str:
     return str(number.str(DIGITS, radius=False))
 
 
-def _constants(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
-    found: dict[str, flint.arb] = constant_letters(instance, lam, balls.ball)
+def _fixed(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
+    found = {name: balls.ball(value) for name, value in exact_letters(instance, lam).items()}
     return found | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
 
 
 def _present(
     instance: TrajectoryInstance, state: BallState, i: int, j: int
 ) -> dict[str, flint.arb]:
-    found = present_letters(instance, i, j, lambda p, q: state.W[p][q], balls.ball)
-    return found | {"t": flint.arb(state.step)}
+    W = state.W
+    found = {"w_ij(t)": W[i][j], "w_ii(t)": W[i][i], "w_jj(t)": W[j][j], "t": flint.arb(state.step)}
+    return found | {"N_ij(t)": noise(instance, i, j, lambda p, q: W[p][q], balls.ball)}
 
 
 def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
-    filled = {symbol: values[str(symbol)] for symbol in expression.free_symbols}
+    filled = {symbol: values[symbol.name] for symbol in expression.free_symbols}
     return balls.evaluate(expression, filled)
 
 
