@@ -31,9 +31,9 @@ def judge(
     if isinstance(claim.conclusion, AlongTrajectory):
         if not trajectories:
             return NOT_RUN
-        from swingby.verify.prover.trajectories.judge import judge_trajectories
+        from swingby.verify.prover.trajectories.judge import judge_trajectory
 
-        return judge_trajectories([claim], progress=progress, runs=runs)[claim.id]
+        return judge_trajectory(claim, progress=progress, runs=runs)
     if is_scalar(claim):
         from swingby.verify.prover.scalar.dispatch import judge_scalar
 

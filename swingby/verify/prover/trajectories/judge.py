@@ -1,10 +1,10 @@
 """The verdict on a claim about whole trajectories, for euler and for gd.
 
-Each structured instance inside D.1 to D.5 is followed once in balls, and every claim is looked for
-on it. A violation counts once two ball runs of different precision decide it (both sides, the
-anchor, and every step between) and D.1 to D.5 are confirmed with explicit constants. A claim that
-survives is looked for on random instances, followed in floats; if nothing is found it is *tested*.
-Nothing is ever proved here.
+Structured instances inside D.1 to D.5 are followed in balls, each once for all claims that share
+:class:`Runs`, and violations are looked for on them. A violation counts once two ball runs of
+different precision decide it (both sides, the anchor, and every step between) and D.1 to D.5 are
+confirmed with explicit constants. A claim that survives is looked for on random instances, followed
+in floats; if nothing is found it is *tested*. Nothing is ever proved here.
 """
 
 from __future__ import annotations
@@ -369,32 +369,25 @@ def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
 DYNAMICS = ("euler", "gd")
 
 
-def judge_trajectories(
-    claims: Iterable[Claim],
+def judge_trajectory(
+    claim: Claim,
     *,
     progress: Callable[[str], None] | None = None,
     runs: Runs | None = None,
-) -> dict[str, Judged]:
-    """The verdicts on some claims about trajectories, with each trajectory followed once.
+) -> Judged:
+    """The verdict on a claim about trajectories.
 
-    Returns by id. The parts are ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so
-    under euler, the map of the paper, and otherwise the weaker of the two.
-    Raises InvalidInput if two claims have one id, or a claim is of another kind.
+    `runs`: trajectories followed for an earlier claim, to be used again.
+    Returns parts ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so under euler, the
+    map of the paper, and otherwise the weaker of the two.
+    Raises InvalidInput if the claim is of another kind.
     """
-    asked = list(claims)
-    if len({claim.id for claim in asked}) < len(asked):
-        raise InvalidInput("claims", "two claims of one id", "must have different ids")
-    for claim in asked:
-        if not isinstance(claim.conclusion, AlongTrajectory):
-            raise InvalidInput("claims", claim.id, "must be a claim about trajectories")
+    if not isinstance(claim.conclusion, AlongTrajectory):
+        raise InvalidInput("claim", claim.id, "must be a claim about trajectories")
     runs = Runs() if runs is None else runs
     if progress is not None:
         runs.progress = progress
-    by_dynamics = {dynamics: _judge_all(asked, dynamics, runs) for dynamics in DYNAMICS}
-    return {
-        claim.id: _together({dynamics: by_dynamics[dynamics][claim.id] for dynamics in DYNAMICS})
-        for claim in asked
-    }
+    return _together({dynamics: _judge_under(claim, dynamics, runs) for dynamics in DYNAMICS})
 
 
 def _together(parts: dict[str, Judged]) -> Judged:
@@ -415,79 +408,58 @@ def _together(parts: dict[str, Judged]) -> Judged:
     )
 
 
-def _judge_all(claims: list[Claim], dynamics: str, runs: Runs) -> dict[str, Judged]:
-    found: dict[str, Judged] = {}
-    followed: dict[str, list[str]] = {claim.id: [] for claim in claims}
+def _judge_under(claim: Claim, dynamics: str, runs: Runs) -> Judged:
+    followed: list[str] = []
     for instance in runs.candidates:
-        if dynamics not in instance.dynamics:
-            continue
-        pending = [claim for claim in claims if claim.id not in found and meets(claim, instance)]
-        if not pending:
+        if dynamics not in instance.dynamics or not meets(claim, instance):
             continue
         run = runs.in_balls(instance, dynamics)
-        seen = {
-            claim.id: (claim, violation)
-            for claim in pending
-            if (violation := scan(claim, instance, run.recorded)) is not None
-        }
-        found |= confirm_all(seen, run, runs.report, runs.again)
-        for claim in pending:
-            followed[claim.id].append(instance.name)
-    for claim in claims:
-        if claim.id not in found:
-            runs.report(f"{dynamics}, random instances: {claim.id}")
-            found[claim.id] = _test(claim, dynamics, runs, followed[claim.id])
-    return found
+        violation = scan(claim, instance, run.recorded)
+        if violation is not None:
+            judged = decided(claim, violation, run, runs.report, runs.again)
+            if judged is not None:
+                return judged
+        followed.append(instance.name)
+    runs.report(f"{dynamics}, random instances: {claim.id}")
+    return _test(claim, dynamics, runs, followed)
 
 
-def confirm_all(
-    seen: dict[str, tuple[Claim, Violation]],
+def decided(
+    claim: Claim,
+    violation: Violation,
     run: BallRun,
     report: Callable[[str], None],
     states: Callable[..., dict[int, BallState]] | None = None,
-) -> dict[str, Judged]:
-    """Verdicts for what two ball runs decide; the second run is shared by all claims.
+) -> Judged | None:
+    """*Refuted*, with a witness, if two ball runs decide a violation; None if they do not.
 
-    `states`: what follows it, in place of :func:`states_at`.
-    Returns *refuted*, with a witness; the ids that balls do not decide are left out.
+    `states`: what follows the second run, in place of :func:`states_at`.
     """
-    first: dict[str, Sides] = {}
+    instance = run.instance
     with precision(run.bits):
-        for name, (claim, violation) in seen.items():
-            sides = confirm(claim, violation, run.instance, run.states)
-            if sides is not None:
-                first[name] = sides
-    if not first or not run.instance.is_admissible():
-        return {}
+        first = confirm(claim, violation, instance, run.states)
+    if first is None or not instance.is_admissible():
+        return None
     bits = run.bits + max(256, run.bits // 8)
-    steps = {step for name in first for step in steps_needed(*seen[name])}
-    report(f"{run.dynamics}, {run.instance.name}: confirmed in balls of {bits} bits")
-    again = (states or states_at)(run.instance, run.dynamics, bits, steps)
+    report(f"{run.dynamics}, {instance.name}: confirmed in balls of {bits} bits")
+    steps = set(steps_needed(claim, violation))
+    again = (states or states_at)(instance, run.dynamics, bits, steps)
+    with precision(bits):
+        second = confirm(claim, violation, instance, again)
+    if second is None:
+        return None
     checked = (
         f"balls of {run.bits} bits",
         f"balls of {bits} bits",
         "D.1 to D.5 with these constants, and W(0) = U U^T, exactly",
     )
-    found = {}
-    for name in first:
-        claim, violation = seen[name]
-        with precision(bits):
-            sides = confirm(claim, violation, run.instance, again)
-        if sides is None:
-            continue
-        shown = witness(violation, run.instance, run.dynamics, sides, again, checked)
-        found[name] = Judged(
-            Finding.REFUTED,
-            "trajectory in balls",
-            (
-                str(run.instance),
-                f"entry ({violation.i + 1}, {violation.j + 1}) at step {violation.step}, "
-                f"eta t = {float(run.instance.eta * violation.step):.6g}: {_short(sides.left)} "
-                f"against {_short(sides.right)}",
-            ),
-            shown,
-        )
-    return found
+    line = (
+        f"entry ({violation.i + 1}, {violation.j + 1}) at step {violation.step}, "
+        f"eta t = {float(instance.eta * violation.step):.6g}: {_short(second.left)} "
+        f"against {_short(second.right)}"
+    )
+    shown = witness(violation, instance, run.dynamics, second, again, checked)
+    return Judged(Finding.REFUTED, "trajectory in balls", (str(instance), line), shown)
 
 
 def _test(claim: Claim, dynamics: str, runs: Runs, followed: list[str]) -> Judged:
@@ -529,9 +501,7 @@ def confirm_violation(
     report(f"{dynamics}, a violation of {claim.id} is looked at in balls: {instance}")
     run = ball_run(exact, dynamics)
     again = scan(claim, exact, run.recorded)
-    if again is None:
-        return None
-    return confirm_all({claim.id: (claim, again)}, run, report).get(claim.id)
+    return None if again is None else decided(claim, again, run, report)
 
 
 def _short(digits: str) -> str:
