@@ -32,6 +32,7 @@ from swingby.theory.derivations.matrices import (
 #: Whether a word stands under the sum over samples, and its letters; to its coefficient.
 Polynomial = dict[tuple[bool, tuple[Any, ...]], Any]
 Where = tuple[tuple[Any, Any], ...]
+Rules = dict[tuple[Any, ...], tuple[Any, ...]]
 
 #: Every letter of a word, by its symbol: those of the text, and blocks of any size.
 KNOWN = LETTERS | {
@@ -46,11 +47,7 @@ KNOWN = LETTERS | {
     )
 }
 #: What stands for two letters side by side.
-RULES: dict[tuple[Any, Any], tuple[Any, ...]] = {
-    (root, root): (A,),
-    (X, X_inverse): (),
-    (X_inverse, X): (),
-}
+RULES: Rules = {(root, root): (A,), (X, X_inverse): (), (X_inverse, X): ()}
 
 
 class Unsupported(Exception):
@@ -154,10 +151,10 @@ def reduced(words: Polynomial, trace: bool) -> Polynomial:
     """The words after the rules, and up to rotation and transposition in a trace."""
     terms = []
     for (summed, word), value in words.items():
-        short = _shortened(word)
+        short = shortened(word, RULES)
         if trace:
             while len(short) > 1 and (short[-1], short[0]) in RULES:
-                short = _shortened((*short[1:], short[0]))
+                short = shortened((*short[1:], short[0]), RULES)
             short = _first_of_class(short)
         for first, second in itertools.pairwise(short + short[:1] if trace else short):
             if KNOWN[first].columns != KNOWN[second].rows:
@@ -166,10 +163,11 @@ def reduced(words: Polynomial, trace: bool) -> Polynomial:
     return _collected(terms)
 
 
-def _shortened(word: tuple[Any, ...]) -> tuple[Any, ...]:
+def shortened(word: tuple[Any, ...], rules: Rules) -> tuple[Any, ...]:
+    """A word with the pairs of some rules replaced, as they come."""
     out: list[Any] = []
     for letter in word:
-        out[-1:] = RULES.get((*out[-1:], letter), (*out[-1:], letter))
+        out[-1:] = rules.get((*out[-1:], letter), (*out[-1:], letter))
     return tuple(out)
 
 
