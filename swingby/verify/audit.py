@@ -28,9 +28,9 @@ from swingby.theory.claims.verdict import Finding
 from swingby.theory.numbers import positive
 from swingby.theory.proofs.reader import load, packaged
 from swingby.verify import audit_cache
-from swingby.verify.auditing.ledger import Ledger
-from swingby.verify.auditing.record import AUDITED, Record
-from swingby.verify.prover.evidence import NOT_RUN, Judged
+from swingby.verify.ledger import Ledger, Record
+from swingby.verify.lines import AUDITED
+from swingby.verify.prover.evidence import Judged
 from swingby.verify.prover.judge import is_scalar, judge
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ Progress = Callable[[str, int, int], Any]
 SECONDS_A_LINE = 2.0
 #: Method of a record whose prover stopped with an error: never a verdict, and never kept.
 FAILED = "the prover failed"
+
+#: The verdict on a claim about whole trajectories where the searches were left out.
+NOT_RUN = Judged(Finding.UNDECIDED, "not run", tried=("searches over trajectories were not run",))
 
 _log = logging.getLogger("swingby.audit")
 

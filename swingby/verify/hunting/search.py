@@ -32,8 +32,8 @@ from swingby.verify.prover.trajectories.instances import Matrix, TrajectoryInsta
 from swingby.verify.prover.trajectories.judge import (
     ball_run,
     confirm,
-    confirm_all,
     confirm_violation,
+    decided,
     float_run,
     meets,
     states_at,
@@ -380,7 +380,7 @@ def _try_delayed(claim: Claim, clock: Clock, found: Hunted) -> bool:
     found.steps += len(run.recorded.steps)
     if violation is None:
         return False
-    judged = confirm_all({claim.id: (claim, violation)}, run, clock.report).get(claim.id)
+    judged = decided(claim, violation, run, clock.report)
     if judged is None:
         found.unconfirmed += 1
         return False

@@ -50,7 +50,3 @@ class Judged:
     tried: tuple[str, ...] = ()
     parts: dict[str, Judged] = field(default_factory=dict)
     proof: tuple[dict[str, Any], ...] = ()
-
-
-#: The verdict on a claim about whole trajectories where the searches were left out.
-NOT_RUN = Judged(Finding.UNDECIDED, "not run", tried=("searches over trajectories were not run",))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from swingby.theory.claims.claim import AlongTrajectory, Claim
-from swingby.theory.claims.verdict import Finding
-from swingby.verify.prover.evidence import NOT_RUN, Judged
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.verdict import Finding
+from swingby.verify.prover.evidence import Judged
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.judge import Runs
@@ -18,22 +18,18 @@ if TYPE_CHECKING:
 def judge(
     claim: Claim,
     *,
-    trajectories: bool = True,
     progress: Callable[[str], None] | None = None,
     runs: Runs | None = None,
 ) -> Judged:
     """The verdict on a claim, its repair left aside.
 
-    `trajectories`: run the searches over trajectories; without them such claims are *undecided*.
     `progress`: called with one line of text per stage of a search over trajectories.
     `runs`: trajectories followed for an earlier claim, to be used again.
     """
     if isinstance(claim.conclusion, AlongTrajectory):
-        if not trajectories:
-            return NOT_RUN
-        from swingby.verify.prover.trajectories.judge import judge_trajectories
+        from swingby.verify.prover.trajectories.judge import judge_trajectory
 
-        return judge_trajectories([claim], progress=progress, runs=runs)[claim.id]
+        return judge_trajectory(claim, progress=progress, runs=runs)
     if is_scalar(claim):
         from swingby.verify.prover.scalar.dispatch import judge_scalar
 

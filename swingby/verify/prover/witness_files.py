@@ -15,10 +15,8 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
-from swingby.theory.claims.claim import AlongTrajectory, Claim
-from swingby.theory.claims.conclusions import (
-    A_1,
-    A_2,
+from swingby.theory.claim import AlongTrajectory, Claim, MatrixIdentity
+from swingby.theory.derivations.conclusions import (
     BlockTrace,
     Both,
     EntryFormula,
@@ -28,18 +26,12 @@ from swingby.theory.claims.conclusions import (
     LossOrder,
     MatrixIdentity,
     OnInterval,
-    X,
-    X_inverse,
-    Y,
-    Y_transposed,
 )
-from swingby.theory.claims.matrices import LETTERS, A, direction, direction_U, n, root, s
-from swingby.theory.claims.verdict import Finding
-from swingby.theory.claims.matrices import LETTERS, A, direction, direction_U, n, root, s
-from swingby.theory.claims.verdict import Finding
-from swingby.verify.auditing.record import by_name
+from swingby.theory.derivations.matrices import LETTERS, direction, direction_U, n, s
+from swingby.theory.verdict import Finding
 from swingby.verify.certification import replay
 from swingby.verify.prover import check_identity, check_proof, check_witness
+from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
 from swingby.verify.prover.scalar.dispatch import certified, prepared
@@ -155,29 +147,14 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
         on = [str(conclusion.letter), str(conclusion.low), str(conclusion.high)]
         return {"format": check_witness.FORMAT, "holds": text, "on": on}
     if isinstance(conclusion, BlockTrace):
-        return _words([conclusion], claim.where, _BLOCKS, [["X", "X^-1", []], ["X^-1", "X", []]])
+        return _words([conclusion], claim.where)
     said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
     if all(isinstance(one, MatrixIdentity | GradientIdentity) for one in said):
-        letters = {
-            letter.symbol: [str(letter.transposed), letter.rows, letter.columns, letter.sample]
-            for letter in LETTERS.values()
-        }
-        return _words(said, claim.where, letters, [[str(root), str(root), [str(A)]]])
+        return _words(said, claim.where)
     return {}
 
 
-#: Transposes, sizes, and whether they differ by sample, of the letters of a `BlockTrace`.
-_BLOCKS = {
-    A_1: ["A_1", "k", "k", False],
-    A_2: ["A_2", "d - k", "d - k", False],
-    X: ["X", "k", "k", False],
-    X_inverse: ["X^-1", "k", "k", False],
-    Y: ["Y^T", "k", "d - k", False],
-    Y_transposed: ["Y", "d - k", "k", False],
-}
-
-
-def _words(said: Any, where: Any, known: dict[Any, Any], rules: list[Any]) -> dict[str, Any]:
+def _words(said: Any, where: Any) -> dict[str, Any]:
     says, used = [], set()
     for one in said:
         gradient = isinstance(one, GradientIdentity)
@@ -191,10 +168,17 @@ def _words(said: Any, where: Any, known: dict[Any, Any], rules: list[Any]) -> di
         says.append(shown | {"trace": trace, "along": list(map(str, along))})
         used |= {letter for part in (*sides, *along) for letter in part.free_symbols}
     used |= {letter for pair in where for part in pair for letter in part.free_symbols}
-    names = {str(letter) for letter in used & known.keys()}
-    rules = [rule for rule in rules if rule[0] in names]
+    names = {str(letter) for letter in used & words.KNOWN.keys()}
+    rules = [
+        [str(first), str(second), list(map(str, found))]
+        for (first, second), found in words.RULES.items()
+        if str(first) in names
+    ]
     names |= {name for rule in rules for name in rule[2]}
-    letters = {str(letter): shown for letter, shown in known.items()}
+    letters = {
+        str(one.symbol): [str(one.transposed), one.rows, one.columns, one.sample]
+        for one in words.KNOWN.values()
+    }
     return {
         "format": check_identity.WORDS,
         "letters": {n: one for n, one in letters.items() if {n, one[0]} & names},

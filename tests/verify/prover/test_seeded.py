@@ -72,7 +72,7 @@ def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
     """W(0) in place of every later state of the second run: it shows no violation."""
-    found = judge.judge_trajectories([SHRINKS], runs=Short())["a line"].parts[dynamics]
+    found = judge.judge_trajectory(SHRINKS, runs=Short()).parts[dynamics]
     assert found.verdict == "refuted"
     states_at = judge.states_at
 
@@ -80,7 +80,7 @@ def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
         return dict.fromkeys(steps, states_at(instance, rule, bits, {0})[0])
 
     monkeypatch.setattr(judge, "states_at", standing_still)
-    found = judge.judge_trajectories([SHRINKS], runs=Short())["a line"].parts[dynamics]
+    found = judge.judge_trajectory(SHRINKS, runs=Short()).parts[dynamics]
     assert found.verdict == "undecided"
 
 

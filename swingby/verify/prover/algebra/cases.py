@@ -33,8 +33,8 @@ from swingby.theory.claims.matrices import (
     z,
     zt,
 )
-from swingby.theory.claims.matrices import delta as kronecker
-from swingby.verify.prover.algebra.words import Polynomial, Unsupported
+from swingby.theory.derivations.matrices import delta as kronecker
+from swingby.verify.prover.algebra.words import Polynomial, Unsupported, shortened
 
 #: Signal positive, signal zero inside [s], or a free direction.
 STATES = ("positive", "zero", "outside")
@@ -61,21 +61,11 @@ def entry_of(words: Polynomial) -> Any:
     for (summed, word), coefficient in words.items():
         if summed:
             raise Unsupported("a sum over samples has no entries here")
-        total += coefficient * _entry(_folded(word))
+        total += coefficient * _entry(shortened(word, {(U, Ut): (W,)}))
     return total
 
 
-def _folded(word: tuple[Any, ...]) -> list[Any]:
-    out: list[Any] = []
-    for letter in word:
-        if letter == Ut and out and out[-1] == U:
-            out[-1] = W
-        else:
-            out.append(letter)
-    return out
-
-
-def _entry(word: list[Any]) -> Any:
+def _entry(word: tuple[Any, ...]) -> Any:
     """Entry (i, j) of a word; a vector at an end takes the place of the index there."""
     inner = [letter for letter in word if letter not in (z, zt, unit, unitt)]
     first = {zt: INNER, unitt: k}.get(word[0], i) if word else i

@@ -2,23 +2,24 @@
 
 A polynomial in matrices is a sum of words with scalar coefficients. Two polynomials whose words
 agree are equal for all matrices of all sizes; transposition reverses a word, and inside a trace a
-word may be rotated and transposed. Three rules are added: the identity is dropped,
-A^(1/2) A^(1/2) = A, and a sum over samples is linear, so that what does not depend on the sample
-moves in and out of it.
+word may be rotated and transposed. Three rules are added: the identity is dropped, the pairs of
+:data:`RULES` are shortened, and a sum over samples is linear, so that what does not depend on the
+sample moves in and out of it.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import sympy
 
-from swingby.theory.claims.matrices import (
+from swingby.theory.derivations.conclusions import A_1, A_2, X, X_inverse, Y, Y_transposed
+from swingby.theory.derivations.matrices import (
     LETTERS,
     A,
     I,
+    Letter,
     n,
     over_samples,
     root,
@@ -31,6 +32,22 @@ from swingby.theory.claims.matrices import (
 #: Whether a word stands under the sum over samples, and its letters; to its coefficient.
 Polynomial = dict[tuple[bool, tuple[Any, ...]], Any]
 Where = tuple[tuple[Any, Any], ...]
+Rules = dict[tuple[Any, ...], tuple[Any, ...]]
+
+#: Every letter of a word, by its symbol: those of the text, and blocks of any size.
+KNOWN = LETTERS | {
+    one: Letter(one, other, rows, columns, "", one.name)
+    for one, other, rows, columns in (
+        (A_1, A_1, "k", "k"),
+        (A_2, A_2, "d - k", "d - k"),
+        (X, X, "k", "k"),
+        (X_inverse, X_inverse, "k", "k"),
+        (Y, Y_transposed, "k", "d - k"),
+        (Y_transposed, Y, "d - k", "k"),
+    )
+}
+#: What stands for two letters side by side.
+RULES: Rules = {(root, root): (A,), (X, X_inverse): (), (X_inverse, X): ()}
 
 
 class Unsupported(Exception):
@@ -72,7 +89,7 @@ def _factor_words(factor: Any) -> list[tuple[Any, tuple[bool, tuple[Any, ...]]]]
     if power.is_Integer and power > 0:
         if base == I:
             return [(sympy.Integer(1), (False, ()))]
-        if base in LETTERS:
+        if base in KNOWN:
             return [(sympy.Integer(1), (False, (base,) * int(power)))]
     if factor.func != over_samples:
         raise Unsupported(f"no words for {factor}")
@@ -86,7 +103,7 @@ def _factor_words(factor: Any) -> list[tuple[Any, tuple[bool, tuple[Any, ...]]]]
 
 
 def _has_sample(word: tuple[Any, ...]) -> bool:
-    return any(LETTERS[letter].sample for letter in word)
+    return any(KNOWN[letter].sample for letter in word)
 
 
 def _collected(terms: Any) -> Polynomial:
@@ -131,34 +148,32 @@ def derivative(words: Polynomial, variable: Any, towards: Any) -> Polynomial:
 
 
 def reduced(words: Polynomial, trace: bool) -> Polynomial:
-    """The words after A^(1/2) A^(1/2) = A, and up to rotation and transposition in a trace."""
+    """The words after the rules, and up to rotation and transposition in a trace."""
     terms = []
     for (summed, word), value in words.items():
-        short = _pair_roots(word)
+        short = shortened(word, RULES)
         if trace:
-            while len(short) > 1 and short[0] == root == short[-1]:
-                short = _pair_roots((*short[1:], short[0]))
-            short = first_of_class(short, lambda letter: LETTERS[letter].transposed)
+            while len(short) > 1 and (short[-1], short[0]) in RULES:
+                short = shortened((*short[1:], short[0]), RULES)
+            short = _first_of_class(short)
         for first, second in itertools.pairwise(short + short[:1] if trace else short):
-            if LETTERS[first].columns != LETTERS[second].rows:
+            if KNOWN[first].columns != KNOWN[second].rows:
                 raise Misshapen(f"{first} {second}: the shapes do not fit")
         terms.append(((summed, short), value))
     return _collected(terms)
 
 
-def _pair_roots(word: tuple[Any, ...]) -> tuple[Any, ...]:
+def shortened(word: tuple[Any, ...], rules: Rules) -> tuple[Any, ...]:
+    """A word with the pairs of some rules replaced, as they come."""
     out: list[Any] = []
     for letter in word:
-        if letter == root and out and out[-1] == root:
-            out[-1] = A
-        else:
-            out.append(letter)
+        out[-1:] = rules.get((*out[-1:], letter), (*out[-1:], letter))
     return tuple(out)
 
 
-def first_of_class(word: tuple[Any, ...], transposed: Callable[[Any], Any]) -> tuple[Any, ...]:
+def _first_of_class(word: tuple[Any, ...]) -> tuple[Any, ...]:
     """The first of all words with the same trace: rotated, and transposed."""
-    flipped = tuple(map(transposed, reversed(word)))
+    flipped = tuple(KNOWN[letter].transposed for letter in reversed(word))
     turns = [
         chosen[turn:] + chosen[:turn] for chosen in (word, flipped) for turn in range(len(word))
     ]

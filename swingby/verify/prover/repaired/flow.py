@@ -35,8 +35,8 @@ from swingby.theory.claims.conclusions import (
     Y_transposed,
     along_flow,
 )
-from swingby.theory.claims.verdict import Finding
-from swingby.verify.prover.algebra.words import first_of_class
+from swingby.theory.verdict import Finding
+from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import TESTS, try_step
 
@@ -45,15 +45,13 @@ POINTS = 20
 #: Halvings of an interval before an inequality on it is given up.
 MOST_HALVINGS = 24
 
-_TRANSPOSED = {Y: Y_transposed, Y_transposed: Y}
 
-
-def judge_flow(claim: Claim, *, instances: int = 200, seed: int = 0) -> Judged | None:
+def judge_flow(claim: Claim, *, instances: int = 200) -> Judged | None:
     """The verdict on a claim of the repaired edition; None where it is none of this module's.
 
     `instances`: random instances for what only a person can read.
     """
-    conclusion, rng = claim.conclusion, np.random.default_rng(seed)
+    conclusion, rng = claim.conclusion, np.random.default_rng(0)
     if isinstance(conclusion, FlowIdentity):
         cases = [(d, along_flow(left, d), right) for d, left, right in conclusion.cases]
         return _identities(cases, rng)
@@ -125,31 +123,7 @@ def _nonzero_point(
     return None
 
 
-def _words(expression: Any) -> dict[tuple[Any, ...], Any]:
-    """The words of a trace, up to X X^-1 = 1, rotation and transposition."""
-    total: dict[tuple[Any, ...], Any] = {}
-    for term in sympy.Add.make_args(sympy.expand(expression)):
-        coefficient, factors = term.args_cnc()
-        word: list[Any] = []
-        for factor in factors:
-            base, power = factor.as_base_exp()
-            word += [base] * int(power)
-        key = first_of_class(_cancelled(word), lambda letter: _TRANSPOSED.get(letter, letter))
-        total[key] = total.get(key, 0) + sympy.Mul(*coefficient)
-    return {word: value for word, value in total.items() if value != 0}
-
-
-def _cancelled(word: list[Any]) -> tuple[Any, ...]:
-    """A word under a trace without X X^-1 and X^-1 X, also across its ends."""
-    for place in range(len(word) if len(word) > 1 else 0):
-        turned = word[place:] + word[:place]
-        if {turned[0], turned[1]} == {X, X_inverse}:
-            return _cancelled(turned[2:])
-    return tuple(word)
-
-
 def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
-    difference = conclusion.left - conclusion.right
     for size, rest in ((1, 1), (2, 1), (2, 2), (3, 2)):
         blocks = _random_blocks(size, rest, rng)
         sides = [_evaluate(side, blocks) for side in (conclusion.left, conclusion.right)]
@@ -159,7 +133,7 @@ def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
                 values, "left = right", str(sides[0]), str(sides[1]), ("exact rationals",)
             )
             return Judged(Finding.REFUTED, "rational matrices", witness=witness)
-    if _words(difference):
+    if not words.same(conclusion.left, conclusion.right, trace=True):
         return Judged(
             Finding.UNDECIDED, "no prover", tried=("words under the trace", "rational matrices")
         )

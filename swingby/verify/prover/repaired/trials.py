@@ -31,8 +31,9 @@ from swingby.theory.initial import Initial
 from swingby.theory.repaired import theorem_r, theorem_two
 from swingby.theory.repaired.theorem_two import Setting
 
-#: How many trials, and their runs, are kept for the next line about the same theorem.
-KEPT = 20
+#: How many trials, and their runs, are kept for the next line about the same theorem: those that
+#: the lines share, and those of a line that draws some of its own.
+KEPT = 40
 #: The level at which a concept counts as learned.
 LEVEL = float(theorem_two.LEVEL)
 

@@ -13,6 +13,7 @@ columns with one constraint each.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -97,6 +98,7 @@ def code_of(monomial: Monomial) -> int:
     return sum(exponent << (_BITS * atom) for atom, exponent in monomial)
 
 
+@functools.lru_cache(maxsize=2**16)
 def monomial_of(code: int) -> Monomial:
     """The monomial with a code."""
     half, atom, found = 1 << (_BITS - 1), 0, []
@@ -174,11 +176,13 @@ def useful(columns: list[Column], goal: Polynomial) -> list[Column]:
     while True:
         rising, falling = set(goal), set(goal)
         for made in columns:
+            if made.free:
+                rising.update(made.polynomial)
+                falling.update(made.polynomial)
+                continue
             for term, value in made.polynomial.items():
-                if value > 0 or made.free:
-                    rising.add(term)
-                if value < 0 or made.free:
-                    falling.add(term)
+                # a Fraction itself is slow to compare
+                (rising if value.numerator > 0 else falling).add(term)
         both = rising & falling
         kept = [made for made in columns if both.issuperset(made.polynomial)]
         if len(kept) == len(columns):

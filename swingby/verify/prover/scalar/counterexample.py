@@ -324,8 +324,9 @@ def _shrunk(search: Search, point: dict[str, Any], fixed: set[str]) -> dict[str,
     """The point with rounder values, as long as it stays a counterexample."""
     letters = search.space.letters
     names = [name for name in in_order(frozenset(letters)) if name not in fixed]
+    known = [point[name] for name in in_order(frozenset(fixed))]
     for name in names:
-        for value in rounder(point[name], letters[name], [point[other] for other in fixed]):
+        for value in rounder(point[name], letters[name], known):
             # Letters with one value stay together: a bound is often attained.
             tied = {other: value for other in names if point[other] == point[name]}
             if not all(may_be(value, letters[other]) for other in tied):

@@ -220,11 +220,12 @@ def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
 
 def may_have(letter: Any, value: Any) -> bool:
     """Whether what sympy assumes of a letter allows a value."""
-    asked = [kind for kind in _KINDS if letter.assumptions0.get(kind) is not None]
+    assumed = letter.assumptions0
+    asked = [kind for kind in _KINDS if assumed.get(kind) is not None]
     if not asked:
         return True
     number = sympy.Rational(int(value.p), int(value.q))
-    return all(getattr(number, f"is_{kind}") == letter.assumptions0[kind] for kind in asked)
+    return all(getattr(number, f"is_{kind}") == assumed[kind] for kind in asked)
 
 
 #: More cases than this are not looked at.

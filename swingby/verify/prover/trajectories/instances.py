@@ -7,6 +7,7 @@ Random instances are for claims that no structured instance breaks.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -65,13 +66,13 @@ class TrajectoryInstance:
         """W(0), exact."""
         return tuple(tuple(self.omega * entry for entry in row) for row in self.matrix)
 
-    @property
+    @functools.cached_property
     def problem(self) -> Problem:
         """The numbers of the feasibility question."""
         largest = max(abs(entry) for row in self.matrix for entry in row)
         return Problem(self.signal, self.omega, self.eta, largest, has_zero=False)
 
-    @property
+    @functools.cached_property
     def pivot_share(self) -> Fraction:
         """The smallest pi_k(0)/w_kk(0)."""
         return pivot_share(self.matrix)

@@ -1,10 +1,10 @@
 """The verdict on a claim about whole trajectories, for euler and for gd.
 
-Each structured instance inside D.1 to D.5 is followed once in balls, and every claim is looked for
-on it. A violation counts once two ball runs of different precision decide it (both sides, the
-anchor, and every step between) and D.1 to D.5 are confirmed with explicit constants. A claim that
-survives is looked for on random instances, followed in floats; if nothing is found it is *tested*.
-Nothing is ever proved here.
+Structured instances inside D.1 to D.5 are followed in balls, each once for all claims that share
+:class:`Runs`, and violations are looked for on them. A violation counts once two ball runs of
+different precision decide it (both sides, the anchor, and every step between) and D.1 to D.5 are
+confirmed with explicit constants. A claim that survives is looked for on random instances, followed
+in floats; if nothing is found it is *tested*. Nothing is ever proved here.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ import numpy as np
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.simulate.run import simulate
+from swingby.simulate.initialization import lasting, missing_concepts
+from swingby.simulate.run import run_on
+from swingby.simulate.state import Record, float_matrix, make_problem, make_state
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.claims.claim import AlongTrajectory, Claim
-from swingby.theory.claims.verdict import Finding
-from swingby.theory.initial import Scaled
-from swingby.theory.task import SIMTask
+from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.initial import Scaled, initial_matrix
+from swingby.theory.verdict import Finding
 from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.trajectories import instances
@@ -35,10 +36,11 @@ from swingby.verify.prover.trajectories.violation import (
     Recorded,
     SignedLog,
     Violation,
-    constant_letters,
+    exact_letters,
     from_floats,
     is_strict,
-    present_letters,
+    letters_in,
+    noise,
     scan,
     small_and_large,
 )
@@ -114,13 +116,14 @@ class Runs:
     def again(
         self, instance: TrajectoryInstance, dynamics: str, bits: int, steps: set[int]
     ) -> dict[int, BallState]:
-        """Some steps of a second run; all that the first one has up to the last of them is kept."""
-        known = self._again.setdefault((instance.name, dynamics, bits), {})
-        if not steps <= known.keys():
-            first = self.in_balls(instance, dynamics).states
-            wanted = steps.union(step for step in first if step <= max(steps))
-            known |= states_at(instance, dynamics, bits, wanted)
-        return known
+        """Some steps of a second run, with all that the first one has: claims share it."""
+        key = (instance.name, dynamics, bits)
+        if key not in self._again:
+            wanted = steps.union(self.in_balls(instance, dynamics).states)
+            self._again[key] = states_at(instance, dynamics, bits, wanted)
+        if not steps <= self._again[key].keys():
+            self._again[key] |= states_at(instance, dynamics, bits, steps)
+        return self._again[key]
 
     def in_floats(self, index: int, dynamics: str) -> Recorded:
         """The trajectory of a random instance in floats."""
@@ -165,9 +168,10 @@ def states_at(
 
 
 def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
-    """Follow an instance in floats through all its stages, recorded around each of them."""
-    task = SIMTask.from_signal(instance.signal)
-    W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
+    """Follow an instance in floats through all its stages, recorded around each of them.
+
+    As :func:`swingby.simulate` does, but for the test loss, which no claim speaks of.
+    """
     stages = _stages(instance)
     # Under (D.2) a concept without a pivot runs away late: what it grows from is a rest of others.
     longer = 1.6 if dynamics == "euler" and not instance.pivot_share else 1.1
@@ -177,9 +181,19 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
     steps = np.concatenate(wanted).astype(np.int64)
     steps = np.unique(np.concatenate([steps, steps + 1]))
     steps = steps[(steps >= 0) & (steps <= last)]
-    run = simulate(task, W0, instance.eta, steps=last, dynamics=dynamics, record=steps.tolist())
-    finite = np.isfinite(run.W).all(axis=(1, 2))
-    return Recorded(run.steps[finite].astype(np.int64), from_floats(run.W[finite]))
+    signal = np.array([float(a) for a in instance.signal])
+    W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
+    initial = initial_matrix(W0, instance.d)
+    missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
+    problem = make_problem(signal, float(instance.eta), dynamics, missing=missing)
+    state, record = make_state(initial, problem.point), Record.at(steps, instance.d)
+    run_on(problem, state, record, last, skip=True)
+    steps, W = steps[: state.recorded], record.W[: state.recorded]
+    if steps[-1] != state.step:  # the last one before W left the float range
+        steps = np.append(steps, state.step)
+        W = np.concatenate([W, float_matrix(state.X, state.exponent)[None]])
+    finite = np.isfinite(W).all(axis=(1, 2))
+    return Recorded(steps[finite], from_floats(W[finite]))
 
 
 def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
@@ -242,9 +256,9 @@ class Sides(NamedTuple):
 def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
     """Whether the hypotheses that a claim adds certainly hold at an instance."""
     relations = [given.relation for given in claim.given]
-    free = [relation for relation in relations if "lambda" not in map(str, relation.free_symbols)]
+    free = [relation for relation in relations if "lambda" not in letters_in(relation)]
     with precision(balls.PRECISIONS[1]):
-        return _all_hold(free, _constants(instance, None))
+        return _all_hold(free, _fixed(instance, None))
 
 
 def steps_needed(claim: Claim, violation: Violation) -> range | tuple[int, ...]:
@@ -267,8 +281,8 @@ def confirm(
     conclusion, start, step = claim.conclusion, violation.anchor, violation.step
     if start not in states or step not in states:
         return None
-    fixed = _constants(instance, violation.lam)
     i, j = violation.i, violation.j
+    fixed = _fixed(instance, violation.lam)
     fixed |= {"a_i": balls.ball(instance.signal[i]), "a_j": balls.ball(instance.signal[j])}
     fixed |= {"w_ij(0)": balls.ball(instance.W0[i][j]), "w_ii(0)": balls.ball(instance.W0[i][i])}
     anchor = states[start]
@@ -326,20 +340,21 @@ def _shown(number: flint.arb) -> str:
     return str(number.str(DIGITS, radius=False))
 
 
-def _constants(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
-    found: dict[str, flint.arb] = constant_letters(instance, lam, balls.ball)
+def _fixed(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
+    found = {name: balls.ball(value) for name, value in exact_letters(instance, lam).items()}
     return found | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
 
 
 def _present(
     instance: TrajectoryInstance, state: BallState, i: int, j: int
 ) -> dict[str, flint.arb]:
-    found = present_letters(instance, i, j, lambda p, q: state.W[p][q], balls.ball)
-    return found | {"t": flint.arb(state.step)}
+    W = state.W
+    found = {"w_ij(t)": W[i][j], "w_ii(t)": W[i][i], "w_jj(t)": W[j][j], "t": flint.arb(state.step)}
+    return found | {"N_ij(t)": noise(instance, i, j, lambda p, q: W[p][q], balls.ball)}
 
 
 def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
-    filled = {symbol: values[str(symbol)] for symbol in expression.free_symbols}
+    filled = {symbol: values[symbol.name] for symbol in expression.free_symbols}
     return balls.evaluate(expression, filled)
 
 
@@ -354,32 +369,25 @@ def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
 DYNAMICS = ("euler", "gd")
 
 
-def judge_trajectories(
-    claims: Iterable[Claim],
+def judge_trajectory(
+    claim: Claim,
     *,
     progress: Callable[[str], None] | None = None,
     runs: Runs | None = None,
-) -> dict[str, Judged]:
-    """The verdicts on some claims about trajectories, with each trajectory followed once.
+) -> Judged:
+    """The verdict on a claim about trajectories.
 
-    Returns by id. The parts are ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so
-    under euler, the map of the paper, and otherwise the weaker of the two.
-    Raises InvalidInput if two claims have one id, or a claim is of another kind.
+    `runs`: trajectories followed for an earlier claim, to be used again.
+    Returns parts ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so under euler, the
+    map of the paper, and otherwise the weaker of the two.
+    Raises InvalidInput if the claim is of another kind.
     """
-    asked = list(claims)
-    if len({claim.id for claim in asked}) < len(asked):
-        raise InvalidInput("claims", "two claims of one id", "must have different ids")
-    for claim in asked:
-        if not isinstance(claim.conclusion, AlongTrajectory):
-            raise InvalidInput("claims", claim.id, "must be a claim about trajectories")
+    if not isinstance(claim.conclusion, AlongTrajectory):
+        raise InvalidInput("claim", claim.id, "must be a claim about trajectories")
     runs = Runs() if runs is None else runs
     if progress is not None:
         runs.progress = progress
-    by_dynamics = {dynamics: _judge_all(asked, dynamics, runs) for dynamics in DYNAMICS}
-    return {
-        claim.id: _together({dynamics: by_dynamics[dynamics][claim.id] for dynamics in DYNAMICS})
-        for claim in asked
-    }
+    return _together({dynamics: _judge_under(claim, dynamics, runs) for dynamics in DYNAMICS})
 
 
 def _together(parts: dict[str, Judged]) -> Judged:
@@ -400,79 +408,58 @@ def _together(parts: dict[str, Judged]) -> Judged:
     )
 
 
-def _judge_all(claims: list[Claim], dynamics: str, runs: Runs) -> dict[str, Judged]:
-    found: dict[str, Judged] = {}
-    followed: dict[str, list[str]] = {claim.id: [] for claim in claims}
+def _judge_under(claim: Claim, dynamics: str, runs: Runs) -> Judged:
+    followed: list[str] = []
     for instance in runs.candidates:
-        if dynamics not in instance.dynamics:
-            continue
-        pending = [claim for claim in claims if claim.id not in found and meets(claim, instance)]
-        if not pending:
+        if dynamics not in instance.dynamics or not meets(claim, instance):
             continue
         run = runs.in_balls(instance, dynamics)
-        seen = {
-            claim.id: (claim, violation)
-            for claim in pending
-            if (violation := scan(claim, instance, run.recorded)) is not None
-        }
-        found |= confirm_all(seen, run, runs.report, runs.again)
-        for claim in pending:
-            followed[claim.id].append(instance.name)
-    for claim in claims:
-        if claim.id not in found:
-            runs.report(f"{dynamics}, random instances: {claim.id}")
-            found[claim.id] = _test(claim, dynamics, runs, followed[claim.id])
-    return found
+        violation = scan(claim, instance, run.recorded)
+        if violation is not None:
+            judged = decided(claim, violation, run, runs.report, runs.again)
+            if judged is not None:
+                return judged
+        followed.append(instance.name)
+    runs.report(f"{dynamics}, random instances: {claim.id}")
+    return _test(claim, dynamics, runs, followed)
 
 
-def confirm_all(
-    seen: dict[str, tuple[Claim, Violation]],
+def decided(
+    claim: Claim,
+    violation: Violation,
     run: BallRun,
     report: Callable[[str], None],
     states: Callable[..., dict[int, BallState]] | None = None,
-) -> dict[str, Judged]:
-    """Verdicts for what two ball runs decide; the second run is shared by all claims.
+) -> Judged | None:
+    """*Refuted*, with a witness, if two ball runs decide a violation; None if they do not.
 
-    `states`: what follows it, in place of :func:`states_at`.
-    Returns *refuted*, with a witness; the ids that balls do not decide are left out.
+    `states`: what follows the second run, in place of :func:`states_at`.
     """
-    first: dict[str, Sides] = {}
+    instance = run.instance
     with precision(run.bits):
-        for name, (claim, violation) in seen.items():
-            sides = confirm(claim, violation, run.instance, run.states)
-            if sides is not None:
-                first[name] = sides
-    if not first or not run.instance.is_admissible():
-        return {}
+        first = confirm(claim, violation, instance, run.states)
+    if first is None or not instance.is_admissible():
+        return None
     bits = run.bits + max(256, run.bits // 8)
-    steps = {step for name in first for step in steps_needed(*seen[name])}
-    report(f"{run.dynamics}, {run.instance.name}: confirmed in balls of {bits} bits")
-    again = (states or states_at)(run.instance, run.dynamics, bits, steps)
+    report(f"{run.dynamics}, {instance.name}: confirmed in balls of {bits} bits")
+    steps = set(steps_needed(claim, violation))
+    again = (states or states_at)(instance, run.dynamics, bits, steps)
+    with precision(bits):
+        second = confirm(claim, violation, instance, again)
+    if second is None:
+        return None
     checked = (
         f"balls of {run.bits} bits",
         f"balls of {bits} bits",
         "D.1 to D.5 with these constants, and W(0) = U U^T, exactly",
     )
-    found = {}
-    for name in first:
-        claim, violation = seen[name]
-        with precision(bits):
-            sides = confirm(claim, violation, run.instance, again)
-        if sides is None:
-            continue
-        shown = witness(violation, run.instance, run.dynamics, sides, again, checked)
-        found[name] = Judged(
-            Finding.REFUTED,
-            "trajectory in balls",
-            (
-                str(run.instance),
-                f"entry ({violation.i + 1}, {violation.j + 1}) at step {violation.step}, "
-                f"eta t = {float(run.instance.eta * violation.step):.6g}: {_short(sides.left)} "
-                f"against {_short(sides.right)}",
-            ),
-            shown,
-        )
-    return found
+    line = (
+        f"entry ({violation.i + 1}, {violation.j + 1}) at step {violation.step}, "
+        f"eta t = {float(instance.eta * violation.step):.6g}: {_short(second.left)} "
+        f"against {_short(second.right)}"
+    )
+    shown = witness(violation, instance, run.dynamics, second, again, checked)
+    return Judged(Finding.REFUTED, "trajectory in balls", (str(instance), line), shown)
 
 
 def _test(claim: Claim, dynamics: str, runs: Runs, followed: list[str]) -> Judged:
@@ -514,9 +501,7 @@ def confirm_violation(
     report(f"{dynamics}, a violation of {claim.id} is looked at in balls: {instance}")
     run = ball_run(exact, dynamics)
     again = scan(claim, exact, run.recorded)
-    if again is None:
-        return None
-    return confirm_all({claim.id: (claim, again)}, run, report).get(claim.id)
+    return None if again is None else decided(claim, again, run, report)
 
 
 def _short(digits: str) -> str:

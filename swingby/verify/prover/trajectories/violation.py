@@ -96,7 +96,7 @@ def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
     Raises TypeError if the expression has a function that no statement uses.
     """
     if expression.is_Symbol:
-        return values[str(expression)]
+        return values[expression.name]
     if expression.is_Rational:
         return from_fraction(Fraction(int(expression.p), int(expression.q)))
     arguments = [evaluate(argument, values) for argument in expression.args]
@@ -197,62 +197,58 @@ def is_strict(relation: Any) -> bool:
     return isinstance(relation, sympy.Lt | sympy.Gt)
 
 
-def lambdas(claim: Claim) -> tuple[Fraction | None, ...]:
-    """The values of lambda to look at; None alone where the claim has no lambda."""
-    relations = (claim.conclusion.relation, *claim.conclusion.during)
-    free = {str(symbol) for relation in relations for symbol in relation.free_symbols}
-    return LAMBDAS if "lambda" in free else (None,)
+def letters_in(*expressions: Any) -> frozenset[str]:
+    """The names of the letters in some expressions and relations."""
+    return frozenset(letter.name for one in expressions for letter in one.free_symbols)
 
 
-def constant_letters(
-    instance: TrajectoryInstance, lam: Fraction | None, number: Callable[[Fraction], Any]
-) -> dict[str, Any]:
-    """The letters with an exact rational value, as numbers of some kind: all but P and entries."""
+def exact_letters(instance: TrajectoryInstance, lam: Fraction | None) -> dict[str, Fraction]:
+    """The letters with an exact rational value, the same for every entry: all constants but P."""
     names = ("alpha", "gamma", "beta", "K", "kappa", "C")
     found = {name: getattr(instance.constants, name) for name in names}
     found |= {"eta": instance.eta, "d": Fraction(instance.d), "omega": instance.problem.omega}
     found |= {"pi_k(0)/w_kk(0)": instance.pivot_share}
-    found |= {} if lam is None else {"lambda": lam}
-    return {name: number(value) for name, value in found.items()}
+    return found | ({} if lam is None else {"lambda": lam})
 
 
-def present_letters(
+def noise(
     instance: TrajectoryInstance,
     i: int,
     j: int,
     W: Callable[[int, int], Any],
     number: Callable[[Fraction], Any],
-) -> dict[str, Any]:
-    """The letters of time t of a claim about entry (i, j), but t itself; `W` gives an entry."""
-    signal, noise = instance.signal, number(Fraction(0))
+) -> Any:
+    """N_ij(t) as a number of some kind; `W` gives an entry."""
+    signal, total = instance.signal, number(Fraction(0))
     for k, a_k in enumerate(signal):
         if k not in (i, j):
-            noise = noise + W(k, i) * W(k, j) * number((signal[i] + signal[j] + 2 * a_k) / 2)
-    return {"w_ij(t)": W(i, j), "w_ii(t)": W(i, i), "w_jj(t)": W(j, j), "N_ij(t)": noise}
+            total = total + W(k, i) * W(k, j) * number((signal[i] + signal[j] + 2 * a_k) / 2)
+    return total
 
 
 def letters_along(
-    claim: Claim,
+    wanted: frozenset[str],
     instance: TrajectoryInstance,
     recorded: Recorded,
     i: int,
     j: int,
     lam: Fraction | None,
 ) -> dict[str, SignedLog]:
-    """Every letter of a claim about entry (i, j), at all recorded steps.
+    """The letters of a claim about entry (i, j), at all recorded steps; the dear ones if wanted.
 
     Letters of t_0 are the same arrays as those of t, to be read at the anchors.
     """
-    W, steps = recorded.W, recorded.steps
-    found: dict[str, SignedLog] = constant_letters(instance, lam, from_fraction)
+    W, steps, time = recorded.W, recorded.steps, from_floats(recorded.steps)
+    exact = exact_letters(instance, lam) | {"a_i": instance.signal[i], "a_j": instance.signal[j]}
+    found = {name: from_fraction(exact[name]) for name in exact.keys() & wanted}
     log_P = float(instance.constants.log10_P) * float(np.log(10))
     found["P"] = SignedLog(np.asarray(1.0), np.asarray(log_P))
-    found |= {"a_i": from_fraction(instance.signal[i]), "a_j": from_fraction(instance.signal[j])}
-    found |= {"w_ij(0)": W[0, i, j], "w_ii(0)": W[0, i, i], "t": from_floats(steps)}
-    found |= present_letters(instance, i, j, lambda p, q: W[:, p, q], from_fraction)
-    found |= {"w_ij(t_0)": W[:, i, j], "w_ii(t_0)": W[:, i, i], "t_0": from_floats(steps)}
-    names = {str(symbol) for symbol in claim.conclusion.relation.free_symbols}
-    if names & {"w_ij(t+1)", "w_ii(t+1)"}:
+    found |= {"w_ij(0)": W[0, i, j], "w_ii(0)": W[0, i, i], "t": time}
+    found |= {"w_ij(t)": W[:, i, j], "w_ii(t)": W[:, i, i], "w_jj(t)": W[:, j, j]}
+    found |= {"w_ij(t_0)": W[:, i, j], "w_ii(t_0)": W[:, i, i], "t_0": time}
+    if "N_ij(t)" in wanted:
+        found["N_ij(t)"] = noise(instance, i, j, lambda p, q: W[:, p, q], from_fraction)
+    if wanted & {"w_ij(t+1)", "w_ii(t+1)"}:
         following = np.append(np.diff(steps) == 1, False)
         after = np.minimum(np.arange(len(steps)) + 1, len(steps) - 1)
         for name, column in (("w_ij(t+1)", W[after, i, j]), ("w_ii(t+1)", W[after, i, i])):
@@ -351,9 +347,12 @@ def measure(
 
     Yields one per lambda, entry and relation. `earlier`: t_0 lies before t.
     """
-    for lam in lambdas(claim):
-        for i, j in entries(claim.conclusion.entries, instance.d):
-            letters = letters_along(claim, instance, recorded, i, j, lam)
+    conclusion: AlongTrajectory = claim.conclusion
+    until = () if conclusion.until is None else (conclusion.until,)
+    wanted = letters_in(conclusion.relation, *conclusion.when, *conclusion.during, *until)
+    for lam in LAMBDAS if "lambda" in wanted else (None,):
+        for i, j in entries(conclusion.entries, instance.d):
+            letters = letters_along(wanted, instance, recorded, i, j, lam)
             for relation, anchors, over in _excesses(claim, letters, recorded.steps, earlier):
                 yield Measured(relation, i, j, lam, recorded.steps, anchors, over)
 
@@ -378,7 +377,7 @@ def _excesses(
         if not inside.any():
             continue
         at = np.where(inside, anchors, 0)
-        anchored = {name: letters[name][at] for name in ANCHORS}
+        anchored = {name: letters[name][at] for name in ANCHORS & letters_in(relation)}
         small, large = (evaluate(side, letters | anchored) for side in small_and_large(relation))
         over = np.broadcast_to(excess(small, large), steps.shape)
         yield relation, anchors, np.where(inside & ~np.isnan(over), over, -np.inf)
@@ -418,7 +417,7 @@ def _tightest(
 def _anchor_keys(relation: Any, letters: dict[str, SignedLog], steps: Integers) -> Floats:
     """Numbers that order the anchors, the tightest lowest."""
     sides = small_and_large(relation)
-    names = [{str(symbol) for symbol in side.free_symbols} for side in sides]
+    names = [letters_in(side) for side in sides]
     anchored = [bool(ANCHORS & found) for found in names]
     if not any(anchored):
         return np.arange(len(steps), dtype=np.float64)
@@ -426,13 +425,14 @@ def _anchor_keys(relation: Any, letters: dict[str, SignedLog], steps: Integers) 
         raise TypeError(f"w_ij(t) and w_ij(t_0) stand on one side: {relation}")
     bound, upper = sides[anchored.index(True)], anchored[1]
     found = []
-    for reference in (0.0, float(steps[-1])):
+    references = (0.0, float(steps[-1])) if "t" in letters_in(bound) else (0.0,)
+    for reference in references:
         value = evaluate(bound, letters | {"t": from_floats(reference)})
         lowest = float(np.min(value.log, where=np.isfinite(value.log), initial=0.0))
         key = np.broadcast_to(value.order(lowest), steps.shape)
         found.append(np.asarray(key if upper else -key, dtype=np.float64))
-    if np.argmin(found[0]) != np.argmin(found[1]):
-        tie = found[0][np.argmin(found[1])] - np.min(found[0])
+    if np.argmin(found[0]) != np.argmin(found[-1]):
+        tie = found[0][np.argmin(found[-1])] - np.min(found[0])
         if tie > LEAST_EXCESS * (1 + np.abs(found[0]).max()):
             raise TypeError(f"the order of the anchors depends on t: {relation}")
     return found[0]
