@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import sympy
 
-from swingby.theory.claim import AlongTrajectory, Claim
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.evidence import Judged
 
 if TYPE_CHECKING:

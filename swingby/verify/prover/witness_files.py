@@ -15,8 +15,8 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
-from swingby.theory.claim import AlongTrajectory, Claim, MatrixIdentity
-from swingby.theory.derivations.conclusions import (
+from swingby.theory.claims.claim import AlongTrajectory, Claim, MatrixIdentity
+from swingby.theory.claims.conclusions import (
     BlockTrace,
     Both,
     EntryFormula,
@@ -27,8 +27,8 @@ from swingby.theory.derivations.conclusions import (
     MatrixIdentity,
     OnInterval,
 )
-from swingby.theory.derivations.matrices import LETTERS, direction, direction_U, n, s
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.matrices import LETTERS, direction, direction_U, n, s
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.certification import replay
 from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.algebra import words

@@ -33,7 +33,7 @@ from swingby.theory.claims.matrices import (
     z,
     zt,
 )
-from swingby.theory.derivations.matrices import delta as kronecker
+from swingby.theory.claims.matrices import delta as kronecker
 from swingby.verify.prover.algebra.words import Polynomial, Unsupported, shortened
 
 #: Signal positive, signal zero inside [s], or a free direction.

@@ -14,8 +14,8 @@ from typing import Any
 
 import sympy
 
-from swingby.theory.derivations.conclusions import A_1, A_2, X, X_inverse, Y, Y_transposed
-from swingby.theory.derivations.matrices import (
+from swingby.theory.claims.conclusions import A_1, A_2, X, X_inverse, Y, Y_transposed
+from swingby.theory.claims.matrices import (
     LETTERS,
     A,
     I,

@@ -35,7 +35,7 @@ from swingby.theory.claims.conclusions import (
     Y_transposed,
     along_flow,
 )
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import TESTS, try_step

@@ -25,9 +25,9 @@ from swingby.simulate.run import run_on
 from swingby.simulate.state import Record, float_matrix, make_problem, make_state
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.claim import AlongTrajectory, Claim
+from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.theory.initial import Scaled, initial_matrix
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.trajectories import instances
