@@ -110,7 +110,8 @@ def _with_concepts(rows: Sequence[Values], dimension: int | None) -> pd.DataFram
     for name, vector in _ORDERS.items():
         columns[name] = _orders(vectors[vector], frame["status"] == "done")
     for name in ("omega", "eta"):
-        columns[f"log10_{name}"] = np.array(list(map(_log10, frame[name])), dtype=float)
+        logarithm = {text: log10_of(Fraction(text)) for text in frame[name].unique()}
+        columns[f"log10_{name}"] = frame[name].map(logarithm).astype(float)
     for k in range(dimension):
         for name, vector in PER_CONCEPT.items():
             columns[f"{name}_{k + 1}"] = vectors[vector][:, k]
@@ -142,10 +143,9 @@ def _orders(times: Floats, done: Iterable[bool]) -> list[str | None]:
     ]
 
 
-@functools.lru_cache(10_000)
-def _log10(text: str) -> float:
-    # Rounded, so that powers of ten are whole and serve as coordinates of a plot.
-    return round(numbers.log_of(Fraction(text)) / math.log(10), 12)
+def log10_of(value: Fraction) -> float:
+    """The log10 to 12 digits, so that those of powers of ten are whole."""
+    return round(numbers.log_of(value) / math.log(10), 12)
 
 
 # Tasks: the exact text of signal, mu and sigma between bars
@@ -352,7 +352,7 @@ def known(name: Any, argument: str, columns: Iterable[Any], varying: Iterable[st
 
 
 def selected(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFrame:
-    """The rows that have all the values asked for; a value that no row has is refused."""
+    """The rows that have all the values asked for; refused where there are none."""
     if where is not None and not isinstance(where, Mapping):
         raise InvalidInput("where", where, 'must be a dict such as {"eta": "0.01"}')
     found = frame
@@ -366,6 +366,9 @@ def selected(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFra
             raise InvalidInput(f"where[{name}]", value, requirement)
         if asked in there.values:
             found = found[there.index == there.values.index(asked)]
+    if where and len(frame) and not len(found):
+        shown = ", ".join(f"{name} = {value}" for name, value in where.items())
+        raise InvalidInput("where", shown, "must leave points of the sweep")
     return found
 
 
