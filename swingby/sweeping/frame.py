@@ -60,14 +60,8 @@ Value = Fraction | str
 Function = Callable[[Any], Any]
 
 
-def read_frame(
-    path: Path, grid: SweepGrid | None = None, more: Mapping[str, Function] | None = None
-) -> tuple[pd.DataFrame, Head]:
-    """Points of a grid in its order, also missing ones, or all rows by place; none unchecked.
-
-    Beside the exported columns: `task`, the exact text of a task, `steps` and `record`; and what
-    functions of the frame add.
-    """
+def read_rows(path: Path, grid: SweepGrid | None = None) -> tuple[list[Values], Head]:
+    """Points of a grid in its order, also missing ones, or all rows by place; none unchecked."""
     with reading(path) as store:
         rows = list(store.values())
         if grid is None:
@@ -76,7 +70,17 @@ def read_frame(
             held = {values[0]: values for values in rows}
             placed = ((store.key(point), place, point) for place, point in enumerate(grid.points()))
             rows = [held.get(one[0]) or Kept(*one, None).values("missing") for one in placed]
-        head = store.head
+        return rows, store.head
+
+
+def read_frame(
+    path: Path, grid: SweepGrid | None = None, more: Mapping[str, Function] | None = None
+) -> tuple[pd.DataFrame, Head]:
+    """The rows of :func:`read_rows`, with what functions of the frame add.
+
+    Beside the exported columns: `task`, the exact text of a task, `steps` and `record`.
+    """
+    rows, head = read_rows(path, grid)
     frame = _with_concepts(rows, None if grid is None else grid.dims[-1])
     for name, function in (more or {}).items():
         try:

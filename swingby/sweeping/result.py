@@ -23,11 +23,12 @@ from swingby.sweeping.frame import (
     flagged,
     json_value,
     read_frame,
+    read_rows,
     selected,
 )
 from swingby.sweeping.grid import SweepGrid, as_grid, optional_whole
 from swingby.sweeping.point import Label, Point
-from swingby.sweeping.store import Kept, arrays_of, load_arrays, point_of, reading
+from swingby.sweeping.store import COLUMNS, Kept, arrays_of, load_arrays, point_of, reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from swingby.sweeping.frame import Function
     from swingby.sweeping.picture import PhaseDiagram
 
+#: Where the status stands in the values of a row.
+_STATUS = [*COLUMNS].index("status")
 #: Characters of a reason that is counted.
 LONGEST_REASON = 120
 #: A pivot below this share of its terms is cancellation.
@@ -371,13 +374,8 @@ class SweepResult(Drawn):
             ``point``, ``results`` (see :class:`swingby.sweeping.point.Row`), ``reason``, ...
             Points that are missing are left out.
         """
-        with reading(self.store) as store:
-            found = {row.key: row for row in store.rows()}
-            keys = None if self.grid is None else [store.key(one) for one in self.grid.points()]
-        if keys is None:
-            yield from sorted(found.values(), key=lambda row: (row.place, row.key))
-        else:
-            yield from (found[key] for key in keys if key in found)
+        rows, _ = read_rows(self.store, self.grid)
+        yield from (Kept.of(values) for values in rows if values[_STATUS] != "missing")
 
     def status(self) -> Status:
         """How many points are done, failed and missing, and why they failed."""
