@@ -52,7 +52,7 @@ _HOME = {
     "SweepGrid": "swingby.sweeping.grid",
     "SweepResult": "swingby.sweeping.result",
     "PhaseDiagram": "swingby.sweeping.picture",
-    "Disagreements": "swingby.sweeping.disagreements",
+    "Disagreements": "swingby.sweeping.result",
     "Hunt": "swingby.verify.hunt",
 }
 
@@ -73,10 +73,9 @@ if TYPE_CHECKING:
     from swingby.simulate.initialization import gaussian
     from swingby.simulate.result import Run
     from swingby.simulate.run import simulate
-    from swingby.sweeping.disagreements import Disagreements
     from swingby.sweeping.grid import SweepGrid
     from swingby.sweeping.picture import PhaseDiagram
-    from swingby.sweeping.result import SweepResult
+    from swingby.sweeping.result import Disagreements, SweepResult
     from swingby.sweeping.sweep import sweep
     from swingby.theory.claims.verdict import Verdict
     from swingby.theory.initial import Scaled

@@ -8,22 +8,42 @@ interrupted, 141 the reader of the output went away.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
 import warnings
+from collections import UserDict
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
 from swingby import __version__
-from swingby.cli import core, figures, files, networks, proofs
 from swingby.cli.options import budget_spent
-from swingby.cli.sweep import sweep
 from swingby.errors import SwingbyError, SwingbyWarning
 
 
+class _Commands(UserDict[str, Any]):
+    """Commands by name; the module of one is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module = importlib.import_module(f"swingby.cli.{self.data[name]}")
+        found: click.Command = getattr(module, name)
+        return found
+
+
+_MODULES = {
+    "core": ("check", "predict", "simulate", "table", "certify"),
+    "proofs": ("audit", "hunt"),
+    "sweep": ("sweep",),
+    "networks": ("train", "vectors", "relu", "studies"),
+    "figures": ("figures", "evidence", "diffusion"),
+    "files": ("verify", "doctor"),
+}
+
+
 @click.group(
+    commands=_Commands({name: module for module, names in _MODULES.items() for name in names}),
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog="An option without a default that is not required can be left out.",
 )
@@ -35,15 +55,6 @@ def cli() -> None:
     swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
     swingby table --paper
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-
-
-for command in (
-    *(core.check, core.predict, core.simulate, core.table, core.certify),
-    *(proofs.audit, proofs.hunt, sweep),
-    *(networks.train, networks.vectors, networks.relu, networks.studies),
-    *(figures.figures, figures.evidence, figures.diffusion, files.verify, files.doctor),
-):
-    cli.add_command(command)
 
 
 def _one_line(text: str) -> str:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli import options
-from swingby.cli.options import Given, command, exit_code, refuse, say
+from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text, whole
-from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import refilled
 
 if TYPE_CHECKING:

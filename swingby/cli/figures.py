@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import Given, command, exit_code, refuse, say
+from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import write_text
-from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.pictures import save_figure
 from swingby.theory.budget import expect
 
@@ -61,22 +60,16 @@ def figures(given: Given) -> int:
         table = list_grid(shown)
         say(table, table.to_dict, as_json=given.as_json)
         return 0
-    from swingby.figures.make import chosen, make_figures
+    from swingby.figures.make import chosen, kept, make_figures
 
-    names = [(one.number, edition.name) for one, edition in chosen(given.only, given.edition)]
-    if not given.no_resume:
-        kept = {path.name for path in Path(given.out).glob("fig*.json")}
-        names = [one for one in names if f"fig{'-'.join(one)}.json" not in kept]
-    seconds = sum(FIGURE_SECONDS.get(number, 2) for number, _ in names)
-    expect("drawing the figures", seconds, partial=True)
-    result = make_figures(
-        given.out,
-        only=given.only,
-        quick=given.quick,
-        editions=given.edition,
-        resume=not given.no_resume,
-        progress=True,
+    seconds = sum(
+        FIGURE_SECONDS.get(one.number, 2)
+        for one, edition in chosen(given.only, given.edition)
+        if given.no_resume or kept(Path(given.out), one, edition, given.quick) is None
     )
+    expect("drawing the figures", seconds, partial=True)
+    asked = given.named("out", "only", "quick")
+    result = make_figures(editions=given.edition, resume=not given.no_resume, **asked)
     say(result.to_grid(), result.to_dict, as_json=given.as_json)
     return 5 if result.problems else exit_code([result.verdict])
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import Given, command, exit_code, refuse, say
+from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.progress import EVERY, Progress
 from swingby.theory.budget import expect
 
@@ -104,14 +103,9 @@ def train(given: Given) -> int:
     seconds = STEP_SECONDS[not setting.network.linear] + PRODUCT_SECONDS * products
     kept = given.checkpoint is not None
     expect("the training", seconds * setting.total_steps, partial=kept)
-    run = run_training(
-        settings,
-        start=None if given.start is None else Path(given.start),
-        record=record,
-        device=given.device,
-        checkpoint=given.checkpoint,
-        progress=True,
-    )
+    start = None if given.start is None else Path(given.start)
+    where = given.named("device", "checkpoint")
+    run = run_training(settings, start=start, record=record, progress=True, **where)
     if given.out is not None:
         run.save(given.out)
     if given.plot is not None:
@@ -141,39 +135,18 @@ def _training_setting(given: Given) -> Setting:
         refuse("but with a hidden layer: --depth 2", "width")
     data = Data(
         n_per_class=None if given.points_per_class == "inf" else given.points_per_class,
-        center_cluster=given.center_cluster,
-        rotation=given.rotation,
-        truncation=given.truncation,
-        free_sigma=given.free_sigma,
         samples=samples,
+        **given.named("center_cluster", "rotation", "truncation", "free_sigma"),
     )
     network = Network(
         depth=given.depth or (2 if given.symmetric else 1),
-        width=given.width,
-        activation=given.activation,
         bias=not (given.no_bias or given.symmetric),
-        symmetric=given.symmetric,
-        initialization=given.initialization,
-        scale=given.scale,
+        **given.named("width", "activation", "symmetric", "initialization", "scale"),
     )
-    optimizer = Optimizer(
-        kind=given.optimizer,
-        lr=given.lr,
-        batch_size=given.batch_size,
-        loss=given.loss,
-        shuffle=given.shuffle,
-        weight_decay=given.weight_decay,
-    )
-    return Setting(
-        task,
-        data,
-        network,
-        optimizer,
-        epochs=given.epochs,
-        steps=given.steps,
-        seed=given.seed,
-        precision=given.precision,
-    )
+    rule = given.named("lr", "batch_size", "loss", "shuffle", "weight_decay")
+    optimizer = Optimizer(kind=given.optimizer, **rule)
+    length = given.named("epochs", "steps", "seed", "precision")
+    return Setting(task, data, network, optimizer, **length)
 
 
 @command(
@@ -225,8 +198,7 @@ def _vector_setting(given: Given) -> VectorSetting:
 
     if given.eta is None and given.lr is None:
         raise InvalidInput("eta", MISSING, "must be given, or --lr")
-    names = ("width", "omega", "lr", "eta", "batch", "steps", "seed", "activation")
-    passed = {name: getattr(given, name) for name in names}
+    passed = given.named("width", "omega", "lr", "eta", "batch", "steps", "seed", "activation")
     return VectorSetting(given.task(), given.denoiser, given.reads, **passed)
 
 
@@ -262,13 +234,7 @@ def relu(given: Given) -> int:
     seconds = RELU_SECONDS[not given.quick] / workers
     expect("the study", seconds, partial=given.store is not None)
     with _Told("relu", 1, "share remaining what", shown=True) as told:
-        found = study(
-            quick=given.quick,
-            seed=given.seed,
-            store=given.store,
-            workers=workers,
-            tell=told.tell,
-        )
+        found = study(workers=workers, tell=told.tell, **given.named("quick", "seed", "store"))
     given.deliver(list(tables(found)), found.to_dict)
     return exit_code(row["verdict"] for row in rows(found))
 

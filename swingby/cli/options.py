@@ -19,6 +19,7 @@ from click.core import ParameterSource
 
 from swingby.errors import MISSING, BudgetSpent, InvalidInput
 from swingby.report.files import json_text, write_json, write_text
+from swingby.report.pictures import ENDINGS
 from swingby.report.text import USUAL, has_color
 from swingby.theory.budget import budget, read_budget
 from swingby.theory.claims.verdict import Verdict, all_hold
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 Option = Callable[[Any], Any]
 #: What writes files, by their endings.
 Writers = Mapping[str, Callable[[str], Any]]
-#: Endings of the files that tables are written to.
+#: Endings of the files that tables, and pictures, are written to.
 TABLES = (".json", ".md", ".tex", ".html", ".txt")
+PICTURES = ENDINGS
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]
@@ -356,7 +358,11 @@ class Given(SimpleNamespace):
         task = self.task()
         start = self.initial(task) if drawn else self.matrix(task)
         found = {"task": task, "W0": start, "eta": self.step_size(), "dynamics": self.dynamics}
-        return found | {name: getattr(self, name) for name in names}
+        return found | self.named(*names)
+
+    def named(self, *names: str) -> dict[str, Any]:
+        """Options as arguments of the same names."""
+        return {name: getattr(self, name) for name in names}
 
     def seeds_of(self, setting: Any, most: int) -> list[Any]:
         """A setting with as many seeds as asked for; a typing error should not make a million."""

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli import options
-from swingby.cli.options import Given, command
+from swingby.cli.options import PICTURES, Given, command
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
-from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import USUAL, line_width, refilled
 from swingby.theory.claims.verdict import Finding
 

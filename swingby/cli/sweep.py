@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from swingby.cli import options
-from swingby.cli.options import Given, command, refuse, say
+from swingby.cli.options import PICTURES, Given, command, refuse, say
 from swingby.errors import InvalidInput
-from swingby.report.pictures import ENDINGS as PICTURES
 from swingby.report.text import has_color
 
 

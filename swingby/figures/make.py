@@ -171,14 +171,14 @@ def _made(
     folder: Path, figure: Figure, edition: Edition, quick: bool, resume: bool, said: PartProgress
 ) -> Made:
     """One edition: its data, its verdicts and its picture."""
-    data = _kept(folder, figure, edition, quick) if resume else None
+    data = kept(folder, figure, edition, quick) if resume else None
     computed = data is None
     if data is None:
         start = time.monotonic()
         fresh = figure.compute(edition.given(quick=quick), said.tell)
         _keep(folder, figure, edition, quick, fresh, time.monotonic() - start)
         # What is judged and drawn is what was written, so a file alone gives the same verdicts.
-        data = _kept(folder, figure, edition, quick)
+        data = kept(folder, figure, edition, quick)
         if data is None:
             raise OSError("the data just written could not be read again")
     key, faster = figure.key(edition, quick=quick), quick and bool(edition.quick)
@@ -248,7 +248,7 @@ def _keep(
     write_json(folder / f"{name}.json", content)
 
 
-def _kept(folder: Path, figure: Figure, edition: Edition, quick: bool) -> dict[str, Any] | None:
+def kept(folder: Path, figure: Figure, edition: Edition, quick: bool) -> dict[str, Any] | None:
     """The data of an edition, if it is there, whole, and made from the same parameters."""
     name = _stem(figure, edition)
     try:

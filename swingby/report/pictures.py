@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
-from swingby.report.table import Drawn
+from swingby.report.text import Drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

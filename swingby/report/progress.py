@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 #: Seconds between two lines where there is no terminal.
@@ -48,12 +47,7 @@ class Progress:
             self._task = self._bar.add_task(self._title, total=self._parts, what="")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end_bar()
 
     def _on_bar(self, **fields: Any) -> bool:

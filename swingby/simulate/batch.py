@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate import outcome
-from swingby.simulate.initialization import clear_starts, lasting, missing_concepts
+from swingby.simulate.initialization import lasting, missing_concepts
 from swingby.simulate.lanes import Stopped, Tiles, arrange, run_fleet
 from swingby.simulate.on_torch import Tensors, pieces_on, usable_device
 from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
@@ -30,6 +30,7 @@ from swingby.simulate.state import (
     Integers,
     Record,
     binary,
+    clear_starts,
     float_matrix,
     make_problem,
     make_state,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import named
-from swingby.simulate.state import Booleans, Floats, Integers, Problem
+from swingby.simulate.state import Booleans, Floats, Integers, Problem, clear_starts
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial, Scaled, connected_blocks, exact_pivots
@@ -22,9 +22,6 @@ Source = np.random.Generator | int | None
 LARGEST_WIDTH = 100_000
 #: Below this, omega is kept apart from the matrix, because W would leave the float range.
 SMALLEST_FLOAT_OMEGA = Fraction(1, 10**290)
-#: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
-#: of elimination is about d 2^-53); only below it are exact rationals needed.
-CLEARLY_POSITIVE = 1e-9
 #: Rounding W(0) moves a positive pivot below this fraction by more than 1e-4 of itself.
 LOST = Fraction(1, 10**12)
 #: Between two projections rounding of 1e-16 may grow to 1e-12.
@@ -124,19 +121,6 @@ def clearly_positive(initial: Initial, signal: Floats) -> bool:
     """Whether W(0) is positive definite beyond doubt, by its LDL^T pivots in floats."""
     order = np.argsort(-signal, kind="stable")
     return bool(clear_starts(initial.matrix[np.ix_(order, order)][None])[0])
-
-
-def clear_starts(matrices: Floats) -> Booleans:
-    """Whether all LDL^T pivots are positive beyond doubt, of matrices (m, d, d) in this order."""
-    rest, d = matrices.copy(), matrices.shape[-1]
-    diagonal = matrices.diagonal(axis1=1, axis2=2)
-    clear = np.ones(len(matrices), dtype=np.bool_)
-    with np.errstate(all="ignore"):
-        for k in range(d):
-            clear &= rest[:, k, k] > CLEARLY_POSITIVE * diagonal[:, k]
-            factor = rest[:, k + 1 :, k] / rest[:, k, k, None]
-            rest[:, k + 1 :, k + 1 :] -= factor[:, :, None] * rest[:, k, None, k + 1 :]
-    return clear
 
 
 def missing_concepts(initial: Initial, signal: Floats) -> Booleans:

@@ -28,7 +28,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.observe import negative_pivots
 from swingby.simulate.state import (
     Booleans,
     Floats,
@@ -36,6 +35,7 @@ from swingby.simulate.state import (
     Problem,
     Record,
     State,
+    negative_pivots,
     power_of_two,
     scale_up,
     weights,

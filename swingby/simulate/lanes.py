@@ -20,18 +20,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.initialization import clear_starts, quiet_steps, without_null_many
+from swingby.simulate.initialization import quiet_steps, without_null_many
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan, whole_blocks
-from swingby.simulate.observe import PIVOT_ROUNDING, negative_pivots
 from swingby.simulate.state import (
     LARGE,
+    PIVOT_ROUNDING,
     Booleans,
     Floats,
     Integers,
     choose_exponents,
+    clear_starts,
     float_matrix,
     most_executed,
     most_steps,
+    negative_pivots,
     pairs,
     place,
     places,

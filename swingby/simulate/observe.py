@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from swingby.simulate.initialization import clear_starts
 from swingby.simulate.state import (
     END,
     LEVELS,
@@ -18,18 +17,14 @@ from swingby.simulate.state import (
     Kind,
     Problem,
     State,
+    clear_starts,
+    negative_pivots,
     pairs,
     places,
 )
 
 #: W does not change any more when every update is at most one unit in the last place of 1.
 REST = 2.0**-52
-#: A pivot of LDL^T counts as negative below -PIVOT_ROUNDING * d * w_kk. Eliminating one concept
-#: after the other from a positive semidefinite W changes the k-th pivot by at most about
-#: (d + 1) 2^-53 w_kk, because no intermediate entry exceeds w_kk; eight times 2^-52 leaves room
-#: for the rounding of the step itself, while a genuine loss moves the pivot by a relative
-#: (eta (a_i - a_j))^2 per step and passes this bar at once.
-PIVOT_ROUNDING = 8 * 2.0**-52
 #: Steps that are looked at together: what their extremes settle is not looked for one by one.
 CHUNK = 256
 #: Products in a call of BLAS for which it takes no second thread.
@@ -231,32 +226,6 @@ def first_at_rest(problem: Problem, state: State, block: Floats) -> int:
     moving *= state.weight[rows, columns][chosen, None]
     still = np.abs(moving).max(axis=0, initial=0.0) <= REST
     return _first(still & (_distance(problem, state, block, problem.goal) <= END))
-
-
-def negative_pivots(M: Floats) -> Integers:
-    """The first place k whose LDL^T pivot is negative, -1 for none, of matrices (d, d, n).
-
-    Rows and columns are in the order of elimination; works on X as on W, which have the same
-    inertia. A pivot of zero to rounding must have a zero row: otherwise the 2 x 2 minor with the
-    offending concept is negative.
-    """
-    d = len(M)
-    work, found = M.copy(), np.full(M.shape[2], -1, dtype=np.int64)
-    rounding = PIVOT_ROUNDING * d * np.abs(M[np.arange(d), np.arange(d)])
-    with np.errstate(all="ignore"):
-        for k in range(d):
-            pivot, row = work[k, k], work[k, k + 1 :].copy()
-            found[(found < 0) & ~(pivot >= -rounding[k])] = k
-            zero = pivot <= rounding[k]
-            slack = (work[range(k + 1, d), range(k + 1, d)] + rounding[k + 1 :]) * (
-                pivot + rounding[k]
-            )
-            wrong = zero & (found < 0) & (row * row > slack)
-            if wrong.any():
-                found = np.where(wrong.any(axis=0), k + 1 + wrong.argmax(axis=0), found)
-            factor = np.where(zero | (row == 0.0), 0.0, row / pivot)
-            work[k + 1 :, k + 1 :] -= factor[:, None] * row[None]
-    return found
 
 
 def _are_clear(order: Integers, block: Floats) -> Booleans:

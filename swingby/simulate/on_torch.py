@@ -30,8 +30,7 @@ import numpy as np
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes import AT_REST, TINY, Fleet, Rows
-from swingby.simulate.observe import PIVOT_ROUNDING
-from swingby.simulate.state import LARGE, Booleans, Floats, Integers
+from swingby.simulate.state import LARGE, PIVOT_ROUNDING, Booleans, Floats, Integers
 from swingby.theory.growth import DYNAMICS
 
 Tensor = Any

@@ -110,11 +110,7 @@ def loss_at(point: Floats, W: Floats) -> Floats:
 
 
 def first_reach(values: ArrayLike, level: float, steps: ArrayLike | None = None) -> float:
-    """The first step at which a series is at least `level`.
-
-    `values` (n,). `steps` (n,): step of each value; default 0, 1, 2, . Returns a whole number, or
-    nan when the level is not reached.
-    """
+    """The first of `steps` (n,), by default 0, 1, ..., with a value of at least `level`, or nan."""
     reached = np.flatnonzero(np.asarray(values) >= level)
     if not reached.size:
         return float("nan")

@@ -1,4 +1,4 @@
-"""What a running trajectory carries: its problem, its state, its record; NumPy only.
+"""What a running trajectory carries: its problem, state, record and pivots; NumPy only.
 
 W is held as ``W = D X D`` with ``D = diag(2^m_k)`` and whole m_k. Rescaling by powers of two is
 exact, so a run with some m_k below 0 gives the same bits as the plain one (all m_k = 0) wherever
@@ -43,6 +43,16 @@ SMALLEST_SWING = 1e-9
 PLAIN_RANGE = -400
 #: x_kk from which on factors of two go to m_k.
 LARGE = 2.0**200
+
+#: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
+#: of elimination is about d 2^-53); only below it are exact rationals needed.
+CLEARLY_POSITIVE = 1e-9
+#: A pivot of LDL^T counts as negative below -PIVOT_ROUNDING * d * w_kk. Eliminating one concept
+#: after the other from a positive semidefinite W changes the k-th pivot by at most about
+#: (d + 1) 2^-53 w_kk, because no intermediate entry exceeds w_kk; eight times 2^-52 leaves room
+#: for the rounding of the step itself, while a genuine loss moves the pivot by a relative
+#: (eta (a_i - a_j))^2 per step and passes this bar at once.
+PIVOT_ROUNDING = 8 * 2.0**-52
 
 #: A run without a number of steps computes at most this many for d up to 8, and fewer in
 #: proportion to 1/d^3 above; jumps are free.
@@ -293,3 +303,42 @@ def most_steps_of(problem: Problem, state: State) -> int:
     """The same of one run at its start."""
     smallest = np.asarray(np.nanmin(log_diagonal(state), initial=0.0))
     return int(most_steps(problem.signal, np.asarray(problem.eta), smallest, problem.dynamics))
+
+
+def clear_starts(matrices: Floats) -> Booleans:
+    """Whether all LDL^T pivots are positive beyond doubt, of matrices (m, d, d) in this order."""
+    rest, d = matrices.copy(), matrices.shape[-1]
+    diagonal = matrices.diagonal(axis1=1, axis2=2)
+    clear = np.ones(len(matrices), dtype=np.bool_)
+    with np.errstate(all="ignore"):
+        for k in range(d):
+            clear &= rest[:, k, k] > CLEARLY_POSITIVE * diagonal[:, k]
+            factor = rest[:, k + 1 :, k] / rest[:, k, k, None]
+            rest[:, k + 1 :, k + 1 :] -= factor[:, :, None] * rest[:, k, None, k + 1 :]
+    return clear
+
+
+def negative_pivots(M: Floats) -> Integers:
+    """The first place k whose LDL^T pivot is negative, -1 for none, of matrices (d, d, n).
+
+    Rows and columns are in the order of elimination; works on X as on W, which have the same
+    inertia. A pivot of zero to rounding must have a zero row: otherwise the 2 x 2 minor with the
+    offending concept is negative.
+    """
+    d = len(M)
+    work, found = M.copy(), np.full(M.shape[2], -1, dtype=np.int64)
+    rounding = PIVOT_ROUNDING * d * np.abs(M[np.arange(d), np.arange(d)])
+    with np.errstate(all="ignore"):
+        for k in range(d):
+            pivot, row = work[k, k], work[k, k + 1 :].copy()
+            found[(found < 0) & ~(pivot >= -rounding[k])] = k
+            zero = pivot <= rounding[k]
+            slack = (work[range(k + 1, d), range(k + 1, d)] + rounding[k + 1 :]) * (
+                pivot + rounding[k]
+            )
+            wrong = zero & (found < 0) & (row * row > slack)
+            if wrong.any():
+                found = np.where(wrong.any(axis=0), k + 1 + wrong.argmax(axis=0), found)
+            factor = np.where(zero | (row == 0.0), 0.0, row / pivot)
+            work[k + 1 :, k + 1 :] -= factor[:, None] * row[None]
+    return found

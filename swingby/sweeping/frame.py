@@ -60,14 +60,8 @@ Value = Fraction | str
 Function = Callable[[Any], Any]
 
 
-def read_frame(
-    path: Path, grid: SweepGrid | None = None, more: Mapping[str, Function] | None = None
-) -> tuple[pd.DataFrame, Head]:
-    """Points of a grid in its order, also missing ones, or all rows by place; none unchecked.
-
-    Beside the exported columns: `task`, the exact text of a task, `steps` and `record`; and what
-    functions of the frame add.
-    """
+def read_rows(path: Path, grid: SweepGrid | None = None) -> tuple[list[Values], Head]:
+    """Points of a grid in its order, also missing ones, or all rows by place; none unchecked."""
     with reading(path) as store:
         rows = list(store.values())
         if grid is None:
@@ -76,7 +70,17 @@ def read_frame(
             held = {values[0]: values for values in rows}
             placed = ((store.key(point), place, point) for place, point in enumerate(grid.points()))
             rows = [held.get(one[0]) or Kept(*one, None).values("missing") for one in placed]
-        head = store.head
+        return rows, store.head
+
+
+def read_frame(
+    path: Path, grid: SweepGrid | None = None, more: Mapping[str, Function] | None = None
+) -> tuple[pd.DataFrame, Head]:
+    """The rows of :func:`read_rows`, with what functions of the frame add.
+
+    Beside the exported columns: `task`, the exact text of a task, `steps` and `record`.
+    """
+    rows, head = read_rows(path, grid)
     frame = _with_concepts(rows, None if grid is None else grid.dims[-1])
     for name, function in (more or {}).items():
         try:
@@ -110,7 +114,8 @@ def _with_concepts(rows: Sequence[Values], dimension: int | None) -> pd.DataFram
     for name, vector in _ORDERS.items():
         columns[name] = _orders(vectors[vector], frame["status"] == "done")
     for name in ("omega", "eta"):
-        columns[f"log10_{name}"] = np.array(list(map(_log10, frame[name])), dtype=float)
+        logarithm = {text: log10_of(Fraction(text)) for text in frame[name].unique()}
+        columns[f"log10_{name}"] = frame[name].map(logarithm).astype(float)
     for k in range(dimension):
         for name, vector in PER_CONCEPT.items():
             columns[f"{name}_{k + 1}"] = vectors[vector][:, k]
@@ -142,10 +147,9 @@ def _orders(times: Floats, done: Iterable[bool]) -> list[str | None]:
     ]
 
 
-@functools.lru_cache(10_000)
-def _log10(text: str) -> float:
-    # Rounded, so that powers of ten are whole and serve as coordinates of a plot.
-    return round(numbers.log_of(Fraction(text)) / math.log(10), 12)
+def log10_of(value: Fraction) -> float:
+    """The log10 to 12 digits, so that those of powers of ten are whole."""
+    return round(numbers.log_of(value) / math.log(10), 12)
 
 
 # Tasks: the exact text of signal, mu and sigma between bars
@@ -352,7 +356,7 @@ def known(name: Any, argument: str, columns: Iterable[Any], varying: Iterable[st
 
 
 def selected(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFrame:
-    """The rows that have all the values asked for; a value that no row has is refused."""
+    """The rows that have all the values asked for; refused where there are none."""
     if where is not None and not isinstance(where, Mapping):
         raise InvalidInput("where", where, 'must be a dict such as {"eta": "0.01"}')
     found = frame
@@ -366,6 +370,9 @@ def selected(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFra
             raise InvalidInput(f"where[{name}]", value, requirement)
         if asked in there.values:
             found = found[there.index == there.values.index(asked)]
+    if where and len(frame) and not len(found):
+        shown = ", ".join(f"{name} = {value}" for name, value in where.items())
+        raise InvalidInput("where", shown, "must leave points of the sweep")
     return found
 
 

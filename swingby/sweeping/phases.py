@@ -1,4 +1,4 @@
-"""What was predicted and observed over two quantities of a sweep: axes, pixels, and their numbers.
+"""What was predicted and observed over two quantities of a sweep: pixels and their numbers.
 
 The picture of a diagram is drawn in :mod:`swingby.sweeping.picture`.
 """
@@ -6,10 +6,8 @@ The picture of a diagram is drawn in :mod:`swingby.sweeping.picture`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,12 +15,12 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
+from swingby.sweeping.axes import Axis, axis_of, bins_of, places_of
 from swingby.sweeping.frame import (
     PARTS,
     Agreement,
     Column,
     Quantity,
-    Value,
     asked_value,
     column,
     flagged,
@@ -44,10 +42,6 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-#: A pixel narrower than this share of the mean makes an axis one of equal pixels.
-NARROWEST = 0.25
-#: Two values that differ by this factor stand on a logarithmic axis.
-DECADE = 10
 #: A swing-by shows as a second descent of the loss, if not as more.
 SWING_BY = 2
 #: Draws of a random design that a picture shows one by one; more of them go into bins.
@@ -62,106 +56,6 @@ _NUMBERS = [
     *("margin", "least_margin", "swing_by", "descents", "most_descents"),
     *("predicted_swing_by", "predicted_descents"),
 ]
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Values in ascending order, one pixel each.
-
-    `values` are exact text (of bins: their two ends to four digits), `places` where they stand: the
-    value itself, its log10, or its number, as `scale` says: ``linear``, ``log``, or ``ordered`` for
-    names, and for values so uneven that their pixels would not be seen. `edges` of the pixels are
-    one more than values; a diagram of draws has none.
-    """
-
-    name: str
-    symbol: str
-    values: tuple[str, ...]
-    places: tuple[float, ...]
-    scale: str
-    edges: tuple[float, ...]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def line(self) -> str:
-        """The name and the values, or their ends, for a table."""
-        values = list(dict.fromkeys(self.values))
-        if len(values) <= 4:
-            return f"{self.name} = {', '.join(values)}"
-        order = np.argsort(self.places)
-        low, high = self.values[order[0]], self.values[order[-1]]
-        return f"{self.name}, {len(values)} values from {low} to {high}"
-
-
-def axis_of(
-    quantity: Quantity, values: Sequence[Value], spacing: str | None = None, *, even: bool = True
-) -> Axis:
-    """The axis of distinct values in order; on a logarithmic one they may lie far below floats.
-
-    `spacing` says how they were drawn, by default the more even one is taken; `even`: values that
-    are too uneven for pixels become an axis of equal pixels.
-
-    Examples
-    --------
-    >>> from swingby.sweeping.frame import quantity
-    >>> found = axis_of(quantity("omega"), [Fraction(1, 100), Fraction(1, 10)])
-    >>> found.values, found.scale, found.places, found.edges
-    (('0.01', '0.1'), 'log', (-2.0, -1.0), (-2.5, -1.5, -0.5))
-    """
-    exact = [value for value in values if isinstance(value, Fraction)]
-    numbered = tuple(map(float, range(len(values))))
-    scale, places = "ordered", numbered
-    if exact and len(exact) == len(values):
-        scale = spacing or _scale(exact)
-        places = _places(exact, scale)
-        widths = np.diff(_edges(places))
-        if even and len(places) > 1 and widths.min() < NARROWEST * widths.mean():
-            scale, places = "ordered", numbered
-    texts = tuple(map(value_text, values))
-    return Axis(quantity.name, quantity.symbol, texts, places, scale, _edges(places))
-
-
-def bins_of(
-    quantity: Quantity, values: Sequence[Fraction], count: int, spacing: str | None
-) -> Axis:
-    """An axis of bins of equal width that hold all values."""
-    scale = spacing or _scale(values)
-    ends = _places([min(values), max(values)], scale)
-    edges = np.linspace(ends[0], ends[1], count + 1)
-    texts = [numbers.scientific_log10(one) if scale == "log" else f"{one:.4g}" for one in edges]
-    names = tuple(f"{low} to {high}" for low, high in pairwise(texts))
-    places = tuple(((edges[:-1] + edges[1:]) / 2).tolist())
-    return Axis(quantity.name, quantity.symbol, names, places, scale, tuple(edges.tolist()))
-
-
-def _places(values: Sequence[Fraction], scale: str) -> tuple[float, ...]:
-    """Values as floats, or their log10, to 12 digits so that powers of ten are whole."""
-    if scale == "log":
-        return tuple(round(numbers.log_of(value) / math.log(10), 12) for value in values)
-    return tuple(map(float, values))
-
-
-def _scale(values: Sequence[Fraction]) -> str:
-    """Linear or log, whichever has the more even steps; log where floats would not do."""
-    low, high = min(values), max(values)
-    if low <= 0 or low == high:
-        return "linear" if low <= 0 or 1e-4 <= low <= 1e6 else "log"
-    if low < Fraction(1, 10**300) or high > 10**300:
-        return "log"
-    if len(values) == 2:
-        return "log" if high >= DECADE * low else "linear"
-    steps = [np.diff(_places(values, scale)) for scale in ("linear", "log")]
-    straight, curved = (float(one.max() / max(one.min(), 1e-300)) for one in steps)
-    return "log" if curved < straight else "linear"
-
-
-def _edges(places: Sequence[float]) -> tuple[float, ...]:
-    """Half-way between neighbours; the outermost pixels reach as far out as in."""
-    if len(places) < 2:
-        return tuple(place + half for place in places for half in (-0.5, 0.5)) or (0.0,)
-    middle = [(low + high) / 2 for low, high in pairwise(places)]
-    return (2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,9 +165,6 @@ class Diagram(Drawn):
         """The diagram of the frame of a sweep; `design` is the grid, where known."""
         optional_whole(bins, "bins", 1, 1000)
         chosen = selected(frame, where)
-        if len(frame) and not len(chosen):
-            shown = ", ".join(f"{name} = {value}" for name, value in (where or {}).items())
-            raise InvalidInput("where", shown, "must leave points of the sweep")
         names = varying(chosen)
         across, up = _chosen_names(x, y, names, chosen)
         columns = [column(chosen, one) for one in (across, up) if one is not None]
@@ -492,7 +383,7 @@ def _of_values(one: Column, grid: SweepGrid | None, bins: int | None) -> tuple[A
     if bins is None or exact is None or len(exact) == 1:
         return axis_of(one.quantity, one.values, spacing), one.index
     axis = bins_of(one.quantity, exact, bins, "linear" if min(exact) <= 0 else spacing)
-    places = _places(exact, axis.scale)
+    places = places_of(exact, axis.scale)
     bin_of = np.clip(np.searchsorted(axis.edges, places, side="right") - 1, 0, bins - 1)
     return axis, bin_of[one.index]
 
@@ -504,7 +395,7 @@ def _of_draws(one: Column, index: Whole, grid: SweepGrid | None) -> Axis:
     whole = axis_of(one.quantity, one.values, spacing, even=False)
     values = tuple(whole.values[place] for place in index)
     places = tuple(whole.places[place] for place in index)
-    return Axis(whole.name, whole.symbol, values, places, whole.scale, ())
+    return replace(whole, values=values, places=places, edges=())
 
 
 def _fixed(inside: pd.DataFrame, shown: set[str]) -> dict[str, str]:

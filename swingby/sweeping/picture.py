@@ -1,4 +1,4 @@
-"""The picture of a phase diagram: panels of pixels or signs, their ticks, and their legend.
+"""The picture of a phase diagram: panels of pixels or signs, and their legend.
 
 Labels differ in lightness and in hatch (or in the shape of a sign), so that a grey print reads.
 """
@@ -6,10 +6,8 @@ Labels differ in lightness and in hatch (or in the shape of a sign), so that a g
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +15,10 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
+from swingby.sweeping.axes import Axis, apart, tick_text, ticks
 from swingby.sweeping.frame import quantity
-from swingby.sweeping.phases import Axis, Diagram, pooled_text
+from swingby.sweeping.phases import Cells, Diagram, pooled_text
 from swingby.sweeping.point import Label
-from swingby.theory import numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,12 +195,10 @@ def _values(diagram: Diagram, name: str) -> Floats:
 
 def default_panels(diagram: Diagram) -> tuple[str, ...]:
     """Panels that the rows have numbers for: six, or eight with the predicted halves."""
+    swings: tuple[str, ...] = ("swing_by", "descents")
     if diagram.cells.told.any():
-        return (
-            *("predicted", "observed", "disagreement", "margin"),
-            *("predicted_swing_by", "swing_by", "predicted_descents", "descents"),
-        )
-    return ("predicted", "observed", "disagreement", "margin", "swing_by", "descents")
+        swings = ("predicted_swing_by", "swing_by", "predicted_descents", "descents")
+    return ("predicted", "observed", "disagreement", "margin", *swings)
 
 
 def _checked(diagram: Diagram, panels: Sequence[str]) -> list[str]:
@@ -259,12 +255,32 @@ def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
     if diagram.y is None:
         (_stack_labels if labels else _draw_points)(diagram, name, ax)
     else:
-        (_draw_labels if labels else _draw_measure)(diagram, name, ax)
+        panel = _Panel(ax, diagram.x, diagram.y, diagram.scattered)
+        (_draw_labels if labels else _draw_measure)(diagram, name, panel)
         _dress_axis(ax, diagram.y, "y")
         for spine in ax.spines.values():
             spine.set_visible(True)
     _dress_axis(ax, diagram.x, "x")
     ax.tick_params(length=2.5, labelsize=8)
+
+
+def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
+    """Ticks, label and ends of one axis of a panel."""
+    from matplotlib.ticker import NullLocator
+
+    across = side == "x"
+    if len(axis.edges) > 1:
+        low, high = axis.edges[0], axis.edges[-1]
+    else:
+        low, high = min(axis.places, default=0.0), max(axis.places, default=1.0)
+        room = 0.04 * (high - low) or 0.5
+        low, high = (low - room, high + room) if axis.places else (low, high)
+    found = apart(ticks(axis, low, high), high - low, across=across)
+    places, texts = [place for place, _ in found], [text for _, text in found]
+    (ax.set_xlim if across else ax.set_ylim)(low, high)
+    (ax.set_xlabel if across else ax.set_ylabel)(axis.symbol)
+    (ax.set_xticks if across else ax.set_yticks)(places, texts)
+    (ax.xaxis if across else ax.yaxis).set_minor_locator(NullLocator())
 
 
 def _caption(diagram: Diagram) -> str:
@@ -284,7 +300,7 @@ def _caption(diagram: Diagram) -> str:
     return ",  ".join(parts)
 
 
-def _draw_labels(diagram: Diagram, which: str, ax: Axes) -> None:
+def _draw_labels(diagram: Diagram, which: str, panel: _Panel) -> None:
     """The most common label of every pixel, paler the more its points differ."""
     cells, styles = diagram.cells, _styles(diagram)
     label, share = cells.majority(which)
@@ -295,16 +311,16 @@ def _draw_labels(diagram: Diagram, which: str, ax: Axes) -> None:
         here = label == place
         colors[here] = mixed(style.color, keep[here])
     colors[(cells.done == 0) & (cells.failed > 0)] = mixed(FAILED.color, 1)
-    _pixels(diagram, colors, ax)
+    panel.pixels(colors)
     for place, style in enumerate(styles.values()):
         here = label == place
-        _signs(diagram, here, colors, style, ax)
-        _hatch(diagram, here & (share > PALE), style, style.ink, ax)
-        _hatch(diagram, here & (share <= PALE), style, style.dark, ax)
-    _failures(diagram, colors, ax)
+        panel.signs(here, colors, style)
+        panel.hatch(here & (share > PALE), style, style.ink)
+        panel.hatch(here & (share <= PALE), style, style.dark)
+    panel.failures(cells, colors)
 
 
-def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
+def _draw_measure(diagram: Diagram, name: str, panel: _Panel) -> None:
     """A number per pixel, with its colour bar."""
     import matplotlib as mpl
     from matplotlib.cm import ScalarMappable
@@ -315,7 +331,7 @@ def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
     plain = name.removeprefix("predicted_")
     names = {name, *(other for other in MEASURES if other.removeprefix("predicted_") == plain)}
     together = np.concatenate([_values(diagram, other).ravel() for other in names])
-    norm, ticks, extend = _scale_of(kind, together)
+    norm, places, extend = _scale_of(kind, together)
     shades = mpl.colormaps[map_of]
     some = ~np.isnan(values)
     colors = np.ones((*diagram.shape, 3))
@@ -323,16 +339,16 @@ def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
     nothing = ~some & (cells.done > 0)
     colors[nothing] = mixed(NOTHING.color, 1)
     colors[~some & (cells.done == 0) & (cells.failed > 0)] = mixed(FAILED.color, 1)
-    _signs(diagram, some, colors, STYLES["in_order"], ax, values[some])
-    _signs(diagram, nothing, colors, NOTHING, ax)
-    _pixels(diagram, colors, ax)
-    _hatch(diagram, nothing, NOTHING, NOTHING.ink, ax)
-    if kind == "margin" and not diagram.scattered:
-        _outline(diagram, values, ax)
-    _failures(diagram, colors, ax)
-    bar = ax.figure.colorbar(
-        ScalarMappable(norm, shades), ax=ax, ticks=ticks, extend=extend, pad=0.02, aspect=22
-    )
+    panel.signs(some, colors, STYLES["in_order"], values[some])
+    panel.signs(nothing, colors, NOTHING)
+    panel.pixels(colors)
+    panel.hatch(nothing, NOTHING, NOTHING.ink)
+    if kind == "margin":
+        panel.outline(values)
+    panel.failures(cells, colors)
+    ends: dict[str, Any] = {"ticks": places, "extend": extend}
+    mapped = ScalarMappable(norm, shades)
+    bar = panel.ax.figure.colorbar(mapped, ax=panel.ax, pad=0.02, aspect=22, **ends)
     bar.outline.set_linewidth(0.5)
     bar.ax.tick_params(length=2, labelsize=8)
     bar.ax.minorticks_off()
@@ -353,8 +369,8 @@ def _scale_of(kind: str, values: Floats) -> tuple[Any, Any, str]:
     if kind == "count":
         most = int(np.ceil(finite.max(initial=2)))
         least = min(1, int(np.floor(finite.min(initial=1))))
-        ticks = list(range(least, most + 1, max(1, (most - least) // 6)))
-        return Normalize(least, most), ticks, "neither"
+        places = list(range(least, most + 1, max(1, (most - least) // 6)))
+        return Normalize(least, most), places, "neither"
     positive = finite[finite > 0]
     low = max(10 ** np.floor(np.log10(positive.min(initial=0.1))), MARGINS[0])
     high = min(10 ** np.ceil(np.log10(positive.max(initial=10.0))), MARGINS[1])
@@ -419,215 +435,97 @@ def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
 # Marks: each is for pixels, or for the signs of a scattered diagram, and leaves the other alone
 
 
-def _pixels(diagram: Diagram, colors: Floats, ax: Axes) -> None:
-    """Colours on pixels: exact ends, nothing between neighbours."""
-    if diagram.y is None or diagram.scattered or not colors.size:
-        return
-    ax.pcolormesh(
-        diagram.x.edges,
-        diagram.y.edges,
-        colors,
-        shading="flat",
-        rasterized=colors[..., 0].size > MOST_VECTORS,
-        antialiased=False,
-        linewidth=0,
-        zorder=1,
-    )
+@dataclass(frozen=True)
+class _Panel:
+    """A panel over two quantities, and what can be marked on it."""
 
+    ax: Axes
+    x: Axis
+    y: Axis
+    scattered: bool
 
-def _hatch(diagram: Diagram, here: Booleans, style: Style, ink: str, ax: Axes) -> None:
-    """One hatched area for all pixels of a kind, so that lines go on from pixel to pixel."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
+    def pixels(self, colors: Floats) -> None:
+        """Colours on pixels: exact ends, nothing between neighbours."""
+        if self.scattered or not colors.size:
+            return
+        self.ax.pcolormesh(
+            self.x.edges,
+            self.y.edges,
+            colors,
+            shading="flat",
+            rasterized=colors[..., 0].size > MOST_VECTORS,
+            antialiased=False,
+            linewidth=0,
+            zorder=1,
+        )
 
-    if not style.hatch or diagram.y is None or diagram.scattered or not here.any():
-        return
-    across, up = np.array(diagram.x.edges), np.array(diagram.y.edges)
-    row, column = np.nonzero(here)
-    left, right, low, high = across[column], across[column + 1], up[row], up[row + 1]
-    corners = np.stack([left, low, right, low, right, high, left, high], axis=-1).reshape(-1, 4, 2)
-    area = Path.make_compound_path_from_polys(corners)
-    ax.add_patch(
-        PathPatch(area, facecolor="none", edgecolor=ink, hatch=style.hatch, linewidth=0, zorder=2)
-    )
+    def hatch(self, here: Booleans, style: Style, ink: str) -> None:
+        """One hatched area for all pixels of a kind, so that lines go on from pixel to pixel."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
 
+        if not style.hatch or self.scattered or not here.any():
+            return
+        across, up = np.array(self.x.edges), np.array(self.y.edges)
+        row, column = np.nonzero(here)
+        left, right, low, high = across[column], across[column + 1], up[row], up[row + 1]
+        corners = np.stack([left, low, right, low, right, high, left, high], axis=-1)
+        area = Path.make_compound_path_from_polys(corners.reshape(-1, 4, 2))
+        look: dict[str, Any] = {"edgecolor": ink, "hatch": style.hatch, "linewidth": 0}
+        self.ax.add_patch(PathPatch(area, facecolor="none", zorder=2, **look))
 
-def _outline(diagram: Diagram, values: Floats, ax: Axes) -> None:
-    """A line between pixels whose values lie on the two sides of 1; none to one without a value."""
-    from matplotlib.collections import LineCollection
+    def outline(self, values: Floats) -> None:
+        """A line between pixels whose values lie on the two sides of 1; none to one without any."""
+        from matplotlib.collections import LineCollection
 
-    if diagram.y is None:
-        return
-    x, y = diagram.x.edges, diagram.y.edges
-    beside = np.argwhere(_parted(values[:, 1:], values[:, :-1]))
-    above = np.argwhere(_parted(values[1:], values[:-1]))
-    lines = [[(x[k + 1], y[row]), (x[k + 1], y[row + 1])] for row, k in beside]
-    lines += [[(x[k], y[row + 1]), (x[k + 1], y[row + 1])] for row, k in above]
-    ax.add_collection(
-        LineCollection(lines, colors="black", linewidths=1.4, capstyle="projecting", zorder=3),
-        autolim=False,
-    )
+        if self.scattered:
+            return
+        x, y = self.x.edges, self.y.edges
+        beside = np.argwhere(_parted(values[:, 1:], values[:, :-1]))
+        above = np.argwhere(_parted(values[1:], values[:-1]))
+        lines = [[(x[k + 1], y[row]), (x[k + 1], y[row + 1])] for row, k in beside]
+        lines += [[(x[k], y[row + 1]), (x[k + 1], y[row + 1])] for row, k in above]
+        look: dict[str, Any] = {"colors": "black", "linewidths": 1.4, "capstyle": "projecting"}
+        self.ax.add_collection(LineCollection(lines, zorder=3, **look), autolim=False)
+
+    def signs(
+        self, here: Booleans, colors: Floats, style: Style, order: Floats | None = None
+    ) -> None:
+        """A sign for every draw, those of the largest `order` on top."""
+        if not self.scattered or not here.any():
+            return
+        places = np.nonzero(here)[0]
+        if order is not None:
+            places = places[np.argsort(order, kind="stable")]
+        self.ax.scatter(
+            np.array(self.x.places)[places],
+            np.array(self.y.places)[places],
+            c=colors[places],
+            marker=style.marker,
+            s=max(7.0, min(42.0, 8000 / here.size)),
+            edgecolors="0.2",
+            linewidths=0.35,
+            rasterized=here.size > MOST_VECTORS,
+            zorder=2,
+        )
+
+    def failures(self, cells: Cells, colors: Floats) -> None:
+        """How many points failed, where a whole pixel did; a cross where some of it did."""
+        failed, done = cells.failed > 0, cells.done > 0
+        self.signs(failed & ~done, colors, FAILED)
+        if self.scattered:
+            return
+        across, up = np.array(self.x.places), np.array(self.y.places)
+        rows, columns = np.nonzero(failed & done)
+        self.ax.plot(across[columns], up[rows], "x", color="black", markersize=3.5, zorder=4)
+        if failed.size <= MOST_NUMBERS:
+            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 4}
+            for row, column in np.argwhere(failed & ~done):
+                self.ax.text(across[column], up[row], str(cells.failed[row, column]), **middle)
 
 
 def _parted(one: Floats, other: Floats) -> Booleans:
     return ((one > 1) & (other <= 1)) | ((one <= 1) & (other > 1))
-
-
-def _signs(
-    diagram: Diagram,
-    here: Booleans,
-    colors: Floats,
-    style: Style,
-    ax: Axes,
-    order: Floats | None = None,
-) -> None:
-    """A sign for every draw, those of the largest `order` on top."""
-    if diagram.y is None or not diagram.scattered or not here.any():
-        return
-    places = np.nonzero(here)[0]
-    if order is not None:
-        places = places[np.argsort(order, kind="stable")]
-    ax.scatter(
-        np.array(diagram.x.places)[places],
-        np.array(diagram.y.places)[places],
-        c=colors[places],
-        marker=style.marker,
-        s=max(7.0, min(42.0, 8000 / here.size)),
-        edgecolors="0.2",
-        linewidths=0.35,
-        rasterized=here.size > MOST_VECTORS,
-        zorder=2,
-    )
-
-
-def _failures(diagram: Diagram, colors: Floats, ax: Axes) -> None:
-    """How many points failed, where a whole pixel did; a cross where some of it did."""
-    cells = diagram.cells
-    failed, partly = (cells.failed > 0) & (cells.done == 0), (cells.failed > 0) & (cells.done > 0)
-    _signs(diagram, failed, colors, FAILED, ax)
-    if diagram.y is None or diagram.scattered:
-        return
-    across, up = np.array(diagram.x.places), np.array(diagram.y.places)
-    rows, columns = np.nonzero(partly)
-    ax.plot(across[columns], up[rows], "x", color="black", markersize=3.5, zorder=4)
-    if cells.failed.size <= MOST_NUMBERS:
-        for row, column in np.argwhere(failed):
-            count = str(cells.failed[row, column])
-            ax.text(across[column], up[row], count, ha="center", va="center", fontsize=7, zorder=4)
-
-
-# Ticks: few, exact, and never on top of each other
-
-#: As many values as all get a tick, if there is room.
-FEW = 8
-#: Ticks of an axis with more values, and decades above which only powers of ten are ticks.
-TICKS, DECADES = 5, 2.5
-#: Leading digits of round numbers, from many to few.
-LEADING = ((1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
-#: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
-CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
-#: Characters of a tick at most.
-LONGEST = 24
-
-
-def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
-    """Ticks, label and ends of one axis of a panel."""
-    from matplotlib.ticker import NullLocator
-
-    across = side == "x"
-    if len(axis.edges) > 1:
-        low, high = axis.edges[0], axis.edges[-1]
-    else:
-        low, high = min(axis.places, default=0.0), max(axis.places, default=1.0)
-        room = 0.04 * (high - low) or 0.5
-        low, high = (low - room, high + room) if axis.places else (low, high)
-    ticks = apart(_ticks(axis, low, high), high - low, across=across)
-    places, texts = [place for place, _ in ticks], [text for _, text in ticks]
-    (ax.set_xlim if across else ax.set_ylim)(low, high)
-    (ax.set_xlabel if across else ax.set_ylabel)(axis.symbol)
-    (ax.set_xticks if across else ax.set_yticks)(places, texts)
-    (ax.xaxis if across else ax.yaxis).set_minor_locator(NullLocator())
-
-
-def apart(
-    ticks: Iterable[tuple[float, str]], span: float, *, across: bool
-) -> list[tuple[float, str]]:
-    """Ascending ticks without those that would touch the one before, on an axis of length `span`.
-
-    Examples
-    --------
-    >>> apart([(0, "0.01"), (0.5, "0.03"), (5, "0.1")], 10, across=True)
-    [(0, '0.01'), (5, '0.1')]
-    """
-    found: list[tuple[float, str]] = []
-    free = -math.inf
-    for place, text in ticks:
-        # Exponents are small, and signs of TeX take no room.
-        base, _, exponent = re.sub(r"\\[a-z]+ ?|[${}]", "", text).partition("^")
-        characters = len(base) + 0.7 * len(exponent)
-        half = span * (CHARACTER * characters if across else LINE) / 2
-        if place - half >= free:
-            found.append((place, text))
-            free = place + half + (span * GAP if across else 0)
-    return found
-
-
-def _ticks(axis: Axis, low: float, high: float) -> list[tuple[float, str]]:
-    """Where an axis has ticks between two places, and what they say."""
-    from matplotlib.ticker import MaxNLocator
-
-    values = dict(zip(axis.places, axis.values, strict=True))
-    binned = any(" to " in text for text in axis.values)
-    if axis.scale == "ordered" or (axis.edges and len(values) <= FEW and not binned):
-        log = axis.scale != "linear"
-        every = max(1, len(values) // (2 * FEW))
-        return [(place, tick_text(values[place], log=log)) for place in sorted(values)[::every]]
-    if axis.scale == "linear":
-        places = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-        return [(p, tick_text(f"{p:.10g}")) for p in map(float, places) if low <= p <= high]
-    if high - low > DECADES:
-        places = MaxNLocator(TICKS, integer=True).tick_values(low, high)
-        return [(round(p), _scientific(f"1e{round(p)}")) for p in places if low <= p <= high]
-    decades, inside = range(math.floor(low), math.ceil(high) + 1), list[float]()
-    for leading in LEADING:
-        every_one = [decade + math.log10(one) for decade in decades for one in leading]
-        inside = [place for place in every_one if low <= place <= high]
-        if len(inside) <= TICKS + 1:
-            break
-    return [(place, tick_text(f"{10.0**place:.4g}", log=True)) for place in inside]
-
-
-def tick_text(text: str, *, log: bool = False) -> str:
-    r"""An exact number, to four digits where it has many, or a name, as a tick.
-
-    `log`: small and large numbers are written as powers of ten even if they are short.
-
-    Examples
-    --------
-    >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
-    ('0.001', '4/3', '0.1235', 'gd')
-    >>> tick_text("0.001", log=True), tick_text("2.5e-7")
-    ('$\\mathdefault{10^{-3}}$', '$\\mathdefault{2.5 \\cdot 10^{-7}}$')
-    """
-    try:
-        value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
-    everyday = not value or Fraction(1, 100) <= abs(value) < 1000
-    if len(text) <= 6 and "e" not in text and (everyday or not log):
-        return text
-    if everyday:
-        return f"{float(value):.4g}"
-    return _scientific(numbers.scientific(value))
-
-
-def _scientific(text: str) -> str:
-    mantissa, e, power = text.partition("e")
-    if not e:  # written out
-        mantissa, _, power = f"{float(mantissa):.3e}".partition("e")
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    leading = "" if mantissa == "1" else rf"{mantissa} \cdot "
-    return rf"$\mathdefault{{{leading}10^{{{int(power)}}}}}$"
 
 
 # Legend: what pixels can mean, as far as it happens
@@ -639,15 +537,10 @@ def _draw_legend(diagram: Diagram, chosen: Sequence[str], figure: Figure) -> Non
     cells, flat = diagram.cells, diagram.y is None
     shown = [which for which in LABELS if which in chosen]
     # Labels that are seen: the majority of some pixel, or any share of a stack.
-    seen = {
-        place
-        for which in shown
-        for place in (
-            np.nonzero(cells.counts(which).any(axis=0))[0] if flat else cells.majority(which)[0]
-        )
-        .ravel()
-        .tolist()
-    }
+    seen = set[int]()
+    for which in shown:
+        any_of = np.flatnonzero(cells.counts(which).any(axis=0))
+        seen.update((any_of if flat else cells.majority(which)[0]).ravel().tolist())
     named = [one for place, one in enumerate(_styles(diagram).items()) if place in seen]
     handles = [_entry(style, name.replace("_", " "), diagram) for name, style in named]
     # A stack of shares says more than a pale pixel.

@@ -34,6 +34,9 @@ from swingby.theory.task import SIMTask
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from swingby.theory.law.stages import Stages
+    from swingby.verify.predict_batch import BatchSchedule
+
     Floats = NDArray[np.float64]
     Booleans = NDArray[np.bool_]
 
@@ -43,8 +46,6 @@ Found = TypeVar("Found")
 LARGEST_RUN = 8
 #: From this eta a on, no descents are predicted for steps that are not those of the flow.
 COARSE = Fraction(1, 2)
-#: What the stage law says per concept.
-_OF_LAW = ("crossing", "error", "trapped", "undecided", "share")
 #: Raised whenever :func:`measure` may give another row for a point.
 MEASURE_VERSION = 2
 #: Entries of U are multiples of 2 to the minus this. At most 100,000 columns of squares of 18
@@ -181,8 +182,8 @@ class Label(StrEnum):
 class Law:
     """What the stage law says of a point; arrays of shape (d,), crossing and error in steps.
 
-    diverges: a negative pivot runs away; share: pivots of W(0) relative to the terms that they are
-    formed from, signed.
+    share: pivots of W(0) relative to the terms that they are formed from, signed; diverges: a
+    negative pivot runs away.
     """
 
     signal: Sequence[Fraction]
@@ -190,8 +191,16 @@ class Law:
     error: Floats
     trapped: Booleans
     undecided: Booleans
-    diverges: bool
     share: Floats
+    diverges: bool
+
+    @classmethod
+    def of(cls, task: SIMTask, said: Stages | BatchSchedule, place: int | tuple[()] = ()) -> Law:
+        """The law of one W(0), or of that at a place of a batch."""
+        names = ("crossing", "error", "trapped", "undecided", "share")
+        arrays = {name: np.asarray(getattr(said, name))[place] for name in names}
+        blow_up = np.asarray(said.blow_up)[place]
+        return cls(task.exact_signal, diverges=bool(np.isfinite(blow_up)), **arrays)
 
     @property
     def half_times(self) -> Floats:
@@ -368,12 +377,9 @@ def _measured(
         from swingby.verify.predict import predict
 
         schedule = predict(given.task, given.W0, eta=point.eta, dynamics=point.dynamics)
-        stages = schedule.stages
-        if stages is None:
+        if schedule.stages is None:
             raise TypeError("a schedule of one W(0) expected")
-        diverges = bool(np.isfinite(stages.blow_up))
-        signal = given.task.exact_signal
-        law = Law(signal, diverges=diverges, **{name: getattr(stages, name) for name in _OF_LAW})
+        law = Law.of(given.task, schedule.stages)
     if end is None:
         end, arrays = _run_alone(given)
     times = end["half_times"]
@@ -441,19 +447,13 @@ def _ends(given: list[_Given], rows: list[Row | None]) -> dict[int, dict[str, An
             omega=np.array([one.W0.omega for one in group], dtype=object),
             test_point=np.array([one.task.test_point for one in group]),
         )
-        ends = (batch.half_times, batch.outcome, batch.last_step)
-        watched: Any = (batch.descents, batch.transient)  # as there is a test point
-        seen = zip(*ends, *watched, strict=True)
-        return [
-            {
-                "half_times": times,
-                "outcome": str(outcome),
-                "last_step": int(last),
-                "descents": int(descents),
-                "transient": float(transient),
-            }
-            for times, outcome, last, descents, transient in seen
-        ]
+        names = ("last_step", "descents", "transient")
+        ends = zip(
+            *(batch.half_times, map(str, batch.outcome)),
+            *(np.asarray(getattr(batch, name)).tolist() for name in names),
+            strict=True,
+        )
+        return [dict(zip(("half_times", "outcome", *names), end, strict=True)) for end in ends]
 
     return _together(given, rows, key, run)
 
@@ -494,14 +494,7 @@ def _laws(given: list[_Given], rows: list[Row | None]) -> dict[int, Law]:
 
     def predict(group: list[_Given]) -> list[Law]:
         batch = predict_batch(**_arrays(group), log_scale=_log_scales(group))
-        return [
-            Law(
-                signal=one.task.exact_signal,
-                diverges=bool(np.isfinite(batch.blow_up[number])),
-                **{name: getattr(batch, name)[number] for name in _OF_LAW},
-            )
-            for number, one in enumerate(group)
-        ]
+        return [Law.of(one.task, batch, place) for place, one in enumerate(group)]
 
     return _together(given, rows, lambda one: (one.point.dimension, one.point.dynamics), predict)
 

@@ -28,7 +28,6 @@ from concurrent.futures import (
 )
 from itertools import chain, islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import swingby
@@ -503,15 +502,10 @@ class Progress(Telling):
             threading.Thread(target=self._tell_now_and_then, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def _end_bar(self) -> None:
         self._ended.set()
         self._on_bar(completed=self.found + self.fresh)
-        super().__exit__(kind, value, trace)
+        super()._end_bar()
 
     def _tell_now_and_then(self) -> None:
         pause = FIRST

@@ -19,7 +19,6 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report.files import BROKEN, unsealed
 from swingby.theory import numbers
-from swingby.theory.initial import Scaled
 
 #: Bytes of a file of text, and of arrays once they are unpacked.
 MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30
@@ -61,11 +60,7 @@ def text_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -
 
 
 def json_of(
-    path: str | Path,
-    argument: str,
-    what: str,
-    check: Callable[[Any], Found],
-    most: int = MOST_TEXT,
+    path: str | Path, argument: str, what: str, check: Callable[[Any], Found], most: int = MOST_TEXT
 ) -> Found:
     """What `check` makes of a JSON file; what breaks it is an InvalidInput with the reason."""
     text = text_of(path, argument, what, most)
@@ -146,6 +141,8 @@ def read_matrix(
     what it has to be, before a digit is read; None for any number of columns. `exact`: keep text as
     the exact numbers it denotes. Whether it is symmetric is not checked.
     """
+    from swingby.theory.initial import Scaled  # no other reader needs starts
+
     suffix = Path(given).suffix.lower()
     if suffix in (".npy", ".npz"):
         arrays = read_arrays(given, argument)
