@@ -74,8 +74,9 @@ def test_a_thousandth_too_strong_is_refuted(claim, part):
     assert judge_scalar(changed).verdict == "refuted"
 
 
-@pytest.mark.parametrize(("claim", "part"), CASES)
-def test_the_opposite_is_never_proved(claim, part):
+@pytest.mark.parametrize(("claim", "part"), [case for case in CASES if case.values[1]])
+def test_the_opposite_of_a_later_relation_is_never_proved(claim, part):
+    """First relations are turned round in prover/test_reversed.py."""
     relation = claim.conditions[part]
     if isinstance(relation, sympy.Eq):
         pytest.skip("the opposite of an identity is no relation of the ledger")
