@@ -186,10 +186,10 @@ def test_the_place_of_every_break_exists_once(broken):
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory, compiled):
+def installed(tmp_path_factory, compiled, link_tree):
     """A copy of the package with the metadata of an installed one; ``make wheel`` tries others."""
     target = tmp_path_factory.mktemp("installed")
-    shutil.copytree(ROOT / "swingby", target / "swingby")
+    link_tree(ROOT / "swingby", target / "swingby")
     described = target / f"swingby-{swingby.__version__}.dist-info"
     described.mkdir()
     (described / "METADATA").write_text(METADATA, encoding="utf-8")
