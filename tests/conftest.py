@@ -4,14 +4,18 @@ Properties have no deadline, and by default the same examples on every machine.
 """
 
 import contextlib
-import importlib.util
 import os
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.forked import forks
+
+# Threads of torch and BLAS wait for each other where other tests hold the processors. Read once,
+# when the libraries are loaded.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 settings.register_profile(
     "default",
@@ -45,27 +49,20 @@ def _no_figures_left():
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-def beside(name):
-    """A module next to this file; import-mode=importlib leaves no package to import it from."""
-    place = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="session")
 def forked_pytest(tmp_path_factory):
     """Run pytest in a process of its own, see ``forked.py``."""
-    with beside("forked").forks(tmp_path_factory.mktemp("forked")) as run:
+    with forks(tmp_path_factory.mktemp("forked")) as run:
         yield run
 
 
 @pytest.fixture(scope="session")
 def compiled():
     """Compile what most tests run: each copy of the tree without it takes a minute."""
-    module = beside("compiled")
-    module.compile_runs()
-    module.compile_batches()
+    from tests import compiled
+
+    compiled.compile_runs()
+    compiled.compile_batches()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import shlex
 import click
 import pytest
 
+from docs import make_commands
 from swingby.cli import cli, run
 from swingby.cli.options import Target
 
@@ -85,14 +86,7 @@ def test_names_are_completed(words, option, values):
 
 def test_the_page_of_commands_has_every_option(tmp_path):
     """The documentation's page is made of the help itself."""
-    import importlib.util
-    from pathlib import Path
-
-    place = Path(__file__).resolve().parents[1] / "docs" / "make_commands.py"
-    spec = importlib.util.spec_from_file_location("make_commands", place)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    page = module.main(tmp_path).read_text(encoding="utf-8")
+    page = make_commands.main(tmp_path).read_text(encoding="utf-8")
     for words, command in COMMANDS.items():
         assert f"## swingby {words}\n" in page
         for option in command.params:

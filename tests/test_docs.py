@@ -8,7 +8,6 @@ block of the README has no prompts and runs as a script.
 
 import contextlib
 import doctest
-import importlib.util
 import io
 import re
 import runpy
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from docs import make_modules, make_statements
 from swingby import cli
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -165,10 +165,7 @@ def test_every_page_is_in_the_index():
 
 
 def test_statements_are_generated_for_all_editions():
-    spec = importlib.util.spec_from_file_location("make_statements", DOCS / "make_statements.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    text = module.render()
+    text = make_statements.render()
     for heading in ("### As printed", "### Corrected", "### Repaired"):
         assert heading in text
     for label in ("D.1", "D.2", "D.3", "D.4", "D.5", "D.1'", "D.3'", "D.4'"):
@@ -178,9 +175,6 @@ def test_statements_are_generated_for_all_editions():
 
 def test_the_page_of_modules_is_made_of_their_first_lines(tmp_path):
     """Every module is on it once, and says what it is."""
-    spec = importlib.util.spec_from_file_location("make_modules", DOCS / "make_modules.py")
-    make_modules = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_modules)
     page = make_modules.main(tmp_path).read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+\.py)` \| (.+) \|$", page, re.MULTILINE)
     modules = [path.name for path in (ROOT / "swingby").rglob("*.py") if "__" not in path.name]

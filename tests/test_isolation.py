@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import importlib.util
 import os
 import pickle
 import random
@@ -19,17 +18,8 @@ import numpy as np
 import pytest
 
 import swingby
+from tests.report import results
 
-
-def _results():
-    path = Path(__file__).parent / "report" / "results.py"
-    place = importlib.util.spec_from_file_location("results", path)
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    return module
-
-
-RESULTS = _results()
 TASK, W0 = swingby.SIMTask.from_signal([4, 1]), [[0.02, 0.01], [0.01, 0.02]]
 #: One call of every public function; `hunt` and `paper_tables` take longer, for no other code.
 CALLS = {
@@ -37,7 +27,7 @@ CALLS = {
     "one_layer_output": lambda: swingby.one_layer_output(TASK, W0, 0.1).tolist(),
     "simulate": lambda: str(swingby.simulate(TASK, W0, 0.01)),
     "simulate_batch": lambda: swingby.simulate_batch([4, 1], np.array([W0]), eta=0.01).W.tolist(),
-    "audit": lambda: str(swingby.audit(["D.61"], cache=False, progress=False)[0].verdict),
+    "audit": lambda: str(swingby.audit(["D.62"], cache=False, progress=False)[0].verdict),
     "check": lambda: str(swingby.check(TASK, omega="1e-80", eta="1e-4")),
     "predict": lambda: str(swingby.predict(TASK, W0, eta=0.01)),
     "predict_gaussian": lambda: str(swingby.predict_gaussian(TASK, "1e-4", 3, eta=0.01)),
@@ -123,15 +113,15 @@ def arrays(value, path, seen):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.torch if name in RESULTS.TORCH else ())
-        for name in RESULTS.NAMES
+        pytest.param(name, marks=pytest.mark.torch if name in results.TORCH else ())
+        for name in results.NAMES
         if name not in ("hunt", "figures", "evidence", "judgement", "survival")
     ],
 )
 def test_a_result_is_read_only_and_has_copies(name):
-    if name in RESULTS.TORCH:
+    if name in results.TORCH:
         pytest.importorskip("torch")
-    result = RESULTS.result(name)
+    result = results.result(name)
     found = list(arrays(result, "", set()))
     # Where the closed form starts is its own affair.
     writable = {path for path, one in found if one.flags.writeable}

@@ -1,18 +1,14 @@
 """The notebooks of the documentation, run in a kernel of their own."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import pytest
+
+from docs import make_notebooks
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
-PLACE = importlib.util.spec_from_file_location("make_notebooks", DOCS / "make_notebooks.py")
-make_notebooks = importlib.util.module_from_spec(PLACE)
-PLACE.loader.exec_module(make_notebooks)
 NOTEBOOKS = sorted(make_notebooks.FOLDER.glob("*.ipynb"))
 
 

@@ -1,6 +1,4 @@
-"""What tests of image diffusion share: one thread, a preset of a second, and an undisturbed run."""
-
-import importlib.util
+"""What tests of image diffusion share: a preset of a second, and an undisturbed run."""
 
 import pytest
 
@@ -9,20 +7,6 @@ from swingby.diffusion.plan import Optimizer, Plan, Prediction
 from swingby.diffusion.preset import Layout, Preset
 
 CELL = Cell(0.4, 0.8, 1.0, "adamw")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads of torch wait for each other where other tests hold the processors."""
-    if importlib.util.find_spec("torch") is None:
-        yield
-        return
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 #: What happens at a call, at most how often with each command, and whether it asks for memory.
-WRITES = ((errno.ENOSPC, errno.EIO, errno.EACCES), 100_000 if FULL else 8, False)
-MEMORY = ((errno.ENOMEM,), 300 if FULL else 8, True)
+WRITES = ((errno.ENOSPC, errno.EIO, errno.EACCES), 100_000 if FULL else 6, False)
+MEMORY = ((errno.ENOMEM,), 300 if FULL else 5, True)
 #: Calls for memory come at all times.
-SIGNALS = ((-signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL), 150 if FULL else 6, True)
+SIGNALS = ((-signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL), 150 if FULL else 3, True)
 
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
 CERTIFIED = "--signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"

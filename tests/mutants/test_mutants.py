@@ -59,12 +59,12 @@ def _drawn(mutants):
     turn = int(head or "0", 16)
     quick = sorted((one for one in mutants if not one.slow), key=lambda one: one.file)
     groups = [list(group) for _, group in groupby(quick, key=lambda one: one.file)]
-    return {group[turn % len(group)].name for group in groups}
+    return [group[turn % len(group)] for group in groups]
 
 
 LIST = Path(__file__).with_name("mutants.txt").read_text(encoding="utf-8")
 MUTANTS = [_read(entry) for entry in LIST.split("\n\n")[1:]]
-DRAWN = {mutant.name for mutant in MUTANTS} if FULL else _drawn(MUTANTS)
+DRAWN = MUTANTS if FULL else _drawn(MUTANTS)
 
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -129,8 +129,7 @@ def copy(tmp_path, link_tree):
 @pytest.mark.mutants
 def test_the_named_tests_pass_on_the_code_as_it_is(run, copy):
     """In a copy, where a test may fail for want of a file and so would catch anything."""
-    drawn = [mutant for mutant in MUTANTS if mutant.name in DRAWN]
-    named = {test for mutant in drawn for test in _runnable(mutant.tests)}
+    named = {test for mutant in DRAWN for test in _runnable(mutant.tests)}
     if not FULL:
         # One test of every file: the others pass in the tree, and want the same files.
         named = set({test.partition("::")[0]: test for test in sorted(named)}.values())
@@ -139,10 +138,8 @@ def test_the_named_tests_pass_on_the_code_as_it_is(run, copy):
 
 
 @pytest.mark.mutants
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", DRAWN, ids=lambda mutant: mutant.name)
 def test_a_seeded_bug_is_caught(mutant, run, copy):
-    if mutant.name not in DRAWN:
-        pytest.skip("drawn with another commit; part of make test-full")
     tests = _runnable(mutant.tests)
     if not tests:
         pytest.skip("its tests need torch")

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import swingby
@@ -33,6 +33,7 @@ def test_half_times_are_predicted_within_two_percent(data, dynamics):
     assert (error <= 1 + 0.02 * run.half_times[learned]).all()
 
 
+@settings(max_examples=max(10, settings.default.max_examples // 10))
 @given(satisfying("repaired"))
 def test_the_repaired_theorems_promise_what_the_flow_does(setting):
     """Every w_kk is above 0.8 by the step promised, and no entry exceeds the peak promised."""

@@ -1,9 +1,7 @@
 """Figures for a paper: nothing outside the canvas, fonts embedded, no title, one legend."""
 
-import importlib.util
 import itertools
 import logging
-from pathlib import Path
 
 import matplotlib
 import pytest
@@ -15,10 +13,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from swingby import InvalidInput
-
-PLACE = importlib.util.spec_from_file_location("results", Path(__file__).parent / "results.py")
-results = importlib.util.module_from_spec(PLACE)
-PLACE.loader.exec_module(results)
+from tests.report import results
 
 NAMES = ("check", "check that fails", "check, repaired", "schedule", "schedule from omega")
 NAMES += ("run", "comparison", "training run", "ledger", "phase diagram")

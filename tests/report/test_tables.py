@@ -1,11 +1,9 @@
 """Whole words at every width, and the same words in every format."""
 
 import html.parser
-import importlib.util
 import re
 import shlex
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,21 +13,12 @@ from markdown_it import MarkdownIt
 from swingby import cli
 from swingby.report import Grid
 from swingby.report.text import USUAL
+from tests.report import results
 
 WIDTHS = (60, 80, 120)
-
-
-def beside(name):
-    place = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
-    return module
-
-
-RESULTS = beside("results")
 NAMES = [
-    pytest.param(name, marks=pytest.mark.torch if name in RESULTS.TORCH else ())
-    for name in RESULTS.NAMES
+    pytest.param(name, marks=pytest.mark.torch if name in results.TORCH else ())
+    for name in results.NAMES
 ]
 NOTE = "Left out for want of width:"
 
@@ -175,17 +164,17 @@ def test_a_first_cell_in_brackets_is_no_argument_of_the_row_above():
 @pytest.mark.parametrize("name", NAMES)
 def test_results(name, monkeypatch):
     """Every result class: whole words at every width, one text, and HTML that says the same."""
-    result = RESULTS.result(name)
+    result = results.result(name)
     texts = {}
     for width in (*WIDTHS, 1000):
         monkeypatch.setenv("COLUMNS", str(width))
         texts[width] = str(result)
-    if name not in RESULTS.FIXED_WIDTH:
+    if name not in results.FIXED_WIDTH:
         for width in WIDTHS:
             assert_fits(texts[width], width, all_of=texts[1000])
-    if name not in RESULTS.NO_HTML:
+    if name not in results.NO_HTML:
         said = " ".join(Reader(result._repr_html_()).said)
-        assert set(words(texts[1000])) - set(words(said)) <= RESULTS.ONLY_TEXT.get(name, set())
+        assert set(words(texts[1000])) - set(words(said)) <= results.ONLY_TEXT.get(name, set())
 
 
 START = "--signal 4,1 --w0 '0.02,0.01;0.01,0.02' --eta 0.01"

@@ -28,15 +28,6 @@ NO_CUDA = pytest.mark.skipif(not HAS_CUDA, reason="torch finds no CUDA device")
 BOTH = pytest.mark.parametrize("dynamics", ["euler", "gd"])
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads of torch wait for each other where other tests hold the processors."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=NO_CUDA)])
 def device(request):
     return request.param

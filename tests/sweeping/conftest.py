@@ -7,6 +7,7 @@ import pytest
 
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.sweep import sweep
+from tests.sweeping import killing
 
 #: 60 points of about a millisecond; one of them fails.
 TINY = {
@@ -34,6 +35,14 @@ def undisturbed(tmp_path_factory):
     """The rows of the tiny grid, measured one by one in this process."""
     path = tmp_path_factory.mktemp("undisturbed") / "out.sqlite"
     sweep(SweepGrid(**TINY), store=path, workers=0, chunk=1, progress=False)
+    return rows_of(path)
+
+
+@pytest.fixture(scope="session")
+def unkilled(tmp_path_factory):
+    """The rows of the grid of ``killing``, measured in this process."""
+    path = tmp_path_factory.mktemp("unkilled") / "out.sqlite"
+    sweep(killing.GRID, store=path, workers=0, progress=False)
     return rows_of(path)
 
 

@@ -23,6 +23,7 @@ GRID = {
 
 
 ROOT = Path(swingby.__file__).parents[1]
+FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 
 class Driver:

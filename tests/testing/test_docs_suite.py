@@ -1,11 +1,10 @@
 """The suites in docs/examples pass as a user has them, in a folder of their own.
 
-The long one notices a theory with one wrong line, and names what broke. The package is installed
-into a folder of its own, or copied there with its metadata where no build backend is at hand.
+The long one notices a theory with one wrong line, and names what broke. The package is copied into
+a folder of its own with the metadata that an installed one has.
 """
 
 import ast
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -22,14 +21,6 @@ SUITE = ROOT / "docs/examples/test_theory.py"
 SUITES = sorted(SUITE.parent.glob("test_*.py"))
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
-#: A failure is shown as it was drawn: looking for a smaller one takes time.
-PROFILE = f"""
-from hypothesis import Phase, settings
-settings.register_profile(
-    "as drawn", phases=[Phase.explicit, Phase.generate], max_examples={100 if FULL else 25}
-)
-settings.load_profile("as drawn")
-"""
 OPTIONS = ("-x", "-q", "--tb=short", "-p", "no:cacheprovider")
 METADATA = f"Metadata-Version: 2.1\nName: swingby\nVersion: {swingby.__version__}\n"
 ENTRY_POINTS = "[pytest11]\nswingby = swingby.testing.pytest_plugin\n"
@@ -128,21 +119,16 @@ proofs/suppression.proof: test_lines_that_do_not_hold says D.61
 )
 
 
-def install(target):
-    """An installed copy of the package: by pip, or by hand."""
-    if importlib.util.find_spec("hatchling") and importlib.util.find_spec("pip"):
-        options = ["--no-deps", "--no-build-isolation", "--no-compile", "--quiet"]
-        command = [sys.executable, "-m", "pip", "install", *options, "--target", target, ROOT]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return
-    shutil.copytree(
-        ROOT / "swingby", target / "swingby", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    described = target / f"swingby-{swingby.__version__}.dist-info"
-    described.mkdir()
-    (described / "METADATA").write_text(METADATA, encoding="utf-8")
-    (described / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
+def write_profile(folder, examples):
+    """As many examples; a failure is shown as drawn, as looking for a smaller one takes time."""
+    text = f"""
+from hypothesis import Phase, settings
+settings.register_profile(
+    "as drawn", phases=[Phase.explicit, Phase.generate], max_examples={100 if FULL else examples}
+)
+settings.load_profile("as drawn")
+"""
+    (folder / "conftest.py").write_text(text, encoding="utf-8")
 
 
 def run_suite(installed, folder, *arguments):
@@ -188,6 +174,7 @@ def test_a_suite_imports_nothing_that_a_user_does_not_have(suite):
 @pytest.mark.parametrize("suite", [s for s in SUITES if s != SUITE], ids=lambda suite: suite.stem)
 def test_a_suite_passes(suite, tmp_path):
     shutil.copy(suite, tmp_path)
+    write_profile(tmp_path, 25)
     code, output = run_suite(ROOT, tmp_path, "-W", "error", suite.name)
     assert code == 0, output[-4000:]
 
@@ -199,18 +186,14 @@ def test_the_place_of_every_break_exists_once(broken):
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory, compiled):
-    """An installed copy, and what is compiled already: numba knows a file by its age and size."""
+def installed(tmp_path_factory, compiled, link_tree):
+    """A copy of the package with the metadata of an installed one; ``make wheel`` tries others."""
     target = tmp_path_factory.mktemp("installed")
-    install(target)
-    for source in (ROOT / "swingby").rglob("*.py"):
-        copy = target / source.relative_to(ROOT)
-        assert copy.read_bytes() == source.read_bytes()
-        shutil.copystat(source, copy)
-    for source in (ROOT / "swingby").rglob("*.nb[ic]"):
-        copy = target / source.relative_to(ROOT)
-        copy.parent.mkdir(exist_ok=True)
-        shutil.copy2(source, copy)
+    link_tree(ROOT / "swingby", target / "swingby")
+    described = target / f"swingby-{swingby.__version__}.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text(METADATA, encoding="utf-8")
+    (described / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
     return target
 
 
@@ -226,7 +209,7 @@ def folder(tmp_path):
 # Late like the seeded bugs: most is compiled by then.
 @pytest.mark.mutants
 def test_the_suite_passes_on_an_installed_copy(installed, folder):
-    (folder / "conftest.py").write_text(PROFILE, encoding="utf-8")
+    write_profile(folder, 8)
     code, output = run_suite(installed, folder)
     assert code == 0, output[-4000:]
     # Installed, the plugin is there without being named.
@@ -245,7 +228,7 @@ def test_what_is_broken_is_named(broken, installed, folder, tmp_path, forked_pyt
     # A file of its own: the old name stands for the one that is installed.
     path.unlink()
     path.write_text(right.replace(broken.old, broken.new), encoding="utf-8")
-    (folder / "conftest.py").write_text(PROFILE, encoding="utf-8")
+    write_profile(folder, 25)
     asked = SUITE.name if FULL else f"{SUITE.name}::{broken.test}"
     code, output, errors = forked_pytest([*OPTIONS, asked], folder, copy)
     shutil.rmtree(copy)

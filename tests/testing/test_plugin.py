@@ -1,6 +1,5 @@
 """The pytest plugin, run by a pytest of its own in a folder of its own."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from swingby.testing.assertions import ledger_verdicts
-from swingby.theory.claims import ledger
-from swingby.theory.claims.claim import AlongTrajectory
+from swingby.theory.claim import AlongTrajectory
+from swingby.theory.derivations import ledger
+from tests.verify import test_verdicts as by_hand
 
 pytest_plugins = ["pytester"]
 
@@ -219,21 +219,11 @@ def test_a_profile_of_the_same_name_is_left_alone(run, pytester):
     run("--hypothesis-profile=swingby").assert_outcomes(passed=1)
 
 
-def by_hand():
-    """The list of refuted lines next to the tests of the verdicts."""
-    path = ROOT / "tests/verify/test_verdicts.py"
-    spec = importlib.util.spec_from_file_location("by_hand", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_verdicts_on_record_are_those_reached_by_hand():
-    record, hand = ledger_verdicts(), by_hand()
-    lines = ledger.claims()
+    record, lines = ledger_verdicts(), ledger.claims()
     assert list(record) == [claim.id for claim in lines]
-    for claim in hand.LINES:
-        assert record[claim.id] == ("refuted" if claim.id in hand.AS_REFUTED else "proved")
+    for claim in by_hand.LINES:
+        assert record[claim.id] == ("refuted" if claim.id in by_hand.AS_REFUTED else "proved")
     for claim in lines:
         if isinstance(claim.conclusion, AlongTrajectory):
             # A search proves nothing; a person has said what is wrong where it refutes.

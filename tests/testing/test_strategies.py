@@ -20,8 +20,8 @@ from swingby.testing import (
 )
 from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
+from tests.testing.test_settings import SEARCH
 
-SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))
 TASK = SIMTask([1, 3, 2], "1/10")
 
 

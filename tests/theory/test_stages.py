@@ -133,9 +133,6 @@ def test_a_blow_up_cuts_off_what_would_be_learned_later():
     assert any("concept 2 is trapped: its pivot is negative" in text for text in found.warnings)
 
 
-ZERO = ["concept 2 is trapped: its pivot is zero"]
-
-
 @pytest.mark.parametrize(
     ("signal", "W0", "trapped", "words"),
     [

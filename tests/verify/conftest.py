@@ -1,7 +1,34 @@
-"""Starts that several tests draw."""
+"""Starts that several tests draw, and verdicts that are kept from run to run."""
 
 import numpy as np
 import pytest
+
+from swingby.theory.verdict import Finding
+from swingby.verify import audit_cache
+from swingby.verify.prover.judge import judge
+
+
+@pytest.fixture(scope="session")
+def verdict(request):
+    """``verdict(claim)``, kept by pytest until the claim or a line of the provers changes.
+
+    What is undecided may have been out of time, and seeded bugs run without what pytest keeps.
+    """
+    held = getattr(request.config, "cache", None)
+
+    def call(claim):
+        if held is None:
+            return judge(claim)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(held.mkdir("verdicts")))
+            known = audit_cache.load(claim)
+            if known is None:
+                known = judge(claim), 0.0
+                if known[0].verdict != Finding.UNDECIDED:
+                    audit_cache.store(claim, *known)
+            return known[0]
+
+    return call
 
 
 @pytest.fixture(name="starts", scope="session")

@@ -4,17 +4,16 @@ The provers have tests of their own. Here they are replaced by a rule with known
 about lines whose verdict is a line of arithmetic.
 """
 
-import importlib.util
 import logging
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 import sympy
 
-from swingby.theory.claims import ledger as text
-from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given
-from swingby.theory.claims.verdict import Finding
+from docs import make_ledger
+from swingby.theory.claim import AlongTrajectory, Claim, Flaw, Given
+from swingby.theory.derivations import ledger as text
+from swingby.theory.verdict import Finding
 from swingby.verify import audit as module
 from swingby.verify.audit import audit, downstream, with_repaired
 from swingby.verify.prover.evidence import Judged
@@ -199,10 +198,6 @@ def test_a_prover_that_fails_gives_no_verdict_and_leaves_nothing_behind(small, m
 
 
 def test_the_page_part_has_summary_corrections_and_every_line(small, tmp_path):
-    path = Path(__file__).parents[2] / "docs" / "make_ledger.py"
-    spec = importlib.util.spec_from_file_location("make_ledger", path)
-    make_ledger = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_ledger)
     page = make_ledger.main(tmp_path / "generated").read_text(encoding="utf-8")
     for heading in ("## Summary", "## What a corrected paper would say", "## Every line"):
         assert heading in page

@@ -111,10 +111,9 @@ def test_inside_is_about_the_observation_and_the_window(observed, lower, upper, 
 
 def test_windows_are_judged_inside_the_assumptions(inside):
     # A finding about the paper: the printed window of the half-time misses what is observed.
-    frame = inside.to_frame().set_index(["entry", "event"])
-    assert frame.loc[("w_11", "half"), "inside"] == False  # noqa: E712
-    assert frame.loc[("w_22", "half"), "inside"] == False  # noqa: E712
-    assert frame.loc[("w_12", "peak height"), "inside"] == True  # noqa: E712
+    found = {(row.entry, row.event): row.inside for row in inside.rows}
+    assert (found["w_11", "half"], found["w_22", "half"]) == (False, False)
+    assert found["w_12", "peak height"] is True
     assert inside.largest_error < 1e-4
     mended = compare(
         SIMTask.from_signal([4, 1]),

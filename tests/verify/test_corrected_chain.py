@@ -12,7 +12,6 @@ from swingby.theory.assumptions import P, d
 from swingby.theory.claims.claim import Claim, Given
 from swingby.theory.claims.ledger import by_id, corrected_chain, with_squared_P
 from swingby.theory.proofs.reader import packaged
-from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 CHAIN = corrected_chain(
     claim
@@ -40,8 +39,8 @@ def test_many_lines_speak_of_the_noise():
 
 
 @pytest.mark.parametrize("claim", NOISY, ids=[claim.id for claim in NOISY])
-def test_line_stands_with_squared_P(claim):
-    assert judge_scalar(claim).verdict == "proved"
+def test_line_stands_with_squared_P(claim, verdict):
+    assert verdict(claim).verdict == "proved"
 
 
 def test_only_P_beside_d_is_squared():

@@ -207,17 +207,14 @@ def test_exactly_one_start_is_given(function):
         function(PAIR, W0=W0, U0=W0, eta=0.01)
     with pytest.raises(InvalidInput, match=r"W0.* U0"):
         function(PAIR, eta=0.01)
+    with pytest.raises(InvalidInput, match="eta must be given"):
+        function(PAIR, U0=W0)
 
 
 @pytest.mark.parametrize("function", [predict, check])
 def test_omega_is_not_given_beside_U0(function):
     with pytest.raises(InvalidInput, match=r"omega.*U0|U0.*omega"):
         function(PAIR, omega="1e-3", U0=np.eye(2) * 1e-3, eta=0.01)
-
-
-def test_a_run_needs_eta():
-    with pytest.raises(InvalidInput, match="eta must be given"):
-        simulate(PAIR, U0=np.eye(2))
 
 
 def test_each_entry_of_the_start_is_rounded_once():

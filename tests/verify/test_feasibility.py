@@ -8,11 +8,15 @@ from itertools import product
 import flint
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from swingby.theory import assumptions
 from swingby.theory.claims.verdict import Verdict
 from swingby.verify.checking import evaluation, feasibility
 from swingby.verify.checking.feasibility import Problem
+
+#: 10,000 in the full profile.
+SETS = min(10_000, 50 * settings.default.max_examples)
 
 
 def problem(signal, omega, eta="1/100000", beta=1, power=1):
@@ -72,12 +76,12 @@ def brute_force(signal, log_omega, log_beta, kappas, shares, scales):
     return bool(ok.any())
 
 
-def test_ten_thousand_parameter_sets_agree_with_brute_force():
+def test_random_parameter_sets_agree_with_brute_force():
     generator = np.random.default_rng(0)
     kappas = np.concatenate([1.1 + np.logspace(-7, -1, 9), np.linspace(1.25, 10, 6)])
     scales = np.array([1.0, 0.5, 0.1, 0.01])
     found = {"yes": 0, "no": 0, "too close to call": 0}
-    for _ in range(10_000):
+    for _ in range(SETS):
         d = int(generator.integers(1, 5))
         ratios = generator.uniform(2.5, 8, d - 1)
         signal = np.cumprod(np.concatenate([[1.0], ratios]))
@@ -105,9 +109,9 @@ def test_ten_thousand_parameter_sets_agree_with_brute_force():
             found["yes" if near else "too close to call"] += 1
         else:
             found["no"] += 1
-    assert found["yes"] > 2000
-    assert found["no"] > 2000
-    assert found["too close to call"] < 50
+    assert found["yes"] > 0.2 * SETS
+    assert found["no"] > 0.2 * SETS
+    assert found["too close to call"] < 0.005 * SETS
 
 
 def test_largest_eta_is_one_over_180_times_the_largest_signal():

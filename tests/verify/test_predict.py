@@ -1,6 +1,5 @@
 """predict: the Schedule, its events, its lemma windows, its refusals."""
 
-import json
 import math
 
 import numpy as np
@@ -50,6 +49,9 @@ def test_events_are_those_of_a_run(dynamics):
     assert abs(end.time - run.end) <= 2
     labels = ["w_11"] * 2 + ["w_22"] * 2 + ["w_12"] * 3 + ["all"]
     assert [event.label for event in schedule.events] == labels
+    frame = schedule.to_frame()
+    assert frame.columns.tolist() == ["entry", "event", "time", "lower", "upper", "error"]
+    assert frame["entry"].tolist() == labels
 
 
 def test_turns_of_the_test_loss_are_predicted():
@@ -174,30 +176,6 @@ def test_equal_signals_and_a_large_omega_are_warned_of():
     assert apart.warnings == ("concepts 1 and 3 have equal signals: their order is undecided",)
     assert not predict(TASK, omega="0.1", eta=0.01).warnings
     assert any("not small" in text for text in predict(TASK, omega="0.11", eta=0.01).warnings)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"W0": W0},
-        {"W0": INSIDE},
-        {"W0": 1e-3 * np.ones((2, 2))},
-        {"omega": "1e-400", "width": 3},
-        {"omega": "0.5"},
-    ],
-)
-def test_a_schedule_is_json_a_frame_latex_html_and_text(arguments):
-    schedule = predict(TASK, eta="1/1000", dynamics="gd", **arguments)
-    content = json.loads(json.dumps(schedule.to_dict(), allow_nan=False))
-    assert len(content["half_times"]) == 2
-    assert len(content["events"]) == len(schedule.events)
-    frame = schedule.to_frame()
-    assert frame.columns.tolist() == ["entry", "event", "time", "lower", "upper", "error"]
-    assert len(frame) == len(schedule.events)
-    assert schedule.to_latex().startswith(r"\begin{tabular}")
-    assert "<table>" in schedule._repr_html_()
-    assert "w_11" in str(schedule)
-    assert repr(schedule).startswith("<Schedule gd")
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ are in the `flaw` of each claim. Claims about whole trajectories are in prover/t
 
 import pytest
 
-from swingby.theory.claims import ledger as text
-from swingby.theory.claims.claim import AlongTrajectory
-from swingby.verify.prover.judge import judge
+from swingby.theory.claim import AlongTrajectory
+from swingby.theory.derivations import ledger as text
 
 REFUTED = """
 2.1; Theorem 4.1; 4.2; after 4.2 (iii); 4.3; B.2; C.2; C.5; C.13; C.20; C.21; D.1; D.2;
@@ -51,9 +50,9 @@ def test_all_numbered_displays_are_there():
 
 
 @pytest.mark.parametrize("line", LINES, ids=IDS)
-def test_verdict(line):
+def test_verdict(line, verdict):
     expected = "refuted" if line.id in AS_REFUTED else "proved"
-    judged = judge(line)
+    judged = verdict(line)
     assert judged.verdict == expected, judged
     if expected == "refuted":
         assert line.flaw is not None
@@ -63,8 +62,8 @@ def test_verdict(line):
 @pytest.mark.parametrize(
     "line", [one for one in LINES if one.repair], ids=[one.id for one in LINES if one.repair]
 )
-def test_verdict_on_the_repair(line):
-    assert judge(line.repair).verdict == "proved"
+def test_verdict_on_the_repair(line, verdict):
+    assert verdict(line.repair).verdict == "proved"
 
 
 def test_a_refuted_line_has_a_repair_and_only_a_refuted_line_a_flaw():

@@ -60,11 +60,8 @@ def test_singular_letters_are_left_open_in_bounded_time(large):
     assert not proved(0, large, *between(0, x, 1))
 
 
-def test_unbounded_letters_without_a_lower_bound_are_refused():
+def test_letters_without_a_lower_bound_and_more_than_two_are_refused():
     assert not proved(0, x**2)
-
-
-def test_more_than_two_letters_are_refused():
     letters = sympy.symbols("p q r", positive=True)
     assert not proved(0, sum(letters))
 
