@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify import audit_cache
 from swingby.verify.prover.judge import judge
 

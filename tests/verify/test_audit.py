@@ -11,9 +11,9 @@ import pytest
 import sympy
 
 from docs import make_ledger
-from swingby.theory.claim import AlongTrajectory, Claim, Flaw, Given
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.derivations import ledger as text
-from swingby.theory.verdict import Finding
+from swingby.theory.claims.verdict import Finding
 from swingby.verify import audit as module
 from swingby.verify.audit import audit, downstream, with_repaired
 from swingby.verify.prover.evidence import Judged

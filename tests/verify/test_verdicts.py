@@ -6,7 +6,7 @@ are in the `flaw` of each claim. Claims about whole trajectories are in prover/t
 
 import pytest
 
-from swingby.theory.claim import AlongTrajectory
+from swingby.theory.claims.claim import AlongTrajectory
 from swingby.theory.derivations import ledger as text
 
 REFUTED = """
