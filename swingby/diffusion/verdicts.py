@@ -38,7 +38,15 @@ from swingby.errors import InvalidInput
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.simulate.outcome import descents, turning_points
-from swingby.theory.claims.verdict import Verdict, counted, inside, judged, needed, reaches, share_of
+from swingby.theory.claims.verdict import (
+    Verdict,
+    counted,
+    inside,
+    judged,
+    needed,
+    reaches,
+    share_of,
+)
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3

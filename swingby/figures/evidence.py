@@ -22,8 +22,6 @@ from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.report import Framed, Grid
 from swingby.report.files import unsealed, write_json
-from swingby.theory.claims.verdict import Verdict, all_hold, counted
-from swingby.theory.reading import json_of
 from swingby.theory.claims.verdict import (
     Share,
     Verdict,
@@ -33,6 +31,7 @@ from swingby.theory.claims.verdict import (
     share_of,
     within_bar,
 )
+from swingby.theory.reading import json_of
 from swingby.verify.audit_cache import hash_of
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.

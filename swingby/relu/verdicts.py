@@ -26,9 +26,8 @@ from swingby.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, meas
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
 from swingby.theory import numbers
-from swingby.theory.claims.verdict import Verdict, counted
-from swingby.theory.reading import json_of
 from swingby.theory.claims.verdict import Share, counted, inside, judged, share_of
+from swingby.theory.reading import json_of
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 2"

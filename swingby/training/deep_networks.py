@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from swingby.theory.task import SIMTask
 from swingby.theory.claims.verdict import Verdict, all_hold, within_bar
+from swingby.theory.task import SIMTask
 from swingby.training.setting import Floats
 from swingby.verify.predict_network import NetworkSchedule, predict_network
 

@@ -16,8 +16,8 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.theory import numbers
-from swingby.theory.task import SIMTask
 from swingby.theory.claims.verdict import Share, share_of
+from swingby.theory.task import SIMTask
 from swingby.training.laws import (
     SWING,
     Forecast,

@@ -17,8 +17,8 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.task import SIMTask
 from swingby.theory.claims.verdict import Share, Verdict, agrees, reaches, share_of
+from swingby.theory.task import SIMTask
 from swingby.training.data import directions
 from swingby.training.laws import SWING, gram
 from swingby.training.model import initial_weights, rotated

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from swingby.testing.assertions import ledger_verdicts
-from swingby.theory.claims.claim import AlongTrajectory
 from swingby.theory.claims import ledger
+from swingby.theory.claims.claim import AlongTrajectory
 from tests.verify import test_verdicts as by_hand
 
 pytest_plugins = ["pytester"]

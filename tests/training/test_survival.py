@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.theory.claims.verdict import Verdict
-from swingby.theory.task import SIMTask
 from swingby.theory.claims.verdict import Share, Verdict, agrees, reaches
+from swingby.theory.task import SIMTask
 
 pytest.importorskip("torch")
 

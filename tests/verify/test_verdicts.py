@@ -5,9 +5,9 @@ are in the `flaw` of each claim. Claims about whole trajectories are in prover/t
 """
 
 import pytest
+from swingby.theory.derivations import ledger as text
 
 from swingby.theory.claims.claim import AlongTrajectory
-from swingby.theory.derivations import ledger as text
 
 REFUTED = """
 2.1; Theorem 4.1; 4.2; after 4.2 (iii); 4.3; B.2; C.2; C.5; C.13; C.20; C.21; D.1; D.2;

@@ -14,8 +14,8 @@ from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_s
 from swingby.diffusion.vectors.train import VectorRun, train_vectors
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.task import SIMTask
 from swingby.theory.claims.verdict import Verdict, counted, yes
+from swingby.theory.task import SIMTask
 from swingby.training.result import order_text
 
 

@@ -9,8 +9,8 @@ from swingby.report.markup import latex_text, markdown_table, markdown_text
 from swingby.report.text import USUAL
 from swingby.theory.assumptions import Condition
 from swingby.theory.claims.claim import SEVERITIES
-from swingby.theory.claims.text import difference, source_text
 from swingby.theory.claims.ledger import hypotheses
+from swingby.theory.claims.text import difference, source_text
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.auditing.ledger import Ledger
 from swingby.verify.auditing.record import Record, evidence_words, header

@@ -22,11 +22,9 @@ from swingby.report.files import write_text
 from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
 from swingby.report.numbers import counted
 from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
-from swingby.theory.claims.text import statement_line, to_latex, to_text
-from swingby.verify import ledger_report
 from swingby.theory.claims.claim import SEVERITIES
-from swingby.theory.claims.text import source_text, statement_line
 from swingby.theory.claims.ledger import find
+from swingby.theory.claims.text import source_text, statement_line
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.audit_cache import plain
 from swingby.verify.auditing.record import (

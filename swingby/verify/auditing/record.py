@@ -17,8 +17,8 @@ from swingby.report.markup import html_text, markdown_text
 from swingby.report.numbers import short
 from swingby.report.text import USUAL, line_width, lines_text, wrapped
 from swingby.theory.claims.claim import Claim
-from swingby.theory.claims.text import difference, source_text, statement_line, to_latex, to_text
 from swingby.theory.claims.formula import as_read, symbol_text
+from swingby.theory.claims.text import difference, source_text, statement_line, to_latex, to_text
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.audit_cache import plain
 from swingby.verify.prover.evidence import Judged, Witness

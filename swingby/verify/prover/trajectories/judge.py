@@ -26,8 +26,8 @@ from swingby.simulate.state import Record, float_matrix, make_problem, make_stat
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.claims.claim import AlongTrajectory, Claim
-from swingby.theory.initial import Scaled, initial_matrix
 from swingby.theory.claims.verdict import Finding
+from swingby.theory.initial import Scaled, initial_matrix
 from swingby.verify.certification.ball_run import BallState
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.trajectories import instances
