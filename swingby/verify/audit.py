@@ -258,13 +258,7 @@ _SHORT = {"psd": "before D.37 (semidefinite)"}
 
 
 def promises(texts: str | Sequence[str], names: Sequence[str]) -> tuple[list[str], list[Given]]:
-    """What is promised: ids of lines, and hypotheses on W(0) and eta.
-
-    `texts`: separated by commas: ``"PSD"`` (every W(t) is positive semidefinite), ``"pivots >=
-    1/2"`` (in units of w_kk(0)), ``"few steps"`` (eta gamma alpha log(1/omega) <= 1/2), and ids.
-    `names`: ids of the lines that there are.
-    Raises InvalidInput if a part is none of these.
-    """
+    """What `assume` of :func:`audit` promises: ids among `names`, and hypotheses on W(0), eta."""
     parts = texts.split(",") if isinstance(texts, str) else texts
     ids: list[str] = []
     relations: list[Given] = []

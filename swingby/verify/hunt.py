@@ -24,13 +24,13 @@ from swingby.theory.claims.text import source_text, to_text
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.audit_cache import plain
 from swingby.verify.auditing.record import header, witness_lines
+from swingby.verify.check import EDITIONS
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.judge import is_scalar, judge
 from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, counterexample
 from swingby.verify.prover.scalar.dispatch import Unknown, judge_scalar, prepared
 
-EDITIONS = ("printed", "corrected", "repaired")
 #: The dynamics, as a title names them.
 DYNAMICS = {"euler": "the map (D.2)", "gd": "gradient descent on U", "flow": "the flow"}
 #: Searches per relation of a line about numbers, with seeds of their own; a proof is tried after
