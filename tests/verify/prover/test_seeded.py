@@ -120,4 +120,4 @@ def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):
     }
     assert len(sources) > 20
     assert sources <= read
-    assert {root / "theory" / name for name in ("balls.py", "claim.py", "assumptions.py")} <= read
+    assert {root / f"theory/{one}.py" for one in ("balls", "claims/claim", "assumptions")} <= read
