@@ -9,10 +9,14 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from swingby.report import markup
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Colours of verdicts; the words carry the meaning without them.
 STYLES = {
@@ -348,3 +352,17 @@ class Drawn(Shown):
     def to_html(self) -> str:
         """An HTML fragment."""
         return "\n".join(grid.to_html() for grid in self.to_grids())
+
+
+class Framed(Drawn):
+    """A result of many records, which is also a table of pandas. A class gives :meth:`records`."""
+
+    def records(self) -> Iterable[Mapping[str, Any]]:
+        """What the rows of :meth:`to_frame` say, by column."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """A table of pandas, with a row for each of :meth:`records`."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.records()))

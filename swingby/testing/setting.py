@@ -21,7 +21,7 @@ from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Scaled
-from swingby.theory.repaired.edition import largest_omega, theorem_r, theorem_two
+from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS, check
 from swingby.verify.checking import feasibility

@@ -28,8 +28,8 @@ from swingby.theory.claims.verdict import Finding
 from swingby.theory.numbers import positive
 from swingby.theory.proofs.reader import load, packaged
 from swingby.verify import audit_cache
-from swingby.verify.ledger import Ledger, Record
-from swingby.verify.lines import AUDITED
+from swingby.verify.auditing.ledger import Ledger
+from swingby.verify.auditing.record import AUDITED, Record
 from swingby.verify.prover.evidence import Judged
 from swingby.verify.prover.judge import is_scalar, judge
 

@@ -15,7 +15,7 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
-from swingby.theory.claims.claim import AlongTrajectory, Claim, MatrixIdentity
+from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.theory.claims.conclusions import (
     BlockTrace,
     Both,
@@ -29,6 +29,7 @@ from swingby.theory.claims.conclusions import (
 )
 from swingby.theory.claims.matrices import LETTERS, direction, direction_U, n, s
 from swingby.theory.claims.verdict import Finding
+from swingby.verify.auditing.record import by_name
 from swingby.verify.certification import replay
 from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.algebra import words
