@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -132,8 +132,8 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, quick: bool = False) -> At
     goal = sequent.goal
 
     def each(goals: list[Relation]) -> Attempt:
-        halves = [replace(sequent, goal=one) for one in goals]
-        return _together([by_certificate(half, rng, quick=quick) for half in halves])
+        halves = (replace(sequent, goal=one) for one in goals)
+        return _together(by_certificate(half, rng, quick=quick) for half in halves)
 
     if goal.kind == "==":
         turned = Relation(goal.large, goal.small, "<=", goal.label)
@@ -163,28 +163,28 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, quick: bool = False) -> At
     cases = split(prepared)
     if cases is None:
         return Attempt(False, tried=("too many cases",))
-    attempts = []
-    for case in cases:
+    if len(cases) == 1:
+        return complete(_combined(cases[0], rng, quick))
+
+    def labelled(case: Sequent) -> Attempt:
         attempt = _combined(case, rng, quick)
-        if not attempt.proved:
-            return attempt
-        if len(cases) > 1:
-            conditions = ", ".join(str(r) for r in case.given if r.label == "case")
-            lines = (f"case {conditions}:", *attempt.evidence)
-            attempt = replace(attempt, evidence=lines, proof=())
-        attempts.append(attempt)
-    return complete(_together(attempts))
+        conditions = ", ".join(str(r) for r in case.given if r.label == "case")
+        return replace(attempt, evidence=(f"case {conditions}:", *attempt.evidence), proof=())
+
+    return _together(map(labelled, cases))
 
 
-def _together(attempts: list[Attempt]) -> Attempt:
-    """All attempts as one, or the first that failed."""
+def _together(attempts: Iterable[Attempt]) -> Attempt:
+    """All attempts as one, or the first that fails: none is made after it."""
+    proved: list[Attempt] = []
     for attempt in attempts:
         if not attempt.proved:
             return attempt
-    method = min((a.method for a in attempts), key=lambda name: "agrees" in name)
-    evidence = tuple(line for a in attempts for line in a.evidence)
-    complete = all(a.proof for a in attempts)
-    proof = tuple(one for a in attempts if complete for one in a.proof)
+        proved.append(attempt)
+    method = min((one.method for one in proved), key=lambda name: "agrees" in name)
+    evidence = tuple(line for one in proved for line in one.evidence)
+    complete = all(one.proof for one in proved)
+    proof = tuple(content for one in proved if complete for content in one.proof)
     return Attempt(True, method, evidence, proof=proof)
 
 
