@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import pytest
 import sympy
-from swingby.theory.derivations import ledger as text
 
 from docs import make_ledger
+from swingby.theory.claims import ledger as text
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.claims.verdict import Finding
 from swingby.verify import audit as module

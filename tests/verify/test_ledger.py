@@ -5,11 +5,11 @@ import re
 
 import pytest
 import sympy
-from swingby.theory.derivations import ledger as text
 from swingby.theory.derivations.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import new_figure
+from swingby.theory.claims import ledger as text
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw
 from swingby.theory.claims.formula import formula
 from swingby.theory.claims.text import to_latex, to_text

@@ -5,8 +5,8 @@ are in the `flaw` of each claim. Claims about whole trajectories are in prover/t
 """
 
 import pytest
-from swingby.theory.derivations import ledger as text
 
+from swingby.theory.claims import ledger as text
 from swingby.theory.claims.claim import AlongTrajectory
 
 REFUTED = """
