@@ -5,7 +5,6 @@ import re
 
 import pytest
 import sympy
-from swingby.theory.derivations.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import new_figure
@@ -25,6 +24,7 @@ from swingby.verify.auditing.corrections import (
 from swingby.verify.auditing.ledger import COLUMNS, Ledger, anchors, save_picture, summary_lines
 from swingby.verify.auditing.record import AUDITED, Record
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
+from tests.theory.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
 
 D61 = text.by_id("D.61")
 WITNESS = Witness({"a_i": "7/2", "omega": "1e-80"}, "a_i <= omega", "7/2", "1e-80", ("exact",))
