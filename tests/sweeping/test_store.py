@@ -332,7 +332,6 @@ def test_a_disk_that_takes_no_more(path, grid, rows_of, undisturbed):
         import resource, signal
         from swingby.sweeping.grid import SweepGrid
         from swingby.sweeping.sweep import sweep
-from tests.sweeping import killing
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         grid = SweepGrid.from_dict({grid.to_dict()!r})
         resource.setrlimit(resource.RLIMIT_FSIZE, (25000, 25000))
