@@ -19,6 +19,9 @@ import traceback
 from contextlib import contextmanager
 from pathlib import Path
 
+#: Whether everything is tried (make test-full), and not a sample of it.
+FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
+
 #: What most tests load. None of it starts a thread that a fork would miss.
 LIBRARIES = (
     *("pytest", "_pytest.doctest", "_pytest.pytester", "click.testing", "hypothesis.strategies"),

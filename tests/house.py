@@ -24,9 +24,7 @@ def sizes(root: Path = ROOT) -> dict[str, int]:
     found: dict[str, int] = {}
     folders: dict[str, int] = {}
     for top in ("swingby", "tests"):
-        for path in (root / top).rglob("*.py*"):
-            if path.suffix not in (".py", ".pyi"):
-                continue
+        for path in (*(root / top).rglob("*.py"), *(root / top).rglob("*.pyi")):
             inner = path.relative_to(root).parts
             part = "/".join(inner[:2]) if len(inner) > 2 else top
             lines = path.read_text(encoding="utf-8").count("\n")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import swingby
 from swingby.errors import SwingbyError, SwingbyWarning
+from tests.forked import FULL
 
 scalars = st.one_of(
     st.none(),
@@ -88,7 +89,7 @@ def test_factors(U0, dynamics):
     answered(lambda: str(swingby.check(task, U0=U0, eta="1e-4")))
 
 
-@settings(max_examples=max(8, settings.default.max_examples // 5))
+@settings(max_examples=settings.default.max_examples if FULL else 8)
 @given(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4),
     st.integers(0, 2**32 - 1),

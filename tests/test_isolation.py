@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import swingby
+from tests.forked import FULL
 from tests.report import results
 
 TASK, W0 = swingby.SIMTask.from_signal([4, 1]), [[0.02, 0.01], [0.01, 0.02]]
@@ -27,7 +28,9 @@ CALLS = {
     "one_layer_output": lambda: swingby.one_layer_output(TASK, W0, 0.1).tolist(),
     "simulate": lambda: str(swingby.simulate(TASK, W0, 0.01)),
     "simulate_batch": lambda: swingby.simulate_batch([4, 1], np.array([W0]), eta=0.01).W.tolist(),
-    "audit": lambda: str(swingby.audit(["D.62"], cache=False, progress=False)[0].verdict),
+    "audit": lambda: str(
+        swingby.audit(["D.61" if FULL else "D.62"], cache=False, progress=False)[0].verdict
+    ),
     "check": lambda: str(swingby.check(TASK, omega="1e-80", eta="1e-4")),
     "predict": lambda: str(swingby.predict(TASK, W0, eta=0.01)),
     "predict_gaussian": lambda: str(swingby.predict_gaussian(TASK, "1e-4", 3, eta=0.01)),

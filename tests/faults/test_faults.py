@@ -19,9 +19,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import FULL
+
 HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc")
-FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 #: What happens at a call, at most how often with each command, and whether it asks for memory.
 WRITES = ((errno.ENOSPC, errno.EIO, errno.EACCES), 100_000 if FULL else 6, False)
 MEMORY = ((errno.ENOMEM,), 300 if FULL else 5, True)

@@ -7,7 +7,6 @@ a process for itself.
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import FULL
+
 ROOT = Path(__file__).resolve().parents[2]
-FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from swingby.testing import initializations, satisfying, step_sizes, tasks, viol
 from swingby.theory.initial import Scaled, initial_matrix
 from swingby.theory.task import SIMTask
 from swingby.verify.check import certify_assumptions, check
+from tests.forked import FULL
 
 FACTOR = st.sampled_from(
     [Fraction(1), 1 - Fraction(1, 10**15), Fraction(1, 2), Fraction(1, 10**9), Fraction(1, 10**400)]
@@ -27,9 +28,11 @@ EXPONENT = st.integers(0, 120)
 BETA = st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(2), Fraction(50), Fraction(10**8)])
 #: omega_0 is searched for in a third of a second.
 FEW = settings(max_examples=max(6, settings.default.max_examples // 20))
+#: Twice at a twelfth of a second.
+SOME = settings.default if FULL else FEW
 EDITION = st.sampled_from(["printed", "corrected"])
 #: The repaired one less often, as it takes longer.
-EVERY = st.sampled_from([*["printed", "corrected"] * 3, "repaired"])
+EVERY = st.sampled_from([*["printed", "corrected"] * (1 if FULL else 3), "repaired"])
 SETTING = st.one_of(satisfying(), *(violating(f"D.{place}") for place in (1, 2, 4, 5)))
 
 
@@ -179,7 +182,7 @@ def test_repaired_a_smaller_omega_never_breaks_it(setting, factor):
     assert smaller["D.4'"].margin >= setting.check_numbers()["D.4'"].margin - 1e-9
 
 
-@FEW
+@SOME
 @given(
     satisfying("repaired"), st.sampled_from([Fraction(1, 2), Fraction(1, 100), Fraction(999, 1000)])
 )

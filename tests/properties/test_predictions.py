@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import swingby
 from swingby.testing import initializations, satisfying, step_sizes, tasks
+from tests.forked import FULL
 
 DYNAMICS = st.sampled_from(["euler", "gd", "flow"])
 OMEGA = st.integers(6, 60).map(lambda k: Fraction(1, 10**k))
@@ -33,7 +34,7 @@ def test_half_times_are_predicted_within_two_percent(data, dynamics):
     assert (error <= 1 + 0.02 * run.half_times[learned]).all()
 
 
-@settings(max_examples=max(10, settings.default.max_examples // 10))
+@settings(max_examples=settings.default.max_examples if FULL else 10)
 @given(satisfying("repaired"))
 def test_the_repaired_theorems_promise_what_the_flow_does(setting):
     """Every w_kk is above 0.8 by the step promised, and no entry exceeds the peak promised."""

@@ -23,7 +23,6 @@ GRID = {
 
 
 ROOT = Path(swingby.__file__).parents[1]
-FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 
 class Driver:

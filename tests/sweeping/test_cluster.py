@@ -9,6 +9,7 @@ from swingby.errors import InvalidInput, MissingExtra
 from swingby.sweeping import sweep as module
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
+from tests.forked import FULL
 from tests.sweeping import killing
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
@@ -67,7 +68,7 @@ def test_no_worker_is_left(grid, tmp_path, monkeypatch):
 def test_killed_drivers(tmp_path, unkilled, rows_of):
     pytest.importorskip("distributed")
     store = tmp_path / "out.sqlite"
-    rng, times = random.Random("dask driver"), 5 if killing.FULL else 2
+    rng, times = random.Random("dask driver"), 5 if FULL else 2
     killing.kill_drivers(store, rng, times, executor="dask", workers=1, longest=6)
     assert rows_of(store) == unkilled
 

@@ -14,6 +14,7 @@ from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import verify_store
 from swingby.sweeping.sweep import sweep
+from tests.forked import FULL
 from tests.sweeping import killing
 
 pytestmark = [
@@ -27,7 +28,7 @@ MORE_WORKERS = [pytest.param(*one, marks=pytest.mark.full) for one in ((1, 8), (
 
 
 @pytest.mark.parametrize(
-    ("workers", "times", "longest"), [(1, 10 if killing.FULL else 4, 2.5), *MORE_DRIVERS]
+    ("workers", "times", "longest"), [(1, 10 if FULL else 4, 2.5), *MORE_DRIVERS]
 )
 def test_killed_drivers(tmp_path, unkilled, rows_of, workers, times, longest):
     store = tmp_path / "out.sqlite"
@@ -37,7 +38,7 @@ def test_killed_drivers(tmp_path, unkilled, rows_of, workers, times, longest):
     assert len(unkilled) == len(SweepGrid(**killing.GRID)) == 240
 
 
-@pytest.mark.parametrize(("workers", "times"), [(2, 6 if killing.FULL else 3), *MORE_WORKERS])
+@pytest.mark.parametrize(("workers", "times"), [(2, 6 if FULL else 3), *MORE_WORKERS])
 def test_killed_workers(tmp_path, unkilled, rows_of, workers, times):
     store = tmp_path / "out.sqlite"
     killing.kill_workers(store, random.Random(f"worker {workers}"), times, workers=workers)

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 import swingby
+from tests.forked import FULL
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "docs/examples/test_theory.py"
 SUITES = sorted(SUITE.parent.glob("test_*.py"))
-FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
 OPTIONS = ("-x", "-q", "--tb=short", "-p", "no:cacheprovider")
 METADATA = f"Metadata-Version: 2.1\nName: swingby\nVersion: {swingby.__version__}\n"

@@ -20,6 +20,7 @@ from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE
+from tests.forked import FULL
 
 QUIET = settings(database=None)
 SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))
@@ -244,7 +245,7 @@ def test_D3_never_fails_without_D4(signal, exponent, eta, beta, edition):
     assert "D.3" not in report.failing or "D.4" in report.failing
 
 
-@settings(max_examples=8)
+@settings(max_examples=20 if FULL else 8)
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=3), satisfying("repaired", 2))
 def test_omega_0_fails_with_the_signal_and_with_the_pivots(signal, setting):
     equal = check(SIMTask.from_signal([*signal, signal[0]]), "1e-9", "0.1", edition="repaired")

@@ -29,6 +29,7 @@ from swingby.verify.checking.report import (
     CertifiedAssumptions,
     decimal_text,
 )
+from tests.forked import FULL
 
 FOUR_ONE = SIMTask.from_signal([4, 1])
 TINY = Fraction(1, 10**40)
@@ -125,7 +126,7 @@ def test_boxes_across_an_edge_enclose_check_at_their_points(signal, omega, beta,
     found = certify_assumptions(task, omega, eta, beta, edition=edition, signal=signal)
     assert found.verdict != "holds"
     box = [interval(value, "value") for value in (*signal, omega, eta, beta)]
-    for *a, at_omega, at_eta, at_beta in points(generator, box, 20):
+    for *a, at_omega, at_eta, at_beta in points(generator, box, 60 if FULL else 20):
         if not any(a):
             continue
         report = check(task.with_signal(a, ""), at_omega, at_eta, at_beta, edition)

@@ -1,7 +1,6 @@
 """predict_batch against the law of each instance and runs; its shapes, and what it refuses."""
 
 import math
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -13,12 +12,12 @@ from swingby.theory.initial import Initial
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_batch import predict_batch
+from tests.forked import FULL
 
 DYNAMICS = ("euler", "gd", "flow")
 #: Largest difference from the law alone in steps, and beside that as a share of the error bar.
 CROSSING, SHARE = 1e-3, 1e-2
 #: Instances of a kind: under euler the law of a tiny W(0) alone takes seconds.
-FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 MOST = dict.fromkeys(DYNAMICS, 6) if FULL else {"euler": 1, "gd": 3, "flow": 3}
 
 

@@ -6,7 +6,6 @@ adjusted, on other settings, is that of two layers that read both (``NEXT_ORDER`
 """
 
 import math
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -25,10 +24,10 @@ from swingby.diffusion.vectors import (
     train_vectors,
 )
 from swingby.diffusion.vectors.setting import SCHEDULE
+from tests.forked import FULL
 
 pytestmark = pytest.mark.torch
 
-FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 EXAMPLES = 500 if FULL else 50
 #: An example trains for up to a second: nobody waits for hundreds of smaller ones.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)

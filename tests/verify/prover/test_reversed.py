@@ -7,8 +7,6 @@ Which lines are proved as they stand is judged in test_verdicts.py: those of the
 repair.
 """
 
-import os
-
 import pytest
 import sympy
 
@@ -17,6 +15,7 @@ from swingby.theory.claims import ledger
 from swingby.theory.claims.claim import Claim
 from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.scalar.dispatch import judge_scalar
+from tests.forked import FULL
 
 FILES = (
     *("assumptions", "initial_growth", "initial_lower_bound", "after_initial_growth"),
@@ -26,7 +25,6 @@ FILES = (
 LONG = {"Corollary D.1 (its sum)", "D.24", "D.29", "D.47"}
 #: They take eight seconds each: for the full profile alone.
 LONGER = {"D.81, corrected", "D.81, printed", "D.81 (with the right t_0), corrected"}
-FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 CLAIMS = {
     f"{claim.id}, {claim.edition}": claim
     for name in FILES
