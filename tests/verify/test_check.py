@@ -305,7 +305,7 @@ def test_a_report_is_json_a_frame_latex_and_text(arguments):
         ({"omega": "nan"}, "omega must be a number"),
         ({"omega": [1e-3]}, "omega must be a number"),
         ({"eta": None}, "eta must be given"),
-        ({"eta": -1}, "eta must be positive"),
+        ({"eta": 0}, "eta must be positive"),
         ({"beta": "1/2"}, "beta must be at least 1"),
         ({"beta": 0}, "beta must be at least 1"),
         ({"edition": "final"}, "edition must be one of"),
