@@ -74,7 +74,7 @@ def test_too_few_steps_are_named_with_what_is_missing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ({"eta": 0}, "eta"),
+        ({"eta": 0}, "eta must be positive"),
         ({"eta": "nan"}, "eta"),
         ({"eta": "1e-400"}, "eta"),
         ({"steps": 0}, "steps"),
