@@ -167,7 +167,7 @@ def _deliver_corrections(given: Given, ledger: Ledger) -> None:
     options.choice(
         "--dynamics", "euler gd flow", "flow is for the repaired theorems.", shown="the statement's"
     ),
-    options.text("--seconds", "X", "Length of the search, in seconds.", "60"),
+    options.text("--seconds", "X", "Length of the search, in seconds of processor time.", "60"),
     options.seed("the random instances"),
     options.number("--dim", "Dimension of the instances.", shown="2 to 4", least=2),
     options.JSON,

@@ -19,6 +19,7 @@ WORTH_SAYING = (10.0, 1 << 30)
 _UNITS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "mb": 1 << 20, "gb": 1 << 30}
 
 _END: ContextVar[float] = ContextVar("end of the budget", default=float("inf"))
+_WORK: ContextVar[float] = ContextVar("end of a search", default=float("inf"))
 _BYTES: ContextVar[float] = ContextVar("bytes of the budget", default=float("inf"))
 _TELL: ContextVar[Callable[[str], None] | None] = ContextVar("who is told", default=None)
 
@@ -49,9 +50,22 @@ def budget(
             variable.reset(token)  # type: ignore[arg-type]
 
 
+@contextlib.contextmanager
+def processor_time(seconds: float) -> Iterator[None]:
+    """A limit for a search, in seconds of processor time: other processes do not change its end.
+
+    It is of the calling thread, and nests; the tighter one counts.
+    """
+    token = _WORK.set(min(_WORK.get(), time.thread_time() + seconds))
+    try:
+        yield
+    finally:
+        _WORK.reset(token)
+
+
 def left(most: float = float("inf")) -> float:
     """Seconds left, at most `most`. Raises OutOfTime if there are none."""
-    seconds = _END.get() - time.monotonic()
+    seconds = min(_END.get() - time.monotonic(), _WORK.get() - time.thread_time())
     if seconds <= 0:
         raise OutOfTime
     return min(seconds, most)

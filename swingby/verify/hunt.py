@@ -65,7 +65,7 @@ class Hunt(Shown):
     instances, steps : int
         Instances looked at, and steps at which the statement was evaluated.
     seconds : float
-        Time used.
+        Processor time used.
     closest : Closest or None
         The closest call of what kept the statement.
     shrinks : int
@@ -218,8 +218,9 @@ def hunt(
         By default euler, the map (D.2) of the paper, and the flow for the repaired theorems.
         Statements about numbers have none.
     seconds : number
-        How long the search may take. A ball run that has begun by then is finished: up to about
-        half a minute more. A line about numbers is searched in rounds of seconds.
+        How long the search may take, in processor time: a busy machine finds what an idle one
+        does, later. A ball run that has begun by then is finished: up to about half a minute more.
+        A line about numbers is searched in rounds of seconds.
     rng : int, numpy.random.Generator or None
         None is the seed 0: as long as time does not run out, two hunts are the same.
     progress : callable, optional

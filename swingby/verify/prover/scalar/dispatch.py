@@ -17,7 +17,7 @@ from typing import Any
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory.budget import OutOfTime, budget
+from swingby.theory.budget import OutOfTime, processor_time
 from swingby.theory.claims.claim import Claim
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
@@ -272,7 +272,7 @@ def _squares(form: Form, rng: int) -> Attempt | None:
     ways = [*itertools.product(problems, (means, sum_of_squares))]
     for problem, search in [*ways, (form.problem, multiplied_squares)]:
         certificate = None
-        with contextlib.suppress(OutOfTime), budget(SQUARES):
+        with contextlib.suppress(OutOfTime), processor_time(SQUARES):
             certificate = search(problem)
         if certificate is not None:
             return _accepted(form, certificate, rng)
@@ -353,7 +353,8 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
     `claim`: its conclusion is one of <=, <, >=, >, =, !=, or an And of them. A chain is proved if
     every relation is, and refuted if one is. "exists" is judged through its negation.
     `rng`: seed of the search for counterexamples.
-    `seconds`: budget for each relation; where it runs out, the verdict is *undecided* and says so.
+    `seconds`: of processor time for each relation; where they run out, the verdict is *undecided*
+    and says so.
     Returns a conclusion that is not defined wherever the hypotheses hold is not proved. One that
     says nothing is proved by :data:`TAUTOLOGY`, and one whose hypotheses contradict each other is
     *undecided*, with the method "vacuous".
@@ -367,7 +368,7 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
         return Judged(Finding.UNDECIDED, "no prover", tried=(f"no prover knows {part}",))
     if claim.quantifier == "exists":
         return _existence(search, questions, rng, seconds)
-    with budget(seconds):
+    with processor_time(seconds):
         point = model(search.to(questions[0].goal), rng=rng) if claim.given else None
     parts = [_standing(search, question, rng, seconds) for question in questions]
     judged = parts[0] if len(parts) == 1 else _chain([q.goal for q in questions], parts)
@@ -426,7 +427,7 @@ def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
     for goal in (one for question in questions for one in (*question.needed, question.goal)):
         sequent = normal(search.to(goal).sequent)
         attempt = by_expansion(sequent)
-        with contextlib.suppress(OutOfTime), budget(CERTIFIED):
+        with contextlib.suppress(OutOfTime), processor_time(CERTIFIED):
             attempt = attempt if attempt.proved else by_certificate(sequent)
         if not attempt.proof:
             return ()
@@ -516,7 +517,7 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
     tried: list[str] = []
     witness = None
     try:
-        with budget(seconds / 2):
+        with processor_time(seconds / 2):
             witness = _proof_or_witness(search, rng, tried)
     except OutOfTime:
         tried.append(f"{seconds / 2:g} s for proofs, which ran out")
@@ -524,7 +525,7 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
         return _proved(witness, search.sequent.goal)
     try:
         if witness is None and thorough:
-            with budget(seconds / 2):
+            with processor_time(seconds / 2):
                 witness = counterexample(search, effort=LONG, rng=rng + 1)
             tried.append("search for a counterexample")
     except OutOfTime:
