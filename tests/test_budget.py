@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,7 +22,7 @@ from swingby import cli
 from swingby.cli import options
 from swingby.errors import BudgetSpent
 from swingby.theory import reading
-from swingby.theory.budget import OutOfTime, budget, expect, left, read_budget
+from swingby.theory.budget import OutOfTime, budget, expect, left, processor_time, read_budget
 
 START = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3"]
 SLOW = [*START, "--eta", "1e-12"]
@@ -131,6 +132,16 @@ def test_the_tighter_budget_counts_and_ends_with_its_block():
             left()
         assert left() > 1.0
     assert left() == float("inf")
+
+
+def test_a_search_is_given_processor_time():
+    """Waiting costs nothing, work does."""
+    with processor_time(0.05):
+        time.sleep(0.1)
+        assert left() > 0
+        with pytest.raises(OutOfTime):
+            while left():
+                pass
 
 
 def _archive(path):
