@@ -41,7 +41,7 @@ _HOME = {
     "BatchSwing": "swingby.verify.predict_swing",
     "Schedule": "swingby.verify.schedule",
     "compare": "swingby.verify.compare",
-    "Comparison": "swingby.verify.comparison",
+    "Comparison": "swingby.verify.comparing.comparison",
     "Stages": "swingby.theory.law.stages",
     "paper_tables": "swingby.verify.compare",
     "certify": "swingby.verify.certify",
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from swingby.verify.check import certify_assumptions, check
     from swingby.verify.checking.report import Report
     from swingby.verify.compare import compare, paper_tables
-    from swingby.verify.comparison import Comparison
+    from swingby.verify.comparing.comparison import Comparison
     from swingby.verify.gradients import crossing_function
     from swingby.verify.hunt import Hunt, hunt
     from swingby.verify.predict import predict, predict_gaussian

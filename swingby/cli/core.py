@@ -154,7 +154,8 @@ def _refuse_unit(given: Given) -> None:
 
 def _paper(given: Given) -> int:
     """All settings of the paper, one after the other, then the tables over all of them."""
-    from swingby.verify import compare, paper_report
+    from swingby.cli import paper_table
+    from swingby.verify import compare
 
     run = ("beta", "dynamics", "steps", "seed", "width", "edition", "unit")
     refuse("together with paper", *_START, *run)
@@ -165,9 +166,9 @@ def _paper(given: Given) -> int:
         if to_terminal:
             say(comparison.to_grid(), dict)
             click.echo()
-    grids = [paper_report.gaussian_grid(), paper_report.summary_grid(comparisons)]
+    grids = [paper_table.gaussian_grid(), paper_table.summary_grid(comparisons)]
     if given.out is not None:
-        written = paper_report.write_folder(given.out, comparisons, grids)
+        written = paper_table.write_folder(given.out, comparisons, grids)
         click.echo(f"{written} files in {given.out}")
     else:
         settings = [comparison.to_dict() for comparison in comparisons]

@@ -136,7 +136,7 @@ def doctor(given: Given) -> int:
 
 def _facts() -> dict[str, Any]:
     from swingby.theory.law.compiled import folder
-    from swingby.verify.audit_cache import folder as verdicts
+    from swingby.verify.auditing.cache import folder as verdicts
 
     def version(name: str) -> str | None:
         try:

@@ -21,7 +21,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.report import Framed, Grid
-from swingby.report.files import unsealed, write_json
+from swingby.report.files import hash_of, unsealed, write_json
 from swingby.theory.claims.verdict import (
     Share,
     Verdict,
@@ -32,7 +32,6 @@ from swingby.theory.claims.verdict import (
     within_bar,
 )
 from swingby.theory.reading import json_of
-from swingby.verify.audit_cache import hash_of
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
 RUNS, SETTINGS = 200, 100

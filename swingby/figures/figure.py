@@ -92,7 +92,7 @@ class Figure:
 
     def key(self, edition: Edition, *, quick: bool = False) -> str:
         """A hash of everything that the data of an edition depends on, 64 hexadecimal digits."""
-        from swingby.verify.audit_cache import hash_of
+        from swingby.report.files import hash_of
 
         parts = {
             "swingby": swingby.__version__,

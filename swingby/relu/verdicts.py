@@ -147,7 +147,7 @@ def _measured(
 
 def _code() -> str:
     """A hash of the code that measures."""
-    from swingby.verify.audit_cache import hash_of
+    from swingby.report.files import hash_of
 
     names = ("geometry", "paths", "network", "data", "concepts", "runs")
     return hash_of(*(Path(__file__).with_name(f"{name}.py") for name in names), words=False)

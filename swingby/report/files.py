@@ -6,19 +6,29 @@ is no signature.
 
 from __future__ import annotations
 
+import ast
+import functools
 import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
 
+#: Parsing the sources for their imports would take most of the time of an audit of one line.
+_IMPORT = re.compile(
+    r"^\s*(?:from (swingby[\w.]*) import (\([^)]*\)|.*)|import (swingby[\w.]*))", re.MULTILINE
+)
+#: Where the sources of the package lie.
+PACKAGE = Path(__file__).parents[1]
 #: What reading a broken file can raise.
 BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError)
 
@@ -72,6 +82,20 @@ def write_text(path: str | Path, text: str, argument: str = "out") -> Path:
 def json_text(content: Any) -> str:
     """Strict JSON: no NaN, no infinity."""
     return json.dumps(content, indent=1, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """A record, with all that is in it, as plain values ready for JSON; no empty proofs."""
+    if is_dataclass(value):
+        parts = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {name: part for name, part in parts.items() if part or name != "proof"}
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, str):
+        return str(value)
+    return value.item() if hasattr(value, "item") else value
 
 
 def storable(row: dict[str, Any]) -> dict[str, Any]:
@@ -132,3 +156,44 @@ def write_arrays(
     with whole(path, argument) as target, open(target, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, facts=text, **arrays)
         stream.flush()
+
+
+def hash_of(*sources: Path, words: bool = True) -> str:
+    """Hash of some sources of the package and of all they import, with or without their words."""
+    waiting = list(sources)
+    seen: dict[str, bytes] = {}
+    while waiting:
+        path = waiting.pop()
+        if PACKAGE not in path.parents or not path.is_file():
+            continue
+        name = path.relative_to(PACKAGE).as_posix()
+        if name in seen:
+            continue
+        seen[name] = path.read_bytes()
+        waiting += [PACKAGE / relative for relative in _imported(seen[name])]
+    digest = hashlib.sha256()
+    for name in sorted(seen):
+        code = seen[name] if words else _without_words(seen[name])
+        digest.update(f"{name}\0{hashlib.sha256(code).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def _without_words(source: bytes) -> bytes:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node, clean=False
+        ):
+            node.body = node.body[1:]
+    return ast.dump(tree).encode()
+
+
+def _imported(source: bytes) -> set[str]:
+    """Modules of the package that a source imports, as paths relative to it."""
+    names = set()
+    for module, listed, alone in _IMPORT.findall(source.decode()):
+        names |= {alone or module, *(f"{module}.{name}" for name in re.findall(r"\w+", listed))}
+    inside = (name.split(".")[1:] for name in names if name.startswith("swingby."))
+    places = {"/".join(parts) for parts in inside if parts}
+    return {f"{place}{end}" for place in places for end in (".py", "/__init__.py")}

@@ -27,7 +27,7 @@ from swingby.theory.claims.text import source_text
 from swingby.theory.claims.verdict import Finding
 from swingby.theory.numbers import positive
 from swingby.theory.proofs.reader import load, packaged
-from swingby.verify import audit_cache
+from swingby.verify.auditing import cache as audit_cache
 from swingby.verify.auditing.ledger import Ledger
 from swingby.verify.auditing.record import AUDITED, Record
 from swingby.verify.prover.evidence import Judged
@@ -72,7 +72,7 @@ def audit(
         Also run the searches over trajectories, for the lemmas: minutes. Without them those
         records are *undecided*, unless their verdicts are in the cache.
     cache : bool
-        Use and keep verdicts in :func:`swingby.verify.audit_cache.folder`. A verdict is kept as
+        Use and keep verdicts in :func:`swingby.verify.auditing.cache.folder`. A verdict is kept as
         soon as it is there, so an interrupted audit goes on where it stopped.
     progress : callable, bool, optional
         Called with (id, done, total). By default a bar on a terminal and log lines of the logger

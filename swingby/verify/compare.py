@@ -29,8 +29,8 @@ from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask, as_task
-from swingby.verify.comparison import Comparison, Row
-from swingby.verify.observed import observed_run, read_trajectory
+from swingby.verify.comparing.comparison import Comparison, Row
+from swingby.verify.comparing.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict
 from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
 

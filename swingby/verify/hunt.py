@@ -13,6 +13,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput, named
 from swingby.report import Shown
+from swingby.report.files import plain
 from swingby.report.markup import html_text
 from swingby.report.numbers import counted
 from swingby.report.text import USUAL, line_width, lines_text, wrapped
@@ -22,7 +23,6 @@ from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.theory.claims.formula import as_read
 from swingby.theory.claims.text import source_text, to_text
 from swingby.theory.claims.verdict import Finding
-from swingby.verify.audit_cache import plain
 from swingby.verify.auditing.record import header, witness_lines
 from swingby.verify.check import EDITIONS
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search

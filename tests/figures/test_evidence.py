@@ -11,8 +11,8 @@ from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.figures import evidence as module
 from swingby.figures.evidence import Row, Study, evidence, rows_of_shares, update
+from swingby.report import files
 from swingby.theory.claims.verdict import Share, Verdict, needed, reaches
-from swingby.verify import audit_cache
 
 STUDIES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu")
 
@@ -193,10 +193,10 @@ def test_the_code_of_a_study_is_what_it_imports_and_not_its_words(tmp_path, monk
     deep, top = folder / "deep.py", tmp_path / "top.py"
     deep.write_text('"""Words."""\n\n\ndef f():\n    """More."""\n    return 1\n')
     top.write_text("from swingby.part import f\n")
-    monkeypatch.setattr(audit_cache, "_ROOT", tmp_path)
-    first = audit_cache.hash_of(top, words=False), audit_cache.hash_of(top)
+    monkeypatch.setattr(files, "PACKAGE", tmp_path)
+    first = files.hash_of(top, words=False), files.hash_of(top)
     deep.write_text("def f():  # a remark\n    return 1\n")
-    second = audit_cache.hash_of(top, words=False), audit_cache.hash_of(top)
+    second = files.hash_of(top, words=False), files.hash_of(top)
     assert (first[0] == second[0], first[1] == second[1]) == (True, False)
     deep.write_text("def f():\n    return 2\n")
-    assert audit_cache.hash_of(top, words=False) != first[0]
+    assert files.hash_of(top, words=False) != first[0]

@@ -13,7 +13,7 @@ from swingby.theory.claims import ledger
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.theory.proofs.reader import Proof, load, packaged
 from swingby.theory.proofs.writer import proof_text
-from swingby.verify.audit_cache import content
+from swingby.verify.auditing.cache import content
 
 LETTERS = 'letters positive: x, y, a_i, α\nletters real: w_ij(t), N, b = "w_ij(0)"\n'
 x, y, a_i, alpha = sympy.symbols("x y a_i alpha", positive=True)

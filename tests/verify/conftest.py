@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from swingby.theory.claims.verdict import Finding
-from swingby.verify import audit_cache
+from swingby.verify.auditing import cache as audit_cache
 from swingby.verify.prover.judge import judge
 
 

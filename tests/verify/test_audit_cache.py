@@ -11,7 +11,7 @@ import pytest
 from swingby.theory.claims import ledger as text
 from swingby.theory.claims.claim import Flaw
 from swingby.theory.claims.verdict import Finding
-from swingby.verify import audit_cache
+from swingby.verify.auditing import cache as audit_cache
 from swingby.verify.prover.evidence import Judged, Witness
 from tests.theory.letters import le, w
 
@@ -118,8 +118,9 @@ def test_keys_tell_all_statements_apart():
 
 def test_keys_are_the_same_in_every_process():
     code = (
-        "from swingby.verify import audit_cache; from swingby.theory.claims import ledger;"
-        "import hashlib; print(hashlib.sha256('\\n'.join(audit_cache.content(version) "
+        "from swingby.verify.auditing.cache import content; import hashlib;"
+        "from swingby.theory.claims import ledger;"
+        "print(hashlib.sha256('\\n'.join(content(version) "
         "for claim in ledger.claims() for version in claim).encode()).hexdigest())"
     )
     shown = {

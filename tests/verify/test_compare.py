@@ -14,7 +14,7 @@ from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.compare import compare, pair_turning_points
-from swingby.verify.comparison import Row
+from swingby.verify.comparing.comparison import Row
 from swingby.verify.predict import predict
 from swingby.verify.schedule import Event
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.report.files import write_text
+from swingby.report.files import plain, write_text
 from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
 from swingby.report.numbers import counted
 from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
@@ -26,7 +26,6 @@ from swingby.theory.claims.claim import SEVERITIES
 from swingby.theory.claims.ledger import find
 from swingby.theory.claims.text import source_text, statement_line
 from swingby.theory.claims.verdict import Finding
-from swingby.verify.audit_cache import plain
 from swingby.verify.auditing.record import (
     AUDITED,
     Record,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from swingby.report import Shown
+from swingby.report.files import plain
 from swingby.report.markup import html_text, markdown_text
 from swingby.report.numbers import short
 from swingby.report.text import USUAL, line_width, lines_text, wrapped
@@ -20,7 +21,6 @@ from swingby.theory.claims.claim import Claim
 from swingby.theory.claims.formula import as_read, symbol_text
 from swingby.theory.claims.text import difference, source_text, statement_line, to_latex, to_text
 from swingby.theory.claims.verdict import Finding
-from swingby.verify.audit_cache import plain
 from swingby.verify.prover.evidence import Judged, Witness
 
 #: The text that the ledger is about.

@@ -13,7 +13,7 @@ import sympy
 
 import swingby
 from swingby.theory.claims.claim import AlongTrajectory, Claim
-from swingby.verify import audit_cache
+from swingby.verify.auditing import cache as audit_cache
 from swingby.verify.prover.scalar import counterexample, dispatch
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes
 from swingby.verify.prover.scalar.exact_value import mpmath_agrees

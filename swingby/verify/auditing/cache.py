@@ -7,21 +7,18 @@ cannot be written) means that the verdict is computed again.
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import importlib.metadata
 import json
 import os
-import re
-from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import sympy
 
-from swingby.report.files import BROKEN, sealed, unsealed, write_text
+from swingby.report.files import BROKEN, PACKAGE, hash_of, plain, sealed, unsealed, write_text
 from swingby.theory.claims.claim import Claim
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.evidence import Judged, Witness
@@ -29,12 +26,7 @@ from swingby.verify.prover.evidence import Judged, Witness
 #: Fields of a claim that no prover reads: words for people, and the repair, a statement of its own.
 WORDS = frozenset({"about", "reference", "reading", "flaw", "repair"})
 
-#: Parsing the sources for their imports would take most of the time of an audit of one line.
-_IMPORT = re.compile(
-    r"^\s*(?:from (swingby[\w.]*) import (\([^)]*\)|.*)|import (swingby[\w.]*))", re.MULTILINE
-)
 _LIBRARIES = ("sympy", "python-flint", "z3-solver")
-_ROOT = Path(__file__).parents[1]
 
 
 def folder() -> Path:
@@ -70,49 +62,8 @@ def key(claim: Claim) -> str:
 @functools.cache
 def code_hash() -> str:
     """Hash of the sources that a verdict depends on: the provers and all they import."""
-    theory = (_ROOT / "theory" / f"{name}.py" for name in ("assumptions", "balls", "dynamics"))
-    return hash_of(Path(__file__), *(_ROOT / "verify" / "prover").glob("*.py"), *theory)
-
-
-def hash_of(*sources: Path, words: bool = True) -> str:
-    """Hash of some sources of the package and of all they import, with or without their words."""
-    waiting = list(sources)
-    seen: dict[str, bytes] = {}
-    while waiting:
-        path = waiting.pop()
-        if _ROOT not in path.parents or not path.is_file():
-            continue
-        name = path.relative_to(_ROOT).as_posix()
-        if name in seen:
-            continue
-        seen[name] = path.read_bytes()
-        waiting += [_ROOT / relative for relative in _imported(seen[name])]
-    digest = hashlib.sha256()
-    for name in sorted(seen):
-        code = seen[name] if words else _without_words(seen[name])
-        digest.update(f"{name}\0{hashlib.sha256(code).hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
-@functools.cache
-def _without_words(source: bytes) -> bytes:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node, clean=False
-        ):
-            node.body = node.body[1:]
-    return ast.dump(tree).encode()
-
-
-def _imported(source: bytes) -> set[str]:
-    """Modules of the package that a source imports, as paths relative to it."""
-    names = set()
-    for module, listed, alone in _IMPORT.findall(source.decode()):
-        names |= {alone or module, *(f"{module}.{name}" for name in re.findall(r"\w+", listed))}
-    inside = (name.split(".")[1:] for name in names if name.startswith("swingby."))
-    places = {"/".join(parts) for parts in inside if parts}
-    return {f"{place}{end}" for place in places for end in (".py", "/__init__.py")}
+    theory = (PACKAGE / "theory" / f"{name}.py" for name in ("assumptions", "balls", "dynamics"))
+    return hash_of(Path(__file__), *(PACKAGE / "verify" / "prover").glob("*.py"), *theory)
 
 
 @functools.cache
@@ -147,20 +98,6 @@ def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def plain(value: Any) -> Any:
-    """A record, with all that is in it, as plain values ready for JSON; no empty proofs."""
-    if is_dataclass(value):
-        parts = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-        return {name: part for name, part in parts.items() if part or name != "proof"}
-    if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if isinstance(value, str):
-        return str(value)
-    return value.item() if hasattr(value, "item") else value
 
 
 def _judged(kept: dict[str, Any]) -> Judged:

@@ -22,7 +22,7 @@ from swingby.verify.check import check
 from swingby.verify.predict import predict_gaussian
 
 if TYPE_CHECKING:
-    from swingby.verify.comparison import Comparison
+    from swingby.verify.comparing.comparison import Comparison
 
 #: The Gaussian table: mu of Fig. 8's caption, U(0) of 3 x 5 entries of standard deviation 1e-4.
 GAUSSIAN_MU = ("1", "1.5", "2.2")

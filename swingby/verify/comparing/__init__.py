@@ -1,0 +1,1 @@
+"""What the comparison of predicted and observed is made of."""
