@@ -10,7 +10,7 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.claims import ledger
-from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given
+from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given, needs
 from swingby.theory.proofs.reader import Proof, load, packaged
 from swingby.theory.proofs.writer import proof_text
 from swingby.verify.auditing.cache import content
@@ -18,6 +18,7 @@ from swingby.verify.auditing.cache import content
 LETTERS = 'letters positive: x, y, a_i, α\nletters real: w_ij(t), N, b = "w_ij(0)"\n'
 x, y, a_i, alpha = sympy.symbols("x y a_i alpha", positive=True)
 w, N, b = sympy.symbols("w_ij(t) N w_ij(0)", real=True)
+y_0 = sympy.Symbol("y_0", nonnegative=True)
 
 
 def read(formula):
@@ -62,6 +63,40 @@ def test_as_written_keeps_the_outermost_operation():
     assert sympy.srepr(kept) == sympy.srepr(sympy.Pow(2 * x, -half, evaluate=False))
     kept = read("as_written((x y) (x + 1)) <= 1").lhs
     assert kept.args == (x * y, x + 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "part"),
+    [
+        *(("N/N", N), ("N²/N", N), ("0/(N - 1)", N - 1), ("1/N - 1/N", N), ("1/(1/N)", N)),
+        *(("(1/N)^0", N), ("√N √N", N), ("√N^2", N), ("exp(log(N - 1))", N - 1), ("0 log(N)", N)),
+        *(("|1/N - 1/N|", N), ("√(y_0 N)", y_0 * N), ("√(-y_0)", -y_0)),
+    ],
+)
+def test_what_has_no_value_somewhere_is_not_cancelled(written, part):
+    """Each has a value only where the part is not 0, or not negative."""
+    declared = "letters nonnegative: y_0\nletters real: N\n"
+    lines = f"{declared}step 1: a line\n  then {written} <= 9"
+    assert part in [base for base, _ in needs(Proof(lines)["1"].conclusion.lhs)]
+
+
+def test_what_has_a_value_everywhere_is_cancelled():
+    assert read("x/x <= 9").lhs == 1
+    assert read("√(4 x) √x <= 9").lhs == 2 * x
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("x in [0, √2]: x <= 2", "line 4, column 8: must be between two fractions"),
+        ("x in [1, 0]: x <= 2", "line 4, column 8: must be between two fractions"),
+        ("x in [0, 1]: x <= b + 3", "line 4, column 21: must be an inequality in x alone"),
+        ("x in [0, 1]: x = x²", "line 4, column 21: must be an inequality in x alone"),
+    ],
+)
+def test_an_inequality_on_an_interval_is_of_one_letter_between_fractions(line, says):
+    with pytest.raises(InvalidInput, match=says):
+        read(line)
 
 
 def test_a_chain_is_all_of_its_relations_in_their_order():

@@ -67,6 +67,32 @@ def conditions_of(conclusion: Any) -> tuple[Any, ...]:
     return (conclusion,) if isinstance(conclusion, sympy.Basic) else ()
 
 
+#: Sign of what is enough, and not always needed: x^y may have a value at x = 0.
+ENOUGH = "enough"
+
+
+def needs(expression: Any) -> Iterator[tuple[Any, str]]:
+    """What an expression needs to have a value, inner parts first: parts, and "!=", "<", "<=" 0.
+
+    A denominator is not 0, 0 < x in a logarithm, 0 <= x in an even root.
+    """
+    for part in expression.args:
+        yield from needs(part)
+    if isinstance(expression, sympy.log):
+        yield expression.args[0], "<"
+    elif expression.is_Pow and expression.base is not sympy.E:
+        base, exponent = expression.args
+        if exponent.is_number:
+            exponent = exponent.doit()
+        if exponent.is_Integer:
+            if exponent < 0:
+                yield base, "!="
+        elif exponent.is_Rational:
+            yield base, "<=" if exponent > 0 else "<"
+        else:
+            yield base, ENOUGH
+
+
 @dataclass(frozen=True)
 class Flaw:
     """What a person says about a line that the machine refutes, in words of the lists above."""

@@ -21,6 +21,7 @@ from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
 from swingby.theory.claims import conclusions
+from swingby.theory.claims.claim import needs
 from swingby.theory.claims.formula import GREEK
 from swingby.theory.dynamics import symbols
 
@@ -33,7 +34,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "max": sympy.Max,
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
-    "sum": lambda body, *limits: sympy.Sum(body, limits),
+    "sum": lambda body, *limits, **options: sympy.Sum(body, limits, **options),
 }
 
 RELATIONS: Mapping[str, Any] = {
@@ -177,14 +178,14 @@ class _Builder:
                 negative = part != "+"
                 continue
             factors = [*([sympy.Integer(-1)] if negative else []), *self._factors(part)]
-            terms.append(factors[0] if len(factors) == 1 else sympy.Mul(*factors, **options))
-        return terms[0] if len(terms) == 1 else sympy.Add(*terms, **options)
+            terms.append(factors[0] if len(factors) == 1 else _made(sympy.Mul, factors, options))
+        return terms[0] if len(terms) == 1 else _made(sympy.Add, terms, options)
 
     def _factors(self, node: Any) -> list[Any]:
         *before, last = node.children
         factor = self.value(last)
         if node.data == "quotient":
-            factor = sympy.Pow(factor, -1)
+            factor = _made(sympy.Pow, [factor, sympy.Integer(-1)])
         return [*(self._factors(before[0]) if before else []), factor]
 
     def _power(self, parts: list[Any], **options: bool) -> Any:
@@ -192,7 +193,8 @@ class _Builder:
         if len(parts) == 1:
             return base
         if isinstance(parts[1], Token) and parts[1].type == "RAISED":
-            return sympy.Pow(base, int(parts[1].translate(_DIGITS)), **options)
+            exponent = sympy.Integer(parts[1].translate(_DIGITS))
+            return _made(sympy.Pow, [base, exponent], options)
         exponent = self.value(parts[-1])
         if len(parts) == 3 and parts[1] != "+":
             exponent = -exponent
@@ -200,16 +202,16 @@ class _Builder:
             digits = max(len(str(base)), 1) * abs(exponent)
             if digits > _DIGITS_AT_MOST:
                 raise self._piece.refuse(f"must be a number of at most {_DIGITS_AT_MOST} digits")
-        return sympy.Pow(base, exponent, **options)
+        return _made(sympy.Pow, [base, exponent], options)
 
     def _atom(self, parts: list[Any]) -> Any:
         return self.value(parts[0])
 
     def _root(self, parts: list[Any]) -> Any:
-        return sympy.sqrt(self.value(parts[0]))
+        return _made(sympy.Pow, [self.value(parts[0]), sympy.Rational(1, 2)])
 
     def _bars(self, parts: list[Any]) -> Any:
-        return sympy.Abs(self.value(parts[0]))
+        return _made(sympy.Abs, [self.value(parts[0])])
 
     def _call(self, parts: list[Any]) -> Any:
         name = str(parts[0])[:-1]
@@ -219,7 +221,7 @@ class _Builder:
         if function is None or isinstance(function, sympy.Basic):
             wanted = "must be a function; a product has a space before its bracket"
             raise self._piece.refuse(wanted, name, _at(parts[0]))
-        return function(*(self.value(part) for part in parts[1:]))
+        return _made(function, [self.value(part) for part in parts[1:]])
 
     def _as_written(self, node: Any) -> Any:
         """The outermost operation of a node, kept."""
@@ -251,6 +253,29 @@ class _Builder:
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]
         raise self._piece.refuse("must be a letter declared above", str(token), _at(token))
+
+
+def _made(function: Any, parts: list[Any], options: Mapping[str, bool] | None = None) -> Any:
+    """What sympy makes of some parts, unless it has a value where they have none: x/x is not 1."""
+    found = function(*parts, **(options or {}))
+    own = function in (sympy.Pow, sympy.log) and bool(parts[0].free_symbols)
+    if options or not (own or any(map(_partial, parts))):
+        return found
+    written = function(*parts, evaluate=False)
+    return written if _partial(written) - _partial(found) else found
+
+
+def _partial(expression: Any) -> set[tuple[Any, str]]:
+    """What an expression needs to have a value, where the signs of its letters do not say so."""
+    found = set()
+    for base, sign in needs(expression):
+        factors = sympy.Mul.make_args(base)
+        if sign == "!=":
+            bases = (factor.as_base_exp()[0] for factor in factors if not factor.is_nonzero)
+            found |= {(one.args[0] if isinstance(one, sympy.Abs) else one, sign) for one in bases}
+        elif not (base.is_positive or (sign == "<=" and base.is_nonnegative)):
+            found.add((sympy.Mul(*(one for one in factors if not one.is_positive)), sign))
+    return found
 
 
 def latin(name: str) -> str:
@@ -326,8 +351,13 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
             return conclusions.LossOrder(body.text)
         if match := _INTERVAL.fullmatch(word):
             (relation,) = relations(body, names)
-            ends = (values(replace(piece, text=text), {})[0] for text in (match[2], match[3]))
-            return conclusions.OnInterval(relation, names[match[1]], *ends)
+            low, high = (values(replace(piece, text=text), {})[0] for text in (match[2], match[3]))
+            letter = names[match[1]]
+            if not (low.is_Rational and high.is_Rational and low <= high):
+                raise piece.refuse("must be between two fractions, the smaller one first")
+            if isinstance(relation, sympy.Eq) or relation.free_symbols - {letter}:
+                raise body.refuse(f"must be an inequality in {match[1]} alone")
+            return conclusions.OnInterval(relation, letter, low, high)
         if word.startswith("gradient in "):
             loss, gradient = values(body, names, arrow=True)
             variable = names[word.removeprefix("gradient in ")]

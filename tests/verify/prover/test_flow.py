@@ -75,6 +75,23 @@ def test_interval_by_balls():
     assert value * (1 - value) >= sympy.Rational(6, 25)
 
 
+@pytest.mark.parametrize(
+    ("relation", "verdict"),
+    [
+        (sympy.Ge(R, sympy.Rational(-1, 9), evaluate=False), "proved"),
+        (sympy.Gt(R, 2, evaluate=False), "refuted"),
+        (sympy.Ge(1, 2, evaluate=False), "refuted"),
+        (sympy.Eq(R, 2, evaluate=False), "undecided"),
+        (sympy.Ne(R, 2, evaluate=False), "undecided"),
+        # 0/(r - 1/2) has no value at 1/2
+        (le(sympy.Mul(0, 1 / (R - sympy.Rational(1, 2)), evaluate=False), 1), "undecided"),
+    ],
+)
+def test_every_sign_is_judged_on_an_interval(relation, verdict):
+    claimed = conclusions.OnInterval(relation, R, sympy.Integer(0), sympy.Integer(1))
+    assert judged(claimed).verdict == verdict
+
+
 def test_interval_that_touches_the_bound_is_undecided():
     # Equality at r = 1/3, which no ball around it can exclude.
     touching = lt(-((R - sympy.Rational(1, 3)) ** 2), 0)

@@ -94,8 +94,24 @@ def test_a_disagreeing_second_evaluation_is_no_witness(monkeypatch):
     assert judged(MatrixIdentity(W, 2 * W)).verdict == "undecided"
 
 
-def test_shapes_that_do_not_fit_are_not_judged():
-    assert judged(MatrixIdentity(U * A, U * A + W)).verdict == "undecided"
+@pytest.mark.parametrize("sides", [(U * A, U * A + W), (U * Ut, Ut * U), (W, W + U - U * I)])
+def test_shapes_that_do_not_fit_are_not_judged(sides):
+    assert judged(MatrixIdentity(*sides)).verdict == "undecided"
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (6, 7), (0, 1), (i, 1)])
+def test_a_sum_that_does_not_begin_at_1_is_no_sum_from_1(first, second):
+    """a_6 is left out of the second sum of the second pair: that is seen from d = 6 on."""
+    sides = (sympy.Sum(a[k], (k, start, d)) for start in (first, second))
+    assert judged(EntryIdentity(*sides)).verdict == "undecided"
+
+
+def test_the_rest_of_a_sum_leaves_out_both_indices_also_where_one_is_not_named():
+    without = sympy.Sum(w[k, i], (k, 1, d)) - w[i, i]
+    assert judged(EntryIdentity(rest(w[k, i], k), without)).verdict == "refuted"
+    without -= (1 - delta(i, j)) * w[j, i]
+    assert judged(EntryIdentity(rest(w[k, i], k), without)).verdict == "proved"
+    assert judged(EntryIdentity(rest(sympy.Integer(1), k), d - 2)).verdict == "refuted"
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,7 @@ def patterns(
     """Every case that a formula in entries needs."""
     bound = {one.args[1] for one in expression.atoms(sympy.Function) if _name(one) == "rest"}
     free = {symbol for symbol in expression.free_symbols if symbol.is_integer} - bound - {cluster}
+    free |= {i, j} if bound else set()
     indices = sorted(free, key=str)
     names = {str(base) for base in expression.atoms(sympy.IndexedBase)} & {"mu", "sigma"}
     inside = any(_name(one) == "inside" for one in expression.atoms(sympy.Function))
@@ -160,9 +161,9 @@ def evaluate(expression: Any, pattern: Pattern) -> Any:
     if name == "inside":
         return sympy.Integer(int(labels[expression.args[0]] in pattern.inside))
     if name == "Sum":
-        (index, _, upper), *others = expression.limits
-        if others or OTHER in labels.values() or upper not in (s, d, d_prime):
-            raise Unsupported("a sum inside another, or up to a size of another kind")
+        (index, lower, upper), *others = expression.limits
+        if others or lower != 1 or OTHER in labels.values() or upper not in (s, d, d_prime):
+            raise Unsupported("a sum inside another, or not from 1 to a size of this kind")
         met = {s: pattern.inside, d: pattern.free, d_prime: []}[upper]
         parts = [evaluate(expression.function, pattern.bind(index, label)) for label in met]
         return sum(parts) + _rest(expression.function, index, upper, pattern)

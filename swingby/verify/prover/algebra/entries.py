@@ -311,6 +311,8 @@ def matrix(expression: Any, entries: Entries) -> Rows:
 
 
 def _summed(parts: list[Rows]) -> Rows:
+    if len({(len(part), len(part[0])) for part in parts}) > 1:
+        raise Unsupported("the shapes do not fit")
     return [[sum(items) for items in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)]
 
 
@@ -346,9 +348,9 @@ def scalar(expression: Any, entries: Entries) -> Any:
         values = [at for at in range(1, entries.sizes["d"] + 1) if at not in left_out]
         return sum(scalar(body, entries.bind(index, at)) for at in values)
     if name == "Sum":
-        (index, _, upper), *others = expression.limits
-        if others or upper not in SIZES:
-            raise Unsupported("a sum over more than one index")
+        (index, lower, upper), *others = expression.limits
+        if others or lower != 1 or upper not in SIZES:
+            raise Unsupported("a sum over more than one index, or not from 1 to a size")
         places = range(1, entries.sizes[SIZES[upper]] + 1)
         return sum(scalar(expression.function, entries.bind(index, at)) for at in places)
     if name == "mean":
@@ -445,7 +447,7 @@ def _indices(
         operators = [one for part in parts for one in part.atoms(sympy.Function)]
         bound = {one.args[1] for one in operators if one.func.__name__ == "rest"}
         names |= {symbol.name for symbol in letters - bound if symbol.is_integer}
-        if not conclusion.left.is_commutative and not conclusion.left.has(zt):
+        if bound or not (conclusion.left.is_commutative or conclusion.left.has(zt)):
             names |= {"i", "j"}
     ordered = sorted(names)
     for values in itertools.product(range(1, size + 1), repeat=len(ordered)):

@@ -149,7 +149,7 @@ def derivative(words: Polynomial, variable: Any, towards: Any) -> Polynomial:
 
 def reduced(words: Polynomial, trace: bool) -> Polynomial:
     """The words after the rules, and up to rotation and transposition in a trace."""
-    terms = []
+    terms, shapes = [], set()
     for (summed, word), value in words.items():
         short = shortened(word, RULES)
         if trace:
@@ -159,7 +159,11 @@ def reduced(words: Polynomial, trace: bool) -> Polynomial:
         for first, second in itertools.pairwise(short + short[:1] if trace else short):
             if KNOWN[first].columns != KNOWN[second].rows:
                 raise Misshapen(f"{first} {second}: the shapes do not fit")
+        if short and not trace:
+            shapes.add((KNOWN[short[0]].rows, KNOWN[short[-1]].columns))
         terms.append(((summed, short), value))
+    if len(shapes) > 1:
+        raise Misshapen(f"a sum of {' and '.join(sorted(map(' x '.join, shapes)))}")
     return _collected(terms)
 
 

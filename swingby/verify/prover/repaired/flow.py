@@ -39,6 +39,7 @@ from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import TESTS, try_step
+from swingby.verify.prover.scalar.relation import Relation, relation_from
 
 #: Random points or matrices of the second method.
 POINTS = 20
@@ -174,8 +175,10 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
 
 
 def _interval(conclusion: OnInterval) -> Judged:
-    small, large = conclusion.relation.args
-    strict, letter = conclusion.relation.rel_op == "<", conclusion.letter
+    relation, letter = relation_from(conclusion.relation), conclusion.letter
+    if relation.kind not in ("<=", "<"):
+        return Judged(Finding.UNDECIDED, "no prover", tried=("balls prove no equation",))
+    strict = relation.kind == "<"
     low, high = (Fraction(int(end.p), int(end.q)) for end in (conclusion.low, conclusion.high))
     waiting, pieces = [(low, high, 0)], 0
     with precision(128):
@@ -183,17 +186,18 @@ def _interval(conclusion: OnInterval) -> Judged:
             first, last, depth = waiting.pop()
             middle, half = (first + last) / 2, (last - first) / 2
             around = balls.ball(middle) + balls.ball(half) * flint.arb(0, 1)
-            room = balls.evaluate(large - small, {letter: around})
-            if room > 0 or (not strict and room >= 0):
+            room = balls.evaluate(relation.difference, {letter: around})
+            # Sympy may have cancelled in the difference what has no value somewhere.
+            defined = all(side.is_finite() for side in _both(relation, {letter: around}))
+            if defined and (room > 0 or (not strict and room >= 0)):
                 pieces += 1
                 continue
-            point = {letter: balls.ball(middle)}
-            at = balls.evaluate(large - small, point)
-            if at < 0 or (strict and at <= 0):
-                sides = [balls.evaluate(side, point).str(30) for side in (small, large)]
+            at = {letter: balls.ball(middle)}
+            sides, room = _both(relation, at), balls.evaluate(relation.difference, at)
+            if room < 0 or (strict and room <= 0):
                 values = {str(letter): str(middle)}
-                text = str(conclusion.relation)
-                witness = Witness(values, text, sides[0], sides[1], ("balls of 128 bits",))
+                left, right = (side.str(30) for side in sides)
+                witness = Witness(values, str(relation), left, right, ("balls of 128 bits",))
                 return Judged(Finding.REFUTED, "balls", witness=witness)
             if depth == MOST_HALVINGS:
                 tried = (f"balls near {float(middle):.6g}",)
@@ -204,6 +208,11 @@ def _interval(conclusion: OnInterval) -> Judged:
         "balls over the whole interval",
         (f"{pieces} balls of 128 bits cover [{low}, {high}]",),
     )
+
+
+def _both(relation: Relation, values: dict[Any, Any]) -> list[Any]:
+    """Balls around both sides."""
+    return [balls.evaluate(side, values) for side in (relation.small, relation.large)]
 
 
 def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:

@@ -18,7 +18,7 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory.budget import OutOfTime, processor_time
-from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.claim import ENOUGH, Claim
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes, prove_on_line
@@ -38,7 +38,6 @@ from swingby.verify.prover.scalar.counterexample import (
 )
 from swingby.verify.prover.scalar.laurent import PolynomialProblem, by_roots, opinion
 from swingby.verify.prover.scalar.relation import (
-    ENOUGH,
     FALSUM,
     Relation,
     Sequent,
@@ -409,8 +408,13 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     unknown = unknown_part((*given, *(question.goal for question in questions)))
     if unknown:
         raise Unknown(unknown)
-    for question in questions:
-        unknown_part(normal(Sequent(tuple(given), question.goal)).relations)
+    try:
+        for question in questions:
+            unknown_part(normal(Sequent(tuple(given), question.goal)).relations)
+    except InvalidInput as error:
+        if error.value != sympy.I:
+            raise
+        raise Unknown("the root of a negative number") from None
     # A hypothesis holds only where it is defined.
     facts = [needed for relation in written for needed in side_conditions(relation, where)]
     facts += signs_of_letters((*given, *(question.goal for question in questions)))

@@ -23,6 +23,7 @@ from typing import Any
 import sympy
 
 from swingby.errors import InvalidInput
+from swingby.theory.claims.claim import ENOUGH, needs
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,8 @@ def plain(expression: Any) -> str:
 
 
 ZERO = sympy.Integer(0)
-
-#: Label of a condition that is enough, and not always needed: x^y may have a value at x = 0.
-ENOUGH = "enough"
+#: What sympy makes of a division by 0.
+UNDEFINED = (sympy.zoo, sympy.nan, sympy.oo)
 
 #: What a claim may be built of; anything else is undecided.
 KNOWN = frozenset({"Add", "Mul", "Pow", "exp", "log", "Abs", "Max", "Min", "Exp1", "Pi"})
@@ -125,21 +125,11 @@ _KINDS = ("integer", "even", "odd", "prime", "composite", "irrational", "rationa
 
 def conditions(expression: Any) -> Iterator[Relation]:
     """What an expression needs to be defined, inner parts first."""
-    for part in expression.args:
-        yield from conditions(part)
-    if isinstance(expression, sympy.log):
-        yield Relation(ZERO, expression.args[0], "<")
-    elif expression.is_Pow and expression.base is not sympy.E:
-        base, exponent = expression.args
-        if exponent.is_number:
-            exponent = exponent.doit()
-        if exponent.is_Integer:
-            if exponent < 0:
-                yield Relation(base, ZERO, "!=")
-        elif exponent.is_Rational:
-            yield Relation(ZERO, base, "<=" if exponent > 0 else "<")
+    for base, sign in needs(expression):
+        if sign == "!=":
+            yield Relation(base, ZERO, sign)
         else:
-            yield Relation(ZERO, base, "<", ENOUGH)
+            yield Relation(ZERO, base, "<" if sign == ENOUGH else sign, sign * (sign == ENOUGH))
 
 
 def side_conditions(relation: Relation, where: dict[Any, Any]) -> tuple[Relation, ...]:
@@ -242,6 +232,8 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
         for letter, expression in itertools.permutations((relation.small, relation.large)):
             if relation.kind != "==" or not letter.is_Symbol or expression.has(letter):
                 continue
+            if sequent.goal.substitute({letter: expression}).difference.has(*UNDEFINED):
+                continue
             rest = [other for other in sequent.given if other is not relation]
             if letter.is_nonnegative and not expression.is_nonnegative:
                 kind = "<" if letter.is_positive else "<="
@@ -249,7 +241,9 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
             if replaced is not None:
                 replaced.append((letter, expression))
             smaller = Sequent(tuple(rest), sequent.goal).substitute({letter: expression})
-            return eliminate_equations(smaller, replaced)
+            # A hypothesis that has no value now is left out: that only weakens what is known.
+            known = (one for one in smaller.given if not one.difference.has(*UNDEFINED))
+            return eliminate_equations(replace(smaller, given=tuple(known)), replaced)
     return sequent
 
 
