@@ -12,6 +12,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SETUP := pyproject.toml constraints.txt
 
+# Tests start hundreds of processes, each of which would read the whole source again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: table test test-full checks lint types layers docs wheel bench accuracy mutation clean
 
 table: $(VENV)/core.stamp
@@ -25,6 +28,7 @@ test-full: $(VENV)/all.stamp checks wheel
 
 # What needs one core at a time, two at once; the tests would compile the same on every core.
 checks: $(VENV)/all.stamp
+	@$(BIN)/python -m compileall -q -j 2 swingby tests docs benchmarks
 	@$(MAKE) --no-print-directory --jobs=2 \
 	  $(VENV)/laws.compiled $(VENV)/runs.compiled $(VENV)/batches.compiled lint types layers
 

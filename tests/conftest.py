@@ -9,7 +9,7 @@ import shutil
 import sys
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.forked import forks
 
@@ -25,6 +25,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("full", parent=settings.get_profile("default"), max_examples=10_000)
+# A failure is shown as drawn: looking for a smaller one takes time.
+AS_DRAWN = (Phase.explicit, Phase.generate)
+settings.register_profile("as drawn", settings.get_profile("default"), phases=AS_DRAWN)
 PROFILE = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE", "default")
 settings.load_profile(PROFILE)
 

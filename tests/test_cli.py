@@ -375,10 +375,8 @@ HEAVY = ("torch", "pandas", "sympy", "numba", "matplotlib", "scipy")
 def loaded_after(statement):
     # -S would hide site-packages; a fresh interpreter without coverage hooks is enough.
     program = f"import sys\n{statement}\nprint(*[m for m in {HEAVY!r} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
-    )
-    return done.stdout.split()
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
 PREDICTION = """import swingby

@@ -70,9 +70,8 @@ def patches(text):
 
 def patched(text, folder):
     """A copy of the package with the diffs of a page, and the files that they touch."""
-    shutil.copytree(
-        ROOT / "swingby", folder / "swingby", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "swingby", folder / "swingby", ignore=ignored)
     touched = set()
     for file, old, new in patches(text):
         before = (folder / file).read_text(encoding="utf-8")

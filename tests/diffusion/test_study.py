@@ -166,7 +166,7 @@ def test_ctrl_c_for_all_processes(longer, as_undisturbed, tmp_path):
             if "seed 4 step" in line:
                 break
         os.killpg(process.pid, signal.SIGINT)
-        _, told = process.communicate(timeout=100)
+        _, told = process.communicate()
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)

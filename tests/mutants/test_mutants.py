@@ -49,14 +49,9 @@ def _read(entry):
 
 def _drawn(mutants):
     """One bug of each file, another one with each commit; all of them in ``make test-full``."""
-    head = subprocess.run(
-        ["git", "rev-parse", "--verify", "--quiet", "HEAD"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    turn = int(head or "0", 16)
+    command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
+    head = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    turn = int(head.strip() or "0", 16)
     quick = sorted((one for one in mutants if not one.slow), key=lambda one: one.file)
     groups = [list(group) for _, group in groupby(quick, key=lambda one: one.file)]
     return [group[turn % len(group)] for group in groups]
@@ -89,7 +84,9 @@ def run(forked_pytest, tmp_path):
     temporary = f"--basetemp={tmp_path / 'temporary'}"
 
     def call(target, tests, seconds=200):
-        options = ("-x", "-q", "-p", "no:cacheprovider", temporary)
+        # Nobody reads how a bug was noticed, or looks for its simplest example.
+        brief = ("-x", "-q", "--assert=plain", "--tb=short", "--hypothesis-profile=as drawn")
+        options = (*brief, "-p", "no:cacheprovider", temporary)
         code, output, errors = forked_pytest([*options, *tests], target, target, seconds)
         return code, output[-2000:] + errors[-2000:]
 

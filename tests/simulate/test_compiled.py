@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -64,12 +65,8 @@ def test_a_broken_folder_is_passed_by(tmp_path, monkeypatch):
 def test_what_takes_long_is_said_on_a_terminal(terminal, monkeypatch, capsys):
     monkeypatch.setattr(compiled, "SILENT", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    begun = set(threading.enumerate())
     with compiled.announced("steps of gd for d = 2"):
-        for _ in range(200):
-            if capsys.readouterr().err:
-                assert terminal
-                return
-            import time
-
-            time.sleep(0.005)
-    assert not terminal
+        for timer in set(threading.enumerate()) - begun:
+            timer.join()
+    assert bool(capsys.readouterr().err) == terminal

@@ -421,7 +421,7 @@ def test_the_module_stands_alone():
 def command(*arguments):
     return subprocess.run(
         [sys.executable, "-I", module.__file__, *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
