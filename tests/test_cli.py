@@ -191,7 +191,9 @@ def test_a_diagonal_matrix_is_judged_and_not_refused(diagonal, capsys):
     assert "zero entry" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("form", ["npy", "json", "scaled.json", "csv", "txt", "inline"])
+@pytest.mark.parametrize(
+    "form", ["npy", "json", "scaled.json", "csv", "txt", "savetxt.txt", "inline"]
+)
 def test_every_form_of_the_same_matrix_gives_the_same_prediction(form, tmp_path, capsys):
     W0 = [[0.002, 0.001], [0.001, 0.003]]
     path = tmp_path / f"W0.{form}"
@@ -201,6 +203,8 @@ def test_every_form_of_the_same_matrix_gives_the_same_prediction(form, tmp_path,
         path.write_text(json.dumps(W0))
     elif form == "scaled.json":
         path.write_text(json.dumps({"matrix": [[2, 1], [1, 3]], "omega": "1e-3"}))
+    elif form == "savetxt.txt":
+        np.savetxt(path, W0)
     else:
         path.write_text("0.002,0.001\n0.001,0.003\n")
     given = "0.002,0.001;0.001,0.003" if form == "inline" else str(path)

@@ -96,6 +96,13 @@ SENTENCES = {
     "unit misspelt": (lambda: RUN.to_frame(unit="seconds"), "unit must be one of step, eta t"),
     "no store": (lambda: swingby.sweep({"signal": [A]}), "store must be given"),
     "a picture of unknown kind": (lambda: compare(A, W0, eta=ETA).save_picture("a.jpg"), ".pdf"),
+    "a seed as text": (lambda: gaussian(2, 1e-3, rng="x"), "rng must be a NumPy Generator, a seed"),
+    "a seed below 0": (lambda: SIMTask([1, 2]).sample(3, rng=-1), "a seed from 0 on, or None"),
+    "gradients of a task": (
+        lambda: swingby.crossing_function(SIMTask(A)),
+        "schedule must come from a W(0), by predict",
+    ),
+    "a line of the paper as a number": (lambda: swingby.audit(27), "close to it: D.27"),
     "a line of the paper misspelt": (lambda: swingby.audit(["D27"]), "close to it: D.27"),
 }
 
@@ -106,6 +113,10 @@ COMMANDS = {
     "predict --signal 4,1 --omega 1e-8 --eta 0.01 --dynamics gf": (2, "'euler', 'gd', 'flow'"),
     "simulate --signal 4,1 --eta 0.01": (2, "--w0"),
     "check --signal 4,1 --omega 1e-8": (2, "--eta 0.01"),
+    "simulate --signal 4,1 --eta 0.01 --w0 start.dat": (2, "such as 2,1;1,2 or a file: .json"),
+    "simulate --signal 4,1 --eta 0.01 --w0 '2,1;1'": (2, "got 2 row(s) of 1 and 2"),
+    "simulate --signal 4,1 --eta 1e-300 --w0 '1e-2,0;0,1e-2'": (0, "about 2.3e+300"),
+    "table --paper --out pyproject.toml": (2, "out must be a folder"),
     "table --paper --mu 1,2": (2, "mu must not be given together with paper"),
     "chek --signal 4,1": (2, "Did you mean 'check'?"),
     "check --sigmal 4,1": (2, "--signal"),

@@ -159,6 +159,8 @@ def _paper(given: Given) -> int:
 
     run = ("beta", "dynamics", "steps", "seed", "width", "edition", "unit")
     refuse("together with paper", *_START, *run)
+    if given.out is not None and Path(given.out).exists() and not Path(given.out).is_dir():
+        raise InvalidInput("out", given.out, "must be a folder")
     to_terminal = not given.as_json and given.out is None
     comparisons = []
     for comparison in compare.paper_tables():

@@ -76,7 +76,7 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     if file.suffix != ".json":
         asked = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
         raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
-    text = text_of(file, "file", "file")
+    text = text_of(file, "file", "JSON file")
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:

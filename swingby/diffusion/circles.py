@@ -128,7 +128,7 @@ class Circles:
         classes = tuple(numbers.whole(one, "classes", most=len(CLASSES) - 1) for one in classes)
         if n * len(classes) * (self.pixels / 32) ** 2 > MOST_IMAGES:
             raise InvalidInput("n_per_class", n, "is more than fits into memory")
-        generator = np.random.default_rng(rng)
+        generator = numbers.generator(rng)
         kinds = np.repeat(np.array(classes, dtype=np.int64), n)
         labels = np.stack(np.divmod(kinds, 2), axis=1)
         conditions = np.stack([self.means(divmod(kind, 2)) for kind in range(4)])[kinds]
@@ -158,7 +158,7 @@ class Circles:
         colour = conditions[:, 1:].astype(np.float32)[:, :, None, None]
         images = ground + (colour - ground) * inside
         if self.noise:
-            generator = np.random.default_rng(rng)
+            generator = numbers.generator(rng)
             images += self.noise * generator.standard_normal(images.shape, dtype=np.float32)
         return np.clip(images, 0, 1, out=images)
 

@@ -231,7 +231,8 @@ def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
         needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
     clause = f"{', '.join(parts)} below 1/2"
     if 0 < needed < math.inf:
-        clause += f"; at the present growth about {math.ceil(needed)} more steps are needed"
+        more = math.ceil(needed) if needed < 1e15 else f"{needed:.3g}"
+        clause += f"; at the present growth about {more} more steps are needed"
     return clause
 
 

@@ -180,6 +180,15 @@ def whole(
     return int(number)
 
 
+def generator(rng: Any, argument: str = "rng") -> np.random.Generator:
+    """A generator of random numbers: the one given, or one of this seed."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        wanted = "must be a NumPy Generator, a seed from 0 on, or None"
+        raise InvalidInput(argument, rng, wanted) from None
+
+
 def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
     """The entries of whatever holds numbers, none of them changed: one door for all containers.
 

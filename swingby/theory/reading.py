@@ -137,6 +137,8 @@ def read_matrix(
 ) -> Any:
     """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text such as "2,1;1,2".
 
+    A row without a comma is divided at its blanks, as numpy.savetxt writes it.
+
     In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float range. `shape`:
     what it has to be, before a digit is read; None for any number of columns. `exact`: keep text as
     the exact numbers it denotes. Whether it is symmetric is not checked.
@@ -171,16 +173,19 @@ def read_matrix(
         return _entries(content, shape, exact, argument)
     if suffix in (".csv", ".txt"):
         given = text_of(given, argument, "matrix file").strip().replace("\n", ";")
-    return _entries(
-        [row.split(",") for row in given.split(";") if row.strip()], shape, exact, argument
-    )
+    elif not re.search(r"[,;\s]", given) and shape[0] > 1:
+        wanted = "must be a matrix such as 2,1;1,2 or a file: .json, .toml, .csv, .txt, .npy, .npz"
+        raise InvalidInput(argument, given, wanted)
+    rows = [row.split("," if "," in row else None) for row in given.split(";") if row.strip()]
+    return _entries(rows, shape, exact, argument)
 
 
 def _require_shape(rows: Any, shape: tuple[int, int | None], argument: str) -> None:
     widths = {len(row) for row in rows} if isinstance(rows, list) else set()
     wanted = {shape[1]} if shape[1] is not None else widths
     if not isinstance(rows, list) or len(rows) != shape[0] or widths != wanted or len(widths) != 1:
-        found = f"{len(rows)} rows of {sorted(widths)}" if widths else "no rows of numbers"
+        lengths = " and ".join(map(str, sorted(widths)))
+        found = f"{len(rows)} row(s) of {lengths}" if widths else "no rows of numbers"
         columns = "m" if shape[1] is None else shape[1]
         raise InvalidInput(argument, found, f"must have shape ({shape[0]}, {columns})", "(D.2)")
 

@@ -11,7 +11,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,9 +108,8 @@ def audit(
     promised, hypotheses = promises(assume or (), names)
     wanted = names
     if items is not None:
-        asked = {
-            find(str(item), names) for item in ([items] if isinstance(items, str | Path) else items)
-        }
+        several = items if isinstance(items, Iterable) and not isinstance(items, str) else [items]
+        asked = {find(str(item), names) for item in several}
         asked = asked if assume is None else below(asked, lines)
         wanted = [name for name in names if name in asked]
     claims = {name: granted(lines[name], hypotheses) for name in names} if hypotheses else lines
@@ -132,6 +131,8 @@ def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, s
     if Path(proof).suffix != ".proof":
         raise InvalidInput("proof", proof, "must end in .proof (one line is asked for by its item)")
     found = load(proof)
+    if not found:
+        raise InvalidInput("proof", proof, "must hold a line to judge")
     return found, dict.fromkeys(found, Path(proof).stem), Path(proof).name
 
 

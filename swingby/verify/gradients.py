@@ -68,9 +68,9 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
     >>> [[round(x, 1) for x in row] for row in by_signal.tolist()]  # steps per unit of a_1, a_2
     [[-106.8, 0.5], [0.3, -440.7]]
     """
-    torch, stages = load_torch(), schedule.stages
+    torch, stages = load_torch(), getattr(schedule, "stages", None)
     if stages is None:
-        raise InvalidInput("schedule", schedule, "must come from a W(0)", "(D.2)")
+        raise InvalidInput("schedule", schedule, "must come from a W(0), by predict", "(D.2)")
     start = stages.start
     if not (start.sign > 0).all() or start.steps[0]:
         pivots = (np.exp(start.log_pivots) * start.sign)[0]

@@ -8,6 +8,7 @@ import itertools
 import pytest
 import sympy
 
+import swingby
 from swingby.errors import InvalidInput
 from swingby.theory.claims import ledger
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given, needs
@@ -228,6 +229,12 @@ def test_a_mistake_is_named_with_its_place(text, line, column, says):
         list(Proof(LETTERS + text, "my.proof").values())
     assert str(caught.value).startswith(f"my.proof, line {line}, column {column}: ")
     assert says in str(caught.value)
+
+
+def test_a_file_without_a_line_is_not_judged(tmp_path):
+    (tmp_path / "empty.proof").write_text(LETTERS, encoding="utf-8")
+    with pytest.raises(InvalidInput, match="proof must hold a line to judge"):
+        swingby.audit(tmp_path / "empty.proof")
 
 
 def test_a_file_uses_another_beside_it(tmp_path):
