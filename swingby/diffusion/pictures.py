@@ -12,6 +12,7 @@ from swingby.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.diffusion.course import HALF, Cell, responses
 from swingby.diffusion.study import Study, course_file
 from swingby.report.pictures import shown_figure, styled
+from swingby.theory import numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +56,7 @@ def circles_figure(
     contrasts: Sequence[float] = (0.8, 0.2), pixels: int = 32, n: int = 4, rng: Any = 0
 ) -> Figure:
     """Fig. 19: images of the four classes, n by n each, one block for each contrast."""
-    generator = np.random.default_rng(rng)
+    generator = numbers.random_source(rng)
     with styled():
         figure = shown_figure(4.6 * len(contrasts), 4.9)
         grids = figure.subplots(2, 2 * len(contrasts), squeeze=False)

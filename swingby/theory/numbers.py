@@ -255,6 +255,15 @@ class ReadOnly:
 UNITS = ("step", "eta t")
 
 
+def random_source(rng: Any) -> np.random.Generator:
+    """The generator that `rng` is, or is the seed of; None: one of its own."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        required = "must be None, a whole number from 0 on, a SeedSequence or a Generator"
+        raise InvalidInput("rng", rng, required) from None
+
+
 def per_step(unit: str, eta: Fraction) -> float:
     """The length of a step in a unit of time."""
     if unit not in UNITS:
