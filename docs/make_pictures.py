@@ -3,8 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from swingby.diffusion.pictures import circles_figure, study_figure
-from swingby.diffusion.study import recorded_study
+from swingby.diffusion.study import circles_figure, recorded_study, study_figure
 from swingby.theory.task import SIMTask
 from swingby.training import Data, Setting, train
 from swingby.verify.compare import paper_settings

@@ -96,8 +96,14 @@ SENTENCES = {
     "unit misspelt": (lambda: RUN.to_frame(unit="seconds"), "unit must be one of step, eta t"),
     "no store": (lambda: swingby.sweep({"signal": [A]}), "store must be given"),
     "a picture of unknown kind": (lambda: compare(A, W0, eta=ETA).save_picture("a.jpg"), ".pdf"),
-    "a seed as text": (lambda: gaussian(2, 1e-3, rng="x"), "rng must be a NumPy Generator, a seed"),
-    "a seed below 0": (lambda: SIMTask([1, 2]).sample(3, rng=-1), "a seed from 0 on, or None"),
+    "a seed as text": (
+        lambda: gaussian(2, 1e-3, rng="x"),
+        "rng must be None, a whole number from 0",
+    ),
+    "a seed below 0": (
+        lambda: SIMTask([1, 2]).sample(3, rng=-1),
+        "rng must be None, a whole number from 0",
+    ),
     "gradients of a task": (
         lambda: swingby.crossing_function(SIMTask(A)),
         "schedule must come from a W(0), by predict",

@@ -175,7 +175,7 @@ def plan(given: Given) -> int:
         raise InvalidInput("out", given.out, "must not be there yet")
     write_text(given.out, written.to_toml())
     if given.data is not None:
-        from swingby.diffusion.pictures import circles_figure
+        from swingby.diffusion.study import circles_figure
 
         levels = (written.contrast[-1], written.contrast[0])
         save_figure(lambda: circles_figure(levels, written.preset.pixels), given.data)
@@ -245,12 +245,12 @@ def _tell(given: Given, study: Study, folder: Path) -> int:
 
     found = judge(study)
     if given.plot is not None or given.film is not None:
-        from swingby.diffusion import pictures
+        from swingby.diffusion.study import course_film, study_figure
 
         if given.plot is not None:
-            save_figure(lambda: pictures.study_figure(study), given.plot)
+            save_figure(lambda: study_figure(study), given.plot)
         if given.film is not None and study.courses:
             cell, seed = study.courses[-1].cell, study.courses[-1].seed
-            save_figure(lambda: pictures.course_film(study, folder, cell, seed), given.film)
+            save_figure(lambda: course_film(study, folder, cell, seed), given.film)
     given.deliver(list(found.to_grids()), found.to_dict, "table")
     return exit_code(row.verdict for row in found.rows)

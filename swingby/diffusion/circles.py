@@ -107,6 +107,8 @@ class Circles:
 
     def means(self, label: tuple[int, int]) -> Floats:
         """Radius, red, green and blue in the middle of a class (colour, size), shape (4,)."""
+        if tuple(np.shape(label)) != (2,) or not {*label} <= {0, 1}:
+            raise InvalidInput("label", label, "must be colour and size, 0 or 1 each")
         strong, weak = (1 + self.contrast) / 2, (1 - self.contrast) / 2
         colour = (weak, weak, strong) if label[0] else (strong, weak, weak)
         radius = MIDDLE + (0.5 - label[1]) * self.separation
@@ -128,7 +130,7 @@ class Circles:
         classes = tuple(numbers.whole(one, "classes", most=len(CLASSES) - 1) for one in classes)
         if n * len(classes) * (self.pixels / 32) ** 2 > MOST_IMAGES:
             raise InvalidInput("n_per_class", n, "is more than fits into memory")
-        generator = numbers.generator(rng)
+        generator = numbers.random_source(rng)
         kinds = np.repeat(np.array(classes, dtype=np.int64), n)
         labels = np.stack(np.divmod(kinds, 2), axis=1)
         conditions = np.stack([self.means(divmod(kind, 2)) for kind in range(4)])[kinds]
@@ -148,6 +150,13 @@ class Circles:
         """
         from scipy.ndimage import gaussian_filter
 
+        given = {"conditions": conditions, "centres": centres, "grounds": grounds}
+        widths, n = (CONDITION, 2, 3), len(np.atleast_1d(conditions))
+        for (name, one), width in zip(given.items(), widths, strict=True):
+            if np.shape(one) != (n, width):
+                raise InvalidInput(
+                    name, f"shape {np.shape(one)}", f"must have shape ({n}, {width})"
+                )
         grid = np.linspace(-1, 1, self.pixels)
         rows = (grid - centres[:, :1])[:, :, None]
         columns = (grid - centres[:, 1:])[:, None, :]
@@ -158,7 +167,7 @@ class Circles:
         colour = conditions[:, 1:].astype(np.float32)[:, :, None, None]
         images = ground + (colour - ground) * inside
         if self.noise:
-            generator = numbers.generator(rng)
+            generator = numbers.random_source(rng)
             images += self.noise * generator.standard_normal(images.shape, dtype=np.float32)
         return np.clip(images, 0, 1, out=images)
 

@@ -234,7 +234,7 @@ def measure(
         deviations = read * circles.reach / math.sqrt(3)
         return signals(mu, np.linalg.norm(deviations * ways, axis=1) / mu)
     gains = read if representation == "covariance" else None
-    fixed, generator = representation != "pixels", numbers.generator(rng)
+    fixed, generator = representation != "pixels", numbers.random_source(rng)
     squares, spreads, overlap = _of_images(circles, count, generator, gains, fixed=fixed)
     if squares.min() <= 0:
         raise InvalidInput("samples", samples, "are too few to tell the classes apart")

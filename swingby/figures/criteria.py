@@ -173,7 +173,7 @@ def alignment(data: Data) -> Measured:
     """Descents and ascents are what the entries do."""
     found, order = legs(data), data["order"]
     falls = [leg for leg in found if leg.change < 0]
-    rises = [leg for leg in found if leg.change > 0][: len(order) - 1]
+    rises = [leg for leg in found if leg.change > 0]
     if len(falls) != len(order):
         times = {k: data["half_times"][k - 1] for k in order}
         halves = ", ".join(
@@ -186,9 +186,11 @@ def alignment(data: Data) -> Measured:
             f"descends {TIMES.get(len(falls), f'{len(falls)} times')}.",
         )
     texts, wrong = [], []
+    if len(rises) >= len(order):
+        wrong.append(f"there are {len(rises)} ascents between {len(order)} stages")
     for stage, (concept, leg) in enumerate(zip(order, falls, strict=True)):
         pieces = [_stage_descent(data, concept, leg)]
-        if stage < len(rises):
+        if stage < min(len(rises), len(order) - 1):
             pieces.append(_stage_ascent(data, concept, order[stage + 1 :], rises[stage]))
         texts += [text for text, _ in pieces]
         wrong += [one for _, one in pieces if one]
@@ -269,10 +271,14 @@ def happens(share: Share) -> Verdict:
     return Verdict.HOLDS if often else Verdict.FAILS if rare else Verdict.UNDECIDED
 
 
-def first_is_second(data: Data) -> Any:
-    """Whether concept 2 crosses one half before concept 1, (c, r); never learned comes last."""
+def comes_first(data: Data, concept: int) -> Any:
+    """Whether concept 1 or 2 is learned, and not after the other one, (c, r).
+
+    Concept 1 also where both cross one half at the same step.
+    """
     times = np.where(np.isnan(data["half_times"]), np.inf, data["half_times"])
-    return times[:, :, 1] < times[:, :, 0]
+    mine, other = times[:, :, concept - 1], times[:, :, 2 - concept]
+    return (mine < other) | ((mine == other) & np.isfinite(mine) & (concept == 1))
 
 
 @criterion(
@@ -283,14 +289,14 @@ def first_is_second(data: Data) -> Any:
 )
 def order_follows_signal(data: Data) -> Measured:
     """The concept with the larger signal is learned first."""
-    second = first_is_second(data)
+    first, second = comes_first(data, 1), comes_first(data, 2)
     gap = np.log(data["signal"][:, 1] / data["signal"][:, 0])
     shares, parts = [], []
     for place, label in enumerate(data["labels"]):
         if abs(gap[place]) < 1e-9:
             parts.append(f"{label}: concept 2 first in {second[place].mean():.0%}, a tie")
             continue
-        right = second[place] if gap[place] > 0 else ~second[place]
+        right = second[place] if gap[place] > 0 else first[place]
         shares.append(share_of(right))
         parts.append(f"{label}: {shares[-1]}")
     least = min(shares, key=lambda share: share.value)

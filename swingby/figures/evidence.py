@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.figures.figure import Tell
 from swingby.report import Framed, Grid
-from swingby.report.files import hash_of, unsealed, write_json
+from swingby.report.files import hash_of, unsealed, writable, write_json
 from swingby.theory.claims.verdict import (
     Share,
     Verdict,
@@ -330,7 +330,7 @@ def evidence(
     names = _names(source)
     if verdict is not None and verdict not in list(Verdict):
         raise InvalidInput("verdict", verdict, f"must be among {', '.join(Verdict)}")
-    known = _shipped() | ({} if record is None else _read(Path(record)))
+    known = _shipped() | ({} if record is None else _read(record))
     rows: list[Row] = []
     current = {}
     for name in names:
@@ -355,8 +355,8 @@ def update(
     `tell`: gets a share from 0 to 1 and a few words.
     Returns a line for each verdict that moved.
     """
-    path = Path(record)
-    own = _read(path) if path.exists() else {}
+    with writable(record, "record") as path:
+        own = _read(path) if path.exists() else {}
     known = _shipped() | own
     moved: list[str] = []
     for name in _names(source):
@@ -364,9 +364,11 @@ def update(
         code = code_of(name)
         if before is not None and before["code"] == code and not force:
             continue
+        # A file that cannot be written is found out now, not after hours of study.
+        write_json(path, {"format": FORMAT, "studies": own}, "record")
         rows = STUDIES[name].rows(_telling(name, tell))
         own[name] = {"code": code, "rows": [asdict(row) for row in rows]}
-        write_json(path, {"format": FORMAT, "studies": own})
+        write_json(path, {"format": FORMAT, "studies": own}, "record")
         old = {_key(row): row.verdict for row in map(_row, before["rows"] if before else ())}
         moved += [
             f"{name}: {', '.join(filter(None, _key(row)))}: {old[_key(row)]} -> {row.verdict}"
@@ -385,11 +387,13 @@ def code_of(name: str) -> str:
 
 
 def _names(source: str | Sequence[str] | None) -> list[str]:
-    asked = [source] if isinstance(source, str) else list(STUDIES if source is None else source)
+    asked: list[Any] = list(STUDIES) if source is None else [source]
+    if isinstance(source, Iterable) and not isinstance(source, str):
+        asked = list(source)
     for one in asked:
-        if one not in STUDIES:
+        if not isinstance(one, str) or one not in STUDIES:
             raise InvalidInput("source", one, f"must be among {', '.join(STUDIES)}")
-    return asked
+    return list(dict.fromkeys(asked))
 
 
 def _shipped() -> dict[str, Any]:
@@ -398,7 +402,7 @@ def _shipped() -> dict[str, Any]:
     return studies
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: str | Path) -> dict[str, Any]:
     def studies(plain: Any) -> dict[str, Any]:
         content = unsealed(plain)
         if content["format"] != FORMAT:

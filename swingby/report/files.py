@@ -36,6 +36,8 @@ BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, Re
 @contextmanager
 def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
     """A path to write to; what the file system refuses is an InvalidInput."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidInput(argument, path, "must be the path of a file")
     try:
         yield Path(path)
     except InvalidInput as error:  # of a file beside its place

@@ -46,7 +46,7 @@ def gaussian_factor(
     """
     rows, columns = _shape(dim, width)
     deviation = numbers.within_float(numbers.positive(scale, "scale"), "scale")
-    return numbers.generator(rng).standard_normal((rows, columns)) * deviation
+    return numbers.random_source(rng).standard_normal((rows, columns)) * deviation
 
 
 @named
@@ -83,7 +83,7 @@ def gaussian(
     """
     rows, columns = _shape(dim, width)
     scale = numbers.positive(omega, "omega", "Assumption D.1")
-    U = numbers.generator(rng).standard_normal((rows, columns)) / math.sqrt(columns)
+    U = numbers.random_source(rng).standard_normal((rows, columns)) / math.sqrt(columns)
     matrix: NDArray[np.float64] = _symmetric(U)
     if scale < SMALLEST_FLOAT_OMEGA:
         return Scaled(matrix, scale)
@@ -100,7 +100,7 @@ def uniform(dim: int | SIMTask, scale: Any, rng: Source = None) -> Floats:
     """
     rows, columns = _shape(dim, None)
     largest = numbers.within_float(numbers.positive(scale, "scale"), "scale")
-    return _symmetric(numbers.generator(rng).random((rows, columns)) * largest)
+    return _symmetric(numbers.random_source(rng).random((rows, columns)) * largest)
 
 
 def _shape(dim: int | SIMTask, width: int | None) -> tuple[int, int]:

@@ -109,7 +109,8 @@ def _scale(values: Sequence[Fraction]) -> str:
     if len(values) == 2:
         return "log" if high >= DECADE * low else "linear"
     steps = [np.diff(places_of(values, scale)) for scale in ("linear", "log")]
-    straight, curved = (float(one.max() / max(one.min(), 1e-300)) for one in steps)
+    with np.errstate(over="ignore"):  # what is infinitely uneven is the worse scale
+        straight, curved = (float(one.max() / max(one.min(), 1e-300)) for one in steps)
     return "log" if curved < straight else "linear"
 
 

@@ -51,6 +51,8 @@ PER_CONCEPT = {
 _FLOATS = tuple(name for name in PLAIN if RESULTS.get(name) in ("REAL", "INTEGER"))
 _TEXTS = tuple(name for name, kind in COLUMNS.items() if kind == "TEXT")
 _ORDERS = {"predicted_order": "predicted_half_times", "order": "half_times"}
+#: What a point is, and whether it was measured: no column of one's own takes their place.
+_OF_POINT = {*PLAIN[: PLAIN.index("reason")], "arrays", "task", "steps", "record", "pixel"}
 #: Values of an axis that an error names.
 _SHOWN = 8
 
@@ -83,8 +85,15 @@ def read_frame(
     rows, head = read_rows(path, grid)
     frame = _with_concepts(rows, None if grid is None else grid.dims[-1])
     for name, function in (more or {}).items():
+        if name in _OF_POINT or _ENTRY.fullmatch(name):
+            required = "must not be a column that says which point it is"
+            raise InvalidInput("assign", name, required)
         try:
             frame[name] = function(frame.drop(columns="task"))
+            if name in _FLOATS or _MEASURED.fullmatch(name):
+                frame[name] = frame[name].astype(float)
+            for cell in frame[name]:
+                _cell_value(cell)
         except Exception as error:
             shown = f"{type(error).__name__}: {error}"
             raise InvalidInput(name, shown, "must be a function of the frame") from error
@@ -260,8 +269,8 @@ def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
 
 
 def _cell_value(cell: Any) -> Value | None:
-    if cell is None or cell != cell or isinstance(cell, str):
-        return cell if isinstance(cell, str) else None
+    if cell is None or isinstance(cell, str):
+        return cell
     number = float(cell)
     if not math.isfinite(number):
         return None
@@ -298,7 +307,13 @@ def asked_value(name: str, value: Any) -> Value:
             return numbers.exact(value, argument)
         except InvalidInput:
             return value
-    return _cell_value(value) or Fraction(0)
+    try:
+        found = _cell_value(value)
+    except (TypeError, ValueError):
+        found = None
+    if found is None:
+        raise InvalidInput(argument, value, "must be a finite number or a name")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,7 +377,10 @@ def selected(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFra
     found = frame
     for name, value in (where or {}).items():
         one = quantity(name, frame) or known(name, "where", frame, varying(frame))
-        asked, there = asked_value(name, value), column(found, one)
+        there = column(found, one)
+        # A name may look like a number: the order of one concept is "1".
+        named = isinstance(value, str) and value in there.values
+        asked = value if named else asked_value(name, value)
         if asked not in there.values and len(frame):
             texts = [value_text(one) for one in there.values]
             more = ", ..." if len(texts) > _SHOWN else ""

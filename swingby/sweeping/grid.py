@@ -226,6 +226,11 @@ def _seed_numbers(value: Any) -> tuple[int, ...] | range:
     return range(len(found)) if found == tuple(range(len(found))) else found
 
 
+def _dynamics(value: Any, argument: str) -> str:
+    require_dynamics(value)
+    return str(value)
+
+
 def _record_rule(value: Any) -> str | int | None:
     """Which steps of W are recorded: None, ``"log"``, or every k-th."""
     if isinstance(value, str):
@@ -349,7 +354,7 @@ class SweepGrid:
             "eta": _axis(eta, "eta", number_text),
             "width": _axis(AS_DIM if width is None else width, "width", _width),
             "seeds": _seed_numbers(seeds),
-            "dynamics": _distinct(_listed(dynamics, "dynamics"), "dynamics"),
+            "dynamics": _each(dynamics, "dynamics", _dynamics),
             "steps": optional_whole(steps, "steps", 1, 2**53),
             "record": _record_rule(record),
             "design": design,
@@ -364,8 +369,6 @@ class SweepGrid:
             values["mu"] = _vector_axis(mu, "mu", positive=True)
             spreads = 0 if sigma is None else sigma
             values["sigma"] = _vector_axis(spreads, "sigma", positive=False, shared=True)
-        for name in values["dynamics"]:
-            require_dynamics(name)
         steps_of = values["eta"]
         for one in (steps_of.low, steps_of.high) if isinstance(steps_of, Range) else steps_of:
             numbers.within_float(Fraction(one), "eta", "(D.2)")

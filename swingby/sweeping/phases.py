@@ -199,6 +199,8 @@ class Diagram(Drawn):
 
     def median(self, name: str) -> Floats:
         """The median of any column of numbers over the points of every pixel that are done."""
+        if name not in list(self.frame.select_dtypes(["number", "bool"]).columns):
+            raise InvalidInput("name", name, "must be a column of numbers")
         done = self.frame[self.frame["status"] == "done"]
         found = done[name].astype(float).groupby(done["pixel"]).median()
         every = np.arange(int(np.prod(self.shape)))

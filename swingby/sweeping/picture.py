@@ -6,7 +6,7 @@ Labels differ in lightness and in hatch (or in the shape of a sign), so that a g
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -202,12 +202,14 @@ def default_panels(diagram: Diagram) -> tuple[str, ...]:
 
 
 def _checked(diagram: Diagram, panels: Sequence[str]) -> list[str]:
+    if not isinstance(panels, Iterable):
+        raise InvalidInput("panels", panels, "must be a list of names")
     found = [panels] if isinstance(panels, str) else list(panels)
     if not found:
         raise InvalidInput("panels", "an empty list", "must not be empty")
-    columns = diagram.frame.select_dtypes(["number", "bool"])
+    columns = diagram.frame.select_dtypes(["number", "bool"]).columns
     for name in found:
-        if name not in PANELS and name not in columns:
+        if name not in PANELS and name not in list(columns):
             wanted = f"must be of {', '.join(PANELS)}, or a column of numbers"
             raise InvalidInput("panels", name, wanted)
     return found

@@ -409,7 +409,7 @@ class SweepResult(Drawn):
         InvalidInput
             If the grid asked for no record, or the file is missing, broken, or was changed.
         """
-        if not isinstance(row.arrays, str):
+        if not isinstance(getattr(row, "arrays", None), str):
             raise InvalidInput("row", "a row without arrays", "must be of a grid with record")
         return load_arrays(arrays_of(self.store), row.arrays)
 

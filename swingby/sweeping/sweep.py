@@ -154,9 +154,15 @@ def sweep(
     least = 0 if executor is None else 1
     count = _cores() if workers is None else numbers.whole(workers, "workers", least, most=4096)
     size = None if chunk is None else numbers.whole(chunk, "chunk", 1, most=LARGEST_CHUNK)
-    patience = float(numbers.exact(wait, "wait"))
+    for name, flag in (("resume", resume), ("progress", progress)):
+        if not isinstance(flag, bool):
+            raise InvalidInput(name, flag, "must be True or False")
+    patience = numbers.exact(wait, "wait")
+    if patience < 0:
+        raise InvalidInput("wait", wait, "must not be negative")
+    seconds = numbers.within_float(patience, "wait") if patience else 0.0
     _expect(len(points), max(count, 1), checked_path(store).parent)
-    with Progress(len(points), shown=bool(progress)) as report, writing(store, patience) as kept:
+    with Progress(len(points), shown=progress) as report, writing(store, seconds) as kept:
         changed, settled = kept.mend()
         if changed:
             warnings.warn(

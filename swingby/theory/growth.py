@@ -56,7 +56,7 @@ def require_dynamics(dynamics: object) -> None:
 
     Raises InvalidInput unless it is one of ``euler``, ``gd`` and ``flow``.
     """
-    if dynamics not in DYNAMICS:
+    if not isinstance(dynamics, str) or dynamics not in DYNAMICS:
         raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
 
 

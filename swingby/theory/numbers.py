@@ -180,15 +180,6 @@ def whole(
     return int(number)
 
 
-def generator(rng: Any, argument: str = "rng") -> np.random.Generator:
-    """A generator of random numbers: the one given, or one of this seed."""
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        wanted = "must be a NumPy Generator, a seed from 0 on, or None"
-        raise InvalidInput(argument, rng, wanted) from None
-
-
 def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
     """The entries of whatever holds numbers, none of them changed: one door for all containers.
 
@@ -262,6 +253,15 @@ class ReadOnly:
 
 #: What times are given in.
 UNITS = ("step", "eta t")
+
+
+def random_source(rng: Any) -> np.random.Generator:
+    """The generator that `rng` is, or is the seed of; None: one of its own."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        required = "must be None, a whole number from 0 on, a SeedSequence or a Generator"
+        raise InvalidInput("rng", rng, required) from None
 
 
 def per_step(unit: str, eta: Fraction) -> float:

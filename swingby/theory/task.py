@@ -243,7 +243,7 @@ class SIMTask:
         ([[1.0, 0.0], [0.0, 2.0]], [0, 1])
         """
         count = numbers.whole(n_per_class, "n_per_class", 1, "Sec. 2.1")
-        generator = numbers.generator(rng)
+        generator = numbers.random_source(rng)
         classes = [*range(self.s), *([-1] if center_cluster else [])]
         labels = np.repeat(np.array(classes, dtype=np.int64), count)
         spread = np.zeros(self.dim)

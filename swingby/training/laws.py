@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.theory import numbers
 from swingby.theory.lemmas import one_layer_output
 from swingby.theory.task import SIMTask
 from swingby.training.data import training_points
@@ -101,7 +102,7 @@ def draw_starts(
     eta a_max lies between 0.002 and 0.05, omega is uniform in its logarithm, and the losses of the
     paper and of torch take turns.
     """
-    source = np.random.default_rng(rng)
+    source = numbers.random_source(rng)
     columns = width or d
     network = Network(2, columns, bias=False, symmetric=True)
     settings, factors = [], []

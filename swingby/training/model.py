@@ -44,10 +44,11 @@ def initial_weights(setting: Setting) -> list[Floats]:
 def given_weights(setting: Setting, start: Sequence[Any]) -> list[Floats]:
     """Parameters that a caller gives, refused by name where they have other shapes."""
     wanted = shapes(setting)
-    if isinstance(start, (str, bytes)) or not hasattr(start, "__len__"):
+    if isinstance(start, (str, bytes, dict)) or not hasattr(start, "__len__"):
         raise InvalidInput("start", start, "must be a sequence of arrays, a weight or bias each")
     if len(start) != len(wanted):
-        raise InvalidInput("start", f"{len(start)} arrays", f"must be {len(wanted)} arrays")
+        arrays = f"{len(wanted)} arrays" if len(wanted) > 1 else "one array in a list"
+        raise InvalidInput("start", f"{len(start)} arrays", f"must be {arrays}")
     found = []
     for place, (one, shape) in enumerate(zip(start, wanted, strict=True)):
         # Parameters of a torch module, which numpy takes only once they are detached.

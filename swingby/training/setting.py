@@ -406,6 +406,12 @@ def shapes(setting: Setting) -> list[tuple[int, ...]]:
     return found
 
 
+def _require(setting: object) -> None:
+    """Refuse what is no setting."""
+    if not isinstance(setting, Setting):
+        raise InvalidInput("setting", setting, "must be a Setting")
+
+
 def loss_factor(setting: Setting) -> float:
     r"""The loss that is trained, in units of (2.1): ``mse_loss`` is 2/d times as large.
 
@@ -414,6 +420,7 @@ def loss_factor(setting: Setting) -> float:
     >>> loss_factor(Setting(SIMTask([1, 2], dim=64)))
     0.03125
     """
+    _require(setting)
     return 1.0 if setting.optimizer.loss == "paper" else 2.0 / setting.task.dim
 
 
@@ -455,6 +462,7 @@ def clock(setting: Setting) -> float:
     >>> clock(Setting(task, optimizer=Optimizer(lr=0.5, loss="torch")))
     0.015625
     """
+    _require(setting)
     network = setting.network
     if network.depth > 2 or not network.linear:
         shown = f"depth {network.depth}, {network.activation}"

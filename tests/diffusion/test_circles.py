@@ -140,6 +140,9 @@ WRONG = {
     "classes": ((4,), (-1,), (), (0, 1.5), ("red",), 3, None, (True,)),
     "kind": (4, -1, 0.5, "red", None, True),
     "n": (*NO_NUMBERS, 0, 2.5),
+    "rng": (-1, 1.5, "red", [[0.5]]),
+    "label": (3, (0, 2), (0,), "01", None),
+    "grounds": (3, np.zeros((1, 2)), np.zeros((2, 3))),
 }
 
 
@@ -150,6 +153,12 @@ def test_wrong_input_is_named(name):
             return Circles(**{"contrast": 0.5, name: value})
         if name in ("n_per_class", "classes"):
             return Circles(0.5).draw(**{"n_per_class": 2, name: value})
+        if name == "rng":
+            return Circles(0.5).draw(2, rng=value)
+        if name == "label":
+            return Circles(0.5).means(value)
+        if name == "grounds":
+            return Circles(0.5).paint(np.zeros((1, 4)), np.zeros((1, 2)), value)
         return Circles(0.5).conditions(**{"kind": 0, "n": 2, name: value})
 
     for value in WRONG[name]:

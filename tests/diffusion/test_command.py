@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from swingby import cli
-from swingby.diffusion.pictures import circles_figure, film_strip
 from swingby.diffusion.plan import Plan, default_plan
+from swingby.diffusion.study import circles_figure, film_strip
 
 NO_TORCH = importlib.util.find_spec("torch") is None
 

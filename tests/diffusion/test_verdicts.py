@@ -166,12 +166,16 @@ def test_rows_of_the_papers_figures():
             course.w + 0.2 * STEPS[:, None, None] * (-1.0) ** np.arange(len(STEPS))[:, None, None]
         )
 
+    def hurried(course):
+        return (STEPS / STEPS[-1])[:, None, None] ** 3 + 1e-9 * course.w
+
     first = ("Fig. 6 (a), sgd", "colour is learned first at contrast 0.75")
     again = ("Fig. 6 (b), sgd", "the concept-space error falls again after a rise of 5%")
     slower = ("Fig. 6 (c), adamw", "concept learning slows down")
     assert (rows()[first]["observed"], rows(swapped)[first]["verdict"]) == ("100.0%", "fails")
     assert (rows()[again]["verdict"], rows(dipped)[again]["verdict"]) == ("fails", "holds")
     assert (rows()[slower]["verdict"], rows(restless)[slower]["verdict"]) == ("holds", "fails")
+    assert rows(hurried)[slower]["verdict"] == "fails"
     assert [row["verdict"] for (name, _), row in rows().items() if name == "Fig. 19"] == [
         "holds"
     ] * 2

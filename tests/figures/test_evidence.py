@@ -121,6 +121,23 @@ def test_the_old_record_stays_where_a_study_fails(toy, tmp_path, monkeypatch):
     assert record.read_bytes() == before
 
 
+def test_a_record_that_cannot_be_written_costs_no_study(toy, tmp_path):
+    for record in (tmp_path / "none" / "record.json", tmp_path, 5):
+        with pytest.raises(InvalidInput, match=r"^record must be"):
+            update(None, record)
+    assert toy["calls"] == 0
+
+
+@pytest.mark.parametrize("source", ["other", "", 5, ["map", 3], [["map"]]])
+def test_what_is_no_study_is_named(source):
+    with pytest.raises(InvalidInput, match=r"^source must be among map"):
+        evidence(source)
+
+
+def test_a_study_asked_for_twice_is_there_once():
+    assert evidence(["map", "map"]).rows == evidence("map").rows
+
+
 @pytest.mark.parametrize(
     "text",
     [

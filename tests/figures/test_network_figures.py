@@ -32,6 +32,7 @@ def made(cells, runs, **changes):
         "discarded": np.zeros(shape, dtype=int),
         "nearest": np.full(shape, 0.8),
         "slowing": np.full(shape, 0.01),
+        "final_loss": np.zeros(shape),
         **{name: np.full(shape, 0.3) for name in ("fall", "dip")},
         **{name: np.full(shape, 0.05) for name in ("rise", "hill", "quiet_hill")},
     }
@@ -143,6 +144,10 @@ def test_diversity_turns_the_order_around():
     assert verdicts("2b", early)["signal"] == "fails"
     stays = {**data, "half_times": np.tile([2.0, 1.0], (3, 64, 1))}
     assert verdicts("2b", stays) == {"flip": "fails", "signal": "fails"}
+    never = times.copy()
+    never[2] = np.nan
+    nothing = {**data, "half_times": never}
+    assert verdicts("2b", nothing) == {"flip": "fails", "signal": "fails"}
 
 
 def test_turns():
@@ -170,6 +175,8 @@ def test_turns():
     # With the exact gradient and small steps no loss rises: the rises were noise, or the steps'.
     noise = {**losses, "quiet_hill": 0 * hills}
     assert verdicts("14", noise) == {"descents-1": "fails", "descents-2": "fails"}
+    # A loss that never moves does not rise, nor has it descended.
+    assert verdicts("3", {**losses, "final_loss": np.ones((2, 64))})["falls-2"] == "fails"
     # It only rises at the end: no hill, though a rise.
     assert verdicts("3", {**losses, "hill": 0 * hills})["descents-1"] == "fails"
 
@@ -217,6 +224,7 @@ def test_pairs_and_violations_of_the_partial_order():
     upside = {**data, "learned": np.tile(4 - size, (64, 1))}
     assert verdicts("7", upside)["learned"] == "fails"
     assert verdicts("7", {**data, "violated": data["violated"] + 2})["strict"] == "fails"
+    assert verdicts("7", {**data, "learned": np.full((64, 16), np.nan)})["learned"] == "fails"
 
 
 @pytest.mark.torch

@@ -170,6 +170,15 @@ ALTERED = {
     # The weak concept comes first; the output never turns back.
     "5 first": lambda data: {"output": data["output"][:, [1, 0, 2]] * [1 / 1.5, 1.5, 1]},
     "5 back": lambda data: {"output": np.maximum.accumulate(data["output"])},
+    # The output goes straight to the test point, and straight back for good.
+    "5 back, 5 first": lambda data: {
+        "output": (1 - np.abs(np.linspace(-1, 1, len(data["output"]))))[:, None]
+        * data["test_point"]
+    },
+    # One more ascent, after the last descent.
+    "8 alignment, 5 alignment": lambda data: {
+        "turns": [*data["turns"], [data["last_step"], data["start_loss"], 1]]
+    },
     "5 end": lambda data: {"test_loss": np.append(data["test_loss"][:-1], 1.0)},
     # The minor entries are suppressed late.
     "8 order": lambda data: {"peaks": [[*peak[:2], 9000, *peak[3:]] for peak in data["peaks"]]},

@@ -52,6 +52,12 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
         os.close(reader)
 
 
+@pytest.mark.parametrize("path", [None, 3, b"a", ["a.txt"]])
+def test_what_is_no_path_is_named(path):
+    with pytest.raises(InvalidInput, match="out must be the path of a file"):
+        write_text(path, "")
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path):
     path = tmp_path / "none" / "a.txt"
     with pytest.raises(InvalidInput, match=r"plot must be writable .No such file"):

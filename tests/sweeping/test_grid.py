@@ -105,6 +105,7 @@ def test_points_are_not_held():
     [
         ({"omgea": 1}, "omgea is no key of a grid"),
         ({"points_drawn": 1}, "points_drawn is no key"),
+        ({"dynamics": [["gd"]]}, r"dynamics must be one of euler, gd, flow, got \['gd'\]"),
         ({"omega": []}, r"omega must not be empty"),
         ({"omega": [1e-3, -1]}, r"omega\[2\] must be positive, got -1"),
         ({"omega": "0"}, r"omega\[1\] must be positive"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.sweeping.frame import quantity
+from swingby.sweeping.frame import quantity, value_text
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.phases import axis_of
 from swingby.sweeping.result import SweepResult
@@ -242,8 +242,38 @@ def test_columns_of_ones_own_are_axes_labels_and_panels(measured):
     assert diagram.median("transient")[1, 1] == here.transient.median()
     titles = [ax.get_title(loc="left") for ax in diagram.plot(["observed", "transient"]).axes]
     assert titles[:2] == ["observed label", "transient, median"]
-    with pytest.raises(InvalidInput, match=r"broken must be a function of the frame.*omgea"):
-        measured.assign(broken=lambda frame: frame.omgea).to_frame()
+    for column, words in {
+        "broken": (lambda frame: frame.omgea, "broken must be a function of the frame.*omgea"),
+        "complex": (lambda frame: frame.eta.map(len) * 1j, "complex must be a function.*float"),
+        "lists": (lambda frame: [[1]] * len(frame), "lists must be a function of the frame"),
+        "descents": (lambda frame: "many", "descents must be a function of the frame"),
+        "status": (lambda frame: "done", "assign must not be a column that says which point"),
+        "a_1": (lambda frame: 1.0, "assign must not be a column that says which point"),
+    }.items():
+        with pytest.raises(InvalidInput, match=words[1]):
+            measured.assign(**{column: words[0]}).phase_diagram(column)
+    with pytest.raises(InvalidInput, match="name must be a column of numbers, got outcome"):
+        diagram.median("outcome")
+    with pytest.raises(InvalidInput, match="panels must be a list of names, got 3"):
+        diagram.plot(3)
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), [1], 1j])
+def test_what_is_no_value_selects_nothing(measured, value):
+    with pytest.raises(InvalidInput, match=r"where\[margin\] must be a finite number or a name"):
+        measured.disagreements(where={"margin": value})
+
+
+def test_a_name_may_look_like_a_number(tmp_path):
+    grid = {"signal": [[4]], "omega": 1e-3, "eta": 0.1, "dynamics": ["gd", "flow"]}
+    result = sweep(grid, store=tmp_path / "one", workers=0, progress=False)
+    assert set(result.to_frame()["order"]) == {"1"}
+    assert result.disagreements(where={"order": "1"}).agreement.points == 2
+
+
+def test_numbers_that_lie_next_to_each_other_are_an_axis():
+    values = [Fraction(0.1), Fraction(np.nextafter(0.1, 1)), Fraction(10**308)]
+    assert axis_of(quantity("transient"), values).values[0] == value_text(values[0])
 
 
 def test_any_column_is_an_axis(measured):

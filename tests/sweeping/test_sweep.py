@@ -155,6 +155,9 @@ def test_a_worker_of_another_version_is_refused(grid, path, monkeypatch):
         ({"executor": 3}, "executor must be an Executor"),
         ({"executor": "threads"}, "executor must be an Executor"),
         ({"wait": "long"}, "wait must be a number"),
+        ({"wait": -1}, "wait must not be negative"),
+        ({"wait": "1e400"}, "wait must lie in the float range"),
+        ({"resume": "no"}, "resume must be True or False"),
     ],
 )
 def test_wrong_arguments(grid, path, options, words):

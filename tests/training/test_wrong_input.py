@@ -9,7 +9,16 @@ import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, TrainingRun, train
+from swingby.training import (
+    Data,
+    Network,
+    Optimizer,
+    Setting,
+    TrainingRun,
+    clock,
+    loss_factor,
+    train,
+)
 
 NAN, INF = float("nan"), float("inf")
 TASK = SIMTask([1, 2], ["1/20", "1/20"], dim=4)
@@ -76,6 +85,8 @@ def test_fields(kind):
         (lambda: Network(2, symmetric=True), "symmetric is f.x. = U U.T x"),
         (lambda: Optimizer(weight_decay=0.1), "weight_decay must be 0 for sgd"),
         (lambda: Setting(SIMTask.from_signal([4, 1])), "n_per_class must be None: points cannot"),
+        (lambda: clock(TASK), "setting must be a Setting"),
+        (lambda: loss_factor(None), "setting must be a Setting"),
     ],
 )
 def test_settings(make, words):
@@ -113,6 +124,7 @@ CALLS = [
             ("start", 3, "start must be"),
             ("start", "weights", "start must be"),
             ("start", [], "start must be 2 arrays, got 0 arrays"),
+            ("start", {"weight": np.eye(4), "bias": np.zeros(4)}, "start must be a sequence"),
             ("start", [np.eye(3), np.zeros(4)], r"start\[0\] must have \(4, 4\)"),
             ("start", [np.eye(4), np.zeros((4, 1))], r"start\[1\] must have \(4,\)"),
             ("start", [np.eye(4) * NAN, np.zeros(4)], r"start\[0\] must be finite"),

@@ -10,7 +10,7 @@ from swingby.figures.criteria import (
     THRESHOLD,
     bulge_changes_side,
     by_label,
-    first_is_second,
+    comes_first,
     order_follows_signal,
     slows_down,
     verdict_of,
@@ -86,11 +86,11 @@ def flips(source: str) -> Criterion:
         f"{THRESHOLD}",
     )
     def judge(data: Data) -> Measured:
-        second = first_is_second(data)
-        shares = [share_of(one) for one in second]
+        shares = [share_of(one) for one in comes_first(data, 2)]
+        last = share_of(comes_first(data, 1)[-1])
         return Measured(
             f"{shares[0].value:.0%} to {shares[-1].value:.0%}",
-            all_hold([verdict_of(shares[0]), verdict_of(share_of(~second[-1]))]),
+            all_hold([verdict_of(shares[0]), verdict_of(last)]),
             f"Shares of the runs that learn concept 2 first: {by_label(data, shares)}.",
             {"shares": [share.value for share in shares]},
         )
@@ -107,12 +107,13 @@ def flips(source: str) -> Criterion:
 )
 def flips_where_signals_cross(data: Data) -> Measured:
     """The order flips where the theory has a_1 = a_2."""
-    shares = first_is_second(data).mean(axis=1)
+    first, second = (comes_first(data, concept).mean(axis=1) for concept in (1, 2))
     gap = np.log(data["signal"][:, 0] / data["signal"][:, 1])
-    wrong = int((((shares < 0.5) != (gap > 0)) & (np.abs(gap) >= TIE)).sum())
+    most = np.where(gap > 0, first > 0.5, second >= 0.5)
+    wrong = int((~most & (np.abs(gap) >= TIE)).sum())
     listed = [
-        f"a1/a2 = {np.exp(g):.2f}, concept 1 first in {1 - s:.0%}"
-        for g, s in zip(gap, shares, strict=True)
+        f"a1/a2 = {np.exp(g):.2f}, concept 1 first in {s:.0%}"
+        for g, s in zip(gap, first, strict=True)
     ]
     return Measured(
         f"{wrong} settings differ" if wrong else "as a1 = a2 says",

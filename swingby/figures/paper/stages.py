@@ -61,11 +61,13 @@ def _first(data: Data) -> Measured:
     "back",
     "The output then turns back towards that cluster, before it goes to the test point.",
     "turns back",
-    f"the weaker concept's output falls again by at least {_BACK} of its mu",
+    f"the weaker concept's output falls by at least {_BACK} of its mu, and makes up for it later",
 )
 def _back(data: Data) -> Measured:
     _, weak, _, j = _scaled(data)
-    back = np.maximum.accumulate(weak) - weak
+    before = np.maximum.accumulate(weak)
+    after = np.maximum.accumulate(weak[::-1])[::-1]
+    back = np.minimum(before, after) - weak
     end = int(back.argmax())
     start = int(weak[: end + 1].argmax())
     way = float(back[end])
