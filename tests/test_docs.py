@@ -23,9 +23,9 @@ from swingby import cli
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-#: Scripts; the suites beside them are run by tests/testing.
 #: Pages whose examples train networks.
 WITH_TORCH = ("concept_space_diffusion.md", "howto.md", "training.md")
+#: Scripts; the suites beside them are run by tests/testing.
 EXAMPLES = [one for one in sorted((DOCS / "examples").glob("*.py")) if one.name[:5] != "test_"]
 LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
