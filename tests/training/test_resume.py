@@ -74,6 +74,9 @@ def test_ctrl_c_at_random_steps(kind, tmp_path, at_batch):
         with pytest.raises(KeyboardInterrupt) as caught:
             train(settings, record=3, checkpoint=tmp_path)
         stops.append(int(caught.value.__notes__[0].split()[3].rstrip(";")))
+        (path,) = tmp_path.glob("*")
+        assert caught.value.__notes__[0].endswith(f"; the same call goes on from {path}")
+        assert loop.read_state(path, path.stem)[0] == stops[-1]
         assert signal.getsignal(signal.SIGINT) is before
     assert stops == sorted(set(stops))
     assert stops[0] > 0
