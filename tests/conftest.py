@@ -6,7 +6,9 @@ Properties have no deadline, and by default the same examples on every machine.
 import contextlib
 import os
 import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -50,6 +52,58 @@ def _no_figures_left():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def refused(capsys):
+    """``refused(arguments)``: a command ends with 2 and prints one line, which is returned."""
+    from swingby import cli
+
+    def call(arguments):
+        capsys.readouterr()
+        assert cli.run(arguments) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("swingby: ")
+        assert err.count("\n") == 1
+        return err
+
+    return call
+
+
+@pytest.fixture
+def bomb(tmp_path):
+    """An object to be pickled; afterwards, nobody may have unpickled it."""
+    mark = tmp_path.with_name(f"{tmp_path.name} exploded")
+
+    class Bomb:
+        def __reduce__(self):
+            return os.mkdir, (str(mark),)
+
+    yield Bomb()
+    assert not mark.exists()
+
+
+@pytest.fixture(scope="session")
+def fresh():
+    """``fresh(code)``: what a new process prints."""
+    import swingby
+
+    path = str(Path(swingby.__file__).parents[1])
+
+    def call(code, cwd=None):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=cwd,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -34,20 +34,11 @@ PLUGINS = ("-p", "_hypothesis_pytestplugin", "-p", "swingby.testing.pytest_plugi
 
 @contextmanager
 def forks(folder):
-    """Start a server for as long as the context lasts.
+    """``run(arguments, cwd, path, seconds=200)``: pytest in `cwd`, with `path` first in sys.path.
 
-    Parameters
-    ----------
-    folder : path
-        Where the server lives, and keeps what the last run printed.
-
-    Yields
-    ------
-    callable
-        ``run(arguments, cwd, path, seconds=200)`` runs pytest in a folder, with another one
-        first in ``sys.path`` as in ``PYTHONPATH``, and returns the exit code and the texts of
-        standard output and error. The code is negative where a signal ended the run, which
-        happens after so many seconds of processor time, or ten times as many on the clock.
+    It gives the exit code and the texts of standard output and error. The code is negative where a
+    signal ended the run, which happens after so many seconds of processor time, or ten times as
+    many on the clock. `folder` is where the server lives.
     """
     environment = {
         **os.environ,

@@ -183,8 +183,3 @@ def test_times_in_eta_t_are_steps_times_eta():
         assert "0.81" in texts[0]
         assert "0.81" not in texts[1]
     np.testing.assert_allclose(RUN.to_frame(unit="eta t")["eta t"], RUN.steps * ETA, rtol=1e-15)
-
-
-def test_a_misspelt_name_of_the_package_gets_the_close_one():
-    with pytest.raises(AttributeError, match=r"no attribute 'simulat'; did you mean simulate"):
-        _ = swingby.simulat

@@ -9,8 +9,6 @@ from fractions import Fraction
 from math import factorial
 from pathlib import Path
 
-import pytest
-
 from tests.theory.test_modified import modified_field
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,12 +88,6 @@ def test_the_fourth_dynamics_takes_three_files(tmp_path):
     done = subprocess.run(command, env=where, cwd=tmp_path, capture_output=True, text=True)
     assert not done.returncode, done.stderr
     assert len(done.stdout.splitlines()) == 9
-
-
-def test_a_page_whose_text_is_gone_is_noticed(tmp_path):
-    stale = SECTION.replace('"flow": Dynamics("",', '"flow": Dynamics("W",')
-    with pytest.raises(AssertionError, match=r"growth\.py has no longer"):
-        patched(stale, tmp_path)
 
 
 def test_the_field_on_the_page_is_the_series_over_trees():

@@ -1,8 +1,6 @@
 """The public names: all there, lazily loaded, and callable whatever was imported before."""
 
 import inspect
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,26 +10,29 @@ import swingby
 HEAVY = ("torch", "pandas", "sympy", "numba", "matplotlib", "scipy", "numpy", "rich")
 
 
-def fresh(code: str) -> str:
-    """Standard output of `code` in a new process."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
 @pytest.mark.parametrize("name", swingby.__all__)
 def test_every_public_name_resolves(name):
     assert getattr(swingby, name) is not None
 
 
-def test_import_loads_nothing_heavy():
-    listed = fresh(f"import swingby, sys; print([m for m in {HEAVY} if m in sys.modules])")
-    assert listed == "[]"
+PREDICTION = "swingby.predict([4, 1], [[2e-6, 1e-6], [1e-6, 2e-6]], eta=0.01).half_times"
+REFUSAL = "from swingby.cli import run; assert run(['predict', '--mu', 'x', '--eta', '1']) == 2"
+
+
+@pytest.mark.parametrize(
+    ("call", "may"),
+    [("", set()), (REFUSAL, {"numpy", "rich"}), (PREDICTION, {"numpy", "rich", "scipy", "sympy"})],
+    ids=["import", "refusal", "prediction"],
+)
+def test_nothing_heavy_is_loaded_for_nothing(fresh, call, may):
+    code = f"import swingby, sys; {call}\nprint(*[m for m in {HEAVY} if m in sys.modules])"
+    assert set(fresh(code).split()) <= may
 
 
 @pytest.mark.parametrize(
     "first", ["", "import swingby.simulate.run;", "from swingby.verify.compare import compare;"]
 )
-def test_simulate_is_a_function_whatever_was_imported_first(first):
+def test_simulate_is_a_function_whatever_was_imported_first(fresh, first):
     call = "swingby.simulate(swingby.SIMTask([1, 2]), [[.1, 0], [0, .1]], eta=.1, steps=3)"
     assert fresh(f"{first}import swingby; print({call}.last_step)") == "3"
 
@@ -48,3 +49,5 @@ def test_simulate_shows_the_signature_of_the_function():
 def test_unknown_names_are_refused():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = swingby.nonsense
+    with pytest.raises(AttributeError, match=r"no attribute 'simulat'; did you mean simulate"):
+        _ = swingby.simulat

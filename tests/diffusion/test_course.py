@@ -213,27 +213,19 @@ def test_what_is_no_course(change):
 
 
 @pytest.mark.parametrize(
-    "given_",
-    [(0, 0.5, 1, "sgd"), (0.6, 0.5, 1, "sgd"), (0.4, 1.5, 1, "sgd"), (0.4, 0.5, 0, "sgd"),
-     (0.4, 0.5, 1, "adam")],
-)  # fmt: skip
-def test_what_is_no_cell(given_):
-    with pytest.raises(InvalidInput):
-        Cell(*given_)
-
-
-@pytest.mark.parametrize(
     "call",
     [
+        lambda: Cell(0, 0.5, 1, "sgd"), lambda: Cell(0.6, 0.5, 1, "sgd"),
+        lambda: Cell(0.4, 1.5, 1, "sgd"), lambda: Cell(0.4, 0.5, 0, "sgd"),
+        lambda: Cell(0.4, 0.5, 1, "adam"),
         lambda: linear_response(np.zeros((4, 1, 2)), np.ones((2, 2, 3))),
-        lambda: responses(course(np.zeros((1, 2, 2))), "left"),
-        lambda: bend([1, 2]),
+        lambda: responses(course(np.zeros((1, 2, 2))), "left"), lambda: bend([1, 2]),
         lambda: Course.from_dict({"cell": {}}),
         lambda: Course.from_dict(
             {"cell": {"gain": 1}, "seed": 0, "steps": [0], "w": 0, "kinds": 0, "loss": [0]}
         ),
     ],
-)
+)  # fmt: skip
 def test_what_makes_no_sense_is_refused(call):
     with pytest.raises(InvalidInput):
         call()

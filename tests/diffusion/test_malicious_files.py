@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 import pickle
 
 import numpy as np
@@ -21,27 +20,6 @@ HOSTILE = (
     *(MISSING, None, True, -1, 0.5, 10**400, float("nan"), float("inf"), "x", "12", [], [[1]]),
     *({}, {"extra": 1}),
 )
-
-
-class Payload:
-    """Makes a file where it is unpickled."""
-
-    def __init__(self, proof):
-        self.proof = proof
-
-    def __reduce__(self):
-        return (os.mkdir, (str(self.proof),))
-
-
-@pytest.fixture
-def proof(tmp_path):
-    """A path that exists as soon as a payload has run; the payload is shown to work."""
-    trial = tmp_path / "trial"
-    pickle.loads(pickle.dumps(Payload(trial)))
-    assert trial.exists()
-    path = tmp_path / "proof"
-    yield path
-    assert not path.exists()
 
 
 def refuses(call, path):
@@ -79,7 +57,7 @@ def spoiled_texts(plain):
 
 
 @pytest.mark.torch
-def test_a_broken_course(quick, tmp_path, proof):
+def test_a_broken_course(quick, tmp_path, bomb):
     pytest.importorskip("torch")
     pytest.importorskip("safetensors")
     from swingby.diffusion.train import train_course
@@ -94,7 +72,7 @@ def test_a_broken_course(quick, tmp_path, proof):
     for broken in (b"", whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
         path.write_bytes(broken)
         refuses(training, path)
-    path.write_bytes(pickle.dumps(Payload(proof)))
+    path.write_bytes(pickle.dumps(bomb))
     refuses(training, path)
 
 
@@ -147,10 +125,10 @@ def test_a_plan_that_was_edited_does_not_fit_its_data():
         Study.from_dict(sealed(json.loads(text)))
 
 
-def test_what_is_no_file_of_a_study(tmp_path, proof):
+def test_what_is_no_file_of_a_study(tmp_path, bomb):
     path = tmp_path / "study.json"
     refuses(lambda: Study.load(path), path)
-    for content in (pickle.dumps(Payload(proof)), b"\xff\xfe"):
+    for content in (pickle.dumps(bomb), b"\xff\xfe"):
         path.write_bytes(content)
         refuses(lambda: Study.load(path), path)
     with path.open("wb") as file:

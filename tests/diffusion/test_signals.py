@@ -91,10 +91,12 @@ def test_the_condition_as_it_is_read():
     assert found.sigma == pytest.approx((along, 5 * 0.15 / math.sqrt(3)), rel=0.02)
 
 
-def test_covariances_by_plain_sampling():
-    """Second implementation: radii and colours drawn independently, covariances place by place.
+def test_registered_and_covariances_by_plain_sampling():
+    """Second implementation: radii and colours drawn independently, place by place.
 
-    The distances are products of those of the two others; gains count on one side.
+    Along the difference of two mean images: the variance of the images, and their covariance with
+    what the condition says of the pair. The distances of covariances are products of those of
+    image and condition; gains count on one side.
     """
     circles, rng, gain = Circles(0.5, 16), np.random.default_rng(16), np.array([5, 2, 3, 2])
     image, told = measure(circles, samples=200), measure(circles, "condition", gain=gain)
@@ -102,7 +104,7 @@ def test_covariances_by_plain_sampling():
     products = [math.sqrt(one * other) for one, other in zip(image.mu, told.mu, strict=True)]
     assert found.mu == pytest.approx(products, rel=1e-9)
     reach, n = np.array([0.15, *[0.5 / 8] * 3]), 400
-    seen = np.zeros((60, 2))
+    distance, variance, covariance = np.zeros((3, 60, 2))
     for place in range(60):
         centres = np.tile(rng.uniform(-0.5, 0.5, (1, 2)), (n, 1))
         grounds = np.tile(rng.uniform(0.8, 1, (1, 3)), (n, 1))
@@ -113,16 +115,23 @@ def test_covariances_by_plain_sampling():
             for middle, one in zip(middles, offsets, strict=True)
         ]
         for p, other in enumerate((2, 1)):
-            way = images[other].mean(0) - images[0].mean(0)
-            asked = gain * (middles[other] - middles[0])
-            seen[place, p] = np.mean(
-                [
-                    np.cov(one @ way / np.linalg.norm(way), (gain * off) @ asked)[0, 1]
-                    / np.linalg.norm(asked)
-                    for one, off in zip(images, offsets, strict=True)
-                ]
+            # The product of two independent differences has the squared distance as its mean.
+            first, second = (
+                images[other][half].mean(0) - images[0][half].mean(0)
+                for half in (slice(0, n // 2), slice(n // 2, n))
             )
-    assert np.square(found.sigma) == pytest.approx(seen.mean(axis=0), rel=0.05)
+            distance[place, p] = first @ second
+            way = (first + second) / np.linalg.norm(first + second)
+            asked = gain * (middles[other] - middles[0])
+            asked /= np.linalg.norm(asked)
+            both = [
+                np.cov(one @ way, (gain * off) @ asked)
+                for one, off in zip(images, offsets, strict=True)
+            ]
+            variance[place, p], covariance[place, p] = np.mean(both, axis=0)[0]
+    assert np.square(image.mu) == pytest.approx(distance.mean(axis=0), rel=0.05)
+    assert np.square(image.sigma) == pytest.approx(variance.mean(axis=0), rel=0.05)
+    assert np.square(found.sigma) == pytest.approx(covariance.mean(axis=0), rel=0.05)
 
 
 def test_the_task_has_colour_first():
@@ -175,35 +184,3 @@ def test_rates_are_signals_and_both_is_the_pull_of_the_form():
 def test_what_makes_no_sense_is_refused(call):
     with pytest.raises(InvalidInput):
         call()
-
-
-def test_registered_signals_by_plain_sampling():
-    """Second implementation: independent radii and colours at random places.
-
-    The product of two independent differences has the mean D^2, and the variance along D is
-    that of many draws at a few places.
-    """
-    circles, rng = Circles(0.5, 16), np.random.default_rng(6)
-    n = 4_000
-    reach = np.array([0.15, *[0.5 / 8] * 3])
-    centres, grounds = rng.uniform(-0.5, 0.5, (n, 2)), rng.uniform(0.8, 1, (n, 3))
-
-    def images(kind, where=slice(None), repeat=1):
-        middle = circles.means(divmod(kind, 2))
-        of = np.repeat(centres[where], repeat, axis=0), np.repeat(grounds[where], repeat, axis=0)
-        drawn = middle + reach * rng.uniform(-1, 1, (len(of[0]), 4))
-        return circles.paint(drawn, *of, rng=rng).reshape(len(drawn), -1).astype(float)
-
-    found = measure(circles, samples=400, rng=7)
-    for p, other in enumerate((2, 1)):
-        products = ((images(other) - images(0)) * (images(other) - images(0))).sum(axis=1)
-        error = products.std() / math.sqrt(n) + found.mu[p] ** 2 * 0.02
-        assert abs(products.mean() - found.mu[p] ** 2) < 4 * error
-        spreads = []
-        for place in range(60):
-            here = slice(place, place + 1)
-            of_class = [images(kind, here, 400) for kind in range(3)]
-            way = of_class[other].mean(0) - of_class[0].mean(0)
-            way /= np.linalg.norm(way)
-            spreads.append(np.mean([(one @ way).var() for one in of_class]))
-        assert found.sigma[p] ** 2 == pytest.approx(np.mean(spreads), rel=0.08)

@@ -1,6 +1,5 @@
 """Courses of training: bit for bit the same however they were stopped, and what they write."""
 
-import signal
 from dataclasses import replace
 
 import numpy as np
@@ -101,13 +100,6 @@ def test_what_stops_a_course_anywhere_changes_nothing(
     as_undisturbed(course(quick), file, quick)
 
 
-def test_a_signal_between_two_steps_waits_for_the_checkpoint(quick, course, as_undisturbed, file):
-    with pytest.raises(KeyboardInterrupt):
-        course(quick, told=lambda step, w: step == 7 and signal.raise_signal(signal.SIGINT))
-    assert step_on_disk(file) == 8
-    as_undisturbed(course(quick), file, quick)
-
-
 def test_what_is_told_of_a_course(quick, course):
     told = []
     found = course(quick, told=lambda step, w: told.append((step, w.tolist())))
@@ -133,10 +125,8 @@ def test_the_file_of_another_course(quick, course, file):
             train_course(preset, cell, seed, file, owner=owner)
         assert caught.value.value == file
     # The name of a preset is no part of what is trained.
-    assert train_course(replace(quick, name="other"), CELL, 3, file, until=1).steps.tolist() == [
-        0,
-        1,
-    ]
+    again = train_course(replace(quick, name="other"), CELL, 3, file, until=1)
+    assert again.steps.tolist() == [0, 1]
 
 
 def test_averaging_is_what_makes_the_images(quick, course, monkeypatch):

@@ -82,7 +82,7 @@ def test_the_three_parts_by_hand():
         assert together.detach().numpy() == pytest.approx(by_hand, rel=1e-12)
 
 
-def bound_of(variance, low, high, data_noise, schedule=None, nodes=60):
+def bound_of(variance, low, high, data_noise, nodes=60):
     """The expected bound for x ~ N(0, v), one number: exact but for the integral over t.
 
     Each part is a polynomial of degree two in x and the noise, so +-1 standard deviation, each
@@ -97,7 +97,7 @@ def bound_of(variance, low, high, data_noise, schedule=None, nodes=60):
     noise = torch.tensor([b for _, b in corners] * nodes, dtype=torch.float64)[:, None]
     found = vdm.loss(
         optimal(0.0, variance),
-        schedule or schedule_of(low, high),
+        schedule_of(low, high),
         x,
         torch.zeros(len(x), 1, dtype=torch.float64),
         t=torch.tensor(t),

@@ -19,12 +19,6 @@ NAMES = ("check", "check that fails", "check, repaired", "schedule", "schedule f
 NAMES += ("run", "comparison", "training run", "ledger", "phase diagram")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def words(figure):
     """Every text that is drawn, with its box in inches; ticks past the axes are not drawn."""
     drawn, usual = {}, Text.draw

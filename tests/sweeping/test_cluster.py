@@ -1,7 +1,4 @@
-"""Dask: the same rows, and after kills. Skipped where distributed is missing."""
-
-import random
-import sys
+"""Dask: the same rows, and what is no cluster. Skipped where distributed is missing."""
 
 import pytest
 
@@ -9,10 +6,6 @@ from swingby.errors import InvalidInput, MissingExtra
 from swingby.sweeping import sweep as module
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.sweep import sweep
-from tests.forked import FULL
-from tests.sweeping import killing
-
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
 
 
 def test_without_distributed(grid, tmp_path, monkeypatch):
@@ -61,24 +54,3 @@ def test_no_worker_is_left(grid, tmp_path, monkeypatch):
         pytest.raises(InvalidInput, match="executor must have a worker, none is left"),
     ):
         sweep(grid, store=tmp_path / "a", executor=empty, workers=1, progress=False)
-
-
-@linux
-@pytest.mark.slow
-def test_killed_drivers(tmp_path, unkilled, rows_of):
-    pytest.importorskip("distributed")
-    store = tmp_path / "out.sqlite"
-    rng, times = random.Random("dask driver"), 5 if FULL else 2
-    killing.kill_drivers(store, rng, times, executor="dask", workers=1, longest=6)
-    assert rows_of(store) == unkilled
-
-
-@linux
-@pytest.mark.full
-@pytest.mark.slow
-def test_killed_workers(tmp_path, unkilled, rows_of):
-    pytest.importorskip("distributed")
-    store = tmp_path / "out.sqlite"
-    rng = random.Random("dask worker")
-    killing.kill_workers(store, rng, 6, executor="dask", workers=1)
-    assert rows_of(store) == unkilled

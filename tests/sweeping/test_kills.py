@@ -1,8 +1,9 @@
 """Drivers and workers killed at random moments: every point once, the same rows bit for bit.
 
-50 kills in all with make test-full: 39 here, 11 on Dask in test_cluster.py; make test has 9.
+50 kills in all with make test-full, 11 of them on Dask; make test has 9.
 """
 
+import functools
 import os
 import random
 import signal
@@ -23,50 +24,64 @@ pytestmark = [
 ]
 
 
-MORE_DRIVERS = [pytest.param(*one, marks=pytest.mark.full) for one in ((2, 8, 3), (4, 4, 4))]
-MORE_WORKERS = [pytest.param(*one, marks=pytest.mark.full) for one in ((1, 8), (4, 3))]
+DASK = {"executor": "dask", "workers": 1}
+full = functools.partial(pytest.param, marks=pytest.mark.full)
+
+
+def with_dask(options):
+    if "executor" in options:
+        pytest.importorskip("distributed")
+    return options
 
 
 @pytest.mark.parametrize(
-    ("workers", "times", "longest"), [(1, 10 if FULL else 4, 2.5), *MORE_DRIVERS]
+    ("options", "times", "longest"),
+    [
+        ({"workers": 1}, 10 if FULL else 4, 2.5),
+        (DASK, 5 if FULL else 2, 6),
+        full({"workers": 2}, 8, 3),
+        full({"workers": 4}, 4, 4),
+    ],
 )
-def test_killed_drivers(tmp_path, unkilled, rows_of, workers, times, longest):
-    store = tmp_path / "out.sqlite"
-    rng = random.Random(f"driver {workers}")
-    killing.kill_drivers(store, rng, times, workers=workers, longest=longest)
+def test_killed_drivers(tmp_path, unkilled, rows_of, options, times, longest):
+    store, rng = tmp_path / "out.sqlite", random.Random(f"driver {options}")
+    killing.kill_drivers(store, rng, times, longest=longest, **with_dask(options))
     assert rows_of(store) == unkilled
     assert len(unkilled) == len(SweepGrid(**killing.GRID)) == 240
 
 
-@pytest.mark.parametrize(("workers", "times"), [(2, 6 if FULL else 3), *MORE_WORKERS])
-def test_killed_workers(tmp_path, unkilled, rows_of, workers, times):
-    store = tmp_path / "out.sqlite"
-    killing.kill_workers(store, random.Random(f"worker {workers}"), times, workers=workers)
+@pytest.mark.parametrize(
+    ("options", "times"),
+    [
+        ({"workers": 2}, 6 if FULL else 3),
+        full({"workers": 1}, 8),
+        full({"workers": 4}, 3),
+        full(DASK, 6),
+    ],
+)
+def test_killed_workers(tmp_path, unkilled, rows_of, options, times):
+    store, rng = tmp_path / "out.sqlite", random.Random(f"worker {options}")
+    killing.kill_workers(store, rng, times, **with_dask(options))
     assert rows_of(store) == unkilled
-    assert len(unkilled) == len(SweepGrid(**killing.GRID)) == 240
 
 
-def test_workers_end_with_their_driver(tmp_path):
-    endless = {**killing.GRID, "seeds": 10**15}
-    driver = killing.Driver(tmp_path / "out.sqlite", endless, workers=2)
-    store = tmp_path / "out.sqlite"
-    killing.wait_for(lambda: killing.count(store) or driver.process.poll() is not None)
-    workers = driver.workers()
-    assert len(workers) == 2
-    driver.kill()
-    killing.wait_for(lambda: not killing.running(workers))
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, None])
 def test_signals_leave_a_sound_store(tmp_path, number):
-    """To all processes of a sweep that cannot have ended: it has 10^15 points."""
+    """To all processes of a sweep that cannot have ended: it has 10^15 points.
+
+    None: the driver alone is killed, and its workers end with it.
+    """
     store = tmp_path / "out.sqlite"
     endless = {**killing.GRID, "seeds": 10**15}
     driver = killing.Driver(store, endless, workers=2)
     killing.wait_for(lambda: killing.count(store) or driver.process.poll() is not None)
     workers = driver.workers()
     assert driver.process.poll() is None
-    os.killpg(driver.process.pid, number)
+    assert len(workers) == 2
+    if number is None:
+        driver.process.kill()
+    else:
+        os.killpg(driver.process.pid, number)
     _, errors = driver.process.communicate()
     assert driver.process.returncode not in (0, None)
     if number == signal.SIGINT:

@@ -105,11 +105,6 @@ def test_an_export_that_breaks_leaves_the_old_file(store, tmp_path, monkeypatch,
     assert [one.name for one in tmp_path.iterdir()] == ["rows"]
 
 
-def test_no_store(tmp_path):
-    with pytest.raises(InvalidInput, match="must be a sweep store that exists"):
-        SweepResult(tmp_path / "none")
-
-
 def test_descents_are_counted_by_dimension(tmp_path):
     grid = {"signal": [[1, 0.25], [1, 0.5, 0.25]], "omega": 1e-3, "eta": 0.05, "seeds": 12}
     result = sweep(

@@ -246,7 +246,7 @@ def test_progress_on_a_terminal(grid, path, monkeypatch, capsys):
     assert "60/60" in capsys.readouterr().err
 
 
-def test_few_files_of_the_package_are_passed(tmp_path):
+def test_few_files_of_the_package_are_passed(tmp_path, fresh):
     """Files with a function that ``swingby sweep`` calls for 16 points, in one process."""
     (tmp_path / "grid.toml").write_text(
         "signal = [[4, 1], [4, 3]]\nomega = ['1e-3', '1e-300']\neta = '0.01'\nseeds = 2\n"
@@ -266,13 +266,5 @@ def test_few_files_of_the_package_are_passed(tmp_path):
         "assert done == 0\n"
         f"print(*[name for name in files if name.startswith({str(ROOT / 'swingby')!r})])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    passed = done.stdout.splitlines()[-1].split()
+    passed = fresh(code, cwd=tmp_path).splitlines()[-1].split()
     assert 5 < len(passed) <= MOST_FILES, passed

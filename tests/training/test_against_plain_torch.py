@@ -86,17 +86,6 @@ def test_data(data, network, shuffle):
     check(Setting(TASK, data, network, optimizer, epochs=8, seed=7, precision="float64"))
 
 
-def test_the_last_batch_of_an_epoch_is_smaller():
-    setting = Setting(TASK, DATA, optimizer=SGD, epochs=1)
-    assert (setting.points, setting.batch, setting.steps_per_epoch) == (90, 32, 3)
-
-
-def test_a_batch_as_large_as_the_data_is_gradient_descent():
-    base = Setting(TASK, DATA, Network(2), steps=20, precision="float64", optimizer=GD)
-    whole = replace(base, optimizer=replace(GD, kind="sgd", batch_size=1000))
-    assert np.abs(train(base).output - train(whole).output).max() < 1e-13
-
-
 def test_in_single_precision():
     # A thousand steps of rounding to 24 bits; and the two gradients round differently.
     for network in (Network(), Network(3, 7), Network(2, 6, "relu")):

@@ -20,8 +20,13 @@ from swingby.diffusion.vectors.train import batches, losses, stacked, train_vect
 pytestmark = pytest.mark.torch
 
 TASK = SIMTask([1, 2, 1.4], ["1/5", "1/10", "3/10"])
-#: Means of random numbers lie within so many standard errors.
-ERRORS = 5.0
+
+
+def within_errors(drawn, expected, errors=5.0):
+    """The mean of what is drawn is so many standard errors off at most; the standard error."""
+    error = np.std(drawn, axis=0, ddof=1) / math.sqrt(len(drawn))
+    assert (np.abs(np.mean(drawn, axis=0) - expected) <= errors * error).all()
+    return error
 
 
 def deviation(gamma):
@@ -50,11 +55,10 @@ def test_the_form_is_the_integral_of_its_definition():
     assert form[1, 1] == pytest.approx(entry(1, 1), rel=1e-12)
 
 
-def mean_loss(setting, weights, repeats):
-    """Mean diffusion loss over batches and its standard error."""
+def many_losses(setting, weights):
+    """Diffusion losses of 200 batches."""
     source = batches([setting])
-    values = [float(losses(setting, weights, *next(source))) for _ in range(repeats)]
-    return np.mean(values), np.std(values, ddof=1) / math.sqrt(repeats)
+    return [float(losses(setting, weights, *next(source))) for _ in range(200)]
 
 
 def test_the_diffusion_loss_is_the_loss_of_the_task():
@@ -64,9 +68,7 @@ def test_the_diffusion_loss_is_the_loss_of_the_task():
     rest = np.eye(3) - W
     sim = 0.5 * np.trace(rest @ np.diag(TASK.signal) @ rest.T)
     expected = SCHEDULE.signal * sim + 1.5 * SCHEDULE.rest
-    mean, error = mean_loss(setting, stacked([setting]), 200)
-    assert error < 0.005 * expected
-    assert abs(mean - expected) < ERRORS * error
+    assert within_errors(many_losses(setting, stacked([setting])), expected) < 0.005 * expected
 
 
 def test_where_both_are_read_the_loss_is_the_form():
@@ -76,9 +78,7 @@ def test_where_both_are_read_the_loss_is_the_form():
     rest = np.stack([1 - W, 1 - P], 1)
     form = SCHEDULE.form(TASK.signal)
     expected = 0.5 * np.einsum("pi,pij,pj->", rest, form, rest)
-    mean, error = mean_loss(setting, weights, 200)
-    assert error < 0.03 * expected
-    assert abs(mean - expected) < ERRORS * error
+    assert within_errors(many_losses(setting, weights), expected) < 0.03 * expected
 
 
 def moment_of(setting, x, t):
@@ -104,31 +104,20 @@ def test_with_pairs_of_noise_the_gradient_is_that_of_the_moment():
 def test_batches_vary_as_they_are_said_to(m):
     setting = VectorSetting(TASK, "linear", lr=0.1, batch=m, seed=2)
     source = batches([setting])
-    repeats = 6000
-    found = []
-    for _ in range(repeats):
-        x, _, t = next(source)
-        found.append(moment_of(setting, x, t))
-    drawn = np.stack(found)
+    given = (next(source) for _ in range(6000))
+    drawn = np.stack([moment_of(setting, x, t) for x, _, t in given])
+    within_errors(drawn, SCHEDULE.signal * np.diag(TASK.signal))
     rest = drawn - drawn.mean(0)
-    diagonal, beside = laws.signal_variances(setting)
-    mean = drawn.mean(0)
-    se = drawn.std(0) / math.sqrt(repeats)
-    assert (np.abs(mean - SCHEDULE.signal * np.diag(TASK.signal)) < ERRORS * se).all()
     own = np.diagonal(rest, axis1=1, axis2=2)
-    for seen, said in (
-        (own[:, :, None] * own[:, None, :], diagonal),
-        (rest**2 * ~np.eye(3, dtype=bool), beside),
-    ):
-        se = seen.std(0) / math.sqrt(repeats) + 1e-15
-        assert (np.abs(seen.mean(0) - said) < ERRORS * se).all()
+    diagonal, beside = laws.signal_variances(setting)
+    within_errors(own[:, :, None] * own[:, None, :], diagonal)
+    within_errors(rest**2 * ~np.eye(3, dtype=bool), beside)
 
 
 def test_batches_vary_as_they_are_said_to_where_both_are_read():
     setting = VectorSetting(TASK, "linear", "both", lr=0.1, batch=4, seed=2)
-    source, repeats = batches([setting]), 6000
-    found = []
-    for _ in range(repeats):
+    source, found = batches([setting]), []
+    for _ in range(6000):
         x, noise, t = (one.numpy() for one in next(source))
         sigma = np.sqrt(1 / (1 + np.exp(-SCHEDULE.at(t))))[:, None]
         alpha = np.sqrt(1 - sigma**2)
@@ -139,13 +128,10 @@ def test_batches_vary_as_they_are_said_to_where_both_are_read():
     drawn = np.stack(found)
     form = SCHEDULE.form(TASK.signal)
     mean = np.stack([form[:, 0, 0], form[:, 0, 1], form[:, 1, 1]], -1)
-    se = drawn.std(0) / math.sqrt(repeats)
-    assert (np.abs(drawn.mean(0) - mean) < ERRORS * se).all()
+    within_errors(drawn, mean)
     rest = drawn - drawn.mean(0)
     products = rest[..., :, None] * rest[..., None, :]
-    se = products.std(0) / math.sqrt(repeats)
-    off = np.abs(products.mean(0) - laws.form_covariances(setting))
-    assert (off < ERRORS * se).all()
+    within_errors(products, laws.form_covariances(setting))
 
 
 @pytest.mark.parametrize("steps", [3, 40])
@@ -159,15 +145,13 @@ def test_samples_have_the_mean_and_covariance_of_the_recursion(steps):
         kept *= 1 - deviation * kappa
         variance = (1 - deviation * kappa) ** 2 * variance + math.exp(later) * kappa
     off = found.mean - (1 - kept) * run.output[:, 2]
-    assert np.abs(off).max() < ERRORS * math.sqrt(variance / n)
+    assert np.abs(off).max() < 5 * math.sqrt(variance / n)
     # The relative standard error of a variance is sqrt(2/n), that of a covariance 1/sqrt(n).
-    assert np.abs(found.covariance / variance - np.eye(3)).max() < ERRORS * math.sqrt(2 / n)
+    assert np.abs(found.covariance / variance - np.eye(3)).max() < 5 * math.sqrt(2 / n)
 
 
 def test_where_both_are_read_samples_have_the_mean_of_the_recursion():
     setting = VectorSetting(TASK, "linear", "both", omega=0.3, lr=3e-4, steps=60, sample_steps=25)
     run = train_vectors(setting)
-    n = 4000
-    found = run.sampled(60, n)
-    se = found.samples.std(2) / math.sqrt(n)
-    assert (np.abs(found.mean - run.output[:, 60]) < ERRORS * se).all()
+    found = run.sampled(60, 4000)
+    within_errors(np.moveaxis(found.samples, 2, 0), run.output[:, 60])

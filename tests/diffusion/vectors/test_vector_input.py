@@ -84,6 +84,10 @@ def test_samples(given):
 
 
 def test_what_a_run_refuses():
+    with pytest.raises(InvalidInput, match="fit into memory"):
+        train_vectors(replace(BASE, steps=1_000_000, width=1000))
+    with pytest.raises(InvalidInput, match=r"^settings "):
+        train_vectors([BASE, replace(BASE, steps=4)])
     run = train_vectors(replace(BASE, denoiser="mlp"))
     with pytest.raises(InvalidInput, match=r"^product "):
         _ = run.product

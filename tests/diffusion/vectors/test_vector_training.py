@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
 
 pytest.importorskip("torch")
@@ -46,6 +45,7 @@ def test_a_setting_is_the_same_in_any_company(change):
             assert np.abs(first[place] - second[0]).max() < 1e-11
             assert (first == third).all()
     assert np.abs(together.weights[0][0] - together.weights[0][1]).max() > 1e-3
+    assert (len(together), str(together).partition(":")[0]) == (2, "2 denoisers")
 
 
 def test_seeds_change_weights_points_and_times():
@@ -115,19 +115,3 @@ def test_a_run_that_runs_away_says_so():
     assert run.diverged.tolist() == [True]
     assert run.descents().tolist() == [-1]
     assert "ran away" in str(run)
-
-
-def test_what_a_run_says_of_itself():
-    run = train_vectors([BASE, OTHER])
-    assert len(run) == 2
-    assert "2 denoisers: two_layer" in str(run)
-
-
-def test_only_settings_of_one_kind_are_one_model():
-    with pytest.raises(InvalidInput, match=r"^settings "):
-        train_vectors([BASE, replace(BASE, steps=71)])
-
-
-def test_a_run_that_does_not_fit_is_refused():
-    with pytest.raises(InvalidInput, match="fit into memory"):
-        train_vectors(replace(BASE, steps=1_000_000, width=1000))
