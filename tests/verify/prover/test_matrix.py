@@ -55,6 +55,8 @@ FALSE = [
     (MatrixIdentity(A * W, W * A), 2),
     (MatrixIdentity(W * Wt, Wt * W), 2),
     (MatrixIdentity(A * W * W * Wt, A * W * Wt * W, trace=True), 2),
+    (MatrixIdentity(A * W * A * W, A**2 * W**2, trace=True), 2),
+    (MatrixIdentity((A + W) * (A - W), A**2 - W**2), 2),
     (MatrixIdentity((W + I) ** 2, W**2 + I), 1),
     (MatrixIdentity(W - I, I - W), 1),
     (MatrixIdentity(over_samples(x * xt), x * xt), 1),
