@@ -133,14 +133,6 @@ def test_the_steps_computed_hardly_depend_on_omega(d, dynamics):
         assert 0.9 * stages < run.executed_steps < 1.25 * stages
 
 
-def test_records_inside_a_jump_match_the_closed_form() -> None:
-    run = simulate(TASK, 1e-200 * np.eye(3), 0.02, 3000, "euler", record=500)
-    assert run.executed_steps < 100
-    for k, a in enumerate((1.0, 0.4, 0.2)):
-        factor = (1 + 2 * mpmath.mpf(0.02) * mpmath.mpf(a)) ** 2500
-        assert run.W[5, k, k] == pytest.approx(float(mpmath.mpf(1e-200) * factor), rel=1e-12)
-
-
 def test_a_loss_of_psd_inside_a_jump_is_found_at_its_step() -> None:
     matrix = np.array([[1.0, 0.9], [0.9, 1.0]])
     task = SIMTask.from_signal([3.0, 1.0])

@@ -1,4 +1,4 @@
-"""simulate and simulate_batch: outcomes, refusals, files, invariances."""
+"""simulate: events, outcomes, refusals, files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput, SwingbyWarning
-from swingby.simulate.initialization import (
-    gaussian,
-    gaussian_factor,
-    missing_concepts,
-    uniform,
-)
+from swingby.simulate.initialization import gaussian, gaussian_factor, missing_concepts, uniform
+from swingby.simulate.outcome import descents, first_reach, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled
@@ -128,16 +125,6 @@ def test_the_default_keeps_at_most_ten_thousand_and_one(steps: int) -> None:
     assert len(simulate(TASK, W0, 0.01, steps, record="log").steps) <= 202
 
 
-def test_a_run_survives_a_file(tmp_path: Path) -> None:
-    run = simulate(SIMTask([1, 2], ["1/3", 0]), Scaled(W0, "1e-400"), "1/7", dynamics="gd")
-    again = Run.load(run.save(tmp_path / "run"))
-    assert again.to_dict() == run.to_dict()
-    assert np.array_equal(again.W, run.W)
-    assert again.task == run.task
-    assert str(again) == str(run)
-    assert (run.to_frame()["w_1_2"] == run.W[:, 0, 1]).all()
-
-
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"text"])
 def test_foreign_files_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "foreign.npz"
@@ -202,3 +189,47 @@ def test_a_component_of_the_largest_signals_does_not_turn() -> None:
         run = simulate(task, start, 0.01, 4000, "gd")
         assert run.outcome == "trapped"
         assert "for ever" in run.reason
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_events_are_those_of_the_recorded_trajectory(dynamics: str) -> None:
+    task = SIMTask([1, 1.7, 2.25], [0.5, 0.25, 0.25])
+    run = simulate(task, gaussian(3, 1e-2, width=5, rng=7), 0.01, 3000, dynamics, record=1)
+    assert (run.steps == np.arange(3001)).all()
+    for k in range(3):
+        for level in (0.1, 0.5, 0.8, 0.99):
+            assert run.first_reach(level)[k] == first_reach(run.W[:, k, k], level)
+    for peak in run.peaks:
+        sizes = np.abs(run.W[:, peak.i, peak.j])
+        assert peak.step == int(sizes.argmax())
+        assert peak.value == run.W[peak.step, peak.i, peak.j]
+        later = np.flatnonzero(sizes[peak.step :] <= sizes.max() / 2)
+        assert peak.suppressed == peak.step + int(later[0])
+    points = turning_points(run.test_loss, 1e-9 * run.test_loss[0])
+    assert [point.kind for point in points] == [point.kind for point in run.extrema]
+    for point, found in zip(points, run.extrema, strict=True):
+        # The last minimum is the square of rounding: compared by value.
+        assert found.step == point.step or point.value < 1e-24
+        assert found.value == pytest.approx(point.value, rel=1e-9, abs=1e-24)
+    assert run.descents(1e-3) == descents(points, 1e-3 * run.test_loss[0])
+    near = np.abs(run.W - np.eye(3)).max(axis=(1, 2)) <= 0.01
+    assert run.end is not None
+    assert near[run.end :].all()
+    assert not near[run.end - 1]
+
+
+@pytest.mark.parametrize(("scale", "steps"), [(1.0, 2000), (200.0, 10)])
+def test_the_flow_agrees_with_scipy(scale: float, steps: int) -> None:
+    a = np.array([3.0, 1.7, 0.4])
+    A, eta = np.diag(a), 0.01 * scale
+
+    def slope(_: float, flat: np.ndarray) -> np.ndarray:
+        W = flat.reshape(3, 3)
+        return (W @ A + A @ W - (A @ W @ W + W @ W @ A + 2 * W @ A @ W) / 2).ravel()
+
+    W0 = gaussian(3, 1e-3, width=5, rng=1)
+    run = simulate(SIMTask.from_signal(a), W0, eta, steps, "flow", record=steps // 10)
+    solution = solve_ivp(
+        slope, (0, eta * steps), W0.ravel(), "DOP853", eta * run.steps, rtol=1e-12, atol=1e-16
+    )
+    assert np.abs(solution.y.T.reshape(-1, 3, 3) - run.W).max() < 1e-11

@@ -80,28 +80,6 @@ def test_exactly_one_assumption_fails(edition, assumption):
     run()
 
 
-@given(satisfying())
-def test_printed_settings_agree_with_their_numbers(setting):
-    """(D.8), (D.2) and the second inequality of D.5, written out."""
-    entries = [Fraction(entry) for row in setting.W0.matrix.tolist() for entry in row]
-    sizes = [abs(entry) * setting.W0.omega for entry in entries]
-    assert setting.omega <= min(sizes) <= max(sizes) <= setting.beta * setting.omega
-    signal = sorted(setting.task.exact_signal, reverse=True)
-    assert all(large > 3 * small for large, small in pairwise(signal))
-    assert setting.eta <= 1 / (180 * signal[0])
-
-
-@given(satisfying("repaired"))
-def test_repaired_settings_agree_with_their_numbers(setting):
-    """D.3' written out, with pivots in exact rationals."""
-    order = list(setting.task.order)
-    matrix = setting.W0.matrix[order][:, order]
-    diagonal = [Fraction(float(matrix[k, k])) * setting.W0.omega for k in range(len(matrix))]
-    assert max(diagonal) <= setting.beta * setting.omega
-    assert min(exact_pivots(matrix)) * setting.W0.omega >= setting.rho * setting.omega
-    assert setting.beta >= 1
-
-
 def ratio(setting):
     large, small = sorted(setting.task.exact_signal, reverse=True)
     return large / small

@@ -11,13 +11,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.testing import (
-    initializations,
-    satisfying,
-    step_sizes,
-    tasks,
-    violating,
-)
+from swingby.testing import initializations, satisfying, step_sizes, tasks, violating
 from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
 from tests.testing.test_settings import SEARCH

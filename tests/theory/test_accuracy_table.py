@@ -1,4 +1,4 @@
-"""What the accuracy table counts, on predictions and runs made by hand."""
+"""What the accuracy table counts, on predictions and runs made by hand; what its observer sees."""
 
 import json
 import math
@@ -10,6 +10,7 @@ from benchmarks import accuracy
 from benchmarks.accuracy import Predicted, Tally, quantile
 from benchmarks.instances import CELLS, Cell, instances
 from benchmarks.observe import Observed, observe
+from tests.theory import crossings
 
 NAN, INF = math.nan, math.inf
 
@@ -131,3 +132,30 @@ def test_a_page_keeps_its_text(tmp_path):
     accuracy.write(accuracy.table(2, [other]), page, whole=False)
     changed = [line for line in page.read_text().splitlines() if line not in both]
     assert [line[:22] for line in changed] == ["| other | flow | 2 (0)"]
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
+@pytest.mark.parametrize("label", ["omega 1e-2 to 1e-1", "equal signals", "rank one", "drift"])
+def test_the_observer_of_the_accuracy_table_sees_what_the_witnesses_see(label, dynamics):
+    cell = next(cell for cell in CELLS if cell.label == label)
+    for instance in instances(cell, 3):
+        run = observe(instance.signal, instance.eta, instance.U0, instance.W0, dynamics)
+        last = np.nanmax(run.crossing) + 5
+        if dynamics == "flow":
+            found = crossings.flow(instance.signal, instance.U0, instance.eta, last)
+        else:
+            start = instance.W0 if dynamics == "euler" else instance.U0
+            found = crossings.brute(instance.signal, start, instance.eta, dynamics, int(last))
+        assert run.crossing == pytest.approx(found, abs=1e-4, nan_ok=True)
+        assert run.half_times == pytest.approx(np.ceil(run.crossing), nan_ok=True)
+
+
+def test_the_observer_follows_a_runaway_to_the_last_finite_step():
+    signal, W0 = np.array([1.0, 0.5]), np.array([[1e-3, 1.1e-3], [1.1e-3, 1e-3]])
+    run = observe(signal, 0.05, np.eye(2), W0, "euler")
+    with np.errstate(all="ignore"):
+        steps = crossings.steps_of(signal, W0, 0.05, "euler")
+        last = next(n for n, values in enumerate(steps) if not np.isfinite(values).all()) - 1
+    assert run.runaway == pytest.approx(last, abs=1)
+    assert not run.learned.any()
+    assert math.isnan(run.crossing[1])

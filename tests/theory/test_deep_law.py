@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-from swingby.theory.law.deep import (
-    TABLEAUX,
-    Flow,
-    deflate,
-    followed,
-    leading,
-    packed,
-    product,
-)
+from swingby.theory.law.deep import TABLEAUX, Flow, deflate, followed, leading, packed, product
 
 A = np.array([4.0, 2.0, 1.0])
 FAR = 1e12

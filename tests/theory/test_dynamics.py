@@ -6,6 +6,9 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory import dynamics
+from swingby.theory.claims.ledger import by_id
+from swingby.theory.claims.matrices import A as data_matrix
+from swingby.theory.claims.matrices import I, W, Wt
 from swingby.theory.growth import growth_rates
 
 
@@ -77,13 +80,45 @@ def test_flow_grows_at_eta_times_the_sum():
     )
 
 
-@pytest.mark.parametrize("name", ["flow", "newton"])
-def test_step_refuses_what_has_no_step(name):
-    A, W, eta = dynamics.symbols(2)
-    with pytest.raises(InvalidInput, match="dynamics must be euler or gd"):
-        dynamics.step(name, A, W, eta)
-
-
-def test_growth_refuses_an_unknown_name():
+def test_unknown_dynamics_are_refused():
+    for name in ("flow", "newton"):
+        with pytest.raises(InvalidInput, match="dynamics must be euler or gd"):
+            dynamics.step(name, *dynamics.symbols(2))
     with pytest.raises(InvalidInput, match="dynamics must be one of euler, gd, flow"):
         growth_rates(np.ones(2), 0.1, "sgd")
+
+
+def test_the_two_maps_of_the_package_are_the_two_lines():
+    """(D.2) as printed is the Euler step; (D.1) repaired, at half the rate, is the gd step."""
+    A, W_matrix, eta = dynamics.symbols(2)
+    values = {
+        symbol: sympy.Rational(number + 1, 7)
+        for number, symbol in enumerate(sorted((A + W_matrix).free_symbols, key=str))
+    }
+    eye = sympy.eye(2)
+
+    def numeric(expression):
+        names = {"I": eye, "W": W_matrix, "W^T": W_matrix.T, "A": A}
+        if expression.is_Add:
+            return sum((numeric(term) for term in expression.args), sympy.zeros(2))
+        if expression.is_Mul:
+            scalars, factors = expression.args_cnc()
+            result = eye * sympy.Mul(*scalars)
+            for factor in factors:
+                result = result * numeric(factor)
+            return result
+        if expression.is_Pow:
+            return numeric(expression.base) ** expression.exp
+        return names[expression.name]
+
+    assert {I.name, W.name, Wt.name, data_matrix.name} == {"I", "W", "W^T", "A"}
+    drift = numeric(by_id("D.2").conclusion.right)
+    euler = dynamics.step("euler", A, W_matrix, eta)
+    assert (euler - W_matrix - eta * drift).subs(values).expand() == sympy.zeros(2)
+    # U+ = U - (eta/2) grad L, so that W+ = W + (eta/2) (first order) + (eta/2)^2 grad L grad L^T
+    slope = (W_matrix - eye) * A + A * (W_matrix - eye)
+    half = eta / 2
+    step = W_matrix + half * numeric(by_id("D.2").repair.conclusion.right)
+    step += half**2 * slope * W_matrix * slope
+    gd = dynamics.step("gd", A, W_matrix, eta)
+    assert (gd - step).subs(values).expand() == sympy.zeros(2)

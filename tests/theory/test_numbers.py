@@ -64,11 +64,6 @@ def test_exact_refuses_by_name_and_value(bad):
         numbers.exact(bad, "eta")
 
 
-@given(st.fractions())
-def test_exact_of_text_is_the_fraction(value):
-    assert numbers.exact(str(value), "x") == value
-
-
 @given(st.text(max_size=30))
 def test_any_text_is_a_number_or_refused(text):
     try:

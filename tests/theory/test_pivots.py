@@ -122,22 +122,18 @@ def test_a_rank_one_matrix_has_one_pivot_and_no_more(column, scale):
     assert found.sign.tolist() == [1, 0, 0]
 
 
-def test_rank_two_of_three_keeps_two_pivots():
-    factor = np.array([[1.0, 0.5], [0.25, -1.0], [0.75, 2.0]])
-    assert start_of(factor @ factor.T).sign.tolist() == [1, 1, 0]
-
-
-def test_a_negative_schur_complement_is_a_negative_pivot():
-    found = start_of([[1, 2], [2, 1]])
-    assert found.sign.tolist() == [1, -1]
-    assert found.log_pivots[1] == pytest.approx(math.log(3), rel=1e-14)  # 1 - 2^2/1 = -3
-
-
-def test_a_zero_row_comes_last_and_changes_nothing_else():
-    found = start_of([[2, 0, 1], [0, 0, 0], [1, 0, 2]])
-    assert found.order.tolist() == [0, 2, 1]
-    assert found.sign.tolist() == [1, 1, 0]
-    assert math.exp(found.log_pivots[1]) == pytest.approx(1.5, rel=1e-14)
+@pytest.mark.parametrize(
+    ("matrix", "order", "sign", "second"),
+    [
+        ([[1, 2], [2, 1]], [0, 1], [1, -1], 3),  # 1 - 2^2/1 = -3
+        ([[4, 2, 2], [2, 2, 1], [2, 1, 1]], [0, 1, 2], [1, 1, 0], 1),  # of rank two
+        ([[2, 0, 1], [0, 0, 0], [1, 0, 2]], [0, 2, 1], [1, 1, 0], 1.5),  # a zero row comes last
+    ],
+)
+def test_signs_and_order_of_pivots(matrix, order, sign, second):
+    found = start_of(matrix)
+    assert (found.order.tolist(), found.sign.tolist()) == (order, sign)
+    assert math.exp(found.log_pivots[1]) == pytest.approx(second, rel=1e-14)
 
 
 def test_roundings_measure_what_a_pivot_lost_and_it_keeps_its_exact_value():

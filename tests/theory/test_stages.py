@@ -56,19 +56,17 @@ def stage_records(omega, dynamics, count):
     return np.array(stages), disagreements
 
 
-@pytest.mark.parametrize("omega", ["1e-2", "1e-4", "1e-40", "1e-400"])
+@pytest.mark.parametrize("omega", ["1e-4", "1e-40", "1e-400"])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_runs_reach_one_half_where_the_law_says_so_and_traps_are_those_predicted(omega, dynamics):
     stages, disagreements = stage_records(omega, dynamics, 12)
-    # Above 1e-4 a false alarm is possible where euler cancels a pivot nearly exactly.
-    assert disagreements <= (omega == "1e-2")
+    assert disagreements == 0
     time, error, observed = stages.T
     assert (error > 0).all()
     assert np.isfinite(error).mean() > 0.97
     inside = (np.ceil(time - error) <= observed) & (observed <= np.ceil(time + error))
     assert (~inside).sum() <= 1
-    if omega != "1e-2":
-        assert (np.ceil(time) == observed).mean() >= 0.95
+    assert (np.ceil(time) == observed).mean() >= 0.95
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
@@ -90,18 +88,6 @@ def test_the_composite_passes_one_half_at_the_crossing(dynamics):
     W = predicted.evaluate(predicted.crossing)
     assert np.abs(W[[0, 1], [0, 1], [0, 1]] - 0.5).max() < 1e-6
     assert np.array_equal(predicted.half_times, np.ceil(predicted.crossing))
-
-
-@pytest.mark.parametrize("dynamics", ["gd", "flow"])
-@pytest.mark.parametrize("omega", [1e-2, 1e-5])
-def test_rank_one_traps_every_concept_but_the_strongest(dynamics, omega):
-    # THEORY.md 2.7: W(0) = omega 1 1^T satisfies D.1-D.5, yet only one concept is learned.
-    found = law([1.0, 4.0, 2.0], omega * np.ones((3, 3)), dynamics=dynamics)
-    assert found.trapped.tolist() == [True, False, True]
-    assert np.isnan(found.crossing).tolist() == [True, False, True]
-    assert math.isinf(found.blow_up)
-    run = simulate(found.task, omega * np.ones((3, 3)), 0.01, dynamics=dynamics)
-    assert np.array_equal(np.isnan(run.half_times), found.trapped)
 
 
 @pytest.mark.parametrize("correlation", [0.9, 0.99, 0.999])

@@ -23,16 +23,6 @@ def test_signal_is_sigma_squared_plus_mu_squared_over_s(pairs, free):
     assert task.signal.shape == task.test_point.shape == (len(mu) + free,)
 
 
-def test_signal_of_the_caption_of_figure_8():
-    # Fig. 8: mu = (1, 1.5, 2.2), sigma = 0.05; a = mu^2/3 + 0.0025 by hand.
-    task = SIMTask(["1", "1.5", "2.2"], ["0.05"] * 3)
-    assert task.exact_signal == (
-        Fraction(1, 3) + Fraction(1, 400),
-        Fraction(3, 4) + Fraction(1, 400),
-        Fraction(484, 300) + Fraction(1, 400),
-    )
-
-
 def test_order_is_by_descending_signal_and_stable():
     assert SIMTask.from_signal([1, 4, 1, 9]).order == (3, 1, 0, 2)
 

@@ -167,11 +167,6 @@ def test_check_takes_entries_and_pivots_without_a_rounding():
     assert again.trapped.tolist() == [False, False]
 
 
-def test_check_holds_at_a_U0_inside_the_printed_set():
-    report = check(PAIR, U0=Scaled([[0.1, 0.7], [0.3, 0.6]], "1e-50"), eta="1e-4")
-    assert report.holds
-
-
 PUBLIC = [predict, simulate, compare, check]
 
 

@@ -1,4 +1,4 @@
-"""The hunt for counterexamples: what it finds is checked by the float kernels and closed forms."""
+"""The hunt for counterexamples: found ones, by the float kernels and closed forms; shrinking."""
 
 import json
 from dataclasses import replace
@@ -20,13 +20,21 @@ from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
 from swingby.verify.hunt import hunt
 from swingby.verify.hunting import draft, search
-from swingby.verify.hunting.draft import Asked, asked_by, draw, mutate
-from swingby.verify.hunting.search import closest_call, still_violates
+from swingby.verify.hunting.draft import Asked, Draft, asked_by, draw, mutate
+from swingby.verify.hunting.search import (
+    Followed,
+    closest_call,
+    length,
+    moves,
+    show,
+    shrink,
+    still_violates,
+)
 from swingby.verify.hunting.theorems import find_breach, promises_of
 from swingby.verify.prover.repaired.trials import DRAWS
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.judge import meets
-from swingby.verify.prover.trajectories.violation import Recorded, from_floats
+from swingby.verify.prover.trajectories.violation import Recorded, Violation, from_floats
 from tests.theory.letters import ge, le, v, v_start, w
 
 PLAIN = Asked(full_rank=False, few_steps=False)
@@ -90,18 +98,6 @@ def test_one_seed_gives_one_hunt(lemma_three):
         lemma_three.instances,
         lemma_three.shrinks,
     )
-
-
-def test_assertion_one_falls_under_euler():
-    found = hunt("Assertion D.1", "printed", "euler", 30, dim=2)
-    assert found.found
-    values = found.violation.values
-    signal, entries, eta = rebuilt(values)
-    i, j, step = int(values["i"]) - 1, int(values["j"]) - 1, int(values["t"])
-    start = Scaled(entries, values["omega"])
-    run = simulate(SIMTask.from_signal(signal), start, eta, step, record="none")
-    # The runaway amplifies the rounding of floats: they agree on the size, not on digits.
-    assert abs(run.W[-1, i, j]) > float(found.violation.right)
 
 
 def test_what_holds_is_not_refuted():
@@ -277,3 +273,97 @@ def test_the_command(tmp_path):
     for arguments in (["D.61", "--out", "x.png"], ["D.61", "--edition", "x"]):
         with pytest.raises((InvalidInput, click.ClickException)):
             run(*arguments)
+
+
+# Shrinking: what is left is simple, and still a counterexample.
+
+
+def whole(rows):
+    return tuple(tuple(map(Fraction, row)) for row in rows)
+
+
+LONG = Draft(
+    (Fraction(2873, 50), Fraction(163, 20), Fraction(1)),
+    whole([[9, -6, 3], [-6, 4, -2], [3, -2, 1]]),
+    187,
+    13127,
+    Fraction(111, 100),
+    0.37,
+)
+
+
+def seen(draft, step=1000):
+    return Followed(draft, None, None, Violation(None, 0, 0, 0, step, 10.0, None))
+
+
+def never():
+    return False
+
+
+def test_everything_that_plays_no_part_is_made_simple():
+    """Nothing but omega <= 1e-150 is asked: two concepts, W(0) of ones, round numbers."""
+    simple, changes = shrink(
+        seen(LONG), lambda draft: seen(draft) if draft.decades >= 150 else None, never
+    )
+    draft = simple.draft
+    assert draft.d == 2
+    assert draft.matrix == whole([[1, 1], [1, 1]])
+    assert draft.decades >= 150
+    assert draft.kappa is None
+    assert all(a.denominator == 1 for a in draft.signal)
+    assert len(str(draft.inverse_eta).rstrip("0")) == 1
+    assert changes > 3
+
+
+def test_what_plays_a_part_is_kept():
+    """A negative w_12 and three concepts are asked."""
+
+    def look(draft):
+        return seen(draft) if draft.d == 3 and draft.matrix[0][1] < 0 else None
+
+    simple, _ = shrink(seen(LONG), look, never)
+    assert look(simple.draft)
+    assert simple.cost < seen(LONG).cost
+
+
+def test_a_weaker_violation_is_no_gain():
+    weak = replace(seen(LONG), violation=replace(seen(LONG).violation, excess=0.1))
+
+    def look(draft):
+        return replace(seen(draft), violation=weak.violation)
+
+    assert shrink(seen(LONG), look, never)[1] == 0
+    assert shrink(weak, look, never)[1] > 0
+
+
+def test_a_stop_ends_it_at_once():
+    def look(draft):
+        raise AssertionError("nothing may be looked at")
+
+    assert shrink(seen(LONG), look, lambda: True)[1] == 0
+
+
+def test_moves_stay_inside_the_assumptions():
+    rng = np.random.default_rng(4)
+    drawn = [draft for _ in range(12) if (draft := draw(rng, None, PLAIN))]
+    made = [one.instance() for draft in drawn for one in moves(draft)]
+    assert all(one.is_admissible() for one in made if one is not None)
+    assert sum(one is not None for one in made) > len(made) / 2
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_a_real_counterexample_becomes_the_simplest_one(dynamics):
+    """Lemma D.3 breaks on any W(0) of rank one: two concepts and ones are enough."""
+    found = show(LONG, by_id("Lemma D.3"), dynamics)
+    assert found.violation is not None
+    simple, _ = shrink(found, lambda draft: show(draft, by_id("Lemma D.3"), dynamics), never)
+    assert simple.draft.matrix == whole([[1, 1], [1, 1]])
+    assert length(simple.draft) < length(LONG) / 1.5
+    assert simple.violation.step < found.violation.step
+
+
+def test_what_keeps_the_claim_shows_no_violation():
+    full = replace(LONG, matrix=whole([[2, 1, 1], [1, 2, 1], [1, 1, 2]])).feasible()
+    assert show(full, by_id("Lemma D.2"), "euler").violation is None
+    # Rank one does not meet the hypotheses of the repair.
+    assert show(LONG, by_id("Lemma D.3").repair, "gd") is None

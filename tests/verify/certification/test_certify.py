@@ -1,4 +1,4 @@
-"""certify against closed forms and theory; test_replay.py has the second implementation."""
+"""What certify takes, its balls and its lemma; test_replay.py has the second implementation."""
 
 import itertools
 from fractions import Fraction
@@ -8,75 +8,26 @@ import flint
 import mpmath
 import numpy as np
 import pytest
+import sympy
 
+from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
-from swingby.theory.initial import Scaled
+from swingby.theory.balls import ball
+from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify import certify as verb
-from swingby.verify.certification.events import Doubt, Watch
+from swingby.verify.certification.ball_run import (
+    exactly_semidefinite,
+    follow,
+    semidefinite_in_balls,
+)
+from swingby.verify.certification.events import Doubt, Watch, neighbourhood
 from swingby.verify.certify import LOOK, Telling, certify, first_steps, follow_in_balls, read_given
-
-LEVELS = ("1/10", "1/2", "4/5", "99/100")
-
-
-def inside(value, enclosure):
-    return mpmath.mpf(enclosure.lower) <= value <= mpmath.mpf(enclosure.upper)
+from tests.verify.certification.reference import LEVELS, printed_step
 
 
 def task_of(*signal):
     return SIMTask.from_signal(signal)
-
-
-def test_rank_one_under_euler_is_lost_in_the_first_step():
-    # THEORY: W = omega 1 1^T stays semidefinite under gd alone; the second concept is trapped.
-    found = certify(task_of(4, 1), [["1e-6", "1e-6"], ["1e-6", "1e-6"]], "1/100")
-    assert found.first_loss == 1
-    assert found.half_times[1] is None
-    assert found.passages["1/2"][1].never
-    assert [one.k for one in found.runs_away] == [2]
-    assert found.converges is None
-    # The last step before an entry passes 10^6.
-    assert all(abs(float(entry.lower)) <= 1e6 for row in found.end for entry in row)
-    longer = certify(task_of(4, 1), [["1e-6", "1e-6"], ["1e-6", "1e-6"]], "1/100", steps=10_000)
-    assert found.steps < longer.steps < found.steps + 20
-    assert any(abs(mpmath.mpf(entry.lower)) > 1e6 for row in longer.end for entry in row)
-
-
-@pytest.mark.parametrize("dynamics", ["euler", "gd"])
-def test_equal_signals_and_rank_one_have_a_closed_form(dynamics):
-    # W = x 1 1^T: y = 2 x follows the scalar map, so w_kk tends to 1/2 from below.
-    matrix = [["1e-6", "1e-6"], ["1e-6", "1e-6"]]
-    found = certify(task_of(2, 2), matrix, "1/100", dynamics, steps=6000)
-    assert found.first_loss is None
-    assert found.half_times == (None, None)
-    assert not found.passages["1/2"][0].never
-    assert found.peaks[0].step == found.steps
-    assert found.bits > 256  # the rest is unstable: bits in proportion to the steps
-    with mpmath.workdps(400):
-        y = mpmath.mpf(2) / 10**6
-        for _ in range(found.steps):
-            h = mpmath.mpf(2) / 100
-            y = y + 2 * h * y * (1 - y) if dynamics == "euler" else y * (1 + h * (1 - y)) ** 2
-        for i, j in itertools.product(range(2), range(2)):
-            assert inside(y / 2, found.end[i][j])
-
-
-def test_a_fixed_point_ties_with_itself_for_ever():
-    # W^2 = W and A = 2 I: W never moves, and exactly 1/2 is reached at step 0.
-    found = certify(task_of(2, 2), [["1/2", "1/2"], ["1/2", "1/2"]], "1/100", steps=10**6)
-    assert found.half_times == (0, 0)
-    assert (found.steps, found.peaks[0].step, found.first_loss) == (10**6, 0, None)
-    assert found.end[0][1].middle == Fraction(1, 2)
-
-
-def test_a_tie_of_two_steps_goes_to_the_first():
-    # With 2 eta a = 5/2 the eigenvalue of W = x 1 1^T goes 3/5, 6/5, 3/5, ...: a cycle.
-    found = certify(task_of(1, 1), [["3/10", "3/10"], ["3/10", "3/10"]], "5/4", steps=1001)
-    assert found.peaks[0].step == 1
-    assert found.peaks[0].value.middle == Fraction(3, 5)
-    assert found.half_times == (1, 1)
-    assert found.first_loss is None
-    assert found.end[0][0].middle == Fraction(3, 5)
 
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
@@ -99,20 +50,6 @@ def test_numbers_of_more_than_4300_digits():
     found = certify(task_of(4, 1), Scaled([[2, 1], [1, 2]], "1e-5000"), "1/20", steps=30)
     assert found.end[0][0].lower.endswith("e-4996")
     assert len(found.to_dict()["W0"][0][1]) == 5003
-
-
-def test_what_the_bits_leave_open_is_listed(monkeypatch):
-    matrix = Scaled([[2, 1, 1], [1, 2, 1], [1, 1, 2]], "1e-6")
-    good = certify(task_of(4, 2, 1), matrix, "1/100", steps=900)
-    monkeypatch.setattr(verb, "PRECISIONS", (32,))
-    poor = certify(task_of(4, 2, 1), matrix, "1/100", steps=900)
-    assert "end/1,1" in poor.undecided
-    assert poor.end[0][0] is None
-    assert any(one is None for row in poor.passages.values() for one in row)
-    for level in LEVELS:
-        for first, second in zip(good.passages[level], poor.passages[level], strict=True):
-            assert second is None or first == second
-    assert poor.first_loss is None
 
 
 def test_what_is_open_is_named_by_concept_and_level(monkeypatch):
@@ -260,3 +197,132 @@ def test_balls_that_are_wide_between_two_looks_do_not_end_a_run():
         assert path in coarse.watch.undecided if found is None else found.step == reached.step
     assert coarse.watch.passages["99/100", 0].step < LOOK
     assert abs(coarse.W[0][0] - 1) < 1e-3
+
+
+def test_floats_are_binary_numbers_and_symmetrised():
+    third = 1 / 3
+    found = certify(task_of(2, 1), [[0.5, third], [np.nextafter(third, 1), 0.5]], 0.1, steps=0)
+    exact = Initial(np.array([[0.5, third], [np.nextafter(third, 1), 0.5]]), Fraction(1))
+    mean = (exact.matrix[0, 1] + exact.matrix[1, 0]) / 2
+    assert found.W0[0][1] == Fraction(mean)
+    assert found.eta == Fraction(0.1)
+    assert certify(task_of(2, 1), [[1, 0], [0, 1]], "1/10", steps=0).W0[0][0] == 1
+    big = 2**53 + 1
+    assert certify(task_of(2, 1), [[big, 0], [0, 1]], "1/10", steps=0).W0[0][0] == big
+    assert certify(task_of(1), [[mpmath.mpf(0.25)]], "1/10", steps=0).W0[0][0] == Fraction(1, 4)
+
+
+GOOD = [["1/4", "1/8"], ["1/8", "1/4"]]
+BAD = {
+    "task": ["task"],
+    "W0": [
+        *([["1/4", "1/8"], ["1/9", "1/4"]], [[0.25, 0.1], [0.2, 0.25]]),
+        *([[0.25, float("nan")], [float("nan"), 0.25]], [["1/4", "x"], ["x", "1/4"]]),
+        *([[True, "0"], ["0", True]], [["1/4"]], [["1/4", 0.1], ["1/8"]], [[0.25, 0.1], [0.1]]),
+        *([[0, 0], [0, 0]], [["0", "0"], ["0", "0"]], [["1e301", "0"], ["0", "1"]], [], [[], []]),
+        *(None, 3, "text", [1, 2], ["ab", "ab"], {1: 2}, np.zeros((2, 2, 2))),
+        *(np.array([[1j, 0], [0, 1]]), Scaled(np.eye(3), 1), Initial(np.eye(3), Fraction(1))),
+    ],
+    "eta": [0, -1, float("inf"), "text", None, True],
+    "dynamics": ["flow", "adam", None, ["gd"]],
+    "steps": [-1, 1.5, True, "many"],
+    "progress": [3],
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_calls_name_the_argument(name):
+    good = {"task": task_of(2, 1), "W0": GOOD, "eta": "1/10", "steps": 3}
+    for wrong in BAD[name]:
+        with pytest.raises(InvalidInput, match=name):
+            certify(**{**good, name: wrong})
+    with pytest.raises(InvalidInput, match="W0"):
+        certify(**{**good, "W0": [["1/4", "1/2"], ["1/2", "1/4"]]}, dynamics="gd")
+    with pytest.raises(InvalidInput, match="task"):
+        certify(SIMTask.from_signal([1] * 7), np.eye(7), "1/10")
+
+
+def test_balls_stay_narrow_at_the_fixed_point():
+    # Without x = 1 - w_ii the radius would grow by exp(6 a_1 eta) in every step.
+    start_value = [[Fraction(1, 10)]]
+    with flint.ctx.workprec(128):
+        *_, last = follow((Fraction(3),), start_value, Fraction(1, 100), "euler", 5000)
+        assert last.is_sound
+        assert last.W[0][0].rel_accuracy_bits() > 100
+        assert float(last.rest[0]) < 1e-100
+
+
+def test_semidefinite_agrees_with_sympy():
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        d = int(rng.integers(1, 5))
+        M = rng.integers(-2, 3, (d, int(rng.integers(1, d + 1))))
+        W = (M @ M.T - int(rng.integers(0, 2)) * np.diag(rng.integers(0, 2, d))).tolist()
+        expected = sympy.Matrix(W).is_positive_semidefinite
+        rows = [[flint.fmpq(entry) for entry in row] for row in W]
+        assert exactly_semidefinite(rows, range(d)) == expected
+        answer = semidefinite_in_balls([[flint.arb(entry) for entry in row] for row in W], range(d))
+        assert answer in (None, expected)
+        assert answer or sympy.Matrix(W).det() == 0 or not expected
+
+
+def test_an_entry_that_may_be_zero_is_eliminated():
+    # Entries of 0 +- 1/2 between pivots of 1 and 1/10: some of these matrices are not semidefinite.
+    open_entry = flint.arb(0, 0.5)
+    W = [[flint.arb(1), open_entry], [open_entry, flint.arb("0.1")]]
+    assert semidefinite_in_balls(W, range(2)) is None
+
+
+def norm(M):
+    """A ball around the norm of Frobenius of rows of fractions."""
+    return ball(sum(entry * entry for row in M for entry in row)).sqrt()
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_one_step_obeys_the_lemma(dynamics):
+    # Random rationals in balls of 100 bits: the bound for any E, the rate inside the radius.
+    rng = np.random.default_rng(5)
+    tight = 0.0
+    with flint.ctx.workprec(100):
+        for _ in range(150):
+            d = int(rng.integers(1, 5))
+            signal = [Fraction(int(n), 7) for n in rng.integers(1, 20, d)]
+            eta = Fraction(int(rng.integers(1, 60)), 100) / max(signal)
+            size = Fraction(int(rng.integers(1, 100)), 100)
+            E = rng.integers(-9, 10, (d, d))
+            E = (E + E.T).tolist()
+            if rng.integers(0, 2):
+                E = [[E[i][j] if i == j == d - 1 else 0 for j in range(d)] for i in range(d)]
+            if not any(map(any, E)):
+                continue
+            found = neighbourhood(signal, eta, dynamics)
+            rho = max(abs(1 - 2 * eta * min(signal)), abs(1 - 2 * eta * max(signal)))
+            assert (found is None) == (rho >= 1)
+            if found is None:
+                continue
+            assert 0 < found.radius <= Fraction(1, 2)
+            assert found.rate == (1 + rho) / 2
+            # E scaled to `size` times the radius, rounded down by using an upper bound of its norm.
+            bound = Fraction(float(norm(E).upper())) * Fraction(1001, 1000)
+            E = [[x * size * found.radius / bound for x in row] for row in E]
+            W = [[x + (i == j) for j, x in enumerate(row)] for i, row in enumerate(E)]
+            after = printed_step(dynamics, signal, eta, W)
+            after = [[x - (i == j) for j, x in enumerate(row)] for i, row in enumerate(after)]
+            e, y = norm(E), ball(eta * max(signal))
+            allowed = ball(rho) * e + 2 * y * e * e
+            if dynamics == "gd":
+                allowed += y * y * e * e * (1 + e)
+            slack = flint.arb(2) ** -80
+            assert norm(after) <= allowed + slack
+            assert norm(after) <= ball(found.rate) * e + slack
+            tight = max(tight, float(norm(after) / (ball(found.rate) * e)))
+    # The rate is nearly attained, so a rate that is too small would be noticed.
+    assert tight > 0.97
+
+
+def test_no_neighbourhood_without_signal_or_with_too_large_a_step():
+    assert neighbourhood([Fraction(1), Fraction(0)], Fraction(1, 10), "euler") is None
+    assert neighbourhood([Fraction(1)], Fraction(1), "gd") is None
+    # rho = |1 - 2 (3/4)| = 1/2, R = (1/2) / (4 (3/4)) = 1/6, and 1/6 / (7/4) for gd.
+    assert neighbourhood([Fraction(3)], Fraction(1, 4), "euler") == (Fraction(1, 6), Fraction(3, 4))
+    assert neighbourhood([Fraction(3)], Fraction(1, 4), "gd")[0] == Fraction(2, 21)

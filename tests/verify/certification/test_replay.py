@@ -48,6 +48,8 @@ CASES = {
     "five steps": case("gd", "4 1", "1/20", "1/9 1/80; 1/2", 5),
     "two": case("euler", "4 1", "1/20", "1/1000 1/3000; 1/2000", 140),
     "two, gd": case("gd", "4 1", "1/20", "1/1000 -1/3000; 1/2000", 140),
+    "ties for ever at a fixed point": case("euler", "2 2", "1/100", "1/2 1/2; 1/2", 300),
+    "a cycle of two steps": case("euler", "1 1", "5/4", "3/10 3/10; 3/10", 301),
     "ties": case("euler", "2 2", "1/20", "1/100 1/200; 1/100", 120),
     "falling from step 0": case("euler", "2 1", "1/20", "3/2 1/3; 5/4", 60),
     "loss at once, runs away": case("euler", "4 1", "1/20", "1/1000000 1/1000000; 1/1000000", 156),
@@ -103,6 +105,9 @@ def test_the_reference_is_accepted_and_is_what_certify_finds(name):
 def test_the_cases_reach_what_they_are_named_for():
     """Which events the cases contain, so that none of them is vacuous."""
     assert made("1/2 hit exactly at step 1")["passages"]["1/2"][0]["step"] == 1
+    assert made("ties for ever at a fixed point")["passages"]["1/2"][1]["step"] == 0
+    # With 2 eta a = 5/2 the eigenvalue of W = x 1 1^T goes 3/5, 6/5, 3/5, ...: 3/5 again and again.
+    assert made("a cycle of two steps")["peaks"][0]["step"] == 1
     assert made("loss at once, runs away")["psd"] == {"first_loss": 1}
     assert [run["k"] for run in made("loss at once, runs away")["runs_away"]] == [1, 2]
     assert made("loss at once, runs away")["passages"]["1/10"][1]["never"] is True

@@ -186,10 +186,7 @@ PAIRS = [
         made("0 <= x/(1 - y)", given=["y < 1"], pieces=[("1", "x/(1 - y)", [], "1")]),
         made("0 <= x/(1 - y)", given=["1 < y"], pieces=[("1", "x/(1 - y)", [], "1")]),
     ),
-    (
-        made("Abs(y*(x + n)) = Abs(y)*(x + n)"),
-        made("Abs(y*(x - n)) = Abs(y)*(x - n)"),
-    ),
+    (made("Abs(y*(x + n)) = Abs(y)*(x + n)"), made("Abs(y*(x - n)) = Abs(y)*(x - n)")),
     # a contradiction needs a piece above 0
     (
         made(

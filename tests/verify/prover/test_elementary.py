@@ -10,25 +10,10 @@ import pytest
 import sympy
 
 from swingby.theory.claims.claim import Claim, Given
-from swingby.theory.claims.conclusions import MatrixIdentity
-from swingby.theory.claims.matrices import A, W
-from swingby.verify.prover.judge import judge
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 CLAIMS = Path(__file__).parents[2].joinpath("data", "elementary_claims.txt").read_text("utf-8")
 TRUE, FALSE = CLAIMS.split("\nTRUE\n")[1].split("\nFALSE\n")
-
-#: Matrices do not commute.
-NONCOMMUTING = {
-    "W A = A W": (W * A, A * W, False),
-    "(A + W)^2": ((A + W) ** 2, A**2 + 2 * A * W + W**2, False),
-    "(A + W)(A - W)": ((A + W) * (A - W), A**2 - W**2, False),
-    "(A W)^2": ((A * W) ** 2, A**2 * W**2, False),
-    "Tr[A W A W]": (A * W * A * W, A**2 * W**2, True),
-    "A W A = A^2 W": (A * W * A, A**2 * W, False),
-    "W A W = W^2 A": (W * A * W, W**2 * A, False),
-    "A W^2": (A * W**2, W**2 * A, False),
-}
 
 _SIGNS = {"pqrs": {"positive": True}, "lmn": {"nonnegative": True}, "k": {"integer": True}}
 LETTERS = {
@@ -95,12 +80,6 @@ def test_false_claims_are_not_proved(line):
     assert (judged.verdict == "refuted") or judged.tried
 
 
-@pytest.mark.parametrize("name", NONCOMMUTING)
-def test_matrices_do_not_commute(name):
-    judged = judge(Claim(name, "identity", "", MatrixIdentity(*NONCOMMUTING[name])))
-    assert judged.verdict == "refuted", judged
-
-
 def test_the_lists_are_long_and_most_false_claims_have_a_witness():
     assert len(lines(TRUE)) >= 80
-    assert len(lines(FALSE)) + len(NONCOMMUTING) >= 170
+    assert len(lines(FALSE)) >= 160

@@ -33,8 +33,15 @@ CLAIMS = {
     if claim.id not in LONG and claim.quantifier == "for all"
 }
 REPAIRS = [line.repair for line in ledger.claims() if line.repair is not None]
+#: Later relations of chains that are proved, by their places.
+LATER = {"D.37": 1, "D.53": 2, "D.54": 1, "D.55": 1, "D.56": 1}
 OPPOSITE = {"<=": sympy.Gt, "<": sympy.Gt, ">=": sympy.Lt, ">": sympy.Lt}
-REVERSIBLE = [name for name, claim in CLAIMS.items() if claim.conditions[0].rel_op in OPPOSITE]
+REVERSIBLE = [
+    (name, place)
+    for name, claim in CLAIMS.items()
+    for place in {0, LATER.get(claim.id, 0) if claim.edition == "printed" else 0}
+    if claim.conditions[place].rel_op in OPPOSITE
+]
 
 
 def stands(claim: Claim) -> bool:
@@ -46,21 +53,21 @@ def stands(claim: Claim) -> bool:
     return ledger_verdicts()[claim.id] == "proved"
 
 
-def opposite(claim: Claim) -> Claim:
-    first = claim.conditions[0]
-    relation = OPPOSITE[first.rel_op](first.lhs, first.rhs, evaluate=False)
+def opposite(claim: Claim, place: int) -> Claim:
+    one = claim.conditions[place]
+    relation = OPPOSITE[one.rel_op](one.lhs, one.rhs, evaluate=False)
     return claim.but(conclusion=relation, edition=claim.edition)
 
 
-@pytest.mark.parametrize("name", REVERSIBLE)
-def test_the_opposite_of_a_proved_line_is_not_proved(name, verdict):
+@pytest.mark.parametrize(("name", "place"), REVERSIBLE)
+def test_the_opposite_of_a_proved_line_is_not_proved(name, place, verdict):
     if not stands(CLAIMS[name]):
         pytest.skip("not proved as it stands")
     if name in LONGER and not FULL:
         pytest.skip("takes long; part of make test-full")
-    assert verdict(opposite(CLAIMS[name])).verdict != "proved"
+    assert verdict(opposite(CLAIMS[name], place)).verdict != "proved"
 
 
 def test_most_lines_are_proved_and_reversed():
     """The test above is not empty: 90 lines at the time of writing."""
-    assert sum(stands(CLAIMS[name]) for name in REVERSIBLE) > 80
+    assert sum(stands(CLAIMS[name]) for name, _ in REVERSIBLE) > 80

@@ -149,13 +149,6 @@ def test_a_chain_reports_each_relation():
     assert [part.verdict.value for part in judged.parts.values()] == ["proved", "refuted"]
 
 
-def test_contradictory_hypotheses_prove_nothing():
-    """Anything follows from them, so that what follows is worth nothing."""
-    judged = judge_scalar(claim(le(w, 0), *held, *given("case", lt(w, omega))))
-    assert (judged.verdict, judged.method) == ("undecided", "vacuous")
-    assert "contradict" in judged.tried[0]
-
-
 def test_an_entry_of_the_start_stays_inside_its_bounds_where_they_are_in_force():
     """w_ij(0) <= beta omega is true by (D.8), and no witness may violate it."""
     line = le(w_start, beta * omega)

@@ -74,13 +74,6 @@ def test_a_line_that_is_not_shown_to_be_defined_is_not_proved(monkeypatch):
     assert "needs to be defined" in judged.tried[1]
 
 
-def test_roots_and_logarithms_have_conditions():
-    found = [
-        str(one) for one in conditions(sympy.sqrt(x) + sympy.log(y) + z ** sympy.Rational(-1, 2))
-    ]
-    assert set(found) == {"0 <= x", "0 < y", "0 < z"}
-
-
 def test_a_power_that_has_a_value_at_zero_is_not_refuted_there():
     """x^(1/3) is 0 at 0, also where the exponent is written as 1 * 3^-1; x^y may be."""
     third = times(sympy.Integer(1), sympy.Pow(3, -1, evaluate=False))
@@ -236,3 +229,10 @@ def test_roots_decide_one_unknown_completely():
     assert not by_roots(problem(below, (below, ">="), kind=">"))
     assert by_roots(problem(below, (below, "=="), kind="=="))
     assert not by_roots(problem({((0, 3),): Fraction(1)}))
+
+
+def test_roots_and_logarithms_have_conditions():
+    found = [
+        str(one) for one in conditions(sympy.sqrt(x) + sympy.log(y) + z ** sympy.Rational(-1, 2))
+    ]
+    assert set(found) == {"0 <= x", "0 < y", "0 < z"}

@@ -54,19 +54,11 @@ def test_every_structured_instance_satisfies_the_assumptions():
     assert not replace(RANK_ONE, eta=Fraction(1, 719)).is_admissible()
     spoiled = ((Fraction(1), Fraction(1)), (Fraction(1), Fraction(10**9)))
     assert not replace(RANK_ONE, matrix=spoiled).is_admissible()
+    indefinite = ((Fraction(1), Fraction(2)), (Fraction(2), Fraction(1)))
+    assert not replace(FULL_RANK, matrix=indefinite).is_admissible()
+    assert (FULL_RANK.pivot_share, RANK_ONE.pivot_share) == (Fraction(3, 4), 0)
     with pytest.raises(ArithmeticError, match="no constants"):
         instances.instance("too large", (4, 1), [[1, 1], [1, 1]], "1e-70", "1/1000")
-
-
-def test_pivots_and_semidefiniteness():
-    # Pivots of [[2, 1], [1, 2]] are 2 and 3/2; a zero pivot needs a zero row.
-    assert FULL_RANK.pivot_share == Fraction(3, 4)
-    assert RANK_ONE.pivot_share == 0
-    assert DELAYED.pivot_share == 0
-    semidefinite = instances.is_semidefinite
-    assert semidefinite(DELAYED.matrix)
-    assert not semidefinite(((Fraction(0), Fraction(1)), (Fraction(1), Fraction(0))))
-    assert not semidefinite(((Fraction(1), Fraction(2)), (Fraction(2), Fraction(1))))
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
