@@ -226,6 +226,13 @@ def test_what_is_no_cell(given_):
     "call",
     [
         lambda: linear_response(np.zeros((4, 1, 2)), np.ones((2, 2, 3))),
+        lambda: linear_response(np.full((4, 1, 2), np.nan), np.ones((2, 2, 2))),
+        lambda: linear_response(np.ones((4, 0, 2)), np.ones((2, 2, 2))),
+        lambda: linear_response(np.ones((4, 1, 2)), np.zeros((2, 2, 2))),
+        lambda: linear_response("samples", np.ones((2, 2, 2))),
+        lambda: directions(0.5),
+        lambda: responses(None),
+        lambda: learning_times(3),
         lambda: responses(course(np.zeros((1, 2, 2))), "left"),
         lambda: bend([1, 2]),
         lambda: Course.from_dict({"cell": {}}),
