@@ -11,7 +11,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.setting import Floats, Integers, put
+from swingby.training.setting import Floats, Integers, instance, put
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -249,8 +249,7 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     >>> [KINDS[kind] for kind in read_circles(np.full((1, 3, 16, 16), 0.9), circles).kind]
     ['empty']
     """
-    if not isinstance(circles, Circles):
-        raise InvalidInput("circles", circles, "must be Circles")
+    instance(circles, "circles", Circles)
     images = numbers.real_array(pixels, "pixels")
     size = circles.pixels
     if images.ndim != 4 or images.shape[1:] != (3, size, size):

@@ -24,7 +24,7 @@ from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circle
 from swingby.diffusion.preset import OPTIMIZERS
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.setting import Floats, Integers, one_of, positive, put
+from swingby.training.setting import Floats, Integers, instance, one_of, positive, put
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,7 @@ ROUNDING = 1e-5
 @functools.lru_cache(maxsize=64)
 def directions(circles: Circles) -> Floats:
     """Differences of mean images of classes, pixels from -1 to 1: (corner, concept, 3, h, w)."""
+    instance(circles, "circles", Circles)
     quiet, rng = replace(circles, noise=0.0), np.random.default_rng(0)
     offsets = circles.reach * rng.uniform(-1, 1, (_MEANS, 4))
     centres = rng.uniform(-0.5, 0.5, (_MEANS, 2))
@@ -78,11 +79,13 @@ def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
     >>> linear_response(samples, ways).tolist()
     [[0.75, 0.25], [0.75, 0.25]]
     """
-    made, ways = np.asarray(samples, dtype=np.float64), np.asarray(along, dtype=np.float64)
+    made, ways = numbers.real_array(samples, "samples"), numbers.real_array(along, "along")
     if made.ndim < 3 or len(made) != len(CLASSES) or ways.shape != (2, 2, *made.shape[2:]):
         raise InvalidInput(
             "samples", f"shape {made.shape}", f"must be of 4 classes, along {ways.shape}"
         )
+    if not ways.reshape(4, -1).any(axis=1).all():
+        raise InvalidInput("along", "zeros", "must have a direction for every corner and concept")
     means = made.mean(1)
     found = np.empty((2, 2))
     for corner, pairs in enumerate(PAIRS.values()):
@@ -134,8 +137,7 @@ class Course:
     loss: Floats
 
     def __post_init__(self) -> None:
-        if not isinstance(self.cell, Cell):
-            raise InvalidInput("cell", self.cell, "must be a Cell")
+        instance(self.cell, "cell", Cell)
         put(self, "seed", numbers.whole(self.seed, "seed"))
         steps = numbers.real_array(self.steps, "steps")
         if steps.ndim != 1 or (steps != np.floor(steps)).any() or steps.max() > 2**53:
@@ -203,6 +205,7 @@ def responses(course: Course, corner: str = "trained") -> Floats:
     "trained": for colour, (blue, big) less (red, big), and for size, (red, small) less (red, big);
     "held out": both differences end at (blue, small) instead. Another word is refused.
     """
+    instance(course, "course", Course)
     one_of(corner, "corner", tuple(PAIRS))
     return course.w[:, tuple(PAIRS).index(corner)]
 

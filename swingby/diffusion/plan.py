@@ -21,7 +21,7 @@ from swingby.diffusion.theory import RATES
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.reading import plain_toml, text_of
-from swingby.training.setting import at_least_zero, one_of, positive, put
+from swingby.training.setting import at_least_zero, instance, instances, one_of, positive, put
 
 #: Raised whenever a plan means something else.
 PLAN_VERSION = 1
@@ -99,8 +99,7 @@ class Plan:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise InvalidInput("name", self.name, "must be a word")
-        if not isinstance(self.preset, Preset):
-            raise InvalidInput("preset", self.preset, "must be a Preset")
+        instance(self.preset, "preset", Preset)
         for name in FACTORS:
             levels = getattr(self, name)
             if not isinstance(levels, (tuple, list)) or not levels:
@@ -109,6 +108,8 @@ class Plan:
             if any(b <= a for a, b in itertools.pairwise(floats)):
                 raise InvalidInput(name, levels, "must rise")
             put(self, name, floats)
+        instances(self.optimizers, "optimizers", Optimizer)
+        instances(self.predictions, "predictions", Prediction)
         names = [one.name for one in self.optimizers]
         if not names or len(set(names)) < len(names):
             raise InvalidInput("optimizers", names, "must be one or more, each once")
@@ -148,6 +149,7 @@ class Plan:
 
     def preset_of(self, cell: Cell) -> Preset:
         """What is trained in a cell."""
+        instance(cell, "cell", Cell)
         chosen = {one.name: one for one in self.optimizers}.get(cell.optimizer)
         if chosen is None:
             raise InvalidInput("cell", cell, "must have an optimizer of the plan")

@@ -8,7 +8,7 @@ from typing import Any
 from swingby.diffusion.circles import CONDITION, Circles
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
-from swingby.training.setting import at_least_zero, booleans, one_of, positive, put
+from swingby.training.setting import at_least_zero, booleans, instance, one_of, positive, put
 
 PRECISIONS = ("float32", "tf32", "bfloat16")
 OPTIMIZERS = ("adamw", "sgd")
@@ -21,7 +21,8 @@ _WHOLE = {
 _MOST, _MOST_SAVES = 10**9, 10_000
 
 
-def _float(value: object, name: str) -> float:
+def as_float(value: object, name: str) -> float:
+    """A number of either sign as a float."""
     return numbers.within_float(numbers.exact(value, name), name)
 
 
@@ -70,7 +71,7 @@ class Layout:
             values = getattr(self, name)
             if not isinstance(values, (tuple, list)) or not values:
                 raise InvalidInput(name, values, "must be numbers, one per number of a condition")
-            put(self, name, tuple(_float(one, name) for one in values))
+            put(self, name, tuple(as_float(one, name) for one in values))
         if len(self.gain) != len(self.centre):
             raise InvalidInput(
                 "gain", self.gain, f"must be {len(self.centre)} numbers, as centre is"
@@ -127,8 +128,7 @@ class Preset:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise InvalidInput("name", self.name, "must be a word")
-        if not isinstance(self.layout, Layout):
-            raise InvalidInput("layout", self.layout, "must be a Layout")
+        instance(self.layout, "layout", Layout)
         for name, least in _WHOLE.items():
             most = _MOST_SAVES if name == "saves" else _MOST
             put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
@@ -146,7 +146,7 @@ class Preset:
         if self.momentum and self.optimizer != "sgd":
             raise InvalidInput("momentum", self.momentum, "belongs to sgd")
         for name in ("gamma_min", "gamma_max"):
-            put(self, name, _float(getattr(self, name), name))
+            put(self, name, as_float(getattr(self, name), name))
         if not self.gamma_min < self.gamma_max:
             raise InvalidInput("gamma_max", self.gamma_max, "must be larger than gamma_min")
         Circles(1.0, self.pixels)

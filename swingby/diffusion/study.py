@@ -34,6 +34,7 @@ from swingby.report.pictures import shown_figure, styled
 from swingby.report.progress import Progress
 from swingby.theory import numbers
 from swingby.theory.reading import json_of
+from swingby.training.setting import instance, instances
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,8 +68,8 @@ class Study:
     made_with: dict[str, str]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.plan, Plan):
-            raise InvalidInput("plan", self.plan, "must be a Plan")
+        instance(self.plan, "plan", Plan)
+        instances(self.courses, "courses", Course)
         jobs = [(one.cell, one.seed) for one in self.courses]
         if len(set(jobs)) < len(jobs) or not set(jobs) <= set(self.plan.jobs):
             raise InvalidInput("courses", "others", "must be runs of the plan, each once")
@@ -191,8 +192,7 @@ def run_study(
     ----------
     Sec. 5, App. G.
     """
-    if not isinstance(plan, Plan):
-        raise InvalidInput("plan", plan, "must be a Plan")
+    instance(plan, "plan", Plan)
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
     from swingby.simulate.on_torch import usable_device

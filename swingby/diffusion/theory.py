@@ -24,7 +24,7 @@ from swingby.diffusion.circles import CONDITION, TRAINING_CLASSES, Circles
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
-from swingby.training.setting import Floats, one_of
+from swingby.training.setting import Floats, instance, one_of
 
 if TYPE_CHECKING:
     from swingby.diffusion.preset import Preset
@@ -215,8 +215,7 @@ def measure(
     >>> [round(one, 4) for one in found.mu], [round(one, 4) for one in found.a]
     ([0.7071, 0.4], [0.2513, 0.0875])
     """
-    if not isinstance(circles, Circles):
-        raise InvalidInput("circles", circles, "must be Circles")
+    instance(circles, "circles", Circles)
     one_of(representation, "representation", REPRESENTATIONS)
     count = numbers.whole(samples, "samples", 4)
     factors = numbers.vector(gain, "gain")

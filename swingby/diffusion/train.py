@@ -19,6 +19,7 @@ from swingby.diffusion.preset import Preset
 from swingby.diffusion.unet import UNet
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.training.loop import Autograd, Checkpoint, descend, identity, read_state
+from swingby.training.setting import instance
 
 #: Raised whenever what a course computes, or how it lies on disk, changes.
 COURSE_VERSION = 3
@@ -59,8 +60,8 @@ def train_course(
     ----------
     App. G.
     """
-    if not isinstance(cell, Cell) or not isinstance(preset, Preset):
-        raise InvalidInput("preset, cell", (preset, cell), "must be a Preset and a Cell")
+    instance(preset, "preset", Preset)
+    instance(cell, "cell", Cell)
     device = torch.device(device)
     circles = cell.circles(preset.pixels)
     model, generator = Model(preset, seed, device), torch.Generator(device)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from swingby.diffusion.preset import Layout
+from swingby.training.setting import instance
 
 
 class _Block(nn.Module):
@@ -81,7 +82,8 @@ class UNet(nn.Module):
         self, layout: Layout | None = None, *, gamma_min: float = -5.0, gamma_max: float = 10.0
     ) -> None:
         super().__init__()
-        self.layout = layout = layout or Layout()
+        self.layout = layout = Layout() if layout is None else layout
+        instance(layout, "layout", Layout)
         self.ends = (gamma_min, gamma_max)
         for name in ("centre", "gain"):
             values = torch.tensor(getattr(layout, name))

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from swingby.diffusion.preset import as_float
 from swingby.errors import InvalidInput
 
 #: A denoiser: noisy data, gamma of each datum, and its condition, to the noise in it.
@@ -37,8 +38,11 @@ class LinearSchedule(nn.Module):
         self, gamma_min: float = -5.0, gamma_max: float = 10.0, *, learned: bool = True
     ) -> None:
         super().__init__()
-        self.start = nn.Parameter(torch.tensor(float(gamma_min)), requires_grad=learned)
-        self.rise = nn.Parameter(torch.tensor(float(gamma_max - gamma_min)), requires_grad=learned)
+        low, high = as_float(gamma_min, "gamma_min"), as_float(gamma_max, "gamma_max")
+        if not low < high:
+            raise InvalidInput("gamma_max", gamma_max, "must be larger than gamma_min")
+        self.start = nn.Parameter(torch.tensor(low), requires_grad=learned)
+        self.rise = nn.Parameter(torch.tensor(high - low), requires_grad=learned)
 
     def forward(self, t: Tensor) -> Tensor:
         """Gamma at some times."""

@@ -47,6 +47,7 @@ from swingby.theory.claims.verdict import (
     reaches,
     share_of,
 )
+from swingby.training.setting import instance
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3
@@ -120,8 +121,7 @@ def judge(study: Study) -> Judgement:
     The study may be unfinished; what is missing is counted as missing. InvalidInput for anything
     that is no study.
     """
-    if not isinstance(study, Study):
-        raise InvalidInput("study", study, "must be a Study")
+    instance(study, "study", Study)
     rows = []
     for said in study.plan.predictions:
         for one in study.plan.optimizers:
@@ -236,6 +236,7 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
     """
     from scipy.stats import spearmanr
 
+    instance(study, "study", Study)
     rows, plan = [], study.plan
     levels = {plan.contrast[-1]: ("colour", 0), plan.contrast[0]: ("size", 1)}
 

@@ -29,6 +29,8 @@ GAP = 0.3
 #: A distribution is refuted at this level; a sample never proves one.
 LEVEL = 0.01
 _FLIPS = 400
+#: Size of numbers in data at most: their fourth powers, n of them added, are floats.
+LARGEST = 1e60
 
 
 def draw(
@@ -125,6 +127,11 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     ('holds', '2: max, min')
     """
     x, values = data(X, y)
+    sizes = np.abs(x).max(axis=1)
+    for name, low, high in (("X", sizes.min(), sizes.max()), ("y", 1, np.abs(values).max())):
+        if low < 1 / LARGEST or high > LARGEST:
+            shown, required = f"{low:.3g} to {high:.3g}", f"must lie within {LARGEST:g} in size"
+            raise InvalidInput(name, shown, f"{required}, and points not below {1 / LARGEST:g}")
     found = extremal_vectors(X, y, seed=seed)
     points = found.points
     n, d = x.shape

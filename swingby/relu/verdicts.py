@@ -101,9 +101,15 @@ def study(
     """
     numbers.whole(seed, "seed")
     numbers.whole(workers, "workers", 1)
+    if not isinstance(quick, bool):
+        raise InvalidInput("quick", quick, "must be True or False")
+    if not (store is None or isinstance(store, (str, Path))):
+        raise InvalidInput("store", store, "must be the path of a file")
     path = None if store is None else Path(store)
     head = {"format": FORMAT, "seed": seed, "quick": quick, "code": _code()}
     results = _read(path, head) if path is not None and path.exists() else {}
+    if path is not None:  # found out now if it cannot be written, not after the first cell
+        write_json(path, head | {"results": results}, "store")
     every = cells(quick)
     waiting = [cell for cell in every if cell.name not in results]
     if tell is not None:
@@ -112,7 +118,7 @@ def study(
         for cell, found in measured:
             results[cell.name] = found
             if path is not None:
-                write_json(path, head | {"results": results})
+                write_json(path, head | {"results": results}, "store")
             if tell is not None:
                 tell(len(results) / len(every), cell.name)
     return Study(seed, quick, results)

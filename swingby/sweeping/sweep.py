@@ -160,7 +160,7 @@ def sweep(
     patience = numbers.exact(wait, "wait")
     if patience < 0:
         raise InvalidInput("wait", wait, "must not be negative")
-    seconds = numbers.within_float(patience, "wait") if patience else 0.0
+    seconds = numbers.within_float(patience, "wait")
     _expect(len(points), max(count, 1), checked_path(store).parent)
     with Progress(len(points), shown=progress) as report, writing(store, seconds) as kept:
         changed, settled = kept.mend()

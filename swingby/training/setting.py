@@ -39,6 +39,21 @@ def one_of(value: object, name: str, known: tuple[str, ...]) -> None:
         raise InvalidInput(name, value, f"must be {', '.join(known[:-1])} or {known[-1]}")
 
 
+def instance(value: object, name: str, kind: type) -> None:
+    """Refuse what is not of a class."""
+    if not isinstance(value, kind):
+        word = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
+        raise InvalidInput(name, value, f"must be {word}")
+
+
+def instances(values: object, name: str, kind: type) -> None:
+    """Refuse what is not a sequence of members of a class."""
+    if not isinstance(values, (tuple, list)):
+        raise InvalidInput(name, values, f"must be a tuple, a {kind.__name__} each")
+    for one in values:
+        instance(one, name, kind)
+
+
 def booleans(of: object, *names: str) -> None:
     """Refuse fields that are neither True nor False."""
     for name in names:
@@ -56,7 +71,7 @@ def at_least_zero(value: object, name: str) -> float:
     given = numbers.exact(value, name)
     if given < 0:
         raise InvalidInput(name, value, "must not be negative")
-    return numbers.within_float(given, name) if given else 0.0
+    return numbers.within_float(given, name)
 
 
 @dataclass(frozen=True)
@@ -259,8 +274,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         for name, kind in _PARTS.items():
-            if not isinstance(getattr(self, name), kind):
-                raise InvalidInput(name, getattr(self, name), f"must be a {kind.__name__}")
+            instance(getattr(self, name), name, kind)
         data, network = self.data, self.network
         one_of(self.precision, "precision", PRECISIONS)
         put(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
@@ -406,12 +420,6 @@ def shapes(setting: Setting) -> list[tuple[int, ...]]:
     return found
 
 
-def _require(setting: object) -> None:
-    """Refuse what is no setting."""
-    if not isinstance(setting, Setting):
-        raise InvalidInput("setting", setting, "must be a Setting")
-
-
 def loss_factor(setting: Setting) -> float:
     r"""The loss that is trained, in units of (2.1): ``mse_loss`` is 2/d times as large.
 
@@ -420,7 +428,7 @@ def loss_factor(setting: Setting) -> float:
     >>> loss_factor(Setting(SIMTask([1, 2], dim=64)))
     0.03125
     """
-    _require(setting)
+    instance(setting, "setting", Setting)
     return 1.0 if setting.optimizer.loss == "paper" else 2.0 / setting.task.dim
 
 
@@ -462,7 +470,7 @@ def clock(setting: Setting) -> float:
     >>> clock(Setting(task, optimizer=Optimizer(lr=0.5, loss="torch")))
     0.015625
     """
-    _require(setting)
+    instance(setting, "setting", Setting)
     network = setting.network
     if network.depth > 2 or not network.linear:
         shown = f"depth {network.depth}, {network.activation}"

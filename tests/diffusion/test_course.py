@@ -219,7 +219,15 @@ def test_what_is_no_course(change):
         lambda: Cell(0.4, 1.5, 1, "sgd"), lambda: Cell(0.4, 0.5, 0, "sgd"),
         lambda: Cell(0.4, 0.5, 1, "adam"),
         lambda: linear_response(np.zeros((4, 1, 2)), np.ones((2, 2, 3))),
-        lambda: responses(course(np.zeros((1, 2, 2))), "left"), lambda: bend([1, 2]),
+        lambda: linear_response(np.full((4, 1, 2), np.nan), np.ones((2, 2, 2))),
+        lambda: linear_response(np.ones((4, 0, 2)), np.ones((2, 2, 2))),
+        lambda: linear_response(np.ones((4, 1, 2)), np.zeros((2, 2, 2))),
+        lambda: linear_response("samples", np.ones((2, 2, 2))),
+        lambda: directions(0.5),
+        lambda: responses(None),
+        lambda: learning_times(3),
+        lambda: responses(course(np.zeros((1, 2, 2))), "left"),
+        lambda: bend([1, 2]),
         lambda: Course.from_dict({"cell": {}}),
         lambda: Course.from_dict(
             {"cell": {"gain": 1}, "seed": 0, "steps": [0], "w": 0, "kinds": 0, "loss": [0]}

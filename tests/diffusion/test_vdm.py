@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from swingby.diffusion import vdm  # noqa: E402
+from swingby.errors import InvalidInput  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -174,6 +175,9 @@ def test_the_schedule():
     assert [one.requires_grad for one in fixed.parameters()] == [False, False]
     with torch.no_grad():
         schedule.rise.neg_()
+    for ends in ((8.0, -4.0), (1.0, 1.0), (None, 1.0), ("x", 1.0)):
+        with pytest.raises(InvalidInput, match="gamma_m"):
+            vdm.LinearSchedule(*ends)
     # Gamma never falls, wherever training takes the rise.
     assert schedule(t).tolist() == [-4.0, -1.0, 8.0]
     assert schedule.slope.item() == 12.0

@@ -192,7 +192,10 @@ def test_outputs(by_covariance):
     text = str(by_covariance)
     assert PLAN.digest in text
     assert text.count("Signals of colour and size") == 1
-    for call in (lambda: by_covariance.of("times", "adam"), lambda: judge("study")):
+    for call in (
+        *(lambda: by_covariance.of("times", "adam"), lambda: judge("study")),
+        *(lambda: figure_rows("study"), lambda: PLAN.preset_of("cell")),
+    ):
         with pytest.raises(InvalidInput):
             call()
 
@@ -253,6 +256,7 @@ def test_the_plan_in_the_package_is_the_default():
         ("gain", (-1,)), ("optimizers", ()), ("optimizers", PLAN.optimizers * 2), ("seeds", 0),
         ("seeds", 1000), ("first_seed", -1), ("share", 0), ("share", 1), ("within", 1),
         ("within", math.inf), ("predictions", ()), ("predictions", PLAN.predictions[:1] * 2),
+        ("predictions", (3,)), ("predictions", 3), ("optimizers", 3), ("optimizers", ("sgd",)),
     ],
 )  # fmt: skip
 def test_what_a_plan_refuses(name, value):
@@ -280,6 +284,7 @@ def test_studies_hold_runs_of_their_plan(by_covariance):
     for plan, given in (
         (other, courses[:1]), (PLAN, courses[:1] * 2),
         (PLAN, (courses[0], replace_cell(courses[0], courses[1]))), ("plan", ()),
+        (PLAN, 3), (PLAN, (3,)),
     ):  # fmt: skip
         with pytest.raises(InvalidInput):
             Study(plan, given, {})

@@ -88,6 +88,15 @@ def test_a_foreign_store_is_refused(tmp_path, content):
     assert store.read_text() == content
 
 
+def test_a_store_that_cannot_be_written_costs_no_cell(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(verdicts, "measure", None)
+    for store in (tmp_path / "none" / "relu.json", 3):
+        with pytest.raises(InvalidInput, match="store must be"):
+            study(store=store)
+    with pytest.raises(InvalidInput, match="quick must be True or False"):
+        study(quick="yes")
+
+
 def test_rows_are_rows_of_the_table_of_evidence(small):
     from swingby.figures.evidence import Row
 
