@@ -167,6 +167,8 @@ def _paper(given: Given) -> int:
         if to_terminal:
             say(comparison.to_grid(), dict)
             click.echo()
+        elif sys.stderr.isatty():
+            click.echo(f"swingby: {comparison.title}", err=True)
     grids = [paper_report.gaussian_grid(), paper_report.summary_grid(comparisons)]
     if given.out is not None:
         written = paper_report.write_folder(given.out, comparisons, grids)
