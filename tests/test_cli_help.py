@@ -92,3 +92,10 @@ def test_the_page_of_commands_has_every_option(tmp_path):
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.opts[-1] in page
+
+
+def test_the_help_of_evidence_names_every_source():
+    from swingby.figures.evidence import STUDIES
+
+    (source,) = [one for one in COMMANDS["evidence"].params if one.name == "source"]
+    assert source.help.rstrip(".").split(", ") == list(STUDIES)

@@ -168,6 +168,8 @@ def _paper(given: Given) -> int:
         if to_terminal:
             say(comparison.to_grid(), dict)
             click.echo()
+        elif sys.stderr.isatty():
+            click.echo(f"swingby: {comparison.title}", err=True)
     grids = [paper_table.gaussian_grid(), paper_table.summary_grid(comparisons)]
     if given.out is not None:
         written = paper_table.write_folder(given.out, comparisons, grids)

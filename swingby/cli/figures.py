@@ -76,7 +76,10 @@ def figures(given: Given) -> int:
 
 @command(
     options.text(
-        "--source", "NAME,NAME", "map, autograd, networks, figures, vectors, images.", shown="all"
+        "--source",
+        "NAME,NAME",
+        "map, autograd, networks, deep, figures, vectors, images, relu.",
+        shown="all",
     ),
     options.choice(
         "--verdict", "holds fails undecided", "Rows of this verdict alone.", shown="all"
@@ -110,6 +113,8 @@ def evidence(given: Given) -> int:
         refuse("beside JSON, which has every row", "rows")
     names = None if given.source is None else [one.strip() for one in given.source.split(",")]
     own = Path(given.record) if given.record is not None else folder() / "evidence.json"
+    if given.record is not None and not (given.again or own.exists()):
+        raise InvalidInput("record", given.record, "must exist; --update makes one")
     if given.again:
         with PartProgress(1, shown=True) as said:
             said.start("evidence")

@@ -116,6 +116,7 @@ def train(given: Given) -> int:
 
 def _training_setting(given: Given) -> Setting:
     """What is trained, from options as they were typed."""
+    from swingby.theory import numbers
     from swingby.training import Data, Network, Optimizer, Setting, read_samples
     from swingby.training.data import samples_task
 
@@ -133,8 +134,9 @@ def _training_setting(given: Given) -> Setting:
         refuse("where every direction has a concept", "free_sigma")
     if given.depth == "1" and not given.symmetric:
         refuse("but with a hidden layer: --depth 2", "width")
+    points = given.points_per_class
     data = Data(
-        n_per_class=None if given.points_per_class == "inf" else given.points_per_class,
+        n_per_class=None if points == "inf" else numbers.whole(points, "points_per_class", 1),
         samples=samples,
         **given.named("center_cluster", "rotation", "truncation", "free_sigma"),
     )

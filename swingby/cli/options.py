@@ -141,7 +141,7 @@ SETTING = (
     SIGMA,
     text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True),
     DIM,
-    text("--w0", "FILE", "W(0): .json, .toml, .csv, .npy, .npz, or '2,1;1,2'."),
+    text("--w0", "FILE", "W(0): .json, .toml, .csv, .txt, .npy, .npz, or '2,1;1,2'."),
     text("--u0", "FILE", "U(0), in place of W(0) = U(0) U(0)^T."),
     text("--omega", "X", "Scale of W(0), of any size: 1e-400."),
     text("--beta", "X", "With --omega: |w_ij(0)| <= beta omega.", "1"),

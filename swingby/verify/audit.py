@@ -239,7 +239,7 @@ def _reporting(progress: Progress | bool | None, total: int) -> Iterator[Progres
         yield progress
     elif progress is False:
         yield lambda name, done, total: None
-    elif total > 1 and (progress or sys.stderr.isatty()):
+    elif progress or sys.stderr.isatty():
         from rich import progress as rich
         from rich.console import Console
 

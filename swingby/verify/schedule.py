@@ -22,7 +22,7 @@ import numpy as np
 from swingby.errors import MISSING, InvalidInput
 from swingby.report import Grid
 from swingby.report.numbers import steps_text
-from swingby.report.pictures import COLORS, Pictured, draw_entries, finish_entries
+from swingby.report.pictures import COLORS, Pictured, draw_entries, entry_label, finish_entries
 from swingby.simulate.outcome import loss_at, turning_points
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
@@ -219,7 +219,7 @@ class Schedule(Pictured, numbers.ReadOnly):
         start = 1.0 if self.stages is None else float(self.test_loss(np.zeros(1))[0])
         self.draw_curves(ax, order, first, last, start)
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
-            ax.plot([], [], "v-", color=color, label=f"$w_{{{k + 1}{k + 1}}}$")
+            ax.plot([], [], "v-", color=color, label=entry_label(k, k))
         if self.stages is not None:
             ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")

@@ -1,7 +1,9 @@
 """Figures for a paper: nothing outside the canvas, fonts embedded, no title, one legend."""
 
+import functools
 import itertools
 import logging
+import operator
 
 import matplotlib
 import pytest
@@ -12,6 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
+import swingby
 from swingby import InvalidInput
 from tests.report import results
 
@@ -37,6 +40,42 @@ def test_nothing_is_outside_the_canvas_and_no_words_overlap(name, size):
     figure = getattr(figure, "figure", figure)  # a phase diagram has many axes
     width, height = figure.get_size_inches()
     assert (width, height) == {"column": (3.3, 2.4), "text": (6.75, 3.0)}.get(size, size)
+    assert_inside(figure)
+    assert not figure.axes[0].get_title()
+
+
+@pytest.mark.parametrize("method", ["plot", "schedule.plot"])
+@pytest.mark.parametrize("concepts", [1, 2, 5, 16])
+@pytest.mark.parametrize("size", ["column", "text"])
+def test_pictures_of_one_and_of_many_concepts_have_room(method, concepts, size):
+    assert_inside(operator.attrgetter(method)(comparison(concepts))(size=size).figure)
+
+
+@pytest.mark.parametrize("size", ["column", "text"])
+def test_an_axis_of_one_power_of_ten_has_more_than_one_number(size):
+    drawn = swingby.compare([4, 1], [[2e-3, 1e-3], [1e-3, 2e-3]], eta=0.01).plot(size=size)
+    first, last = drawn.get_xlim()
+    assert sum(first <= tick <= last for tick in drawn.get_xticks()) > 1
+    assert_inside(drawn.figure)
+
+
+def test_a_bar_too_short_to_be_seen_has_its_verdict():
+    report = swingby.check([4, 1], omega="1e-80", eta="1e-4")
+    assert 0 < report["D.5"].margin < 0.01
+    assert [one.get_text().strip() for one in report.plot().texts].count("holds") == 2  # with D.1
+
+
+@functools.cache
+def comparison(concepts):
+    """Predicted against observed for signals 1, 2, 3 and so on."""
+    signal = list(range(1, concepts + 1))
+    W0 = swingby.gaussian(concepts, 1e-6, rng=0)
+    return swingby.compare(signal, W0, eta=0.01, dynamics="gd")
+
+
+def assert_inside(figure):
+    """No word is outside the canvas, none overlaps another."""
+    width, height = figure.get_size_inches()
     found = list(words(figure))
     for one, box in found:
         inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
@@ -46,7 +85,6 @@ def test_nothing_is_outside_the_canvas_and_no_words_overlap(name, size):
         apart = apart or first.y1 < second.y0 or second.y1 < first.y0
         assert apart, (one.get_text(), other.get_text(), first, second)
     assert len(figure.findobj(Legend)) <= 1
-    assert not figure.axes[0].get_title()
 
 
 @pytest.mark.parametrize("name", ["check", "comparison"])

@@ -126,7 +126,7 @@ def test_infinite_data_and_the_symmetric_network(capsys):
         (["--seeds", "1e9"], "seeds must be at most"),
         (["--epochs", "2", "--steps", "3"], "steps and epochs exclude each other"),
         (["--points-per-class", "inf"], "steps must be given for infinite data"),
-        (["--points-per-class", "many"], "n_per_class must be a number"),
+        (["--points-per-class", "many"], "points_per_class must be a number"),
         (["--record", "seldom"], "record must be a number"),
         (["--device", "cuda:9999"], "device"),
         (["--out", "run.csv"], "out must end in .npz"),

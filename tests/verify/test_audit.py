@@ -4,6 +4,7 @@ The provers have tests of their own. Here they are replaced by a rule with known
 about lines whose verdict is a line of arithmetic.
 """
 
+import io
 import logging
 from fractions import Fraction
 
@@ -164,6 +165,14 @@ def test_progress_is_called_with_every_line(small):
     seen = []
     audit(progress=lambda *arguments: seen.append(arguments))
     assert seen == [(claim.id, place + 1, 5) for place, claim in enumerate(ALL)]
+
+
+def test_on_a_terminal_one_line_has_a_bar_too(small, monkeypatch):
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr", terminal)
+    audit("D.1")
+    assert "1/1" in terminal.getvalue()
 
 
 def test_without_a_terminal_progress_goes_to_the_log(small, caplog):

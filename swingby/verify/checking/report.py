@@ -245,7 +245,8 @@ class Report(Verdicts[Result]):
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """The margin of each assumption, in decades of slack: inside to the right of 0.
 
-        An infinite margin ends at the edge, and its verdict is written there.
+        An infinite margin ends at the edge; its verdict is written there, and at a bar too short
+        to be seen.
 
         `size`: {"column", "text"} or (width, height) in inches of a new figure for a paper.
         """
@@ -259,7 +260,7 @@ class Report(Verdicts[Result]):
         for place, row in enumerate(rows):
             shown = 0.0 if math.isnan(row.margin) else max(-edge, min(edge, row.margin))
             ax.barh(place, shown, color=colors[str(row.verdict)], height=0.6)
-            if not math.isfinite(row.margin):
+            if not math.isfinite(row.margin) or abs(shown) < 0.02 * edge:
                 side = "left" if shown <= 0 else "right"
                 ax.text(0, place, f"  {row.verdict}  ", ha=side, va="center")
         ax.axvline(0, color="black", linewidth=0.8)

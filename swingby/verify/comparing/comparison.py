@@ -262,12 +262,12 @@ class Comparison(Pictured):
         loss = run.test_loss[shown] / run.test_loss[0]
         draw_entries(ax, np.maximum(run.steps[shown], first), run.W[shown], order, loss)
         schedule.draw_curves(ax, order, first, last, float(run.test_loss[0]))
-        for row in self.rows:
-            if row.event.startswith("loss") and math.isfinite(row.predicted):
-                ax.axvline(row.predicted, color="black", linewidth=0.6, linestyle=":", zorder=0)
         ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
         ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
-        ax.plot([], [], ":", color="black", linewidth=0.8, label="predicted turn of the loss")
+        turns = [row.predicted for row in self.rows if row.event.startswith("loss")]
+        for place, turn in enumerate(filter(math.isfinite, turns)):
+            name = "_" if place else "predicted turn of the loss"
+            ax.axvline(turn, color="black", linewidth=0.6, linestyle=":", zorder=0, label=name)
         low = float(np.nanmin(np.clip(run.W[shown], -0.4, 0)))
         finish_entries(ax, first, last, self.title, low)
 
