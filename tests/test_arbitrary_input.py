@@ -89,7 +89,7 @@ def test_factors(U0, dynamics):
     answered(lambda: str(swingby.check(task, U0=U0, eta="1e-4")))
 
 
-@settings(max_examples=settings.default.max_examples if FULL else 8)
+@settings(max_examples=settings.default.max_examples if FULL else 3)
 @given(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4),
     st.integers(0, 2**32 - 1),

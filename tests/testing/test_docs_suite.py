@@ -174,7 +174,7 @@ def test_a_suite_imports_nothing_that_a_user_does_not_have(suite):
 @pytest.mark.parametrize("suite", [s for s in SUITES if s != SUITE], ids=lambda suite: suite.stem)
 def test_a_suite_passes(suite, tmp_path):
     shutil.copy(suite, tmp_path)
-    write_profile(tmp_path, 25)
+    write_profile(tmp_path, 8)
     code, output = run_suite(ROOT, tmp_path, "-W", "error", suite.name)
     assert code == 0, output[-4000:]
 

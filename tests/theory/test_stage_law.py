@@ -8,6 +8,7 @@ import pytest
 import swingby
 from benchmarks.instances import CELLS, instances
 from benchmarks.observe import observe
+from tests.forked import FULL
 from tests.theory import crossings
 from tests.theory.crossings import gaussian
 
@@ -152,7 +153,7 @@ def test_rows_of_the_accuracy_table(label):
     cell = next(cell for cell in CELLS if cell.label == label)
     share, bar = PROMISED[label]
     for dynamics in cell.dynamics:
-        tally, _ = measure(cell, dynamics, 15)
+        tally, _ = measure(cell, dynamics, 15 if FULL else 8)
         assert np.mean(tally.covered) >= 0.995, dynamics
         assert np.mean(np.array(tally.distance) <= CLOSE) >= share, dynamics
         assert quantile(tally.bar, 0.5) <= bar, dynamics

@@ -28,7 +28,7 @@ from tests.forked import FULL
 
 pytestmark = pytest.mark.torch
 
-EXAMPLES = 500 if FULL else 50
+EXAMPLES = 500 if FULL else 16
 #: An example trains for up to a second: nobody waits for hundreds of smaller ones.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 TASK = SIMTask([1, 2], "1/20")
@@ -92,7 +92,7 @@ def test_half_times_order_and_turns_are_those_of_the_sim_theory(chosen):
             assert all(row.verdict == "holds" for row in rows)
 
 
-@settings(max_examples=EXAMPLES // 5, phases=PHASES)
+@settings(max_examples=EXAMPLES // 4, phases=PHASES)
 @given(companies(("linear",), "both"))
 def test_where_both_are_read_half_times_are_those_of_two_exponentials(chosen):
     found = compare_vectors(chosen)
