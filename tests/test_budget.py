@@ -1,4 +1,4 @@
-"""Limits that a user sets, inputs that would take everything, and threads beside each other."""
+"""Limits that a user sets, and inputs that would take everything."""
 
 import json
 import os
@@ -6,13 +6,10 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import flint
 import numpy as np
 import pytest
 from hypothesis import given
@@ -225,28 +222,3 @@ def test_many_concepts_are_checked():
         if event.event == "peak height"
     ]
     assert sorted(peaks) == [(k, k + 1) for k in range(399)]
-
-
-def test_threads_leave_the_precision_alone_and_agree():
-    """flint has one working precision for the process: eight threads, and it is as before."""
-    task = swingby.SIMTask.from_signal([4, 1])
-    sys.setswitchinterval(1e-5)
-    start = threading.Barrier(8)
-
-    def ask(number):
-        start.wait()
-        W0 = [["2e-3", f"1e-{3 + number % 2}"], [f"1e-{3 + number % 2}", "2e-3"]]
-        report = swingby.check(task, omega=f"1e-{60 + number % 2}", eta="1e-4")
-        certified = swingby.certify(task, W0, eta="1/100", steps=40 * (1 + number % 2))
-        return [row.margin for row in report], certified.to_json()
-
-    before = flint.ctx.prec
-    try:
-        with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(ask, range(8)))
-    finally:
-        sys.setswitchinterval(0.005)
-    assert flint.ctx.prec == before
-    assert all(one == found[number % 2] for number, one in enumerate(found))
-    start = threading.Barrier(1)
-    assert [ask(0), ask(1)] == found[:2]

@@ -1,13 +1,24 @@
 """Time of the theory against steps of training: Theorem 4.1, (D.2), and both losses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import swingby
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, clock, loss_factor, train
-from swingby.training.data import directions
+from swingby.training import (
+    Data,
+    Network,
+    Optimizer,
+    Setting,
+    clock,
+    loss_factor,
+    read_samples,
+    train,
+)
+from swingby.training.data import directions, population_moments
 from swingby.training.model import initial_weights
 
 torch = pytest.importorskip("torch")
@@ -103,3 +114,16 @@ def test_the_loss_of_torch_is_that_of_the_paper_times_two_over_d():
 def test_what_has_no_clock_is_refused(network, optimizer, word):
     with pytest.raises(InvalidInput, match=word):
         clock(Setting(TASK, network=network, optimizer=optimizer))
+
+
+@pytest.mark.parametrize("kind", ["gd", "adamw"])
+def test_infinite_data_are_a_few_points_of_the_same_moments(kind):
+    """Two points along each axis of the covariance, with biases, in a frame of its own."""
+    base = exact(Network(), Optimizer(kind, lr=0.05, batch_size=8), 40, rotation=True)
+    (mean, second), frame = population_moments(base), directions(base)
+    size, axes = np.linalg.eigh(second - np.outer(mean, mean))
+    away = (axes * np.sqrt(4 * np.maximum(size, 0))).T
+    points = read_samples((mean + np.concatenate([away, -away])) @ frame.T)
+    rotated = SIMTask(TASK.mu, TASK.sigma, 4, rotation=frame)
+    few = train(replace(base, task=rotated, data=Data()), data=points)
+    assert np.abs(few.output - train(base).output).max() < 1e-12
