@@ -53,13 +53,6 @@ def test_clock_the_flow_of_the_loss_is_twice_the_printed_one():
     assert (speed - 2 * dynamics.right_side(A, product)).expand().is_zero_matrix
 
 
-def test_determinant_under_gradient_descent():
-    A, W, eta = dynamics.symbols(2)
-    factor = sympy.eye(2) + eta * dynamics.drift(A, W)
-    step = dynamics.step("gd", A, W, eta)
-    assert sympy.expand(step.det() - W.det() * factor.det() ** 2) == 0
-
-
 @pytest.mark.parametrize("name", ["euler", "gd"])
 def test_linear_part_is_the_growth_rate(name):
     A, W, eta = dynamics.symbols(2)

@@ -30,49 +30,28 @@ ROUND = Scale(
 )
 
 
-def test_the_initial_phase_ends_at_P_beta_omega():
-    assert ROUND.log_initial_phase == -59.0
-    assert lemmas.log_minor_bound(ROUND) == -59.0
-
-
-def test_every_entry_is_in_the_initial_phase_for_log_P_over_two_eta_gamma_alpha_kappa_steps():
+@pytest.mark.parametrize("edition", ["printed", "corrected"])
+def test_windows_in_closed_form(edition):
+    assert ROUND.log_initial_phase == lemmas.log_minor_bound(ROUND) == -59.0
+    assert lemmas.final_band(ROUND) == (0.9, 1.1)  # 1 -+ 2/K
     # Lemma D.2: 100 / (2 * 0.01 * 8 * 0.5 * 1.25)
     assert lemmas.initial_phase_end(ROUND) == pytest.approx(1000.0, rel=1e-15)
-
-
-def test_a_level_is_not_reached_before_growth_at_kappa_allows():
     # (D.11): log(level / start) / (2 eta a kappa) = 50 / (0.02 * 2 * 1.25)
     assert lemmas.reach_not_before(ROUND, 2.0, -51.0, -1.0) == pytest.approx(1000.0, rel=1e-15)
     assert lemmas.reach_not_before(ROUND, 2.0, -1.0, -51.0) == 0.0
-
-
-def test_the_time_to_leave_the_initial_phase_has_kappa_below_in_print_and_above_corrected():
-    # (D.35): w(t) >= w(0) exp(2 eta t a / kappa) = P beta omega at kappa log(...)/(2 eta a).
-    start = -160.0
-    printed = lemmas.leave_initial_phase_by(ROUND, 2.0, start, "printed")
-    corrected = lemmas.leave_initial_phase_by(ROUND, 2.0, start, "corrected")
-    assert printed == pytest.approx(101 / 0.04 / 1.25, rel=1e-15)
-    assert corrected == pytest.approx(101 / 0.04 * 1.25, rel=1e-15)
-    assert lemmas.leave_initial_phase_by(ROUND, 2.0, start) == printed
-
-
-@pytest.mark.parametrize("edition", ["printed", "corrected"])
-@pytest.mark.parametrize("level", [0.5, 0.8])
-def test_a_level_is_reached_by_the_sum_of_lemma_D3_and_lemma_D4(edition, level):
-    # (D.36): P beta omega exp(2 eta t a (1 - level)/kappa) = level
-    after = (math.log(level) + 59.0) * 1.25 / (2 * 0.01 * 2.0 * (1 - level))
-    first = lemmas.leave_initial_phase_by(ROUND, 2.0, -160.0, edition)
-    found = lemmas.reach_by(ROUND, 2.0, -160.0, level, edition)
-    assert found == pytest.approx(first + after, rel=1e-14)
-
-
-@pytest.mark.parametrize("level", [0.95, 0.99, 1.0, math.exp(-59.0), math.exp(-80.0)])
-def test_lemma_D4_says_nothing_above_1_minus_1_over_K_or_inside_the_initial_phase(level):
-    assert math.isnan(lemmas.reach_by(ROUND, 2.0, -160.0, level))
-
-
-def test_the_final_band_is_one_plus_minus_two_over_K():
-    assert lemmas.final_band(ROUND) == (0.9, 1.1)
+    # (D.35): w(t) >= w(0) exp(2 eta t a / kappa) = P beta omega at kappa log(...)/(2 eta a), with
+    # kappa below in print.
+    leave = lemmas.leave_initial_phase_by(ROUND, 2.0, -160.0, edition)
+    factor = 1 / 1.25 if edition == "printed" else 1.25
+    assert leave == pytest.approx(101 / 0.04 * factor, rel=1e-15)
+    # (D.36): P beta omega exp(2 eta t a (1 - level)/kappa) = level; it says nothing above 1 - 1/K
+    # or inside the initial phase.
+    for level in (0.5, 0.8):
+        after = (math.log(level) + 59.0) * 1.25 / (2 * 0.01 * 2.0 * (1 - level))
+        found = lemmas.reach_by(ROUND, 2.0, -160.0, level, edition)
+        assert found == pytest.approx(leave + after, rel=1e-14)
+    for level in (0.95, 0.99, 1.0, math.exp(-59.0), math.exp(-80.0)):
+        assert math.isnan(lemmas.reach_by(ROUND, 2.0, -160.0, level, edition))
 
 
 @pytest.mark.parametrize("name", ["euler", "gd"])

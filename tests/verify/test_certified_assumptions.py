@@ -216,7 +216,7 @@ def test_pairs_balls_and_exact_numbers_say_the_same():
 
 @pytest.mark.parametrize("arguments", [{"omega": "1e-80"}, {"omega": ("1e-80", "1e-10")}])
 @pytest.mark.parametrize("edition", ["printed", "corrected", "repaired"])
-def test_a_certificate_is_json_a_frame_latex_and_text(arguments, edition):
+def test_a_certificate_is_json_and_a_frame(arguments, edition):
     found = certify_assumptions(FOUR_ONE, eta="1e-4", edition=edition, **arguments)
     content = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert content["verdict"] == str(found.verdict)
@@ -228,10 +228,6 @@ def test_a_certificate_is_json_a_frame_latex_and_text(arguments, edition):
     frame = found.to_frame()
     assert frame.columns.tolist() == ["id", "title", "verdict", "lower", "upper"]
     assert len(frame) == len(found)
-    for text in (str(found), found.to_latex(), found._repr_html_()):
-        for row in found:
-            assert row.id.rstrip("'") in text
-        assert "nan" not in text
 
 
 def test_truth_of_an_undecided_certificate_is_refused():

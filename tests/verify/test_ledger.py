@@ -9,7 +9,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.report.pictures import new_figure
 from swingby.theory.claims import ledger as text
-from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw
+from swingby.theory.claims.claim import Claim, Flaw
 from swingby.theory.claims.formula import formula
 from swingby.theory.claims.text import to_latex, to_text
 from swingby.theory.claims.verdict import Finding
@@ -113,15 +113,6 @@ def test_a_claim_names_hypotheses_sources_entries_and_what_is_in_force():
     latex = to_latex(D61)
     assert latex.count("{") == latex.count("}")
     assert r"\text{Assumption D.5}" in latex
-
-
-def test_a_claim_along_trajectories_says_from_when_and_until_when():
-    along = AlongTrajectory(le(w, 1), "off-diagonal", (le(a_i, w),), (le(w, a_j),), 1 / eta)
-    shown = to_text(Claim("Lemma D.1", "lemma", "", along))
-    assert shown.splitlines()[0] == (
-        "along every trajectory, for all i ≠ j, every t_0 with a_i ≤ w_ij(t), every t ≥ t_0, "
-        "up to t ≤ 1/η, as long as w_ij(t) ≤ a_j"
-    )
 
 
 def test_a_ledger_is_an_immutable_sequence(ledger):

@@ -3,17 +3,16 @@
 import copy
 import random
 import re
-from types import SimpleNamespace
 
 import pytest
 import sympy
 
 from swingby.theory import dynamics
 from swingby.theory.claims.ledger import by_id
-from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_identity import FORMAT, WORDS, flow
 from swingby.verify.prover.check_witness import judge
 from swingby.verify.prover.witness_files import files
+from tests.verify.prover.test_check_proof import record
 
 #: Sums over samples with definitions, two gradients, a definition put in, blocks, an entry of the
 #: flow, determinants, logarithms, powers with letters, an equation in time; examples.
@@ -34,12 +33,9 @@ def exported():
     found = {}
     for name in (one for names in PROVED.values() for one in names):
         for claim in by_id(name):
-            judged = prover.judge(claim)
-            if judged.verdict == "proved":
-                record = SimpleNamespace(
-                    id=name, about="", statement=claim, edition=claim.edition, **vars(judged)
-                )
-                ((_, found[name]),) = files(record)
+            one = record(claim)
+            if one.verdict == "proved":
+                ((_, found[name]),) = files(one)
     return found
 
 
@@ -128,9 +124,7 @@ INTERVALS = ("Theorem two [1.13.1]", "Theorem two [1.13.2]", "Theorem two [1.13.
 
 @pytest.mark.parametrize("name", INTERVALS)
 def test_a_relation_on_an_interval_is_decided_over_all_of_it(name):
-    claim = by_id(name)
-    record = SimpleNamespace(id=name, about="", statement=claim, **vars(prover.judge(claim)))
-    ((_, content),) = files(record)
+    ((_, content),) = files(record(by_id(name)))
     assert judge(content) == ""
     small, large = content["holds"].split(" < ")
     letter, low, high = content["on"]
@@ -152,9 +146,7 @@ def test_a_relation_that_fails_at_one_point_of_an_interval_is_rejected():
 )
 def test_what_boxes_prove_has_a_sum_where_a_short_one_does_as_well(name):
     """Hypotheses are needed, and the relation cannot be sharpened by 1."""
-    claim = (*by_id(name),)[-1]
-    record = SimpleNamespace(id=name, about="", statement=claim, **vars(prover.judge(claim)))
-    ((_, content),) = files(record)
+    ((_, content),) = files(record((*by_id(name),)[-1]))
     assert judge(content) == ""
     if any(one["facts"] for step in content["shows"] for one in step["certificates"]):
         assert bool(judge({**content, "given": []})) == bool(content["given"])
@@ -177,7 +169,6 @@ def test_the_flow_of_the_checker_is_that_of_the_paper():
 
 def test_identities_that_do_not_hold_make_no_file():
     for name in ("C.2", "D.1", "D.2"):
-        claim = by_id(name)
-        judged = prover.judge(claim.repair)
-        record = SimpleNamespace(id=name, about="", statement=claim, edition="", **vars(judged))
-        assert list(files(record)) == [], name
+        one = record(by_id(name).repair)
+        one.statement = by_id(name)
+        assert list(files(one)) == [], name

@@ -119,15 +119,3 @@ def test_every_step_and_theorem_holds_under_the_flow(name):
     cases, slack, witness = theorems.try_step(name, instances, np.random.default_rng(1))
     assert (cases, witness) == (instances, None)
     assert slack >= -theorems.ROUNDING
-
-
-def test_conclusions_as_text():
-    A, W, _ = dynamics.symbols(2)
-    identity = conclusions.FlowIdentity(((2, W[0, 0], A[0, 0]), (3, W[0, 0], A[0, 0])))
-    assert identity.lines(latex=False) == "d/dt [w_11] = a_1  (d = 2 to 3, 2 cases like this)"
-    assert r"\frac{d}{dt}" in identity.lines(latex=True)
-    inside = conclusions.OnInterval(lt(R, 2), R, sympy.Integer(0), sympy.Integer(1))
-    assert inside.lines(latex=False) == "r < 2 for r in [0, 1]"
-    words = conclusions.ByHand("w_ii < 1", "it is")
-    assert words.lines(latex=False) == "w_ii < 1"
-    assert words.lines(latex=True) == r"\text{w\_ii $<$ 1}"
