@@ -246,6 +246,7 @@ def test_what_is_no_proof_is_refused_in_a_line():
     for key, value in [
         ("shows", []),
         ("shows", [{"relation": "1 <= 0", "certificates": []}]),
+        ("shows", [{"relation": "0 <= 1", "certificates": ["no object"]}]),
         ("signs", {"y": "negative"}),
         ("signs", None),
         ("given", None),
