@@ -337,7 +337,7 @@ class Step:
         while changed:
             changed = False
             for (top, below), sign in self.known:
-                for name in [] if below or sign == "=" else list(self.letters):
+                for name in [] if below or sign not in ("<=", "<") else list(self.letters):
                     rest = add(add(NOUGHT, letter(name)), top, -1)
                     if self.made.signs[name] == "positive" or top.get(*letter(name)) != 1:
                         continue

@@ -74,6 +74,10 @@ def number(text: Any) -> Any:
     return rational(text)
 
 
+#: What a file of another form ends in.
+WRONG = (Wrong, AttributeError, LookupError, TypeError, ValueError)
+
+
 class Open(Wrong):
     """With the digits at hand, nothing is decided."""
 
@@ -495,7 +499,7 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
         if "holds" in content:
             return ""
         return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
-    except (Wrong, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (*WRONG, ArithmeticError, RecursionError) as error:
         return f"{type(error).__name__}: {error}"[:200]
 
 

@@ -92,7 +92,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             made = _of_proof(claim, record.proof)
         elif claim.quantifier == "exists" and record.witness is not None:
             made = _about_numbers(claim, record.witness)
-        elif "in ball arithmetic" in record.method:
+        elif any(way in record.method for way in ("in ball arithmetic", "roots isolated")):
             proof = certified(claim)
             made = _of_proof(claim, proof) if proof else {}
         else:
@@ -212,7 +212,13 @@ def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
 
 def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
     search, questions = prepared(claim)
-    given = list(dict.fromkeys(map(str, search.given)))
+    letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
+    signs = [
+        f"0 {'<' if one.is_positive else '<='} {one}"
+        for one in sorted(letters, key=str)
+        if one.is_nonnegative and one.name in witness.values
+    ]
+    given = list(dict.fromkeys([*signs, *map(str, search.given)]))
     if "w_kj(t)" in witness.values and "N_ij(t)" in witness.values:
         given += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]
     assumed = _assumed(without=("entry",)) if search.in_force else []

@@ -15,6 +15,7 @@ import sympy
 
 from swingby.theory import assumptions
 from swingby.theory.claims.ledger import by_id
+from swingby.theory.proofs.reader import Proof
 from swingby.verify.prover import check_witness
 from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_witness import judge, rational
@@ -69,6 +70,9 @@ def expected(record, question, values):
     (broken,) = (one.goal for one in questions if str(one.goal) == record.witness.relation)
     signal = [values[name] for name in values if name in ("a_1", "a_2", "a_3")]
     holds = [true(one, values) for one in search.given]
+    letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
+    holds += [values[one.name] > 0 for one in letters if one.is_positive]
+    holds += [values[one.name] >= 0 for one in letters if one.is_nonnegative]
     pairs = [{"a_i": i, "a_j": j} for i in signal for j in signal if i > j]
     ranges = {"": [{}], "concept": [{"a_k": a} for a in signal], "pair": pairs}
     for over, relation in ASSUMED if search.in_force else ():
@@ -91,6 +95,39 @@ def test_every_witness_is_accepted_by_a_program_of_its_own(records, tmp_path):
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "rejected  D.61.json: a_j is none of the signals\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "method"),
+    [
+        ("n (1 - n) <= 1/4", "ball arithmetic"),
+        ("1/(1 - n) >= 1 + n + n²", "ball arithmetic"),
+        ("z^6 + 1 >= 2 z³", "roots"),
+    ],
+)
+def test_what_boxes_or_roots_prove_has_a_file_of_squares(line, method):
+    """The second one says besides that a denominator is not 0."""
+    given = "  given n < 1  [case]\n" * ("/(1" in line)
+    text = f"letters nonnegative: n\nletters real: z\nstep 1: a line\n{given}  then {line}"
+    statement = Proof(text)["1"]
+    judged = prover.judge(statement)
+    assert (judged.verdict, judged.proof) == ("proved", ())
+    assert method in judged.method
+    record = SimpleNamespace(id="1", statement=statement, about="", **vars(judged))
+    ((_, content),) = files(record)
+    assert judge(content) == ""
+    shown = content["shows"][-1]
+    larger = shown | {"relation": shown["relation"].replace("<=", "<")}
+    assert judge({**content, "shows": [*content["shows"][:-1], larger]})
+
+
+def test_a_witness_has_the_signs_of_its_letters():
+    statement = Proof("letters positive: p\nstep 1: a line\n  then p >= 1")["1"]
+    judged = prover.judge(statement)
+    record = SimpleNamespace(id="1", statement=statement, about="", **vars(judged))
+    ((_, content),) = files(record)
+    assert judge(content) == ""
+    assert judge({**content, "values": {"p": "0"}}) == "not given: 0 < p"
 
 
 def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(records):

@@ -224,12 +224,26 @@ def test_a_proof_is_accepted_and_one_like_it_is_not(pair):
     assert judge(refused) != ""
 
 
+def test_that_a_letter_is_not_1_does_not_make_it_positive():
+    """n^3 = n^3 proves n^3 >= 0 of an n >= 0 that is not 1, and not n^3 > 0: there is n = 0."""
+    sum_ = {"replaced": [], "tangents": [], "turned": False, "facts": []}
+    cube = sum_ | {"pieces": [["1", "n^3", [], "1"]]}
+    shown = {"relation": "0 <= n^3", "certificates": [cube]}
+    head = {"format": FORMAT, "id": "n", "line": "", "signs": {"n": "nonnegative"}}
+    content = {**head, "given": ["1 - n != 0"], "shows": [shown]}
+    assert judge(content) == ""
+    strict = [shown | {"relation": "0 < n^3"}]
+    assert "no piece is certainly positive" in judge({**content, "shows": strict})
+    assert judge({**content, "given": ["1 <= n"], "shows": strict}) == ""
+
+
 def test_what_is_no_proof_is_refused_in_a_line():
     good = made("0 <= y^2", pieces=[("1", "y^2", [], "1")])
     assert judge(good) == ""
     for key, value in [
         ("shows", []),
         ("shows", [{"relation": "1 <= 0", "certificates": []}]),
+        ("shows", [{"relation": "0 <= 1", "certificates": ["no object"]}]),
         ("signs", {"y": "negative"}),
         ("signs", None),
         ("given", None),

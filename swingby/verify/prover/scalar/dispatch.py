@@ -126,13 +126,19 @@ def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     return empty | steps | {"replaced": [[str(one), plain(value)] for one, value in replaced]}
 
 
-def by_certificate(sequent: Sequent, rng: int = 0, *, quick: bool = False) -> Attempt:
-    """A positivity certificate for every case of Abs, Max and Min; `quick`: a short one only."""
+def by_certificate(
+    sequent: Sequent, rng: int = 0, *, quick: bool = False, printed: bool = False
+) -> Attempt:
+    """A positivity certificate for every case of Abs, Max and Min.
+
+    `quick`: a short one only. `printed`: one that :mod:`check_proof` can read, roots left aside.
+    """
+    combined = functools.partial(_combined, rng=rng, quick=quick, printed=printed)
     goal = sequent.goal
 
     def each(goals: list[Relation]) -> Attempt:
         halves = (replace(sequent, goal=one) for one in goals)
-        return _together(by_certificate(half, rng, quick=quick) for half in halves)
+        return _together(by_certificate(half, rng, quick=quick, printed=printed) for half in halves)
 
     if goal.kind == "==":
         turned = Relation(goal.large, goal.small, "<=", goal.label)
@@ -156,17 +162,17 @@ def by_certificate(sequent: Sequent, rng: int = 0, *, quick: bool = False) -> At
 
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
-        attempt = _combined(recognise_signs(relaxed), rng, quick)
+        attempt = combined(recognise_signs(relaxed))
         if attempt.proved or exact:
             return complete(attempt)
     cases = split(prepared)
     if cases is None:
         return Attempt(False, tried=("too many cases",))
     if len(cases) == 1:
-        return complete(_combined(cases[0], rng, quick))
+        return complete(combined(cases[0]))
 
     def labelled(case: Sequent) -> Attempt:
-        attempt = _combined(case, rng, quick)
+        attempt = combined(case)
         conditions = ", ".join(str(r) for r in case.given if r.label == "case")
         return replace(attempt, evidence=(f"case {conditions}:", *attempt.evidence), proof=())
 
@@ -187,14 +193,14 @@ def _together(attempts: Iterable[Attempt]) -> Attempt:
     return Attempt(True, method, evidence, proof=proof)
 
 
-def _combined(case: Sequent, rng: int, quick: bool) -> Attempt:
+def _combined(case: Sequent, *, rng: int, quick: bool, printed: bool) -> Attempt:
     """The first of all ways that proves a sequent without Abs, Max and Min."""
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
     case = name_roots(case)
     polynomials = _forms(tried, ("polynomials", case, False))
     for form, way in _ways(case, polynomials, quick, tried):
-        found = way(form, rng)
+        found = None if printed and way is _roots else way(form, rng)
         if found is not None:
             return found
     for form in [] if quick else polynomials:
@@ -425,14 +431,15 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
 
 
 def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
-    """What :mod:`check_proof` accepts of a claim that boxes prove, where short sums do as well."""
+    """What :mod:`check_proof` accepts of a claim that boxes or roots prove, where sums do too."""
     search, questions = prepared(claim)
     proof: list[dict[str, Any]] = []
     for goal in (one for question in questions for one in (*question.needed, question.goal)):
-        sequent = normal(search.to(goal).sequent)
-        attempt = by_expansion(sequent)
+        sequents = [normal(one) for one in _readings(search.to(goal).sequent)[:2]]
+        attempt = by_expansion(sequents[0])
         with contextlib.suppress(OutOfTime), processor_time(CERTIFIED):
-            attempt = attempt if attempt.proved else by_certificate(sequent)
+            for sequent in sequents:
+                attempt = attempt if attempt.proved else by_certificate(sequent, printed=True)
         if not attempt.proof:
             return ()
         proof += _proved(attempt, goal).proof
