@@ -104,7 +104,7 @@ class SIMTask:
         if len(spreads) != len(centres):
             requirement = f"must have as many values as mu, which has {len(centres)}"
             raise InvalidInput("sigma", f"{len(spreads)} values", requirement, source)
-        size = len(centres)
+        size = numbers.whole(len(centres), "number of values of mu", 1, source, LARGEST_DIMENSION)
         if dim is not None:
             size = numbers.whole(dim, "dim", 1, source, most=LARGEST_DIMENSION)
         if size < len(centres):

@@ -78,6 +78,7 @@ def test_from_samples_finds_task_and_rotation(center_cluster):
         (lambda: SIMTask([1, 2], [0.1]), "sigma must have as many values as mu, which has 2"),
         (lambda: SIMTask([1, 2], dim=1), "dim must be at least the number of concepts, 2, got 1"),
         (lambda: SIMTask([1], dim=1.5), "dim must be a whole number"),
+        (lambda: SIMTask(np.ones(1025)), "number of values of mu must be at most 1024"),
         (lambda: SIMTask(["1e-400"]), "float range"),
         (lambda: SIMTask(["1e-200"]), "float range"),
         (lambda: SIMTask.from_signal([0, 1]), "zeros"),

@@ -17,7 +17,7 @@ from swingby.theory import assumptions
 from swingby.theory.claims.verdict import Verdict, all_hold
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from swingby.verify.check import check
+from swingby.verify.check import certify_assumptions, check
 from swingby.verify.checking import evaluation, feasibility
 from swingby.verify.checking.feasibility import Problem
 from swingby.verify.predict import predict
@@ -282,6 +282,13 @@ def test_the_schedule_is_that_of_predict():
 def test_wrong_input_is_named(arguments, named):
     with pytest.raises(InvalidInput, match=named):
         check(FOUR_ONE, **{"omega": "1e-3", "eta": "1e-3", **arguments})
+
+
+@pytest.mark.parametrize("omega", ["1e-90", "1e-3"])
+def test_a_report_is_true_where_all_hold(omega):
+    report = check(FOUR_ONE, omega, "1e-4")
+    assert bool(report) is report.holds is (report.failing == ())
+    assert bool(certify_assumptions(FOUR_ONE, omega, "1e-4")) is report.holds
 
 
 def test_an_undecided_report_refuses_to_be_true_or_false():

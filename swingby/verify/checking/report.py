@@ -96,6 +96,9 @@ class Verdicts(Drawn, Generic[Row]):
         """True or False; raises :class:`swingby.errors.Undecided` when the verdict is undecided."""
         return self.verdict.decided()
 
+    def __bool__(self) -> bool:
+        return self.holds
+
     @property
     def failing(self) -> tuple[str, ...]:
         """Ids of the assumptions that fail."""
