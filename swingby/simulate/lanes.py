@@ -42,7 +42,7 @@ from swingby.simulate.state import (
 )
 from swingby.simulate.steps import HEADER, LANES, change, entries
 from swingby.theory.growth import DYNAMICS, log_factors
-from swingby.theory.law.compiled import load
+from swingby.theory.law.compiled import aligned, load
 
 #: Steps between two looks where nothing is lacking.
 LONG_BLOCK = 256
@@ -631,10 +631,10 @@ class Tiles(Fleet):
     def hold(self, numbers: Floats) -> None:
         """Row after row in each tile."""
         self.numbers = self._tiles(numbers)
-        self.start = _aligned(len(self.numbers), self.at.changing * LANES)
+        self.start = aligned(len(self.numbers), self.at.changing * LANES)
 
     def _tiles(self, numbers: Floats) -> Floats:
-        held = _aligned(len(numbers) // LANES, self.at.end * LANES)
+        held = aligned(len(numbers) // LANES, self.at.end * LANES)
         given = numbers.reshape(len(held), LANES, -1).swapaxes(1, 2)
         held.reshape(len(held), -1, LANES)[:, : given.shape[1]] = given
         return held
@@ -676,13 +676,6 @@ class Tiles(Fleet):
             self._module(scaled=scaled).one(tile, count)
         found = tiles.reshape(len(tiles), -1, LANES)[:, : self.at.changing].swapaxes(1, 2)
         return found.reshape(-1, self.at.changing)[: len(numbers)]
-
-
-def _aligned(count: int, size: int) -> Floats:
-    """Zeros that begin with a line of the cache: a vector across two lines takes twice as long."""
-    room = np.zeros(count * size + 8)
-    first = -(room.ctypes.data // 8) % 8
-    return room[first : first + count * size].reshape(count, size)
 
 
 def run_fleet(

@@ -29,6 +29,9 @@ REST = 2.0**-52
 CHUNK = 256
 #: Products in a call of BLAS for which it takes no second thread.
 BLAS_ALONE = 2**17
+#: Entries of matrices that are eliminated together, so that they stay in the cache; and the d up
+#: to which that is faster than Cholesky's method one by one.
+ELIMINATED, ALL_TOGETHER = 2**15, 16
 #: Extrema of the test loss that are kept.
 MOST_EXTREMA = 512
 
@@ -228,14 +231,14 @@ def first_at_rest(problem: Problem, state: State, block: Floats) -> int:
     return _first(still & (_distance(problem, state, block, problem.goal) <= END))
 
 
-def _are_clear(order: Integers, block: Floats) -> Booleans:
-    """Whether all pivots are clearly positive, of each matrix of a block."""
-    matrices = np.ascontiguousarray(block[places(len(order))[np.ix_(order, order)]].T)
+def _are_clear(matrices: Floats) -> Booleans:
+    """Whether all pivots are clearly positive, of each of the matrices (d, d, n)."""
+    stacked = np.ascontiguousarray(matrices.T)
     try:
-        np.linalg.cholesky(matrices)
+        np.linalg.cholesky(stacked)
     except np.linalg.LinAlgError:
-        return clear_starts(matrices)
-    return np.ones(len(matrices), dtype=np.bool_)
+        return clear_starts(stacked)
+    return np.ones(len(stacked), dtype=np.bool_)
 
 
 def first_negative_pivot(
@@ -247,13 +250,15 @@ def first_negative_pivot(
     pivot is below that of the smallest diagonal with the largest entries beside it, below zero.
     """
     d, doubtful = len(order), np.arange(block.shape[1])
-    if len(doubtful) > 1:
-        worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
-        doubtful = doubtful[np.repeat(~_are_clear(order, worst), CHUNK)[: len(doubtful)]]
-    if doubtful.size:
-        doubtful = doubtful[~_are_clear(order, block[:, doubtful])]
-    if doubtful.size:
-        found = negative_pivots(block[:, doubtful][places(d)[np.ix_(order, order)]])
+    place, size = places(d)[np.ix_(order, order)], max(CHUNK, ELIMINATED // d**2)
+    worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
+    doubtful = doubtful[np.repeat(~_are_clear(worst[place]), CHUNK)[: len(doubtful)]]
+    values = block if len(doubtful) == block.shape[1] else block[:, doubtful]
+    parts = (values[:, n : n + size][place] for n in range(0, len(doubtful), size))
+    if d > ALL_TOGETHER or any((negative_pivots(part) >= 0).any() for part in parts):
+        # The rounding of the second pass decides, which takes several times as long.
+        doubtful = doubtful[~_are_clear(values[place])]
+        found = negative_pivots(block[:, doubtful][place])
         if (found >= 0).any():
             at = _first(found >= 0)
             return int(doubtful[at]), int(order[found[at]])

@@ -333,12 +333,14 @@ def negative_pivots(M: Floats) -> Integers:
             pivot, row = work[k, k], work[k, k + 1 :].copy()
             found[(found < 0) & ~(pivot >= -rounding[k])] = k
             zero = pivot <= rounding[k]
-            slack = (work[range(k + 1, d), range(k + 1, d)] + rounding[k + 1 :]) * (
-                pivot + rounding[k]
-            )
-            wrong = zero & (found < 0) & (row * row > slack)
-            if wrong.any():
-                found = np.where(wrong.any(axis=0), k + 1 + wrong.argmax(axis=0), found)
-            factor = np.where(zero | (row == 0.0), 0.0, row / pivot)
+            factor = row / pivot
+            if zero.any():
+                slack = (work[range(k + 1, d), range(k + 1, d)] + rounding[k + 1 :]) * (
+                    pivot + rounding[k]
+                )
+                wrong = zero & (found < 0) & (row * row > slack)
+                if wrong.any():
+                    found = np.where(wrong.any(axis=0), k + 1 + wrong.argmax(axis=0), found)
+                factor = np.where(zero | (row == 0.0), 0.0, factor)
             work[k + 1 :, k + 1 :] -= factor[:, None] * row[None]
     return found

@@ -18,6 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from swingby.report.files import write_text
 
 #: Seconds after which the terminal is told what takes so long.
@@ -67,6 +70,14 @@ def load(text: str, what: str) -> Any:
         sys.modules[path.stem] = module
         loader.exec_module(module)
     return module
+
+
+def aligned(*shape: int) -> NDArray[np.float64]:
+    """Zeros that begin with a line of the cache: a vector across two lines takes twice as long."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + 8)
+    first = -(room.ctypes.data // 8) % 8
+    return room[first : first + size].reshape(shape)
 
 
 @contextmanager

@@ -479,14 +479,6 @@ def follow_all(given: Walk) -> None:
     _call("follow_all", given)
 
 
-def _aligned(*shape: int) -> Any:
-    """Zeros that begin at a line of the cache, so that no vector lies across two."""
-    size = int(np.prod(shape))
-    room = np.zeros(size + LANES)
-    first = -(room.ctypes.data // 8) % LANES
-    return room[first : first + size].reshape(shape)
-
-
 def walk_all(given: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any, Any] | None:
     """Walk to the end; places and numbers of `given` are then those of the end.
 
@@ -496,9 +488,9 @@ def walk_all(given: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     d, keeps_psd = given.y.shape[0], DYNAMICS[dynamics].keeps_psd
     code, factors, count = tape.tape_of(dynamics, order)
     shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (10, d), (8,))
-    now = Walk(*(_aligned(*shape, LANES) for shape in shapes))
-    registers = _aligned(count * d * d * LANES)
-    slopes, new = _aligned(_SLOPES + 1, d, d + 2, LANES), _aligned(d, d + 2, LANES)
+    now = Walk(*(kept.aligned(*shape, LANES) for shape in shapes))
+    registers = kept.aligned(count * d * d * LANES)
+    slopes, new = kept.aligned(_SLOPES + 1, d, d + 2, LANES), kept.aligned(d, d + 2, LANES)
     steps, forms = np.empty((room, 3 + d)), np.empty((room, 8, d * (d + 2)))
     noted = _call("run", given, now, keeps_psd, code, factors, registers, slopes, new, steps, forms)
     return None if noted < 0 else (steps[:noted], forms[:noted])

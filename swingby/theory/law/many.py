@@ -96,22 +96,10 @@ def prepare(signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics
     large = d * np.abs(W0).max(axis=(1, 2), initial=0.0) * scale > 1
     eigenvalue = np.zeros(n)
     eigenvalue[large] = np.linalg.eigvalsh(W0[large])[:, -1] * scale[large]
-    given = Given(
-        signal,
-        diagonal * scale[:, None],
-        W0,
-        log_scale,
-        eta,
-        eigenvalue,
-        order,
-        np.ones((n, d)),
-        logs + log_scale[:, None],
-        roundings,
-        logs + log_scale[:, None],
-        V,
-        np.zeros((n, d), dtype=bool),
-        np.zeros(n, dtype=np.int64),
-    )
+    logs, levels = logs + log_scale[:, None], diagonal * scale[:, None]
+    by_pivot = np.ones((n, d)), logs, roundings, logs.copy(), V, np.zeros((n, d), dtype=bool)
+    steps = np.zeros(n, dtype=np.int64)
+    given = Given(signal, levels, W0, log_scale, eta, eigenvalue, order, *by_pivot, steps)
     usual = ((pivots > 0) & (roundings <= MANY_ROUNDINGS) & np.isfinite(logs)).all(axis=1)
     for place in np.flatnonzero(~usual):
         scaled = _Scaled(W0[place], float(log_scale[place]))

@@ -33,6 +33,8 @@ from swingby.theory.law.walk import (
     HIGHEST,
     LOST,
     MOST_ATTEMPTS,
+    MOST_MAPPED,
+    NEGLIGIBLE,
     TIME,
     Walk,
     advance,
@@ -175,19 +177,8 @@ def decide(
     finite = np.isfinite(blow_up)
     with np.errstate(invalid="ignore"):
         blow_up_error = np.where(finite, np.abs(blow_up - late.blow_up) + 1, math.inf)
-    return Verdict(
-        crossing,
-        error,
-        trapped,
-        undecided,
-        doubt,
-        after,
-        turning,
-        given_up,
-        coarse,
-        np.asarray(np.round(blow_up), dtype=np.float64),
-        blow_up_error,
-    )
+    found = (crossing, error, trapped, undecided, doubt, after, turning, given_up, coarse)
+    return Verdict(*found, np.asarray(np.round(blow_up), dtype=np.float64), blow_up_error)
 
 
 def verdict_of(
@@ -202,11 +193,16 @@ def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> V
     """What the map of (D.2) itself decides where its modified flow is not close enough.
 
     Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
-    in the step size leaves out.
+    in the step size leaves out. Where bars are within an e-fold of each pivot and one of them lies
+    after all steps that are followed, these would end without a verdict, so they are not taken.
     """
     open_ = verdict.undecided | verdict.after | verdict.given_up
     far = ~(verdict.error <= APART) & ~verdict.trapped & (given.signal > 0)
-    some = np.flatnonzero(((open_ | far).any(axis=1) | (given.reach > FINE_STEP)) & ~verdict.coarse)
+    due = (open_ | far).any(axis=1) | (given.reach > FINE_STEP)
+    learned, rate = given.signal > 0, 2 * given.eta[:, None] * given.signal
+    sure = (~learned | (verdict.error * rate < 1)).all(axis=1) & ~open_.any(axis=1)
+    late = learned & (verdict.crossing - verdict.error > most_mapped(given)[:, None])
+    some = np.flatnonzero(due & ~verdict.coarse & ~(sure & late.any(axis=1)))
     if not len(some):
         return verdict
     part = given.some(some)
@@ -218,6 +214,14 @@ def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> V
     for values, new in zip(verdict, exact, strict=True):
         values[some[done]] = new[done]
     return verdict
+
+
+def most_mapped(given: Given) -> Floats:
+    """Steps of (D.2) that :func:`swingby.theory.law.walk.run_map` follows, at most."""
+    fastest = np.log1p(2 * given.eta * given.signal.max(axis=1))
+    size = np.log(np.abs(given.matrix).max(axis=(1, 2))) + given.log_scale
+    skipped = np.maximum(NEGLIGIBLE - size, 0.0) / fastest
+    return np.asarray(given.steps + skipped + MOST_MAPPED)
 
 
 def shares(given: Given, verdict: Verdict) -> Floats:
