@@ -54,8 +54,8 @@ class BatchSchedule(Instances):
     ----------
     dynamics : str
     crossing : ndarray of shape (..., d)
-        Real time, in steps, at which w_kk crosses 1/2; inf where a_k = 0, nan where trapped or
-        cut off.
+        Real time, in steps, at which w_kk crosses 1/2, 0 if it starts there; else inf where
+        a_k = 0, nan where trapped or cut off.
     error : ndarray of shape (..., d)
         Error bar of each half-time in steps; inf where the law is out of its range.
     trapped, undecided : ndarray of bool, shape (..., d)
@@ -150,7 +150,7 @@ def predict_batch(
     Raises
     ------
     InvalidInput
-        For shapes that do not broadcast, and for values that :func:`swingby.predict` refuses.
+        For what does not broadcast or :func:`swingby.predict` refuses; negative pivots are traps.
 
     References
     ----------

@@ -94,7 +94,7 @@ class Schedule(Pictured, numbers.ReadOnly):
     dynamics : str
     half_times : ndarray of shape (d,)
         First step at which w_kk is at least 1/2, a whole number when W(0) was given (the real
-        crossing time is ``stages.crossing``); inf where a_k = 0, nan where trapped.
+        crossing time is ``stages.crossing``); else inf where a_k = 0, nan where trapped.
     error : ndarray of shape (d,)
         Error bar in steps; inf where the law is out of its range.
     trapped : ndarray of bool, shape (d,)

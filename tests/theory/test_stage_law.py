@@ -172,6 +172,15 @@ def test_bars_hold_at_coarse_steps(dynamics, eta, seed):
             assert abs(schedule.crossing[k] - run.crossing[k]) <= schedule.error[k]
 
 
+@pytest.mark.parametrize("level", [0.3, 0.4, 0.45, 0.49])
+@pytest.mark.parametrize("eta", [0.15, 0.3])
+def test_a_crossing_in_the_first_steps_of_the_map_is_read_off_four_of_them(level, eta):
+    a, W0 = np.array([1.0, 0.8]), np.array([[level, 0.1], [0.1, 0.3]])
+    schedule = predict(a, W0, eta, "euler")
+    observed = crossings.brute(a, W0, eta, "euler", 100)
+    np.testing.assert_allclose(schedule.crossing, observed, rtol=0, atol=1e-9)
+
+
 def test_the_runaway_has_a_bar_that_holds():
     cell = next(cell for cell in CELLS if cell.label == "near a runaway")
     held = []

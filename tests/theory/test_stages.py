@@ -160,6 +160,28 @@ def test_a_concept_that_starts_above_one_half_is_learned_at_step_zero_exactly():
     assert found.warnings == ()
 
 
+@pytest.mark.filterwarnings("ignore::swingby.errors.SwingbyWarning")
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_what_starts_above_one_half_is_there_at_step_zero_even_if_it_is_trapped(dynamics):
+    # Rank one: concept 2 has no component of its own, and falls from 0.6.
+    W0 = np.full((2, 2), 0.6)
+    found = law([1.0, 0.8], W0, dynamics=dynamics)
+    run = simulate(found.task, W0, 0.01, dynamics=dynamics)
+    assert found.half_times.tolist() == run.half_times.tolist() == [0, 0]
+    assert found.error.tolist() == [0, 0]
+    assert found.trapped.tolist() == [False, True]
+    assert math.isfinite(found.blow_up) == (dynamics == "euler")
+    if dynamics == "euler":
+        assert abs(found.blow_up - run.last_step) <= found.blow_up_error <= 2
+
+
+def test_out_of_range_a_runaway_has_no_bar():
+    W0 = np.full((2, 2), 0.9)
+    found = law([2.0, 1.0], W0, eta="1/2", dynamics="euler")
+    assert found.warnings[0].startswith("out of range")
+    assert found.blow_up_error == math.inf
+
+
 def test_separate_blocks_do_not_see_each_other():
     # Block-diagonal W(0) decouples: each block has the times that it has alone.
     block = 1e-4 * np.array([[2.0, 1.0], [1.0, 3.0]])

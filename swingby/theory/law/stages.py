@@ -129,7 +129,9 @@ def decide(
     """
     signal, eta = given.signal, given.eta
     grows, above = signal > 0, given.levels >= 0.5
-    crossing = np.where(grows & above, 0.0, end.crossing)
+    # What starts above 1/2 is there at step 0, whatever becomes of it.
+    steps = given.steps[:, None]
+    crossing = np.where(grows & above, 0.0, np.maximum(end.crossing, steps))
     trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
     reach = given.reach
     coarse = (DYNAMICS[dynamics].of != "") & ~(reach <= LARGEST_STEP)
@@ -138,13 +140,12 @@ def decide(
     rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
     rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.by_concept(given.roundings), 2.0**53)
     wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
-    error = np.abs(crossing - late.crossing) + wrong / rate
+    error = np.abs(crossing - np.maximum(late.crossing, steps)) + wrong / rate
     if DYNAMICS[dynamics].of and not mapped:
         # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
         order = DYNAMICS[dynamics].orders[0]
         error += reach[:, None] ** (order + 1) / (order + 2) / rate
     error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), BETWEEN_STEPS, 0.0)
-    error = np.where(grows & above, 0.0, error)
     turned_into, turning = _turns(given, trapped, dynamics)
     doubt = np.full(trapped.shape, SURE)
     if not DYNAMICS[dynamics].keeps_psd:
@@ -171,10 +172,10 @@ def decide(
         crossing[some] = np.where(given_up[some], leading, crossing[some])
     crossing[trapped] = np.nan
     error = np.where(trapped, np.where(undecided, math.inf, np.nan), error)
-    crossing = np.where(grows, crossing, np.where(above, 0.0, math.inf))
-    error[~grows] = np.nan
+    crossing = np.where(above, 0.0, np.where(grows, crossing, math.inf))
+    error = np.where(grows, np.where(above, 0.0, error), np.nan)
     blow_up = np.where(uncertain, math.inf, end.blow_up)
-    finite = np.isfinite(blow_up)
+    finite = np.isfinite(blow_up) & ~coarse
     with np.errstate(invalid="ignore"):
         blow_up_error = np.where(finite, np.abs(blow_up - late.blow_up) + 1, math.inf)
     found = (crossing, error, trapped, undecided, doubt, after, turning, given_up, coarse)
@@ -265,8 +266,8 @@ class Stages(numbers.ReadOnly):
     dynamics : str
     eta : float
     crossing : ndarray of shape (d,)
-        Real time, in steps, at which w_kk crosses 1/2, 0 if it starts there; inf where a_k = 0,
-        nan where trapped or cut off.
+        Real time, in steps, at which w_kk crosses 1/2, 0 if it starts there; else inf where
+        a_k = 0, nan where trapped or cut off.
     error : ndarray of shape (d,)
         Error bar of each crossing in steps; inf where the law is out of its range.
     trapped : ndarray of bool, shape (d,)

@@ -48,8 +48,8 @@ ENTRIES, TRIED, LARGEST = range(3)
 #: Rows of `places`, by place in the order of elimination: a; 0 where at rest; the concept; the
 #: derivative of w_kk, also of the state that is tried; the time from that to w_kk = 1/2.
 SIGNAL, FREE, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
-#: More rows of it, by concept: when w_kk crosses 1/2, the largest w_kk so far, whether its pivot is
-#: not positive.
+#: More rows of it, by concept: when w_kk crosses 1/2, -inf where it starts above; the largest w_kk
+#: so far; whether its pivot is not positive.
 CROSSING, HIGHEST, LOST = range(6, 9)
 #: And one by place again: what a step may be wrong by.
 ALLOWED = 9
@@ -262,8 +262,7 @@ def begin_lane(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     for k in range(walk.y.shape[0]):
         walk.places[AHEAD, k, lane] = math.inf
         if walk.places[SIGNAL, k, lane] > 0.0 and walk.pairs[TRIED, k, k, lane] >= 0.5:
-            concept = int(walk.places[CONCEPT, k, lane])
-            walk.places[CROSSING, concept, lane] = walk.numbers[TIME, lane]
+            walk.places[CROSSING, int(walk.places[CONCEPT, k, lane]), lane] = -math.inf
     return look(walk, lane, keeps_psd)
 
 
@@ -457,7 +456,7 @@ def follow_all(walk: Walk) -> None:
 
 
 def run_map(walk: Walk, lane: int) -> float:
-    """Steps of (D.2) until no level of 1/2 is to come; how many to the end of the float range.
+    """Steps of (D.2) until W is near its limit; how many to the end of the float range.
 
     W_ij = sqrt(e_i e_j) C_ij with e = exp(u), as in the coordinates. While the square of W is
     nothing, many steps are one.
@@ -477,6 +476,9 @@ def run_map(walk: Walk, lane: int) -> float:
         u += first * own
         C *= np.exp(first * (pairs - (own.reshape((d, 1)) + own) / 2.0))
     e, levels = np.exp(u), np.full((4, d), np.nan)
+    for k in range(d):
+        levels[3, k] = e[k] * C[k, k]
+    above = levels[3] >= 0.5
     pull = 0.5 * growth * e
     for step in range(first, first + MOST_MAPPED):
         # What is of second order is (AW + WA) W and its transpose.
@@ -495,7 +497,8 @@ def run_map(walk: Walk, lane: int) -> float:
                     # A negative direction belongs to the concepts that run away in it.
                     concept = int(walk.places[CONCEPT, k, lane])
                     runs = levels[2, k] < 0.0 or y[k, 1, lane] == 0.0
-                    never = math.isnan(walk.places[CROSSING, concept, lane])
+                    crossing = walk.places[CROSSING, concept, lane]
+                    never = math.isnan(crossing) or (crossing < 0.0 and y[k, 1, lane] <= 0.0)
                     walk.places[LOST, concept, lane] = 1.0 if runs and never else 0.0
                 return float(step)
             if largest > 4.0:
@@ -506,15 +509,28 @@ def run_map(walk: Walk, lane: int) -> float:
                 pull = 0.5 * growth * e
         awaited = False
         for k in range(d):
-            if _awaited(walk, k, lane):
+            if _awaited(walk, k, lane) and not above[k]:
                 awaited = True
-                if levels[1, k] < 0.5 <= levels[2, k]:
-                    concept, ahead = int(walk.places[CONCEPT, k, lane]), _root(levels[:, k])
+                # Two steps on either side, or the first four.
+                at_once = step == first + 2 and levels[0, k] < 0.5 <= levels[1, k]
+                if at_once or (step >= first + 2 and levels[1, k] < 0.5 <= levels[2, k]):
+                    ahead = _root(levels[:, k], 0 if at_once else 1)
                     time = walk.numbers[TIME, lane] + (step - 1 + ahead) * h
-                    walk.places[CROSSING, concept, lane] = time
-        if not awaited:
+                    walk.places[CROSSING, int(walk.places[CONCEPT, k, lane]), lane] = time
+        if not awaited and _near_limit(a, e, C):
             return math.inf
     return math.inf
+
+
+def _near_limit(a: Any, e: Any, C: Any) -> bool:
+    """Whether W is so near the identity, on concepts, that no direction can be negative."""
+    d = len(a)
+    for i in range(d):
+        for j in range(d):
+            w = math.sqrt(e[i] * e[j]) * C[i, j] - (1.0 if i == j else 0.0)
+            if a[i] > 0.0 and not abs(w) <= 0.5 / d:
+                return False
+    return True
 
 
 def with_transpose(pull: Any, C: Any) -> Any:
@@ -527,15 +543,19 @@ def _logit(w: float) -> float:
     return math.log(w / (1.0 - w))
 
 
-def _root(levels: Any) -> float:
-    """Where after the second of four steps the cubic through the logits is 0."""
-    last, now = levels[1], levels[2]
+def _root(levels: Any, place: int) -> float:
+    """Where the cubic through the logits of four steps is 0, counted from the second of them.
+
+    The level of 1/2 is passed between `place` and the next.
+    """
+    last, now = levels[place], levels[place + 1]
     if not now < 1.0:
-        return float((0.5 - last) / (now - last))
+        return float(place - 1 + (0.5 - last) / (now - last))
     start, end = _logit(max(last, 1e-12)), _logit(now)
-    root = -start / (end - start)
-    if 0.0 < levels[0] < 1.0 and 0.0 < levels[3] < 1.0:
+    root = place - 1 - start / (end - start)
+    if np.min(levels) > 0.0 and np.max(levels) < 1.0:
         before, after = _logit(levels[0]), _logit(levels[3])
+        start, end = _logit(levels[1]), _logit(levels[2])
         line = end - start / 2.0 - before / 3.0 - after / 6.0
         bend, turn = (before + end) / 2.0 - start, (after - before) / 6.0 - (end - start) / 2.0
         for _ in range(6):
