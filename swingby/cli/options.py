@@ -213,6 +213,8 @@ def command(*options: Option, group: click.Group | None = None) -> Callable[[Any
 
 #: Seconds for what can stop by itself, and keep what it has, before it is stopped.
 GRACE = 2.0
+#: Seconds until what did not stop is told again: a library may have kept the first word to itself.
+AGAIN = 10.0
 #: Seconds between two looks at the memory in use.
 _LOOK = 0.05
 
@@ -259,7 +261,7 @@ def _watched(seconds: float, size: float) -> Iterator[None]:
             if time.monotonic() > end or _in_use() > size:
                 why[0] = "time" if time.monotonic() > end else "memory"
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-                return
+                over.wait(AGAIN)
 
     before = signal.signal(signal.SIGUSR1, stop)
     watch = threading.Thread(target=look, daemon=True)
