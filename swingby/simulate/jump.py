@@ -12,7 +12,17 @@ where r is the growth of the product against that of the entry. A jump goes as f
 below :data:`NEGLIGIBLE` times the entry itself. An entry between two learned concepts only follows
 products of entries with one that is not: a jump ends early enough for the steps that remain to
 forget what it left out there. So an entry that is small among its peers keeps its relative accuracy
-at the end, and an exact zero that is about to be filled is never jumped over. Sizes are
+at the end, and an exact zero that is about to be filled is never jumped over.
+
+Products of two entries with one learned concept k feed the entries between those that are not:
+this is what keeps W of its rank. While it is less than what these grow by themselves, it is summed
+exactly: as each factor moves on its own, so does
+
+.. math:: V_{ij} - \sum_{k \in S} c_{ikj} V_{ik} V_{kj}, \qquad
+          c_{ikj} = q'_{ikj} / (f_{ij} - f_{ik} f_{kj}), \quad q'_{ikj} = f_{ij} - f_{ik} f_{kj}
+          \text{ under gd and the flow}, \quad \tfrac\eta2 (a_i + a_j + 2 a_k) \text{ under euler},
+
+with the factors f of a step: c is 1 where W = U U^T, a Schur complement. Sizes are
 bounded by their binary exponents, so that no decision hangs on the rounding of a logarithm.
 
 No event is lost: no level lies within; entries move one way, so that a new peak is at the landing;
@@ -40,13 +50,15 @@ from swingby.simulate.state import (
     scale_up,
     weights,
 )
-from swingby.theory.growth import AT_ONCE, BOTH, FIRST, NEITHER
+from swingby.theory.growth import AT_ONCE, BOTH, DYNAMICS, FIRST, NEITHER
 
 #: What a jump may neglect, relative to an entry: a few roundings.
 NEGLIGIBLE = 2.0**-51
 #: A concept is learned, to a jump, where eta a_k |w_kk - 1| is at most the first, or |w_kk - 1| at
 #: most the second: there the steps round to nothing, and w_kk goes no closer to 1.
 STALLED, LEARNED = 2.0**-53, 2.0**-51
+#: An entry grows by itself in a step at least 2^this times what learned concepts feed to it.
+FED = 8
 #: Shorter jumps of a single run cost more than the steps.
 SHORTEST = 256
 #: Steps of a jump looked at together for a loss of positive semidefiniteness.
@@ -65,7 +77,8 @@ def is_learned(w: Floats, rates: Floats) -> Booleans:
 class Jump(NamedTuple):
     """How far m runs may jump, and W on the way: V (m, d, d) times 2^(n rate), W = D X D.
 
-    steps (m,): 0 for none; learned (m, d); diagonal (m, d): x_kk where it is, else 0.
+    steps (m,): 0 for none; learned (m, d); diagonal (m, d): x_kk where it is, else 0; fed
+    (m, d, d, d): c_ikj, 0 unless k alone is learned.
     """
 
     steps: Integers
@@ -74,6 +87,7 @@ class Jump(NamedTuple):
     rate: LongFloats
     exponent: Integers
     diagonal: Floats
+    fed: Floats
 
     def at(self, steps: Integers, shift: Integers | int = 0) -> Floats:
         """X after so many steps, an array that broadcasts against (m, d, d), divided by D' X D'."""
@@ -83,9 +97,18 @@ class Jump(NamedTuple):
         by = np.asarray(shift)
         moved = by[..., :, None] + by[..., None, :] if by.ndim else by
         X = scale_up(value, np.clip(whole, -1e9, 1e9).astype(np.int64) - moved)
+        X += _fed(self.fed, X, self.exponent + by)
         every = np.arange(X.shape[-1])
         X[..., every, every] += self.diagonal
         return X
+
+
+def _fed(share: Floats, X: Floats, exponent: Integers) -> Floats:
+    """What learned concepts feed to the entries of X, at W = D X D."""
+    products = X[..., :, :, None] * X[..., None, :, :]
+    square = power_of_two(2 * exponent)[..., None, :, None]
+    # What grows far beyond the range of floats in a jump feeds nothing.
+    return np.asarray(np.where(share != 0.0, share * products * square, 0.0).sum(axis=-2))
 
 
 def plan(
@@ -96,6 +119,7 @@ def plan(
     left: Integers,
     least: int,
     settling: Booleans,
+    dynamics: str,
     watched: Booleans | None = None,
 ) -> Jump:
     """How far runs may jump: X (m, d, d), exponent, rates = eta a (m, d), growth (3, m, d, d).
@@ -124,9 +148,16 @@ def plan(
     if watched is not None:
         follows = both & (every[:, None] != every) & (np.abs(V) * weight > 1e-290)
         stuck |= (follows & watched).any(axis=(1, 2))
-    size = np.where(V != 0.0, np.frexp(V)[1] + exponent[:, :, None] + exponent[:, None, :], NONE)
     # Below 1 for certain, so that q is bounded by what an entry may be pushed to at most.
     q = (rates[:, :, None, None] + rates[:, None, None, :]) / 2 + rates[:, None, :, None]
+    fed = np.where(neither[:, :, None, :] & learned[:, None, :, None], 1.0, 0.0)
+    if not DYNAMICS[dynamics].keeps_psd:
+        unlike = rates[:, :, None] - rates[:, None, :]
+        apart = 4.0 * q - unlike[:, :, :, None] * unlike.swapaxes(1, 2)[:, None]
+        # What grows faster than the entry that it feeds is not summed.
+        fed = np.divide(4.0 * q * fed, apart, out=np.zeros_like(fed), where=apart > 0.0)
+    V -= _fed(fed, V, exponent)
+    size = np.where(V != 0.0, np.frexp(V)[1] + exponent[:, :, None] + exponent[:, None, :], NONE)
     push = np.frexp(q * (1.0 + rates.max(axis=1)[:, None, None, None]) ** 2)[1]
     push = push + size[:, :, :, None] + size[:, None, :, :]
     speed = rate.astype(np.float64)
@@ -139,6 +170,10 @@ def plan(
     with np.errstate(all="ignore"):
         span = np.frexp(np.minimum(2.0 / np.abs(gain), ahead) + 1.0)[1]
         excess = push + span - own[:, :, None, :] + np.frexp(d / NEGLIGIBLE)[1]
+        # Of what is summed nothing is left out, but the entry has to move one way.
+        summed = (fed != 0.0) & (pace[:, :, None, :] > 0.0) & (gain < -pace[:, :, None, :] / 2.0)
+        still = push - own[:, :, None, :] + np.frexp(d / pace)[1][:, :, None, :] + FED
+        excess = np.where(summed, still, excess)
         # What was neglected before a jump ends is forgotten at this pace until the run ends.
         until = np.maximum(
             -excess / gain, np.where(follows, ahead + np.log2(NEGLIGIBLE) / gain, -np.inf)
@@ -148,7 +183,7 @@ def plan(
     stuck |= (there & ~follows & (excess > 0)).any(axis=(1, 2, 3))
     far = np.minimum(bound, left).astype(np.int64)
     steps = np.where(stuck | (far < np.minimum(least, left)), 0, far)
-    return Jump(steps, learned, V, rate, exponent, diagonal)
+    return Jump(steps, learned, V, rate, exponent, diagonal, fed)
 
 
 def whole_blocks(steps: Integers, left: Integers, block: int) -> Integers:
@@ -178,7 +213,7 @@ def jump_alone(problem: Problem, state: State, record: Record, last: int, *, res
     if left < SHORTEST or not small.all():
         return False
     # Cheap, and mostly decisive: what w_ij^2 adds to w_jj, i learned.
-    fed = state.X**2 * state.square[:, None] > 16.0 * NEGLIGIBLE * np.abs(state.X.diagonal())
+    fed = state.X**2 * state.square[:, None] > np.abs(state.X.diagonal()) / 64.0
     if (fed & learned[:, None] & ~learned).any():
         return False
     open_goals = problem.counted & (problem.goal != 0.0) & ~learned
@@ -190,6 +225,7 @@ def jump_alone(problem: Problem, state: State, record: Record, last: int, *, res
         np.array([left]),
         SHORTEST,
         np.array([rest and not open_goals.any()]),
+        problem.dynamics,
         np.triu(state.suppressed < 0, 1)[None],
     )
     n = int(jump.steps[0])

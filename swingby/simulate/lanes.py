@@ -538,7 +538,8 @@ class Fleet(abc.ABC):
         waits = (self.goal[own] == 1.0) & ~is_learned(w, rates)
         settling = ~waits.any(axis=1) if self.rest else np.zeros(len(own), dtype=np.bool_)
         least = LEAST * self.block
-        jump = plan(X, exponent, rates, table[:, which[own]], left, least, settling)
+        factors = table[:, which[own]]
+        jump = plan(X, exponent, rates, factors, left, least, settling, self.dynamics)
         n = whole_blocks(jump.steps, left, self.block)
         X, exponent = land(jump._replace(steps=n), X)
         jumped = n > 0

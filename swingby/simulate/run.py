@@ -315,7 +315,8 @@ def _wait(problem: Problem, state: State) -> int:
     # A sixteenth more, for a growth that slows down on the way.
     until = 17 / 16 * (bits / -down - np.log2(np.minimum(size, 1.0)) / up)
     # What is displaced by others is never learned, so that is looked at after a while.
-    most = max(since, -3 * np.log2(NEGLIGIBLE) / up.max())
+    growth = up[np.where(moving, size, 0.0).argmax()] if moving.any() else up.max()
+    most = max(since, -3 * np.log2(NEGLIGIBLE) / growth)
     return int(max(SHORTEST_WAIT, since / 8, min(until.max(initial=0.0, where=moving), most)))
 
 

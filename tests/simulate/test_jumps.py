@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from swingby.simulate.initialization import gaussian
+from swingby.simulate.jump import plan
 from swingby.simulate.run import run_on, simulate
 from swingby.simulate.state import Record, float_matrix, make_problem, make_state
 from swingby.theory.growth import BOTH, FIRST, NEITHER, log_factors
@@ -46,6 +47,32 @@ def test_a_run_with_jumps_against_mpmath(omega, dynamics):
     for k in range(2):
         first = next(t for t in range(steps + 1) if exact[t][k, k] >= 0.5)
         assert run.half_times[k] == first
+
+
+@pytest.mark.parametrize("dynamics", MAPS)
+def test_what_a_learned_concept_feeds_to_the_others_is_summed_exactly(dynamics):
+    # 50 digits, every step; products of the couplings are 1e-4 of the entries that they feed.
+    a, eta, steps = [2.0, 0.9, 0.4], 0.05, 150
+    W = np.array([[1.0, 4e-22, -3e-22], [4e-22, 3e-39, 1e-39], [-3e-22, 1e-39, 2e-39]])
+    with mpmath.workdps(60):
+        start = [[mpmath.mpf(x) for x in row] for row in W.tolist()]
+    exact = mpmath_run(a, start, eta, steps, dynamics)[-1]
+    problem = make_problem(np.array(a), eta, dynamics)
+    jump = plan(
+        W[None],
+        np.zeros((1, 3), dtype=np.int64),
+        problem.rates[None],
+        problem.growth[:, None],
+        np.array([10**6]),
+        256,
+        np.array([False]),
+        dynamics,
+    )
+    assert jump.steps[0] >= 256
+    found = jump.at(np.array([steps]))[0]
+    for i in range(3):
+        for j in range(3):
+            assert found[i, j] == pytest.approx(float(exact[i, j]), rel=1e-14, abs=0), (i, j)
 
 
 SETTINGS = [

@@ -97,8 +97,7 @@ def dot_turned(P: Any, Q: Any) -> Any:
 
 def diagonal(P: Any) -> Any:
     """The diagonal (d, n)."""
-    place = range(P.shape[0])
-    return P[place, place]
+    return P.diagonal(0, 0, 1).swapaxes(0, 1)
 
 
 def exponential(x: Any) -> Any:
@@ -114,7 +113,7 @@ def solve_lower(V: Any, M: Any) -> Any:
         return solve(*lanes, upper=False, unitriangular=True).permute(1, 2, 0)
     found = M.copy()
     for i in range(1, len(found)):
-        found[i] -= (V[i, :i, None] * found[:i]).sum(axis=0)
+        found[i] -= np.add.reduce(V[i, :i, None] * found[:i])
     return found
 
 
