@@ -194,7 +194,7 @@ def _interval(conclusion: OnInterval) -> Judged:
                 continue
             at = {letter: balls.ball(middle)}
             sides, room = _both(relation, at), balls.evaluate(relation.difference, at)
-            if room < 0 or (strict and room <= 0):
+            if _may_be(letter, middle) and (room < 0 or (strict and room <= 0)):
                 values = {str(letter): str(middle)}
                 left, right = (side.str(30) for side in sides)
                 witness = Witness(values, str(relation), left, right, ("balls of 128 bits",))
@@ -208,6 +208,12 @@ def _interval(conclusion: OnInterval) -> Judged:
         "balls over the whole interval",
         (f"{pieces} balls of 128 bits cover [{low}, {high}]",),
     )
+
+
+def _may_be(letter: Any, value: Fraction) -> bool:
+    """Whether what is known of a letter lets it have a value."""
+    sign = value > 0 or not letter.is_positive, value >= 0 or not letter.is_nonnegative
+    return all(sign) and (value.denominator == 1 or not letter.is_integer)
 
 
 def _both(relation: Relation, values: dict[Any, Any]) -> list[Any]:
