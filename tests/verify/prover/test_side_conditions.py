@@ -28,7 +28,7 @@ from swingby.verify.prover.scalar.laurent import (
     by_roots,
     multiply,
 )
-from swingby.verify.prover.scalar.relation import conditions, resolved
+from swingby.verify.prover.scalar.relation import Sequent, conditions, relation_from, resolved
 from swingby.verify.prover.scalar.squares import sum_of_squares
 from tests.theory.letters import eq, ge, gt, le, lt
 
@@ -213,7 +213,13 @@ def test_a_proved_line_shows_a_model_or_says_that_none_is_known():
 def test_witnesses_respect_what_sympy_assumes_of_letters():
     """A positive letter is positive also where an equation gives it; an integer is whole."""
     assert judge_scalar(claim(lt(p, 1), eq(p + q, 1))).verdict == "proved"
-    assert judge_scalar(claim(ge(whole**2, whole)), seconds=10).verdict != "refuted"
+    for line in (ge(whole**2, whole), ge(whole**2, -whole)):
+        judged = judge_scalar(claim(line))
+        # check.py does not know that a letter is whole
+        assert (judged.verdict, judged.proof) == ("proved", ())
+    wrong = ge(2 * whole**2, 3 * whole)
+    assert judge_scalar(claim(wrong), seconds=10).verdict == "refuted"
+    assert not dispatch.by_whole_numbers(Sequent((), relation_from(wrong))).proved
     assert judge_scalar(claim(ge(whole, 0))).verdict == "refuted"
     below = sympy.Symbol("b", negative=True)
     assert judge_scalar(claim(lt(below, 0))).verdict == "proved"

@@ -20,7 +20,7 @@ import sympy
 
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.claim import Claim, needs
 from swingby.theory.claims.conclusions import (
     A_1,
     A_2,
@@ -78,14 +78,13 @@ def _identities(cases: list[tuple[int, Any, Any]], rng: np.random.Generator) -> 
         if sympy.expand(sympy.fraction(sympy.together(difference))[0]) != 0:
             tried = (f"expansion in sympy, d = {d}", f"{POINTS} rational points: no difference")
             return Judged(Finding.UNDECIDED, "no prover", tried=tried)
-    return Judged(
-        Finding.PROVED,
-        f"sympy, entrywise {within}; rational points agree",
-        (
-            f"{len(cases)} identities: the numerator of the difference expands to 0",
-            f"{POINTS} random rational points each: the difference is 0",
-        ),
+    evidence: tuple[str, ...] = (
+        f"{len(cases)} identities: the numerator of the difference expands to 0",
+        f"{POINTS} random rational points each: the difference is 0",
     )
+    if any(any(needs(side)) for _, *both in cases for side in both):
+        evidence += ("an identity of functions: equal where both sides are defined",)
+    return Judged(Finding.PROVED, f"sympy, entrywise {within}; rational points agree", evidence)
 
 
 def _with_letters(expression: Any) -> Any:
