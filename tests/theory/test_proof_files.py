@@ -100,6 +100,16 @@ def test_an_inequality_on_an_interval_is_of_one_letter_between_fractions(line, s
         read(line)
 
 
+def test_a_letter_on_an_interval_has_any_name():
+    for name in ("N", "η", "w_ij(0)", "alpha'"):
+        line = f"letters real: {name}\nstep 1: a line\n  then {name} in [-1/2, 1]: {name} <= 10^999"
+        conclusion = Proof(line)["1"].conclusion
+        assert (conclusion.low, conclusion.letter) == (
+            sympy.Rational(-1, 2),
+            conclusion.relation.lhs,
+        )
+
+
 def test_a_chain_is_all_of_its_relations_in_their_order():
     conclusion = read("x <= y < a_i, N = b")
     pairs = [(x, y), (y, a_i), (N, b)]
@@ -214,6 +224,8 @@ LINE = "step 1: a line\n  "
         (LINE + "then x[1] <= y", 4, 8, "has no entries"),
         (LINE + "then x/0 <= y", 4, 8, "divides by 0"),
         (LINE + "then x <= 10^(10^10)", 4, 8, "at most 1000 digits"),
+        (LINE + "then x <= 10^1000", 4, 8, "at most 1000 digits"),
+        (LINE + "then x <= (3/10)^-1000000", 4, 8, "at most 1000 digits"),
         (LINE + f"then {'(' * 900}x{')' * 900} <= y", 4, 8, "nested too deeply"),
         (LINE + "then gradient in Q: x -> y", 4, 8, "the parts of its kind"),
         (LINE + "then ideal: x = y", 4, 8, "a kind of conclusion that is known"),

@@ -11,6 +11,7 @@ A conclusion that is no relation begins with a word or two and a colon: ``matric
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -199,8 +200,8 @@ class _Builder:
         if len(parts) == 3 and parts[1] != "+":
             exponent = -exponent
         if base.is_Rational and exponent.is_Rational:
-            digits = max(len(str(base)), 1) * abs(exponent)
-            if digits > _DIGITS_AT_MOST:
+            size = math.log10(max(abs(base.p), base.q))
+            if size and abs(exponent) > (_DIGITS_AT_MOST - 1) / size:
                 raise self._piece.refuse(f"must be a number of at most {_DIGITS_AT_MOST} digits")
         return _made(sympy.Pow, [base, exponent], options)
 
@@ -292,7 +293,9 @@ WORDS: Mapping[str, type[conclusions.Algebra]] = {
     )
 }
 
-_HEAD = re.compile(r"(case) (.+?)\s*:\s*|([a-z][^:<>=]*?)(?:, d = (\d+))?\s*:\s*", re.DOTALL)
+_HEAD = re.compile(
+    r"(case) (.+?)\s*:\s*|([a-z][^:<>=]*?|\S+ in \[[^:<>=]*\])(?:, d = (\d+))?\s*:\s*", re.DOTALL
+)
 _INTERVAL = re.compile(r"(\S+) in \[(.+),(.+)\]")
 
 
@@ -352,7 +355,7 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
         if match := _INTERVAL.fullmatch(word):
             (relation,) = relations(body, names)
             low, high = (values(replace(piece, text=text), {})[0] for text in (match[2], match[3]))
-            letter = names[match[1]]
+            letter = names[latin(match[1])]
             if not (low.is_Rational and high.is_Rational and low <= high):
                 raise piece.refuse("must be between two fractions, the smaller one first")
             if isinstance(relation, sympy.Eq) or relation.free_symbols - {letter}:

@@ -321,7 +321,7 @@ def summary_lines(ledger: Ledger) -> list[str]:
         lines.append(f"Refuted: {classes or 'not classed'}{tail}.")
     resting = sum(bool(record.rests_on_refuted) for record in ledger)
     if resting:
-        lines.append(f"{resting} lines cite a refuted one.")
+        lines.append(f"{counted(resting, 'line')} cite{'s' * (resting == 1)} a refuted one.")
     if {f"Assumption D.{number}" for number in range(1, 6)} <= {record.id for record in ledger}:
         from swingby.verify.check import editions_lines
 

@@ -40,6 +40,8 @@ DIGITS = (60, 240, 960, 3840)
 INTERVAL, MOST_HALVINGS = KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
 #: What a formula may have before a bracket, unless its arithmetic says otherwise.
 FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min")
+#: What is said of a letter that stands for whole numbers.
+WHOLE = " is a whole number"
 #: Longer powers, formulas and trajectories are refused.
 MOST_POWER, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 4000, 60, 10**6
 
@@ -275,6 +277,9 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
     Raises Wrong if no number of digits decides it, or it cannot be read.
     """
     sides = re.split(r" (<=|<|=|!=) ", relation) if isinstance(relation, str) else []
+    if len(sides) == 1 and relation.endswith(WHOLE):
+        value = values.get(relation.removesuffix(WHOLE))
+        return isinstance(value, Fraction) and value.denominator == 1
     if len(sides) != 3:
         raise Wrong(f"{relation!r:.60} is no relation")
     for digits in DIGITS:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from swingby.theory.claims import conclusions
 from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.theory.claims.verdict import Finding
-from swingby.verify.prover.evidence import Judged
+from swingby.verify.prover.evidence import Judged, Witness
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.judge import Runs
@@ -44,7 +47,55 @@ def judge(
             "no prover",
             tried=(f"no prover takes a {type(claim.conclusion).__name__}",),
         )
-    return judged
+    return _within_hypotheses(claim, judged)
+
+
+def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
+    """A verdict on an algebraic line: refuted only at a point that meets what is given.
+
+    Proofs of such lines use no hypotheses, so that only a refutation has to look at them. Tests of
+    steps by hand draw their instances within the hypotheses.
+    """
+    if judged.verdict is not Finding.REFUTED or isinstance(claim.conclusion, conclusions.ByHand):
+        return judged
+    if claim.quantifier == "exists":
+        tried = (f"{judged.method}: a point of failure, which says nothing of others",)
+        return Judged(Finding.UNDECIDED, "no prover", tried=tried)
+    unmet = [known for known in claim.given if not _holds(claim, judged.witness, known.relation)]
+    if not unmet:
+        return judged
+    from swingby.verify.prover.algebra.matrix import point_of_failure
+
+    under = tuple(known.relation for known in unmet)
+    kinds = conclusions.MatrixIdentity | conclusions.EntryIdentity | conclusions.GradientIdentity
+    if all(isinstance(one, kinds) for one in (claim.conclusion, *under)):
+        witness = point_of_failure(claim.conclusion, claim.where, under)
+        if witness is not None:
+            return replace(judged, witness=witness)
+    sources = ", ".join(dict.fromkeys(known.source for known in unmet))
+    reason = (
+        f"{judged.method}: no point of failure that is known to meet its hypotheses ({sources})"
+    )
+    return Judged(Finding.UNDECIDED, "no prover", tried=(reason,))
+
+
+def _holds(claim: Claim, witness: Witness | None, given: Any) -> bool:
+    """Whether a hypothesis is known to hold at a witness: relations there, identities anywhere."""
+    if not isinstance(given, sympy.Basic):
+        alone = replace(claim, conclusion=given, given=())
+        return judge(alone).verdict is Finding.PROVED
+    values = {} if witness is None else witness.values
+    for letter, value in claim.where:
+        given = given.xreplace({letter: value})
+    exact = {
+        letter: sympy.Rational(values[letter.name])
+        for letter in given.atoms(sympy.Symbol)
+        if re.fullmatch(r"-?\d+(/\d+)?", values.get(letter.name, ""))
+    }
+    try:
+        return given.xreplace(exact) is sympy.true
+    except TypeError:  # a side has no value there
+        return False
 
 
 def is_scalar(claim: Claim) -> bool:

@@ -218,6 +218,7 @@ def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
         for one in sorted(letters, key=str)
         if one.is_nonnegative and one.name in witness.values
     ]
+    signs += [f"{x}{check_witness.WHOLE}" for x in sorted(letters, key=str) if x.is_integer]
     given = list(dict.fromkeys([*signs, *map(str, search.given)]))
     if "w_kj(t)" in witness.values and "N_ij(t)" in witness.values:
         given += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]

@@ -257,6 +257,16 @@ def test_a_place_of_a_trajectory_is_found_again_and_every_edit_is_judged():
     assert judge({**content, "run": {**RUN, "more": 1}})
 
 
+def test_a_whole_letter_stays_whole_in_the_file_of_a_witness():
+    claim = Proof("letters integer: n\nstep 1: below 2\n  then n (3 - n) <= 2 - 1")["1"]
+    record = SimpleNamespace(id="1", statement=claim, about="", **vars(prover.judge(claim)))
+    ((_, content),) = files(record)
+    assert judge(content) == ""
+    false = {**content, "values": {"n": "3/2"}}
+    assert judge(false) == "not given: n is a whole number"
+    assert judge({**false, "given": []}) == ""
+
+
 def test_what_is_no_witness_is_refused_in_a_line():
     content = {
         "format": check_witness.FORMAT,

@@ -9,7 +9,7 @@ import sympy
 from swingby.theory import dynamics
 from swingby.theory.claims import conclusions
 from swingby.theory.claims.claim import Claim
-from swingby.theory.proofs.reader import packaged
+from swingby.theory.proofs.reader import Proof, packaged
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.flow import judge_flow
 from swingby.verify.prover.repaired.theorems import TESTS
@@ -44,6 +44,14 @@ def test_powers_with_a_symbolic_exponent_keep_their_exponent():
     _, W, _ = dynamics.symbols(d)
     off = conclusions.FlowIdentity(((d, quantity * W[0, 0], derivative * W[0, 0]),))
     assert judged(off).verdict == "refuted"
+
+
+def test_a_formula_says_that_it_speaks_of_where_it_is_defined():
+    line = Proof("letters real: x\nstep 1: a quotient\n  then formula: x/x = 1")["1"]
+    found = judged(line.conclusion)
+    assert found.evidence[-1] == "an identity of functions: equal where both sides are defined"
+    line = Proof("letters real: x\nstep 1: a square\n  then formula: x x = x^2")["1"]
+    assert "defined" not in str(judged(line.conclusion).evidence)
 
 
 def test_every_case_of_a_family_is_looked_at():

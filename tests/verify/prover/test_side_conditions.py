@@ -13,8 +13,10 @@ from swingby.errors import InvalidInput
 from swingby.theory.budget import OutOfTime, budget, left
 from swingby.theory.claims.claim import Claim, Given
 from swingby.theory.claims.conclusions import FlowSolution
+from swingby.theory.proofs.reader import Proof
 from swingby.verify.prover.algebra.dispatch import judge_solution
 from swingby.verify.prover.evidence import TAUTOLOGY
+from swingby.verify.prover.judge import judge
 from swingby.verify.prover.scalar import dispatch
 from swingby.verify.prover.scalar.certificate import verify
 from swingby.verify.prover.scalar.dispatch import judge_scalar
@@ -26,7 +28,7 @@ from swingby.verify.prover.scalar.laurent import (
     by_roots,
     multiply,
 )
-from swingby.verify.prover.scalar.relation import conditions, resolved
+from swingby.verify.prover.scalar.relation import Sequent, conditions, relation_from, resolved
 from swingby.verify.prover.scalar.squares import sum_of_squares
 from tests.theory.letters import eq, ge, gt, le, lt
 
@@ -138,6 +140,53 @@ def test_a_hypothesis_without_a_value_in_a_case_is_no_hypothesis():
     assert (judged.verdict, judged.witness.values["z"]) == ("refuted", "0")
 
 
+@pytest.mark.parametrize(
+    ("hypotheses", "line", "verdict"),
+    [
+        ("given matrices: W A = A W [case]", "matrices: W A W = A W W", "undecided"),
+        ("given matrices: W = U U^T [case]", "matrices: W = W^T", "undecided"),
+        # W = 0 commutes with A, and U = 0 makes it a square
+        ("given matrices: W A = A W [case]", "matrices: W A = A A", "refuted"),
+        ("given matrices: W = U U^T [case]", "matrices: W A = A A", "refuted"),
+        # true everywhere, so at every witness
+        ("given matrices: W + A = A + W [case]", "matrices: W A = A W", "refuted"),
+        ("given entry: w[i, j] = 0 [case]", "entry: w[i, j] a[i] = 0", "undecided"),
+        ("given η = 2 [case]", "matrices: η W = 2 W", "undecided"),
+        ("given η > 1/2 [case]", "matrices: η W = 2 W", "refuted"),
+        ("given mu[p] = 0 [case]", "mean: mean(x_entry[p]) = 0", "undecided"),
+        ("given r = 2 [case]", "formula: r^2 = 2 r", "undecided"),
+        ("given r > 0 [case]", "formula: r^2 = 2 r", "refuted"),
+        ("given r > 1/2 [case]", "r in [0, 1]: r > 1/4", "undecided"),
+        ("given r < 1 [case]", "r in [0, 1]: r > 3/4", "refuted"),
+        # r/r has no value at 0
+        ("given r/r = 1 [case]", "r in [-1, 1]: r < -1", "undecided"),
+        # letters have their own hypotheses, and one point is not all
+        ("for all numbers", "m in [0, 1]: m (1 - m) <= 0", "undecided"),
+        ("for all numbers", "q_0 in [-1, 1]: q_0 >= 0", "undecided"),
+        ("for some numbers", "matrices: W A = A W", "undecided"),
+    ],
+)
+def test_an_algebraic_line_is_refuted_only_where_its_hypotheses_hold(hypotheses, line, verdict):
+    letters = "use matrices\nletters positive: q_0\nletters integer: m\nletters real: r\n"
+    made = Proof(f"{letters}step 1: a line\n  {hypotheses}\n  then {line}")["1"]
+    judged = judge(made)
+    assert judged.verdict == verdict
+    assert judged.tried if verdict == "undecided" else judged.witness
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("entry: w[h, i] = w[h, i]", "entry: w[1, 2] = w[1, 2]", "mean: mean(x_entry[1]) = 0"),
+        *("entry: delta(i, 1) = 1", "entry: inside(h) = 1", "mean: mean(delta(h, i)) = 1"),
+    ],
+)
+def test_an_index_is_a_letter_of_whole_numbers(line):
+    judged = judge(Proof(f"use matrices\nletters real: h\nstep 1: a line\n  then {line}")["1"])
+    assert judged.verdict == "undecided"
+    assert "must be a letter for a whole number" in judged.tried[0]
+
+
 def test_an_unknown_quantifier_is_refused():
     with pytest.raises(InvalidInput, match="quantifier"):
         judge_scalar(claim(ge(x, 0), quantifier="for some"))
@@ -164,7 +213,13 @@ def test_a_proved_line_shows_a_model_or_says_that_none_is_known():
 def test_witnesses_respect_what_sympy_assumes_of_letters():
     """A positive letter is positive also where an equation gives it; an integer is whole."""
     assert judge_scalar(claim(lt(p, 1), eq(p + q, 1))).verdict == "proved"
-    assert judge_scalar(claim(ge(whole**2, whole)), seconds=10).verdict != "refuted"
+    for line in (ge(whole**2, whole), ge(whole**2, -whole)):
+        judged = judge_scalar(claim(line))
+        # check.py does not know that a letter is whole
+        assert (judged.verdict, judged.proof) == ("proved", ())
+    wrong = ge(2 * whole**2, 3 * whole)
+    assert judge_scalar(claim(wrong), seconds=10).verdict == "refuted"
+    assert not dispatch.by_whole_numbers(Sequent((), relation_from(wrong))).proved
     assert judge_scalar(claim(ge(whole, 0))).verdict == "refuted"
     below = sympy.Symbol("b", negative=True)
     assert judge_scalar(claim(lt(below, 0))).verdict == "proved"

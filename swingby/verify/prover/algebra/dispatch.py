@@ -53,10 +53,12 @@ SMALL = (0, 1, 2, -1)
 def judge_algebra(claim: Claim) -> Judged | None:
     """The verdict on a claim whose conclusion is algebraic; None where it is of another kind."""
     conclusion = claim.conclusion
-    if isinstance(conclusion, MatrixIdentity | EntryIdentity | GradientIdentity):
-        return judge_matrix(claim)
-    if isinstance(conclusion, MeanIdentity | SameDistribution | EmpiricalLimit):
-        return judge_mean(claim)
+    matrices = isinstance(conclusion, MatrixIdentity | EntryIdentity | GradientIdentity)
+    if matrices or isinstance(conclusion, MeanIdentity | SameDistribution | EmpiricalLimit):
+        for index in _strange_indices(conclusion):
+            tried = (f"the index {index} must be a letter for a whole number",)
+            return Judged(Finding.UNDECIDED, "algebra", tried=tried)
+        return judge_matrix(claim) if matrices else judge_mean(claim)
     if isinstance(conclusion, FlowSolution):
         return judge_solution(claim)
     if isinstance(conclusion, LossOrder):
@@ -64,6 +66,21 @@ def judge_algebra(claim: Claim) -> Judged | None:
     if isinstance(conclusion, Both):
         return _judge_both(claim)
     return None
+
+
+def _strange_indices(conclusion: Any) -> Iterator[Any]:
+    """Indices of entries that no argument by cases knows: numbers, and letters that are not whole.
+
+    An index that is summed over may be any letter.
+    """
+    whole = [part for part in vars(conclusion).values() if isinstance(part, sympy.Basic)]
+    parts = {one for part in whole for one in part.atoms(sympy.Indexed, sympy.Function, sympy.Sum)}
+    bound = {one.args[1][0] for one in parts if isinstance(one, sympy.Sum)}
+    for one in sorted(parts, key=str):
+        word = one.func.__name__
+        indices = one.args[1:] if isinstance(one, sympy.Indexed) else ()
+        indices = one.args if word in ("KroneckerDelta", "inside") else indices
+        yield from (x for x in indices if not (x.is_Symbol and (x.is_integer or x in bound)))
 
 
 def _judge_both(claim: Claim) -> Judged | None:

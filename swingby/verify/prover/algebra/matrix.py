@@ -26,6 +26,7 @@ from swingby.theory.claims.matrices import (
     i,
     j,
     over_samples,
+    root,
     s,
     squared_norm,
     substitute,
@@ -34,6 +35,7 @@ from swingby.theory.claims.matrices import (
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import cases, words
 from swingby.verify.prover.algebra.entries import (
+    POSITIVE,
     SIZES,
     Entries,
     Number,
@@ -56,6 +58,8 @@ from swingby.verify.prover.evidence import Judged, Witness
 
 #: Sizes d of the entrywise proofs, and of a witness.
 PROOF_SIZES, WITNESS_SIZES = (1, 2, 3, 4, 5), (1, 2)
+#: Values that letters of the hypotheses alone are tried at, and how many letters at most.
+FEW, MOST_OWN = (*map(Fraction, (0, 1, 2, -1, 3)), Fraction(1, 16)), 4
 
 
 def judge_matrix(claim: Claim) -> Judged:
@@ -82,7 +86,7 @@ def judge_matrix(claim: Claim) -> Judged:
         return Judged(Finding.UNDECIDED, "algebra", tried=(argument, f"entrywise: {reason}"))
     entrywise = f"entrywise for d = 1 to {sizes[-1]}"
     if failing:
-        witness = _witness(conclusion, parts, where)
+        witness = point_of_failure(conclusion, where)
         if witness is not None:
             return Judged(Finding.REFUTED, "small integers", (f"fails {entrywise}",), witness)
         tried = (f"fails {entrywise}, no witness of small integers",)
@@ -178,7 +182,9 @@ def _trace(rows: Rows) -> Any:
     return sum(row[place] for place, row in enumerate(rows))
 
 
-def _witness(conclusion: Any, parts: tuple[Any, ...], where: Where) -> Witness | None:
+def point_of_failure(conclusion: Any, where: Where, under: tuple[Any, ...] = ()) -> Witness | None:
+    """Small integers at which an identity fails, and the hypotheses `under` hold; None without."""
+    parts = sides(conclusion, where)
     for layout in layouts(conclusion, parts, where, WITNESS_SIZES, witness=True):
         names, pairs = written_out(conclusion, parts, layout)
         for place, (one, two) in enumerate(pairs):
@@ -187,7 +193,7 @@ def _witness(conclusion: Any, parts: tuple[Any, ...], where: Where) -> Witness |
                 continue
             left, right = second_evaluation(conclusion, parts, layout, values, place)
             expected = [value_at(side, names, values) for side in (one, two)]
-            if [left, right] != expected or left == right:
+            if [left, right] != expected or left == right or not _met(under, where, layout, values):
                 continue
             shown = layout.names | shown_values(values)
             if not (isinstance(conclusion, EntryIdentity) or getattr(conclusion, "trace", False)):
@@ -201,6 +207,36 @@ def _witness(conclusion: Any, parts: tuple[Any, ...], where: Where) -> Witness |
                 ("exact polynomials of flint", "exact rationals, matrices multiplied out"),
             )
     return None
+
+
+def _met(
+    under: tuple[Any, ...], where: Where, layout: Entries, values: dict[str, Fraction]
+) -> bool:
+    """Whether hypotheses hold at a point, letters that stand in them alone at one of a few values.
+
+    Only identities between matrices are looked at: one between entries speaks of all of them.
+    """
+    both = [(one, sides(one, where)) for one in under]
+    for conclusion, parts in both:
+        # outside of a sum, a sample is any; and A would not be the square of its root
+        sums = {one: 0 for part in parts for one in part.atoms(over_samples)}
+        letters = {one for part in parts for one in part.xreplace(sums).free_symbols}
+        several = layout.sizes["s"] * layout.sizes["n"] > 1
+        sampled = several and any(one in LETTERS and LETTERS[one].sample for one in letters)
+        rooted = layout.root == "none" and any(part.has(root) for part in parts)
+        if isinstance(conclusion, EntryIdentity) or sampled or rooted:
+            return False
+    try:
+        found = [written_out(conclusion, parts, layout) for conclusion, parts in both]
+    except Unsupported:
+        return False
+    own = {name.removeprefix("1/") for names, _ in found for name in names} - values.keys()
+    choices = [[x for x in FEW if x > 0 or not name.startswith(POSITIVE)] for name in own]
+    points = itertools.product(*choices) if len(own) <= MOST_OWN else ()
+    return any(
+        all(value_at(one - two, names, at) == 0 for names, pairs in found for one, two in pairs)
+        for at in (values | dict(zip(own, chosen, strict=True)) for chosen in points)
+    )
 
 
 def second_evaluation(

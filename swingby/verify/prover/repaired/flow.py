@@ -20,7 +20,7 @@ import sympy
 
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.claims.claim import Claim
+from swingby.theory.claims.claim import Claim, needs
 from swingby.theory.claims.conclusions import (
     A_1,
     A_2,
@@ -78,14 +78,13 @@ def _identities(cases: list[tuple[int, Any, Any]], rng: np.random.Generator) -> 
         if sympy.expand(sympy.fraction(sympy.together(difference))[0]) != 0:
             tried = (f"expansion in sympy, d = {d}", f"{POINTS} rational points: no difference")
             return Judged(Finding.UNDECIDED, "no prover", tried=tried)
-    return Judged(
-        Finding.PROVED,
-        f"sympy, entrywise {within}; rational points agree",
-        (
-            f"{len(cases)} identities: the numerator of the difference expands to 0",
-            f"{POINTS} random rational points each: the difference is 0",
-        ),
+    evidence: tuple[str, ...] = (
+        f"{len(cases)} identities: the numerator of the difference expands to 0",
+        f"{POINTS} random rational points each: the difference is 0",
     )
+    if any(any(needs(side)) for _, *both in cases for side in both):
+        evidence += ("an identity of functions: equal where both sides are defined",)
+    return Judged(Finding.PROVED, f"sympy, entrywise {within}; rational points agree", evidence)
 
 
 def _with_letters(expression: Any) -> Any:
@@ -194,7 +193,7 @@ def _interval(conclusion: OnInterval) -> Judged:
                 continue
             at = {letter: balls.ball(middle)}
             sides, room = _both(relation, at), balls.evaluate(relation.difference, at)
-            if room < 0 or (strict and room <= 0):
+            if _may_be(letter, middle) and (room < 0 or (strict and room <= 0)):
                 values = {str(letter): str(middle)}
                 left, right = (side.str(30) for side in sides)
                 witness = Witness(values, str(relation), left, right, ("balls of 128 bits",))
@@ -208,6 +207,12 @@ def _interval(conclusion: OnInterval) -> Judged:
         "balls over the whole interval",
         (f"{pieces} balls of 128 bits cover [{low}, {high}]",),
     )
+
+
+def _may_be(letter: Any, value: Fraction) -> bool:
+    """Whether what is known of a letter lets it have a value."""
+    sign = value > 0 or not letter.is_positive, value >= 0 or not letter.is_nonnegative
+    return all(sign) and (value.denominator == 1 or not letter.is_integer)
 
 
 def _both(relation: Relation, values: dict[Any, Any]) -> list[Any]:

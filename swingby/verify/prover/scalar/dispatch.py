@@ -332,6 +332,20 @@ def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
     return Attempt(True, method, tuple(lines))
 
 
+def by_whole_numbers(sequent: Sequent, rng: int = 0) -> Attempt:
+    """Cases k <= 0 and k >= 1 of one whole letter, or k <= -1 and k >= 0: nothing lies between."""
+    whole = [letter for letter in sequent.symbols if letter.is_integer]
+    for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(whole) == 1 else ():
+        ends = (whole[0], at), (at + 1, whole[0])
+        cases = (Relation(small, large, "<=", "case") for small, large in ends)
+        halves = (replace(sequent, given=(*sequent.given, case)) for case in cases)
+        found = _together(by_certificate(half, rng) for half in halves)
+        if found.proved:
+            line = f"{whole[0]} is a whole number: at most {at}, or at least {at + 1}"
+            return replace(found, evidence=(line, *found.evidence), proof=())
+    return Attempt(False)
+
+
 class Unknown(Exception):
     """A function that no prover here knows."""
 
@@ -561,11 +575,12 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
             raise RuntimeError(f"a proof and a counterexample of {goal}: {witness}")
         return witness
     strategies: list[Callable[..., Attempt]] = [by_certificate, by_boxes]
+    whole: list[Callable[..., Attempt]] = [by_whole_numbers]
     if goal.kind == "!=":
         strategies.insert(0, functools.partial(by_certificate, quick=True))
     elif len(goal.symbols) <= 2:
         strategies.reverse()
-    for strategy, sequent in itertools.product(strategies, sequents):
+    for strategy, sequent in itertools.product(strategies + whole, sequents):
         attempt = strategy(sequent, rng)
         if attempt.proved:
             return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
