@@ -195,7 +195,7 @@ def test_plain_values(measured):
     frame = diagram.to_frame()
     assert len(frame) == 12
     assert frame.done.sum() == diagram.cells.done.sum()
-    assert frame.loc[frame.done == 0, "margin"].isna().tolist() == [True]
+    assert frame.loc[frame.done == 0, "margin"].isna().tolist() == [True] * 3
     assert frame.loc[5, "a_1/a_2"] == "2"
     text = str(diagram)
     assert "predicted as observed:" in text

@@ -109,7 +109,8 @@ def test_the_pivot_that_the_matrix_loses_decides_whether_concept_2_is_trapped():
 
 
 def test_a_pivot_below_the_floats_of_U0_is_undecided_and_none_is_a_trap():
-    hardly = predict(PAIR, U0=[[1, 0], [1, 2.0**-50]], eta=0.01, dynamics="gd")
+    U0 = [[0.1, 0], [0.1, 0.1 * 2.0**-50]]
+    hardly = predict(PAIR, U0=U0, eta=0.01, dynamics="gd")
     assert hardly.stages.undecided.tolist() == [False, True]
     assert math.isinf(hardly.error[1])
     for U0 in ([[1e-3], [2e-3]], [[1e-3, 3e-3], [1e-3, 3e-3]]):
