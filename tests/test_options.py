@@ -10,11 +10,13 @@ from swingby import cli
 from swingby.cli import cli as group
 from swingby.diffusion.plan import default_plan
 from swingby.diffusion.study import Study
+from swingby.report.files import json_text, sealed
 
 GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
 POINTS = "".join(f"{x},{y},{x * y}\n" for x in (-2, -1, 1, 2) for y in (-3, 1, 2))
 PROOF = "letters real: x\ndefault place Mine\n\nstep square: a square\n  then x^2 >= 0\n"
-INPUTS = {"grid.toml": GRID, "points.csv": POINTS, "mine.proof": PROOF}
+RECORD = json_text(sealed({"format": "swingby evidence 1", "studies": {}}))
+INPUTS = {"grid.toml": GRID, "points.csv": POINTS, "mine.proof": PROOF, "record.json": RECORD}
 MATRIX = "--signal 4,1 --eta 0.01 --w0 '2e-2,1e-2;1e-2,2e-2'"
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
 CERTIFIED = "certify --signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"
@@ -47,8 +49,8 @@ TYPED = {
     "table, matrix": f"table {MATRIX} --steps 900",
     "certify": CERTIFIED,
     "figures": "figures --list",
-    "evidence": "evidence --record none.json",
-    "evidence, json": "evidence --record none.json --json",
+    "evidence": "evidence --record record.json",
+    "evidence, json": "evidence --record record.json --json",
     "sweep": "sweep grid.toml --store s.sqlite --workers 0",
     "train": "train --mu 1,2 --sigma 0.1,0.1 --dim 3 --points-per-class 8 --steps 60 --json",
     "train, deep": "train --mu 1,2 --dim 3 --points-per-class 8 --steps 60 --json --depth 2",
