@@ -5,6 +5,7 @@ Status, exports, phase diagrams and disagreements are queries on this frame.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import re
@@ -51,8 +52,17 @@ PER_CONCEPT = {
 _FLOATS = tuple(name for name in PLAIN if RESULTS.get(name) in ("REAL", "INTEGER"))
 _TEXTS = tuple(name for name, kind in COLUMNS.items() if kind == "TEXT")
 _ORDERS = {"predicted_order": "predicted_half_times", "order": "half_times"}
-#: What a point is, and whether it was measured: no column of one's own takes their place.
-_OF_POINT = {*PLAIN[: PLAIN.index("reason")], "arrays", "task", "steps", "record", "pixel"}
+#: What a query asks of a point, and counts in every pixel.
+COUNTED = ("done", "failed", "missing", "decided", "agreed", "ended", "told")
+#: What a point is, whether it was measured, and what diagrams count or have a panel of: no column
+#: of one's own takes their place.
+_TAKEN = {
+    *PLAIN[: PLAIN.index("reason")],
+    *("arrays", "task", "steps", "record", "pixel", "dimension", "signal", "mu", "sigma"),
+    *COUNTED,
+    *("disagreement", "least_margin", "trapped", "diverged"),
+    *("swing_by", "predicted_swing_by", "most_descents"),
+}
 #: Values of an axis that an error names.
 _SHOWN = 8
 
@@ -85,19 +95,33 @@ def read_frame(
     rows, head = read_rows(path, grid)
     frame = _with_concepts(rows, None if grid is None else grid.dims[-1])
     for name, function in (more or {}).items():
-        if name in _OF_POINT or _ENTRY.fullmatch(name):
-            required = "must not be a column that says which point it is"
+        if name in _TAKEN or _ENTRY.fullmatch(name):
+            required = "must not be a column that says which point it is, or what a diagram counts"
             raise InvalidInput("assign", name, required)
         try:
             frame[name] = function(frame.drop(columns="task"))
+            frame[name] = _without_masks(frame[name])
             if name in _FLOATS or _MEASURED.fullmatch(name):
                 frame[name] = frame[name].astype(float)
             for cell in frame[name]:
                 _cell_value(cell)
         except Exception as error:
             shown = f"{type(error).__name__}: {error}"
-            raise InvalidInput(name, shown, "must be a function of the frame") from error
+            required = "must be a function of the frame that has a number or a name for every row"
+            raise InvalidInput(name, shown, required) from error
     return frame, head
+
+
+def _without_masks(own: pd.Series) -> pd.Series:
+    """What pandas masks or bins, a nullable column or one of `cut`, as numbers, names and None."""
+    import pandas as pd
+
+    if own.dtype.kind in "biuf":
+        return own if isinstance(own.dtype, np.dtype) else own.astype(float)
+    if isinstance(own.dtype, pd.StringDtype):
+        return own
+    cells = [str(one) if isinstance(one, pd.Interval) else one for one in own]
+    return pd.Series(cells, own.index, dtype=object).where(own.notna(), None)
 
 
 def _with_concepts(rows: Sequence[Values], dimension: int | None) -> pd.DataFrame:
@@ -354,9 +378,10 @@ def _place(value: Value) -> tuple[int, tuple[Fraction, ...], str]:
     """Values ascend; names of dynamics and labels come as they are known, vectors by number."""
     if isinstance(value, Fraction):
         return (0, (value,), "")
-    if value.startswith("("):
-        entries = tuple(Fraction(one) for one in value.strip("()").split(","))
-        return (len(entries), entries, "")
+    if value.startswith(("(", "[")):
+        with contextlib.suppress(ValueError, ZeroDivisionError):  # a name may begin like that
+            entries = tuple(Fraction(one) for one in value.strip("()[]").split(","))
+            return (len(entries), entries, value)
     return (_KNOWN.index(value) if value in _KNOWN else len(_KNOWN), (), value)
 
 

@@ -17,6 +17,7 @@ from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.sweeping.axes import Axis, axis_of, bins_of, places_of
 from swingby.sweeping.frame import (
+    COUNTED,
     PARTS,
     Agreement,
     Column,
@@ -50,7 +51,6 @@ MOST_DRAWS = 2_000
 MOST_VALUES = 100
 #: Draws that a bin holds on average, and how many bins an axis has at least and at most.
 PER_BIN, FEWEST_BINS, MOST_BINS = 12, 5, 60
-_FLAGS = ["done", "failed", "missing", "decided", "agreed", "ended", "told"]
 #: Numbers in the table of pixels, behind the counts and the labels.
 _NUMBERS = [
     *("margin", "least_margin", "swing_by", "descents", "most_descents"),
@@ -112,7 +112,7 @@ def _over(part: Whole | Floats, whole: Whole) -> Floats:
 def gather(frame: pd.DataFrame, shape: tuple[int, ...]) -> Cells:
     """The pixels of a frame whose column `pixel` has the number of each row's, in C order."""
     rows, every = flagged(frame), np.arange(int(np.prod(shape)))
-    table = rows.groupby("pixel")[_FLAGS].sum().reindex(every, fill_value=0)
+    table = rows.groupby("pixel")[[*COUNTED]].sum().reindex(every, fill_value=0)
     done, ended, told = (rows[rows[name]].groupby("pixel") for name in ("done", "ended", "told"))
     table["margin"], table["least_margin"] = done["margin"].median(), done["margin"].min()
     for found, name, prefix in (
@@ -218,7 +218,7 @@ class Diagram(Drawn):
         across, up = list(self.x.values), None if self.y is None else list(self.y.values)
         if up is not None and not self.scattered:
             across, up = across * len(up), [value for value in up for _ in across]
-        found = self.cells.table[_FLAGS[:5]].copy()
+        found = self.cells.table[[*COUNTED[:5]]].copy()
         found.insert(0, self.x.name, across)
         if self.y is not None:
             found.insert(1, self.y.name, up)
@@ -227,7 +227,8 @@ class Diagram(Drawn):
                 counts = self.cells.counts(which)[..., place].ravel()
                 if counts.any():
                     found[f"{which}_{label}"] = counts
-        found[_NUMBERS] = self.cells.table[_NUMBERS]
+        numbered = [name for name in _NUMBERS if name not in found]  # an axis may be one of them
+        found[numbered] = self.cells.table[numbered]
         return found.reset_index(drop=True)
 
     def to_dict(self) -> dict[str, Any]:

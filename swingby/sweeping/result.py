@@ -281,7 +281,8 @@ class Disagreements(Drawn):
 def descent_table(frame: pd.DataFrame) -> Grid:
     """How often the test loss descends: shares, predicted and observed, by dimension."""
     rows = flagged(frame)
-    rows = rows[rows["ended"]].rename(columns={"predicted_descents": "said", "descents": "seen"})
+    rows = rows.loc[rows["ended"], ["task", "predicted_descents", "descents"]]
+    rows = rows.rename(columns={"predicted_descents": "said", "descents": "seen"})
     rows["d"] = rows["task"].map(dimension_of)
     agreed = int((rows["said"] == rows["seen"]).sum())
     rows[["said", "seen"]] = rows[["said", "seen"]].clip(upper=MOST_DESCENTS)

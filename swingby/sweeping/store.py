@@ -260,8 +260,8 @@ class Store:
     def mend(self) -> tuple[int, set[bytes]]:
         """Drop rows that were changed after they were written.
 
-        How many are to be measured again, and the keys of those that need no more work: done, or
-        failed for a reason of their own.
+        How many are to be measured again, and the keys of those that need no more work: done, with
+        their arrays, or failed for a reason of their own.
         """
         dropped, settled, count, checksum = [], set(), 0, bytes(32)
         for values, digest, sound in self._scan():
@@ -270,7 +270,9 @@ class Store:
                 dropped.append((named["key"],))
                 continue
             count, checksum = count + 1, _combined(checksum, digest)
-            if not (named["reason"] or "").startswith(WORKER_DIED):
+            # The folder of arrays may have stayed behind when the store was copied.
+            lacks = named["arrays"] and not _array_file(self.arrays, named["arrays"]).exists()
+            if not lacks and not (named["reason"] or "").startswith(WORKER_DIED):
                 settled.add(named["key"])
         if not dropped and (count, checksum) == (self.head.rows, self.head.checksum):
             return 0, settled
@@ -587,13 +589,17 @@ def _name_of(arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
+def _array_file(folder: Path, name: str) -> Path:
+    return folder / f"{Path(name).name}.npz"
+
+
 def keep_arrays(folder: Path, arrays: Arrays) -> str:
-    """Write arrays, complete or not at all; the name to load them by."""
+    """Write arrays, complete or not at all, unless they are there; the name to load them by."""
     name = _name_of(arrays)
-    target = folder / f"{name}.npz"
-    if target.exists():
+    with contextlib.suppress(InvalidInput):
+        load_arrays(folder, name)
         return name
-    with whole(target, "store") as temporary:
+    with whole(_array_file(folder, name), "store") as temporary:
         folder.mkdir(exist_ok=True)
         with open(temporary, "wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **arrays)
@@ -602,11 +608,16 @@ def keep_arrays(folder: Path, arrays: Arrays) -> str:
 
 def load_arrays(folder: Path, name: str) -> Arrays:
     """Read arrays that :func:`keep_arrays` wrote; nothing is unpickled."""
-    path = folder / f"{Path(name).name}.npz"
+    path = _array_file(folder, name)
+    again = f'"swingby sweep GRID --store {folder.name.removesuffix(".arrays")}" writes it again'
+    if path.exists():
+        again = f"delete it, and {again}"
     try:
         arrays = read_arrays(path, "arrays")
     except InvalidInput as error:
-        raise InvalidInput("arrays", path, f"must be an npz file of this store ({error})") from None
+        wanted = f"must be an npz file of this store ({error.requirement}): {again}"
+        raise InvalidInput("arrays", path, wanted) from None
     if _name_of(arrays) != name:
-        raise InvalidInput("arrays", path, "must hold what its name says; it was changed")
+        wanted = f"must hold what its name says; it was changed: {again}"
+        raise InvalidInput("arrays", path, wanted)
     return arrays

@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from swingby.errors import InvalidInput
@@ -245,6 +246,8 @@ def test_columns_of_ones_own_are_axes_labels_and_panels(measured):
         "descents": (lambda frame: "many", "descents must be a function of the frame"),
         "status": (lambda frame: "done", "assign must not be a column that says which point"),
         "a_1": (lambda frame: 1.0, "assign must not be a column that says which point"),
+        "signal": (lambda frame: "weak", "assign must not be a column that says which point"),
+        "swing_by": (lambda frame: 1.0, "assign must not be .* or what a diagram counts"),
     }.items():
         with pytest.raises(InvalidInput, match=words[1]):
             measured.assign(**{column: words[0]}).phase_diagram(column)
@@ -252,6 +255,36 @@ def test_columns_of_ones_own_are_axes_labels_and_panels(measured):
         diagram.median("outcome")
     with pytest.raises(InvalidInput, match="panels must be a list of names, got 3"):
         diagram.plot(3)
+    with pytest.raises(InvalidInput, match=r"panels must be of predicted, .*, got outcome"):
+        diagram.save_picture("never.png", ["outcome"])
+
+
+def test_columns_as_pandas_masks_and_bins_them(measured):
+    """Counted again with pandas; a name may begin as a vector does, and nothing is no value."""
+    frame = measured.to_frame()
+    frame = frame[frame.status == "done"]
+    ends = [0, 0.05, 1, 2, 10, np.inf]
+    result = measured.assign(
+        binned=lambda frame: pd.cut(frame.transient, ends),
+        masked=lambda frame: (frame.half_time_1 > 20).astype("boolean").where(frame.seed > 0),
+        named=lambda frame: np.where(frame.half_time_1 > 20, "(late)", "(1, early)"),
+        said=lambda frame: 1.0,
+    )
+    counts = pd.cut(frame.transient, ends).value_counts(sort=False)
+    counts = counts[counts > 0]
+    assert len(counts) > 2
+    diagram = result.phase_diagram("binned", "dynamics")
+    assert diagram.x.values == tuple(map(str, counts.index))
+    assert diagram.cells.done.sum(axis=0).tolist() == counts.tolist()
+    late = frame.half_time_1 > 20
+    masked = result.phase_diagram("masked", "dynamics")
+    assert masked.x.values == ("0", "1")
+    assert masked.cells.done[..., 1].sum() == (late & (frame.seed > 0)).sum()
+    assert masked.left_out == (measured.to_frame().seed == 0).sum()
+    named = result.phase_diagram("named", "dynamics")
+    assert named.x.values == ("(1, early)", "(late)")
+    assert named.cells.done[..., 1].sum() == late.sum()
+    assert str(result.descents()) == str(measured.descents())
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), float("inf"), [1], 1j])
@@ -280,6 +313,7 @@ def test_any_column_is_an_axis(measured):
     counts = frame.groupby(["outcome", "descents"]).size().unstack(fill_value=0)
     counts = counts.reindex(diagram.y.values)
     assert diagram.cells.done.tolist() == counts.to_numpy().tolist()
+    assert set(diagram.to_frame()["descents"]) == set(diagram.x.values)
     binned = measured.phase_diagram("smallest_pivot", bins=6)
     assert binned.cells.done.sum() == np.isfinite(frame.smallest_pivot).sum()
 
