@@ -61,6 +61,13 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _said(error: BaseException, limit_met: BaseException | None) -> list[str]:
+    """What an interrupted call says of what it kept; click raises an Abort from the interrupt."""
+    inner = error.__cause__ if isinstance(error, click.Abort) and error.__cause__ else error
+    own = "" if inner is limit_met else str(inner)
+    return [*filter(None, [own]), *getattr(inner, "__notes__", [])]
+
+
 def _give_up(stream: TextIO) -> None:
     """Let what waits in a stream go nowhere: Python would complain at its end."""
     with contextlib.suppress(OSError, ValueError):
@@ -116,8 +123,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         limit_met = budget_spent(error)
         line = "interrupted" if limit_met is None else f"undecided within the budget: {limit_met}"
-        said = str(error) if error is not limit_met else ""
-        click.echo(f"swingby: {_one_line(f'{line}; {said}' if said else line)}", err=True)
+        click.echo(f"swingby: {_one_line('; '.join([line, *_said(error, limit_met)]))}", err=True)
         return 130 if limit_met is None else 4
     except BrokenPipeError:
         # The reader went away (``swingby ... | head``): no line, and the shell's code for it.

@@ -205,11 +205,8 @@ def _keep(found: Measured, store: Store, report: Progress, sizes: _Sizes) -> Non
                 sizes.learn(len(rows), seconds)
                 report.add(len(rows), sum(row.results is None for row in rows))
     except KeyboardInterrupt as error:
-        stopped = (
-            f"stopped: {report.line}; they are kept in {store.path}, and the same call goes on"
-        )
-        report.say(stopped)
-        error.add_note(stopped)
+        kept = f"they are kept in {store.path}, and the same call goes on"
+        error.add_note(f"stopped: {report.line}; {kept}")
         raise
 
 
@@ -540,9 +537,3 @@ class Progress(Telling):
             f"{self._rate:.3g} per second" if self.fresh else "the first ones are measured",
         ]
         return ", ".join(filter(None, parts))
-
-    def say(self, text: str) -> None:
-        """Write one line."""
-        if self._shown:
-            self._end_bar()
-            self._write(text)
