@@ -146,7 +146,9 @@ def _read_range(
 
 def _listed(value: Any, argument: str) -> list[Any]:
     """The values of an axis as a list; one value alone is a list of one."""
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "to_numpy"):  # a DataFrame iterates over the names of its columns
+        value = value.to_numpy()
+    if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, (dict, set, bytes)):
         raise InvalidInput(argument, value, "must be a list of values")
@@ -220,7 +222,7 @@ def _seed_numbers(value: Any) -> tuple[int, ...] | range:
     """
     if isinstance(value, range) and value and value == range(len(value)):
         return value
-    if not isinstance(value, (list, tuple, range, np.ndarray)):
+    if not _is_vector(value) or getattr(value, "ndim", 1) == 0:
         return range(numbers.whole(value, "seeds", 1, most=2**53))
     found = _each(value, "seeds", lambda one, name: numbers.whole(one, name, 0, most=LARGEST_SEED))
     return range(len(found)) if found == tuple(range(len(found))) else found

@@ -4,6 +4,8 @@ import itertools
 import json
 from fractions import Fraction
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -252,3 +254,13 @@ def test_a_file_goes_before_a_built_in_grid(tmp_path, monkeypatch):
     assert len(as_grid("atlas")) == 1
     with pytest.raises(InvalidInput, match="atlas, dimension, descents"):
         as_grid("atlsa")
+
+
+def test_containers_of_pandas_hold_values_not_names_of_columns():
+    plain = SweepGrid(signal=[[4, 1], [4, 2]], omega=["0.25", "0.125"], eta=1, seeds=[5, 2])
+    signal = pd.DataFrame([[4, 1], [4, 2]], columns=[2, 1])
+    seeds = pd.Series([5, 2], index=["a", "b"])
+    assert SweepGrid(signal=signal, omega=pd.Index([0.25, 0.125]), eta=1, seeds=seeds) == plain
+    with pytest.raises(InvalidInput, match=r"omega\[1\] must be a number"):
+        SweepGrid(signal=signal, omega=pd.DataFrame({0.5: [0.25, 0.125]}), eta=1)
+    assert SweepGrid(signal=[2, 1], omega=1, eta=1, seeds=np.array(3)).seeds == range(3)
