@@ -186,7 +186,7 @@ def test_a_proof_of_ones_own_is_audited(capsys, tmp_path):
     [
         ("wrong.proof", "wrong.proof, line 3, column 8: must be a letter declared above, got z"),
         ("none.proof", "must be a readable file of text (No such file or directory)"),
-        ("D.61", "must end in .proof (one line is asked for by its item)"),
+        ("D.61", "must end in .proof; a line of the paper is an item: --item D.61"),
     ],
 )
 def test_a_proof_that_cannot_be_read_is_named(refused, tmp_path, name, says):

@@ -129,7 +129,8 @@ def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, s
     if proof is None:
         return text.Claims(), text.parts(), AUDITED
     if Path(proof).suffix != ".proof":
-        raise InvalidInput("proof", proof, "must end in .proof (one line is asked for by its item)")
+        item = f"a line of the paper is an item: --item {Path(proof).name}"
+        raise InvalidInput("proof", proof, f"must end in .proof; {item}")
     found = load(proof)
     if not found:
         raise InvalidInput("proof", proof, "must hold a line to judge")
