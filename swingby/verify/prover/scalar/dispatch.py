@@ -421,7 +421,9 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     given = [relation.substitute(where) for relation in written]
     questions = [
         Question(
-            goal.substitute(where), side_conditions(goal, where), _emptiness(goal, where, written)
+            goal.substitute(where),
+            side_conditions(goal, claim.where),
+            _emptiness(goal, where, written),
         )
         for goal in goals
     ]
@@ -436,7 +438,7 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
             raise
         raise Unknown("the root of a negative number") from None
     # A hypothesis holds only where it is defined.
-    facts = [needed for relation in written for needed in side_conditions(relation, where)]
+    facts = [needed for relation in written for needed in side_conditions(relation, claim.where)]
     facts += signs_of_letters((*given, *(question.goal for question in questions)))
     facts = [needed for needed in facts if needed.label != ENOUGH]
     known = tuple(map(as_fact, dict.fromkeys((*given, *facts))))
