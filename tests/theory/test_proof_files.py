@@ -278,6 +278,16 @@ def test_a_file_uses_another_beside_it(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("mark", ["\ufeff", "# a\u2028b, \x0c and \x85\n", "# \r\n"])
+def test_marks_of_editors_are_no_lines(mark, tmp_path):
+    """A mark of the byte order; separators that editors do not count as ends of lines."""
+    path = tmp_path / "my.proof"
+    path.write_bytes(f"{mark}{LETTERS}step 1: a line\n  then x <= z".encode())
+    line = 4 + ("\n" in mark)
+    with pytest.raises(InvalidInput, match=f"my.proof, line {line}, column 13: must be a letter"):
+        load(path)["1"]
+
+
 def test_a_line_is_read_when_it_is_asked_for():
     proof = Proof(LETTERS + LINE + "then x <= y\nstep 2: wrong\n  then x <= $")
     assert list(proof) == ["1", "2"]

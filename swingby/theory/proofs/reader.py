@@ -116,7 +116,7 @@ def blocks(text: str, file: str) -> list[Block]:
     """The entries of a file: its lines by indentation, comments left out."""
     top: list[Block] = []
     open_blocks: list[Block] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         words = line.strip()
         if not words or words.startswith("#"):
             continue

@@ -289,6 +289,12 @@ def test_squares_are_verified_exactly():
     assert sum_of_squares(problem(square, kind=">")) is None
 
 
+@pytest.mark.filterwarnings("error")
+def test_squares_are_found_where_the_least_eigenvalue_is_two():
+    """2 x^2 + 2 y^2 is far inside the sums of squares: no division by 0 on the way."""
+    assert sum_of_squares(problem({((0, 2),): Fraction(2), ((1, 2),): Fraction(2)})) is not None
+
+
 def test_roots_decide_one_unknown_completely():
     """x^2 <= 2 gives x < 3/2 and x <= 3/2 but not x < 7/5, and 2 - x^2 has its zero."""
     below = {(): Fraction(2), ((0, 2),): Fraction(-1)}
