@@ -50,6 +50,7 @@ from swingby.verify.prover.scalar.relation import (
     relax,
     resolved,
     side_conditions,
+    signs_of_denominators,
     signs_of_letters,
     split,
     unknown_part,
@@ -495,6 +496,14 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
         found = _proved(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
         found = _judge(search.to(goal), rng, seconds)
+    if found.verdict is Finding.UNDECIDED:
+        for positive in signs_of_denominators(goal):
+            sure = _judge(search.to(positive), rng, seconds / 4, thorough=False)
+            if sure.verdict is Finding.PROVED:
+                evidence += [f"as {positive}", *sure.evidence]
+                proof += sure.proof
+                search = search.knowing(positive)
+                found = _judge(search.to(goal), rng, seconds / 2, thorough=False)
     if found.verdict is Finding.PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
         return Judged(Finding.UNDECIDED, found.method, found.evidence, tried=tried)

@@ -217,6 +217,14 @@ def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
     return tuple(found)
 
 
+def signs_of_denominators(relation: Relation) -> Iterator[Relation]:
+    """That a denominator is positive, where its terms do not say so by themselves."""
+    for side in (relation.small, relation.large):
+        for base in dict.fromkeys(base for base, sign in needs(side) if sign == "!="):
+            if not all(term.is_nonnegative for term in sympy.Add.make_args(base.expand())):
+                yield Relation(ZERO, base, "<", "denominator")
+
+
 def may_have(letter: Any, value: Any) -> bool:
     """Whether what sympy assumes of a letter allows a value."""
     assumed = letter.assumptions0
