@@ -239,6 +239,8 @@ LINE = "step 1: a line\n  "
         (LINE + "where x + y = 2\n  then x <= y", 4, 9, "must be a definition"),
         (LINE + "where 1 = 2\n  then x <= y", 4, 9, "must be a definition"),
         (LINE + "where x = 1\n        x = 2\n  then x <= y", 5, 9, "must define a letter once"),
+        (LINE + "where x = y + 1\n        y = x\n  then x <= y", 4, 9, "got x -> y -> x"),
+        (LINE + "where x = x + 1\n  then x <= y", 4, 9, "must not go in a circle, got x -> x"),
         (LINE + "then sum(x) <= y", 4, 8, "a sum has four parts"),
         ("letters real: q, q", 3, 9, "must be declared once, got q"),
         ("letters real: q\nletters positive: q", 4, 9, "must be declared once, got q"),

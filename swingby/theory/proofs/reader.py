@@ -8,6 +8,7 @@ of formulas is in :mod:`swingby.theory.proofs.formulas`; nothing of a file is ev
 from __future__ import annotations
 
 import functools
+import graphlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -380,6 +381,13 @@ class _Line:
             changes["given"] = (*before, *self._hypotheses(own["also given"]))
         if "where" in own:
             changes["where"] = tuple(self._definitions(own["where"]))
+            given = dict(changes["where"])
+            uses = {letter: given[letter].free_symbols & given.keys() for letter in given}
+            try:
+                graphlib.TopologicalSorter(uses).prepare()
+            except graphlib.CycleError as error:
+                circle = " -> ".join(map(str, reversed(error.args[1])))
+                raise own["where"].head.refuse("must not go in a circle", circle) from None
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
         concludes = {"then", "when", "while", "until", "because", "test"} & set(own)
