@@ -12,7 +12,9 @@ import sympy
 from swingby.theory.claims import conclusions, matrices
 from swingby.theory.claims.formula import show
 from swingby.theory.claims.matrices import A, I, U, Ut, W, W_start, eta, n, s
+from swingby.theory.claims.text import to_latex
 from swingby.theory.proofs.formulas import Piece, values
+from swingby.theory.proofs.reader import Proof
 
 x, y = sympy.symbols("x y", positive=True)
 NAMES = {str(letter): letter for letter in (A, I, U, Ut, W, W_start, eta, n, s, x, y)}
@@ -58,6 +60,14 @@ def test_the_text_says_what_the_expression_says(seed):
     shown = expression(random.Random(seed), 3)
     assert sympy.expand(read(show(shown)) - shown) == 0
     assert sympy.expand(read(plain(show(shown, latex=True))) - shown) == 0
+
+
+def test_a_source_of_any_signs_is_text_in_latex():
+    claim = Proof("letters real: x\nstep 1: a\n  given x > 0  [50% of R&D, #1_a^b]\n  then x >= 0")
+    row = to_latex(claim["1"]).splitlines()[1]
+    assert row.endswith(r"&& \text{50\% of R\&D, \#1\_a\textasciicircum b} \\")
+    by_hand = "step 1: a\n  then by hand: 50% of R&D, #1\n  because it is so"
+    assert r"\text{50\% of R\&D, \#1}" in to_latex(Proof(by_hand)["1"])
 
 
 @pytest.mark.parametrize(

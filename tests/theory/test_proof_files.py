@@ -41,6 +41,8 @@ def read(formula):
         ("x² y¹⁰", x**2 * y**10),
         ("|w_ij(t)| |N| - |b|", sympy.Abs(w) * sympy.Abs(N) - sympy.Abs(b)),
         ("|w_ij(t) - |N||", sympy.Abs(w - sympy.Abs(N))),
+        ("||x| - |N|| 2", 2 * sympy.Abs(x - sympy.Abs(N))),
+        ("|||b||| |x - 1|", sympy.Abs(b) * sympy.Abs(x - 1)),
         ("0.8 x", 4 * x / 5),
         ("α - alpha + ω_1 0", 0),
         ("x − y", x - y),
@@ -228,6 +230,22 @@ LINE = "step 1: a line\n  "
         (LINE + "then x <= (3/10)^-1000000", 4, 8, "at most 1000 digits"),
         (LINE + f"then {'(' * 900}x{')' * 900} <= y", 4, 8, "nested too deeply"),
         (LINE + "then gradient in Q: x -> y", 4, 8, "the parts of its kind"),
+        (LINE + "then", 4, 3, "must not be empty"),
+        (LINE + "given\n  then x <= y", 4, 3, "must not be empty"),
+        (LINE + "when x >= 1\n  then x <= y", 4, 8, "must stand beside: for every trajectory"),
+        (LINE + "until 1\n  then x <= y", 4, 9, "must stand beside: for every trajectory"),
+        (LINE + "because 1\n  then x <= y", 4, 11, "must stand beside: then by hand"),
+        (LINE + "then x <= y\n  repair then y <= x", 5, 3, "must have fields of its own"),
+        (LINE + "where x + y = 2\n  then x <= y", 4, 9, "must be a definition"),
+        (LINE + "where 1 = 2\n  then x <= y", 4, 9, "must be a definition"),
+        (LINE + "where x = 1\n        x = 2\n  then x <= y", 5, 9, "must define a letter once"),
+        (LINE + "where x = y + 1\n        y = x\n  then x <= y", 4, 9, "got x -> y -> x"),
+        (LINE + "where x = x + 1\n  then x <= y", 4, 9, "must not go in a circle, got x -> x"),
+        (LINE + "then sum(x) <= y", 4, 8, "a sum has four parts"),
+        ("letters real: q, q", 3, 9, "must be declared once, got q"),
+        ("letters real: q\nletters positive: q", 4, 9, "must be declared once, got q"),
+        ("letters real: 3q", 3, 9, "must be a letter"),
+        ("letters real: |q|", 3, 9, "must be a letter"),
         (LINE + "then ideal: x = y", 4, 8, "a kind of conclusion that is known"),
         (LINE + "then x <= __import__('os').getcwd()", 4, 13, "got __import__"),
         ("use nowhere", 3, 5, "the name of a proof file"),
@@ -262,6 +280,16 @@ def test_a_file_uses_another_beside_it(tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("mark", ["\ufeff", "# a\u2028b, \x0c and \x85\n", "# \r\n"])
+def test_marks_of_editors_are_no_lines(mark, tmp_path):
+    """A mark of the byte order; separators that editors do not count as ends of lines."""
+    path = tmp_path / "my.proof"
+    path.write_bytes(f"{mark}{LETTERS}step 1: a line\n  then x <= z".encode())
+    line = 4 + ("\n" in mark)
+    with pytest.raises(InvalidInput, match=f"my.proof, line {line}, column 13: must be a letter"):
+        load(path)["1"]
+
+
 def test_a_line_is_read_when_it_is_asked_for():
     proof = Proof(LETTERS + LINE + "then x <= y\nstep 2: wrong\n  then x <= $")
     assert list(proof) == ["1", "2"]
@@ -288,6 +316,27 @@ def test_what_is_written_is_read_as_it_was(section):
             assert content(new) == content(old)
             words = ("about", "reference", "reading", "flaw")
             assert [getattr(new, name) for name in words] == [getattr(old, name) for name in words]
+
+
+def test_that_two_things_differ_is_said_by_either_sign():
+    text = f"{LETTERS}step 1: a line\n  given x != y  [case]\n  then x ≠ y"
+    claim = Proof(text)["1"]
+    assert claim.conclusion == claim.given[0].relation
+    assert claim.conclusion.rel_op == "!="
+    assert list(Proof(proof_text([claim])).values()) == [claim]
+
+
+def test_what_is_written_is_read_whatever_the_order_of_the_traits():
+    claims = list(Proof("letters nonnegative integer: t\nstep 1: a\n  then exp(t) >= t").values())
+    again = list(Proof(proof_text(claims)).values())
+    assert again == claims
+    assert proof_text(again) == proof_text(claims)
+
+
+@pytest.mark.parametrize("name", ["Δ", "x + y", "3", "Y^T", "w_ij(t+1)", "naïve"])
+def test_a_letter_of_any_name_is_written_and_read(name):
+    claims = list(Proof(f'letters real: b = "{name}"\nstep 1: a\n  then b^2 >= 0').values())
+    assert list(Proof(proof_text(claims)).values()) == claims
 
 
 def test_the_own_example_is_written_and_read():

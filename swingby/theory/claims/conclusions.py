@@ -270,6 +270,7 @@ class OnInterval(Algebra):
 
 _ESCAPED = str.maketrans(
     {"_": r"\_", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$"}
+    | {sign: rf"\{sign}" for sign in "&%#"}
 )
 
 

@@ -28,6 +28,13 @@ _SOURCES = {
 }
 
 
+#: Signs of a source that mean something in the text mode of LaTeX.
+_IN_TEXT = str.maketrans(
+    {"^": r"\textasciicircum ", "\\": r"\textbackslash ", "~": r"\textasciitilde "}
+    | {sign: rf"\{sign}" for sign in "_&%#${}"}
+)
+
+
 def source_text(source: str) -> str:
     """Where a hypothesis comes from, as a reference."""
     if re.fullmatch(r"[A-Z\d]\.\d+", source):
@@ -127,7 +134,7 @@ def to_latex(claim: Claim) -> str:
     rows = []
     for place, given in enumerate(claim.given):
         head = r"\text{given}\quad" if place == 0 else ""
-        source = source_text(given.source).replace("_", r"\_").replace("^", r"\textasciicircum ")
+        source = source_text(given.source).translate(_IN_TEXT)
         rows.append(rf"{head} & {_relation(given, latex=True)} && \text{{{source}}}")
     if claim.in_force:
         rows.append(r"\text{in force}\quad & \text{Assumptions D.1 to D.5}")

@@ -26,6 +26,14 @@ from swingby.theory.claims.claim import needs
 from swingby.theory.claims.formula import GREEK
 from swingby.theory.dynamics import symbols
 
+
+def _total(*parts: Any, **options: bool) -> Any:
+    """A sum of what is written for an index, from a first to a last one."""
+    if len(parts) != 4:
+        raise ValueError("a sum has four parts: what is summed, an index, its first and last value")
+    return sympy.Sum(parts[0], parts[1:], **options)
+
+
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
     "exp": sympy.exp,
@@ -35,17 +43,19 @@ FUNCTIONS: Mapping[str, Any] = {
     "max": sympy.Max,
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
-    "sum": lambda body, *limits, **options: sympy.Sum(body, limits, **options),
+    "sum": _total,
 }
 
 RELATIONS: Mapping[str, Any] = {
     "<=": sympy.Le,
     ">=": sympy.Ge,
+    "!=": sympy.Ne,
     "<": sympy.Lt,
     ">": sympy.Gt,
     "=": sympy.Eq,
     "≤": sympy.Le,
     "≥": sympy.Ge,
+    "≠": sympy.Ne,
 }
 
 #: Of a power of numbers; a tower of them would never be finished.
@@ -136,6 +146,15 @@ def relations(piece: Piece, names: Mapping[str, Any]) -> list[Any]:
         for sign, left, right in zip(signs, sides, sides[1:], strict=False):
             found.append(sign(left, right, evaluate=False))
     return found
+
+
+def is_letter(text: str) -> bool:
+    """Whether a formula could use some text as a letter."""
+    try:
+        found = list(_parser().parse(text, start="sums").scan_values(lambda _: True))
+    except UnexpectedInput:
+        return False
+    return found == [text] and found[0].type == "NAME"
 
 
 def values(piece: Piece, names: Mapping[str, Any], arrow: bool = False) -> list[Any]:

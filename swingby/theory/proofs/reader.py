@@ -8,6 +8,7 @@ of formulas is in :mod:`swingby.theory.proofs.formulas`; nothing of a file is ev
 from __future__ import annotations
 
 import functools
+import graphlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,8 @@ import sympy
 
 from swingby.theory.claims import matrices
 from swingby.theory.claims.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
-from swingby.theory.proofs.formulas import Piece, algebra, latin, relations, values
+from swingby.theory.claims.conclusions import ByHand
+from swingby.theory.proofs.formulas import Piece, algebra, is_letter, latin, relations, values
 from swingby.theory.reading import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
@@ -115,7 +117,7 @@ def blocks(text: str, file: str) -> list[Block]:
     """The entries of a file: its lines by indentation, comments left out."""
     top: list[Block] = []
     open_blocks: list[Block] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         words = line.strip()
         if not words or words.startswith("#"):
             continue
@@ -142,7 +144,11 @@ def fields(block: Block) -> Fields:
             raise inner.head.refuse(f"must begin with one of {', '.join(FIELDS)}")
         if keyword in found:
             raise inner.head.refuse(f"must not stand twice: {keyword}")
-        found[keyword] = inner.after(len(keyword))
+        rest = found[keyword] = inner.after(len(keyword))
+        if keyword == "repair" and (rest.head.text or not rest.inner):
+            raise inner.head.refuse("must have fields of its own, indented below it")
+        if not rest.joined().text:
+            raise inner.head.refuse("must not be empty")
     return found
 
 
@@ -183,6 +189,7 @@ class Proof(Mapping[str, Claim]):
         self.file = file
         self._folder = folder
         self._used: list[Proof] = []
+        self._own: set[str] = set()
         self._known = _Known({}, {}, {"reference": ""})
         self._entries: dict[str, _Entry] = {}
         self._claims: dict[str, Claim] = {}
@@ -291,14 +298,15 @@ class Proof(Mapping[str, Claim]):
         given = {word: True for word in words if word not in ("complex", "noncommutative")}
         if "noncommutative" in words:
             given["commutative"] = False
-        new = {}
         for one in listed.split(","):
             match = _LETTER.fullmatch(" ".join(one.split()))
-            if not match:
-                raise block.head.refuse('must be a letter, or letter = "its name"', one)
+            if not match or not is_letter(match[1]):
+                raise block.head.refuse('must be a letter, or letter = "its name"', one.strip())
             name = latin(match[1])
-            new[name] = sympy.Symbol(match[2] or name, **given)
-        self._declare(new)
+            if name in self._own:
+                raise block.head.refuse("must be declared once", match[1])
+            self._own.add(name)
+            self._declare({name: sympy.Symbol(match[2] or name, **given)})
 
     def _let(self, block: Block) -> None:
         piece = block.joined()
@@ -373,6 +381,13 @@ class _Line:
             changes["given"] = (*before, *self._hypotheses(own["also given"]))
         if "where" in own:
             changes["where"] = tuple(self._definitions(own["where"]))
+            given = dict(changes["where"])
+            uses = {letter: given[letter].free_symbols & given.keys() for letter in given}
+            try:
+                graphlib.TopologicalSorter(uses).prepare()
+            except graphlib.CycleError as error:
+                circle = " -> ".join(map(str, reversed(error.args[1])))
+                raise own["where"].head.refuse("must not go in a circle", circle) from None
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
         concludes = {"then", "when", "while", "until", "because", "test"} & set(own)
@@ -393,15 +408,23 @@ class _Line:
         return tuple(self._proof.hypotheses(block, self._known, line))
 
     def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
+        defined: set[Any] = set()
         for piece in block.pieces():
             for one in relations(piece, self._known.names) if piece.text != "nothing" else ():
-                if not isinstance(one, sympy.Eq):
+                if not isinstance(one, sympy.Eq) or not one.lhs.is_Symbol:
                     raise piece.refuse("must be a definition: letter = expression")
+                if one.lhs in defined:
+                    raise piece.refuse("must define a letter once")
+                defined.add(one.lhs)
                 yield one.lhs, one.rhs
 
     def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
         words = {name: block.words() for name, block in own.items() if name in ("because", "test")}
         special = algebra(list(own["then"].pieces()), self._known.names, words)
+        if not isinstance(special, ByHand):
+            _refuse_stray(own, ("because", "test"), "then by hand: ...")
+        if special is not None or not along:
+            _refuse_stray(own, ("when", "while", "until"), "for every trajectory")
         if special is not None:
             return special
 
@@ -416,6 +439,12 @@ class _Line:
         until = own.get("until")
         (end,) = values(until.joined(), self._known.names) if until else (None,)
         return AlongTrajectory(shown, "all" if indices == "any" else indices, when, during, end)
+
+
+def _refuse_stray(own: Fields, names: Iterable[str], wanted: str) -> None:
+    """A field that says nothing without another one."""
+    for name in own.keys() & set(names):
+        raise own[name].head.refuse(f"must stand beside: {wanted}", name)
 
 
 def _flaw(block: Block) -> Flaw:

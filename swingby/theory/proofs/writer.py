@@ -20,11 +20,11 @@ from swingby.theory.proofs.formulas import (
     FUNCTIONS,
     Piece,
     flow_letters,
+    is_letter,
     latin,
     values,
 )
 
-_NAME = re.compile(r"[^\W\d]\w*'*(\((0|t|t\+1|t_0)\))?")
 _PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "−": "-"})
 _WIDTH = 100
 _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
@@ -197,7 +197,7 @@ class Writer:
                 (found,) = values(Piece("", 1, 1, text), known)
             except ValueError:
                 continue
-            if sympy.srepr(found) == sympy.srepr(expression):
+            if found == expression:
                 return text
         raise ValueError(f"no text for {expression}: {text}")
 
@@ -250,8 +250,10 @@ def names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     for one in used:
         if one in names or not isinstance(one, sympy.Symbol):
             continue
-        name = one.name if _NAME.fullmatch(one.name) else re.sub(r"\W+", "_", one.name).strip("_")
-        name = name if name[0].isalpha() else f"n_{name}"
+        name = one.name
+        if not is_letter(name) or "^" in name:
+            name = re.sub("[^A-Za-zα-ω0-9]+", "_", name).strip("_")
+            name = name if name[:1].isalpha() else f"n_{name}"
         while name in names.values() or name in FUNCTIONS:
             name += "'"
         names[one] = name

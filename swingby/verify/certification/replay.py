@@ -208,8 +208,8 @@ def derive(run: Run, one: int) -> tuple[dict[str, Any], set[str]]:
             seen["converges"] = t, near, far
         # From then on, ||W - I|| <= radius <= 1/2: W is definite. R len(kept) bounds a norm of E.
         if (run.euler or t == 0) and not {"psd", "converges"} & seen.keys():
-            below, above = (pivots(M, run.kept, x * R * len(run.kept)) for x in (-1, 1))
-            if below is None and sure(above is None, "psd"):
+            lost = pivots(M, run.kept, -R * len(run.kept)) is None
+            if lost and sure(pivots(M, run.kept, R * len(run.kept)) is None, "psd"):
                 seen["psd"] = t, 0
     found: dict[str, Any] = {"passages": {name: [] for name in PERCENT}, "peaks": []}
     found |= {"psd": {"first_loss": seen.get("psd", [None])[0]}, "runs_away": [], "converges": None}

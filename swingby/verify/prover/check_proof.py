@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import re
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -123,19 +124,17 @@ class Exact:
         return times(top, other), below + under
 
     def inverse(self, x: Any) -> Any:
-        """1 / x."""
+        """1 / x: denominators of x stay below, so that they are still looked at."""
         top, below = self.quotient(x)
-        found = dict(ONE)
-        for one in below:
-            found = times(found, one)
+        found = reduce(times, (*below, *below), dict(ONE))
         if not top:
             raise ValueError("a division by 0")
         if len(top) > 1:
-            return found, (top,)
+            return found, (top, *below)
         ((term, value),) = top.items()
         if any(not name.isdigit() and self.signs[name] != "positive" for name, _ in term):
-            return found, (top,)  # what may be 0 is not cancelled
-        return times(found, {tuple((name, -power) for name, power in term): 1 / value}), ()
+            return found, (top, *below)  # what may be 0 is not cancelled
+        return times(found, {tuple((name, -power) for name, power in term): 1 / value}), below
 
     def power(self, x: Any, y: Any) -> Any:
         """x^y; for a y that is no whole number, x is a product of powers."""
@@ -146,7 +145,8 @@ class Exact:
         if order.denominator == 1:
             if abs(order) > 64:
                 raise ValueError("a power is too large")
-            found: Any = (dict(ONE), ())
+            below = () if order else self.quotient(x)[1]
+            found: Any = (reduce(times, below, dict(ONE)), below)
             for _ in range(abs(int(order))):
                 found = self.times(found, x)
             return self.inverse(found) if order < 0 else found

@@ -35,6 +35,7 @@ from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
+from swingby.verify.prover.repaired.flow import between
 from swingby.verify.prover.scalar.dispatch import certified, prepared
 from swingby.verify.prover.scalar.relation import plain, relation_from
 from swingby.verify.prover.scalar.sampling import compact
@@ -48,6 +49,9 @@ _SEMIDEFINITE = (
     "0 <= w_ii(t)*w_jj(t)*w_kk(t) + 2*w_ij(t)*w_ki(t)*w_kj(t) - w_ii(t)*w_kj(t)^2"
     " - w_jj(t)*w_ki(t)^2 - w_kk(t)*w_ij(t)^2",
 )
+
+#: Methods that leave no sum of products; such a sum is looked for.
+_WITHOUT_SUMS = ("in ball arithmetic", "roots isolated")
 
 #: What an entry (i, j) has to be for a line to speak of it.
 _ENTRIES = {
@@ -92,7 +96,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             made = _of_proof(claim, record.proof)
         elif claim.quantifier == "exists" and record.witness is not None:
             made = _about_numbers(claim, record.witness)
-        elif any(way in record.method for way in ("in ball arithmetic", "roots isolated")):
+        elif is_scalar(claim) and any(way in record.method for way in _WITHOUT_SUMS):
             proof = certified(claim)
             made = _of_proof(claim, proof) if proof else {}
         else:
@@ -110,6 +114,8 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
                 shown = {"id": f"{line} ({dynamics})", "line": record.about}
                 yield f"{name}_{dynamics}", shown | _along(claim, part.witness)
     elif record.witness is not None:
+        if isinstance(claim.conclusion, OnInterval):
+            claim = between(claim)
         about = _about_numbers if is_scalar(claim) else _about_matrices
         content = {"id": line, "line": record.about} | about(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.

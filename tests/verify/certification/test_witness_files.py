@@ -267,6 +267,23 @@ def test_a_whole_letter_stays_whole_in_the_file_of_a_witness():
     assert judge({**false, "given": []}) == ""
 
 
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("1/2", ""),
+        ("1", ""),
+        ("5", "not given: x <= 1"),
+        ("-2", "not given: 0 < x"),
+        ("1/3", "it holds: x < 1/2"),
+    ],
+)
+def test_a_witness_on_an_interval_lies_in_it(value, says):
+    claim = Proof("letters positive: x\nstep 1: a\n  then x in [-3, 1]: x < 1/2")["1"]
+    record = SimpleNamespace(id="1", statement=claim, about="", **vars(prover.judge(claim)))
+    ((_, content),) = files(record)
+    assert judge(content | {"values": {"x": value}}) == says
+
+
 def test_what_is_no_witness_is_refused_in_a_line():
     content = {
         "format": check_witness.FORMAT,

@@ -113,6 +113,10 @@ PAIRS = [
     (made("0 < x", pieces=[("1", "x", [], "1")]), made("0 < n", pieces=[("1", "n", [], "1")])),
     # x/x is 1, y/y is not defined at 0
     (made("x/x = 1"), made("y/y = 1")),
+    (made("1/(1/x) = x"), made("1/(1/y) = y")),
+    (made("1/(1/(1 + x)) = 1 + x"), made("1/(1/(1 + y)) = 1 + y")),
+    (made("(x/y)^(-1)*0 = (1/y)*0", given=["0 < y"]), made("(x/y)^(-1)*0 = 0")),
+    (made("(1/x)^0 = 1"), made("(1/y)^0 = 1")),
     (made("sqrt(x)^2 = x"), made("sqrt(y^2) = y")),
     (made("log(x^2) = 2*log(x)"), made("log(y^2) = 2*log(y)")),
     (made("log(exp(y)) = y"), made("log(Abs(y)) = y")),

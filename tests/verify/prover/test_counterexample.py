@@ -82,6 +82,29 @@ def test_proposed_points_are_checked():
     assert confirm(search, {**good, "omega": flint.fmpq(-1)}) is None
 
 
+def test_a_proposed_point_need_not_name_what_an_equation_defines():
+    """z3 is asked after v = w + x has been put in."""
+    v = sympy.Symbol("v", positive=True)
+    search = Search(Sequent((below(v, w + x, "=="),), below(v, 2 * w)))
+    found = confirm(search, {"w_ij(t)": flint.fmpq(1), "x": flint.fmpq(3)})
+    assert found.values == {"w_ij(t)": "1", "x": "3", "v": "4"}
+    assert confirm(search, {"w_ij(t)": flint.fmpq(3), "x": flint.fmpq(1)}) is None
+    assert confirm(search, {"w_ij(t)": flint.fmpq(-1), "x": flint.fmpq(1)}) is None
+
+
+def test_what_an_equation_defines_is_drawn_after_what_defines_it():
+    """q = 2/(p + r) is no value of r for most p and q; x^2 + y^2 = 0 takes two zeros."""
+    p, q, r = sympy.symbols("p q r", positive=True)
+    steep = below(sympy.exp(q * p), 1 + q * p + (q * p) ** 2 + r)
+    found = counterexample(Search(Sequent((below(q, 2 / (p + r), "=="),), steep)), effort=LONG)
+    assert number(found.values["q"]) == 2 / sum(number(found.values[one]) for one in "pr")
+    y, u, v = sympy.symbols("y u v", real=True)
+    given = below(u, y - x**3, "=="), below(v, -x - y, "==")
+    goal = below(1, sympy.exp(x**2 + y**2) + u**2 + v**2, "<")
+    found = counterexample(Search(Sequent(given, goal)), effort=LONG)
+    assert set(found.values.values()) == {"0"}
+
+
 def test_values_stay_exact_where_they_are_rational():
     root = compiled(1 - kappa ** sympy.Rational(-1, 2))
     assert root({"kappa": flint.fmpq(121, 100)}) == flint.fmpq(1, 11)

@@ -88,11 +88,18 @@ def test_interval_by_balls():
     [
         (sympy.Ge(R, sympy.Rational(-1, 9), evaluate=False), "proved"),
         (sympy.Gt(R, 2, evaluate=False), "refuted"),
+        # at an end, or with equality there
+        (lt(R**2, R), "refuted"),
+        (le(R**2, R), "proved"),
+        (le(R * (1 - R), sympy.Rational(1, 4)), "proved"),
+        (lt(R, 1), "refuted"),
+        (lt(0, R), "proved"),
+        (lt(0, 1 / R), "proved"),
         (sympy.Ge(1, 2, evaluate=False), "refuted"),
-        (sympy.Eq(R, 2, evaluate=False), "undecided"),
-        (sympy.Ne(R, 2, evaluate=False), "undecided"),
+        (sympy.Eq(R, 2, evaluate=False), "refuted"),
+        (sympy.Ne(R, 2, evaluate=False), "proved"),
         # 0/(r - 1/2) has no value at 1/2
-        (le(sympy.Mul(0, 1 / (R - sympy.Rational(1, 2)), evaluate=False), 1), "undecided"),
+        (le(sympy.Mul(0, 1 / (R - sympy.Rational(1, 2)), evaluate=False), 1), "refuted"),
     ],
 )
 def test_every_sign_is_judged_on_an_interval(relation, verdict):
@@ -100,11 +107,11 @@ def test_every_sign_is_judged_on_an_interval(relation, verdict):
     assert judged(claimed).verdict == verdict
 
 
-def test_interval_that_touches_the_bound_is_undecided():
+def test_interval_that_touches_the_bound_is_not_proved():
     # Equality at r = 1/3, which no ball around it can exclude.
     touching = lt(-((R - sympy.Rational(1, 3)) ** 2), 0)
     found = judged(conclusions.OnInterval(touching, R, sympy.Integer(0), sympy.Integer(1)))
-    assert found.verdict == "undecided"
+    assert (found.verdict, found.witness.values) == ("refuted", {"r": "1/3"})
 
 
 def test_what_is_left_to_a_reader_is_never_proved():

@@ -65,6 +65,24 @@ def test_a_definition_is_cancelled_neither():
     assert judged.verdict == "refuted"
 
 
+@pytest.mark.parametrize(
+    ("definitions", "line", "undefined_at"),
+    [
+        (((y, 1 / x), (z, x * y)), eq(z, 1), "0"),
+        (((y, 1 / x), (z, x * y)), ge(z, sympy.Rational(1, 2)), "0"),
+        (((y, sympy.sqrt(x)), (z, y**2)), eq(z, x), "-1"),
+        (((y, sympy.log(x)), (z, sympy.exp(y))), eq(z, x), "0"),
+    ],
+)
+def test_a_definition_that_another_cancels_is_needed_still(definitions, line, undefined_at):
+    """With y = 1/x and z = x y, z = 1 is a claim about x != 0 only."""
+    judged = judge_scalar(claim(line, where=definitions))
+    assert judged.verdict == "refuted"
+    assert "not defined" in judged.method
+    assert judged.witness.values == {"x": undefined_at}
+    assert judge_scalar(claim(line, gt(x, 0), where=definitions)).verdict == "proved"
+
+
 def test_a_line_that_is_not_shown_to_be_defined_is_not_proved(monkeypatch):
     """Without a verdict on x - 3 != 0, the line is left open."""
     line = claim(eq(times(1 + x**2, 1 / (1 + x**2), z), z))
@@ -160,9 +178,9 @@ def test_a_hypothesis_without_a_value_in_a_case_is_no_hypothesis():
         ("given r < 1 [case]", "r in [0, 1]: r > 3/4", "refuted"),
         # r/r has no value at 0
         ("given r/r = 1 [case]", "r in [-1, 1]: r < -1", "undecided"),
-        # letters have their own hypotheses, and one point is not all
-        ("for all numbers", "m in [0, 1]: m (1 - m) <= 0", "undecided"),
-        ("for all numbers", "q_0 in [-1, 1]: q_0 >= 0", "undecided"),
+        # letters have hypotheses of their own, and one point is not all
+        ("for all numbers", "m in [0, 1]: m (1 - m) <= 0", "proved"),
+        ("for all numbers", "q_0 in [-1, 1]: q_0 >= 0", "proved"),
         ("for some numbers", "matrices: W A = A W", "undecided"),
     ],
 )
@@ -171,7 +189,8 @@ def test_an_algebraic_line_is_refuted_only_where_its_hypotheses_hold(hypotheses,
     made = Proof(f"{letters}step 1: a line\n  {hypotheses}\n  then {line}")["1"]
     judged = judge(made)
     assert judged.verdict == verdict
-    assert judged.tried if verdict == "undecided" else judged.witness
+    shown = {"undecided": judged.tried, "refuted": judged.witness, "proved": judged.evidence}
+    assert shown[verdict]
 
 
 @pytest.mark.parametrize(
@@ -268,6 +287,12 @@ def test_squares_are_verified_exactly():
     assert not verify(replace(found, pieces=((weight, replace(piece, square=ONE)), *rest)))
     assert sum_of_squares(problem(multiply(square, {X: Fraction(1)}))) is None
     assert sum_of_squares(problem(square, kind=">")) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_squares_are_found_where_the_least_eigenvalue_is_two():
+    """2 x^2 + 2 y^2 is far inside the sums of squares: no division by 0 on the way."""
+    assert sum_of_squares(problem({((0, 2),): Fraction(2), ((1, 2),): Fraction(2)})) is not None
 
 
 def test_roots_decide_one_unknown_completely():

@@ -4,13 +4,14 @@ Identities are decided twice: symbolically, as rational functions of the entries
 rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
 which is exact because no step adds powers of different exponents. An identity between traces of
 blocks is decided on words, hence in every dimension, and at random rational matrices. Inequalities
-on an interval are decided by bisection in ball arithmetic. What is left to a reader is at most
-*tested*.
+on an interval are decided by bisection in ball arithmetic, or as those between numbers. What is
+left to a reader is at most *tested*.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ import sympy
 
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.claims.claim import Claim, needs
+from swingby.theory.claims.claim import Claim, Given, needs
 from swingby.theory.claims.conclusions import (
     A_1,
     A_2,
@@ -39,12 +40,15 @@ from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import TESTS, try_step
+from swingby.verify.prover.scalar.dispatch import judge_scalar
 from swingby.verify.prover.scalar.relation import Relation, relation_from
 
 #: Random points or matrices of the second method.
 POINTS = 20
 #: Halvings of an interval before an inequality on it is given up.
 MOST_HALVINGS = 24
+#: Of processor time for an inequality on an interval that balls do not decide.
+SECONDS = 60.0
 
 
 def judge_flow(claim: Claim, *, instances: int = 200) -> Judged | None:
@@ -174,6 +178,25 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
 
 
 def _interval(conclusion: OnInterval) -> Judged:
+    """By balls; where these do not decide, as a relation between numbers with two hypotheses."""
+    judged = _by_balls(conclusion)
+    if judged.verdict is not Finding.UNDECIDED:
+        return judged
+    found = judge_scalar(between(Claim("", "step", "", conclusion)), seconds=SECONDS)
+    if found.verdict is Finding.UNDECIDED:
+        return replace(judged, tried=(*judged.tried, *found.tried))
+    return replace(found, method=f"{found.method}, between the ends", proof=())
+
+
+def between(claim: Claim) -> Claim:
+    """A claim on an interval as one about numbers, the ends among its hypotheses."""
+    on = claim.conclusion
+    ends = (on.low, on.letter), (on.letter, on.high)
+    given = (Given(sympy.Le(*pair, evaluate=False), "case") for pair in ends)
+    return replace(claim, conclusion=on.relation, given=(*claim.given, *given))
+
+
+def _by_balls(conclusion: OnInterval) -> Judged:
     relation, letter = relation_from(conclusion.relation), conclusion.letter
     if relation.kind not in ("<=", "<"):
         return Judged(Finding.UNDECIDED, "no prover", tried=("balls prove no equation",))

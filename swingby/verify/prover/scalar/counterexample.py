@@ -205,7 +205,8 @@ def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
     )
 
 
-#: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them.
+#: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them: of the long
+#: search as many again with what equations define behind the rest.
 QUICK = (8, 6, 120)
 LONG = (60, 40, 3000)
 #: For a model of the hypotheses.
@@ -279,11 +280,20 @@ def model(search: Search, *, rng: int = 0) -> dict[str, str] | None:
 
 
 def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
-    """A proposed point, such as a model of z3, as a witness, if it is one."""
+    """A proposed point, such as a model of z3, as a witness, if it is one.
+
+    Letters that it does not name are those that an equation defines.
+    """
     letters = search.space.letters
-    if search.in_force or not letters.keys() <= point.keys():
+    own = {name: value for name, value in point.items() if name in letters}
+    if search.in_force:
         return None
-    own = {name: point[name] for name in letters}
+    missing = in_order(frozenset(letters.keys() - own.keys()))
+    for name in search.space.defined_last(missing):
+        values = search.space.candidates(name, own)
+        if not values:
+            return None
+        own[name] = values[0]
     allowed = all(may_be(value, letters[name]) for name, value in own.items())
     return _witness(search, own) if allowed and search.refutes(own) else None
 
@@ -306,12 +316,14 @@ def _points(
     for start, draws in starts:
         names = letters - start.keys()
         seen = set()
-        for _ in range(draws if names else 1):
+        again = draws if effort is LONG and not search.in_force else 0
+        for drawn in range(draws + again if names else 1):
             left()
             # Every other point has all entries of W on one level.
             count += 1
             level = (count // 2) % LEVELS if count % 2 else None
-            point = search.space.draw(start, generator, level)
+            last = drawn >= draws
+            point = search.space.draw(start, generator, level, defined_last=last)
             if point is None:
                 continue
             key = tuple(str(point[name]) for name in sorted(names))

@@ -50,6 +50,7 @@ from swingby.verify.prover.scalar.relation import (
     relax,
     resolved,
     side_conditions,
+    signs_of_denominators,
     signs_of_letters,
     split,
     unknown_part,
@@ -421,7 +422,9 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     given = [relation.substitute(where) for relation in written]
     questions = [
         Question(
-            goal.substitute(where), side_conditions(goal, where), _emptiness(goal, where, written)
+            goal.substitute(where),
+            side_conditions(goal, claim.where),
+            _emptiness(goal, where, written),
         )
         for goal in goals
     ]
@@ -436,7 +439,7 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
             raise
         raise Unknown("the root of a negative number") from None
     # A hypothesis holds only where it is defined.
-    facts = [needed for relation in written for needed in side_conditions(relation, where)]
+    facts = [needed for relation in written for needed in side_conditions(relation, claim.where)]
     facts += signs_of_letters((*given, *(question.goal for question in questions)))
     facts = [needed for needed in facts if needed.label != ENOUGH]
     known = tuple(map(as_fact, dict.fromkeys((*given, *facts))))
@@ -493,6 +496,14 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
         found = _proved(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
         found = _judge(search.to(goal), rng, seconds)
+    if found.verdict is Finding.UNDECIDED:
+        for positive in signs_of_denominators(goal):
+            sure = _judge(search.to(positive), rng, seconds / 4, thorough=False)
+            if sure.verdict is Finding.PROVED:
+                evidence += [f"as {positive}", *sure.evidence]
+                proof += sure.proof
+                search = search.knowing(positive)
+                found = _judge(search.to(goal), rng, seconds / 2, thorough=False)
     if found.verdict is Finding.PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
         return Judged(Finding.UNDECIDED, found.method, found.evidence, tried=tried)

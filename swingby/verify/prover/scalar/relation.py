@@ -132,13 +132,22 @@ def conditions(expression: Any) -> Iterator[Relation]:
             yield Relation(ZERO, base, "<" if sign == ENOUGH else sign, sign * (sign == ENOUGH))
 
 
-def side_conditions(relation: Relation, where: dict[Any, Any]) -> tuple[Relation, ...]:
-    """What a relation and the definitions it uses need to be defined, as far as it is not plain."""
-    used = [where[letter] for letter in sorted(relation.symbols, key=str) if letter in where]
+def side_conditions(relation: Relation, where: tuple[tuple[Any, Any], ...]) -> tuple[Relation, ...]:
+    """What a relation and all definitions it leads to need to be defined, if it is not plain.
+
+    Of a definition this is read off what is written: put into another, it may cancel.
+    """
+    given, values = dict(where), resolved(where)
+    used: dict[Any, None] = {}
+    waiting = list(relation.symbols & given.keys())
+    while waiting:
+        used[letter := waiting.pop()] = None
+        waiting += given[letter].free_symbols & given.keys() - used.keys()
     found: dict[Relation, None] = {}
-    for part in (*used, relation.small, relation.large):
+    definitions = (given[letter] for letter in sorted(used, key=str))
+    for part in (*definitions, relation.small, relation.large):
         for needed in conditions(part):
-            found[needed.substitute(where)] = None
+            found[needed.substitute(values)] = None
     return tuple(needed for needed in found if not is_plain(needed))
 
 
@@ -206,6 +215,14 @@ def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
         elif letter.is_nonzero and not letter.is_positive:
             found.append(Relation(ZERO, letter**2, "<", "sign"))
     return tuple(found)
+
+
+def signs_of_denominators(relation: Relation) -> Iterator[Relation]:
+    """That a denominator is positive, where its terms do not say so by themselves."""
+    for side in (relation.small, relation.large):
+        for base in dict.fromkeys(base for base, sign in needs(side) if sign == "!="):
+            if not all(term.is_nonnegative for term in sympy.Add.make_args(base.expand())):
+                yield Relation(ZERO, base, "<", "denominator")
 
 
 def may_have(letter: Any, value: Any) -> bool:

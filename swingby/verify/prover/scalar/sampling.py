@@ -104,14 +104,27 @@ class Space:
         return self.goal.decided(point, bits) is False and self.meets(point, bits)
 
     def draw(
-        self, start: Mapping[str, Any], generator: np.random.Generator, level: int | None = None
+        self,
+        start: Mapping[str, Any],
+        generator: np.random.Generator,
+        level: int | None = None,
+        *,
+        defined_last: bool = False,
     ) -> dict[str, Any] | None:
-        """One point with some values given and all of W on a level; None if there is none."""
+        """One point with some values given and all of W on a level; None if there is none.
+
+        `defined_last`: letters that an equation defines follow those that define them, and of the
+        others every third one is 0, where it may be.
+        """
         point = dict(start)
-        for name in in_order(frozenset(self.letters) - start.keys()):
+        names = in_order(frozenset(self.letters) - start.keys())
+        for name in self.defined_last(names) if defined_last else names:
             values = self.candidates(name, point)
             if not values:
                 return None
+            if defined_last and len(values) > 1 and 0 in values and generator.random() < 1 / 3:
+                point[name] = flint.fmpq(0)
+                continue
             wanted = levels(name, point)[level : level + 1] if level is not None else []
             if wanted and wanted[0] in values:
                 point[name] = wanted[0]
@@ -120,6 +133,19 @@ class Space:
             place = min(int(generator.exponential(2.0)), len(values) - 1)
             point[name] = values[place]
         return point
+
+    def defined_last(self, names: list[str]) -> list[str]:
+        """The same letters, each behind those of an equation that it is one side of."""
+        after: dict[str, frozenset[str]] = {}
+        for one in (found.relation for found in self.given):
+            for letter, value in ((one.small, one.large), (one.large, one.small)):
+                if one.kind == "==" and letter.is_Symbol and not value.has(letter):
+                    after.setdefault(letter.name, frozenset(map(str, value.free_symbols)))
+        found: list[str] = []
+        while waiting := [name for name in names if name not in found]:
+            ready = (one for one in waiting if not after.get(one, frozenset()) & {*waiting})
+            found.append(next(ready, waiting[0]))
+        return found
 
     def candidates(self, name: str, point: Mapping[str, Any]) -> list[Any]:
         """Values worth trying for a letter, corners of its range first."""

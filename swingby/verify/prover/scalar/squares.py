@@ -310,7 +310,7 @@ def _interior(blocks: list[Block], start: Any, directions: Any) -> Any:
                 return np.inf
         return float(total)
 
-    y[-1] = min(np.linalg.eigvalsh(one)[0] for one in first) - 1
+    y[-1] = min(0.0, *(np.linalg.eigvalsh(one)[0] - 1 for one in first))
     mu = 1.0
     while mu > 1e-10:
         left()
