@@ -19,6 +19,7 @@ from swingby.theory.task import SIMTask
 from swingby.verify.compare import figure_settings
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
 from swingby.verify.schedule import curve_events
+from tests.forked import FULL
 
 DYNAMICS = ("euler", "gd", "flow")
 
@@ -39,10 +40,10 @@ def composite(a, W, eta, dynamics, scale=Fraction(1)):
 @pytest.mark.parametrize("d", [2, 3, 4, pytest.param(6, marks=pytest.mark.full)])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_scalar_composite(dynamics, d, starts):
-    given = starts(10, d, seed=d, high=1e-3)
+    given = starts(10 if FULL else 6, d, seed=d, high=1e-3)
     found = predict_swing_batch(*given, dynamics)
     sure = np.flatnonzero(~found.undecided & (found.swing_margin > 1.1) & ~found.diverges)
-    assert len(sure) >= 5
+    assert len(sure) >= 3
     for place in sure:
         count, heights = composite(*(part[place] for part in given), dynamics)
         assert found.descents[place] == count, place

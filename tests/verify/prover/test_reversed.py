@@ -7,6 +7,8 @@ Which lines are proved as they stand is judged in test_verdicts.py: those of the
 repair.
 """
 
+from functools import cache
+
 import pytest
 import sympy
 
@@ -44,8 +46,10 @@ REVERSIBLE = [
 ]
 
 
-def stands(claim: Claim) -> bool:
+@cache
+def stands(name: str) -> bool:
     """Whether the line is proved as it stands."""
+    claim = CLAIMS[name]
     if claim.edition == "repaired":
         return judge_scalar(claim).verdict == "proved"
     if claim.edition == "corrected":
@@ -61,7 +65,7 @@ def opposite(claim: Claim, place: int) -> Claim:
 
 @pytest.mark.parametrize(("name", "place"), REVERSIBLE)
 def test_the_opposite_of_a_proved_line_is_not_proved(name, place, verdict):
-    if not stands(CLAIMS[name]):
+    if not stands(name):
         pytest.skip("not proved as it stands")
     if name in LONGER and not FULL:
         pytest.skip("takes long; part of make test-full")
@@ -70,4 +74,4 @@ def test_the_opposite_of_a_proved_line_is_not_proved(name, place, verdict):
 
 def test_most_lines_are_proved_and_reversed():
     """The test above is not empty: 90 lines at the time of writing."""
-    assert sum(stands(CLAIMS[name]) for name, _ in REVERSIBLE) > 80
+    assert sum(stands(name) for name, _ in REVERSIBLE) > 80

@@ -49,7 +49,7 @@ LONGEST, MOST_PRODUCTS = 7, 20_000
 ROUNDS, MOST_STEPS = 4, 2_000
 
 #: Exponents are digits of this many bits in a monomial's code.
-_BITS = 12
+_BITS = 24
 
 
 @dataclass(frozen=True)
@@ -72,25 +72,39 @@ def column(
     problem: PolynomialProblem,
     factors: tuple[int, ...],
     monomial: Monomial,
-    multiplied: Polynomial | None = None,
     square: Polynomial | None = None,
 ) -> Column | None:
     """One column of its parts; None if the monomial may be negative or undefined."""
-    constraints = [problem.constraints[place] for place in factors]
-    free = any(constraint.kind == "==" for constraint in constraints)
-    defined = all(
-        exponent > 0 or problem.atoms[atom].sign == "positive" for atom, exponent in monomial
-    )
-    if not (defined if free else is_nonnegative(monomial, problem.atoms)):
+    base = Product(problem, factors)
+    if not base.allows(monomial):
         return None
-    strict = is_positive(monomial, problem.atoms) and all(
-        constraint.kind == ">" for constraint in constraints
-    )
-    base = multiplied or product(constraint.polynomial for constraint in constraints)
     if square is None or square == ONE:
-        return Column(factors, monomial, shift(base, monomial), strict, free)
-    whole = multiply(base, multiply(square, square))
-    return Column(factors, monomial, shift(whole, monomial), False, free, square)
+        polynomial = shift(base.polynomial, monomial)
+        return Column(factors, monomial, polynomial, base.strictly(monomial), base.free)
+    whole = multiply(base.polynomial, multiply(square, square))
+    return Column(factors, monomial, shift(whole, monomial), False, base.free, square)
+
+
+class Product:
+    """The product of the constraints at some places; `free`: it is zero, `strict`: positive."""
+
+    def __init__(self, problem: PolynomialProblem, factors: tuple[int, ...]) -> None:
+        constraints = [problem.constraints[place] for place in factors]
+        self.atoms = problem.atoms
+        self.polynomial = product(constraint.polynomial for constraint in constraints)
+        self.free = any(constraint.kind == "==" for constraint in constraints)
+        self.strict = all(constraint.kind == ">" for constraint in constraints)
+        self.codes = list(map(code_of, self.polynomial))
+
+    def allows(self, monomial: Monomial) -> bool:
+        """Whether it stays what it is, times a monomial; that has to be defined at least."""
+        if not self.free:
+            return is_nonnegative(monomial, self.atoms)
+        return all(n > 0 or self.atoms[atom].sign == "positive" for atom, n in monomial)
+
+    def strictly(self, monomial: Monomial) -> bool:
+        """Whether it is positive, times a monomial."""
+        return self.strict and is_positive(monomial, self.atoms)
 
 
 def code_of(monomial: Monomial) -> int:
@@ -118,39 +132,43 @@ class Workshop:
         self.problem = problem
         self.columns: list[Column] = []
         self._seen: set[tuple[tuple[int, ...], int]] = set()
+        self.product = functools.cache(functools.partial(Product, problem))
 
-    def add(self, factors: tuple[int, ...], code: int, base: Polynomial | None = None) -> bool:
+    def add(self, factors: tuple[int, ...], code: int) -> bool:
         """Add one column, of a product of constraints and a monomial; whether it is a new one."""
         if (factors, code) in self._seen:
             return False
         self._seen.add((factors, code))
-        made = column(self.problem, factors, monomial_of(code), base)
-        if made is not None:
-            self.columns.append(made)
-        return made is not None
+        base, monomial = self.product(factors), monomial_of(code)
+        if not base.allows(monomial):
+            return False
+        terms = (monomial_of(term + code) for term in base.codes)
+        polynomial = dict(zip(terms, base.polynomial.values(), strict=True))
+        strict = base.strictly(monomial)
+        self.columns.append(Column(factors, monomial, polynomial, strict, base.free))
+        return True
 
     def meet(self, wanted: Iterable[Monomial], largest: int) -> None:
         """Add the columns of products of up to so many constraints that meet wanted monomials."""
         targets = sorted(map(code_of, wanted))
-        constraints = self.problem.constraints
+        places = range(len(self.problem.constraints))
         for count in range(largest + 1):
-            for factors in itertools.combinations_with_replacement(range(len(constraints)), count):
+            for factors in itertools.combinations_with_replacement(places, count):
                 left()
-                base = product(constraints[place].polynomial for place in factors)
-                if len(base) > MOST_TERMS:
+                terms = self.product(factors).codes
+                if len(terms) > MOST_TERMS:
                     continue
-                terms = list(map(code_of, base))
                 hits = Counter(target - term for target in targets for term in terms)
                 least = SHARE * len(terms) if count > 1 else 1
                 for code, met in hits.items():
                     if met >= least:
-                        self.add(factors, code, base)
+                        self.add(factors, code)
                     if len(self.columns) >= MOST_COLUMNS:
                         return
 
     def monomials(self) -> set[Monomial]:
         """All monomials of all columns."""
-        return {term for made in self.columns for term in made.polynomial}
+        return set[Monomial]().union(*(made.polynomial for made in self.columns))
 
 
 def columns_of(problem: PolynomialProblem, *, products: bool) -> list[Column]:
@@ -173,21 +191,23 @@ def columns_of(problem: PolynomialProblem, *, products: bool) -> list[Column]:
 
 def useful(columns: list[Column], goal: Polynomial) -> list[Column]:
     """Columns without a term that nothing else could cancel."""
+    signed = [(made, *_signs(made)) for made in columns]
     while True:
-        rising, falling = set(goal), set(goal)
-        for made in columns:
-            if made.free:
-                rising.update(made.polynomial)
-                falling.update(made.polynomial)
-                continue
-            for term, value in made.polynomial.items():
-                # a Fraction itself is slow to compare
-                (rising if value.numerator > 0 else falling).add(term)
-        both = rising & falling
-        kept = [made for made in columns if both.issuperset(made.polynomial)]
-        if len(kept) == len(columns):
-            return kept
-        columns = kept
+        rising = set(goal).union(*(up for _, up, _ in signed))
+        both = rising & set(goal).union(*(down for _, _, down in signed))
+        kept = [one for one in signed if both.issuperset(one[0].polynomial)]
+        if len(kept) == len(signed):
+            return [made for made, _, _ in kept]
+        signed = kept
+
+
+def _signs(made: Column) -> tuple[set[Monomial], set[Monomial]]:
+    """The terms that a column can raise, and those that it can lower."""
+    if made.free:
+        return set(made.polynomial), set(made.polynomial)
+    # A Fraction itself is slow to compare.
+    up = {term for term, value in made.polynomial.items() if value.numerator > 0}
+    return up, made.polynomial.keys() - up
 
 
 def binomial_columns(problem: PolynomialProblem) -> list[Column]:
@@ -256,8 +276,10 @@ def chain_columns(problem: PolynomialProblem) -> list[Column]:
     products = _products(steps)
     most = len(workshop.columns) + MOST_STEPS
     for top, bottom in itertools.product(sorted(high), sorted(low)):
-        left()
-        for step in products.get(top - bottom, ()):
+        word = products.get(top - bottom, ())
+        if word:
+            left()
+        for step in word:
             if len(workshop.columns) < most:
                 workshop.add((step.place,), top - step.above)
             top += step.below - step.above

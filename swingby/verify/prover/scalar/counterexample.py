@@ -42,6 +42,7 @@ from swingby.verify.prover.scalar.sampling import (
     may_be,
     number,
     rounder,
+    whole_numbers,
 )
 
 
@@ -326,7 +327,7 @@ def _points(
             point = search.space.draw(start, generator, level, defined_last=last)
             if point is None:
                 continue
-            key = tuple(str(point[name]) for name in sorted(names))
+            key = tuple(whole_numbers(point[name]) for name in sorted(names))
             if key not in seen and search.fits(point):
                 yield point, start.keys() & letters
             seen.add(key)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -52,6 +52,8 @@ _USUAL = ("1", "2", "1/2", "3", "10", "1/10", "4", "100", "1/100", "1/1000")
 
 #: Sizes of entries of W at which lines break: those of W(0), of the boundary, of the end.
 LEVELS = 6
+#: The letters in which these sizes are given.
+LEVELED = frozenset({"omega", "beta", "P"})
 
 #: Letters that count steps or dimensions.
 WHOLE = frozenset({"t", "t_0", "T", "d"})
@@ -86,6 +88,8 @@ class Space:
     given: tuple[Condition, ...]
     goal: Condition
     letters: Mapping[str, Any]
+    #: Candidates and edges so far.
+    _found: dict[Any, list[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
     def of(given: Iterable[Relation], goal: Relation) -> Space:
@@ -148,15 +152,26 @@ class Space:
         return found
 
     def candidates(self, name: str, point: Mapping[str, Any]) -> list[Any]:
-        """Values worth trying for a letter, corners of its range first."""
-        letter, open_letter = self.letters[name], {name}
+        """Values worth trying for a letter, corners of its range first.
+
+        They depend on few of the letters, whose values most points have in common.
+        """
+        alone = [one for one in (*self.given, self.goal) if one.letters - point.keys() == {name}]
+        used = LEVELED.union(*(one.letters for one in alone)) & point.keys()
+        place = (name, *((other, whole_numbers(point[other])) for other in sorted(used)))
+        if place not in self._found:
+            self._found[place] = self._candidates(name, point, alone)
+        return self._found[place]
+
+    def _candidates(self, name: str, point: Mapping[str, Any], alone: list[Condition]) -> list[Any]:
+        """The candidates, by the conditions in which the letter alone has no value."""
+        letter = self.letters[name]
         lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
         lower_open, upper_open = bool(letter.is_positive), False
-        for found in self.given:
-            if found.letters - point.keys() != open_letter:
-                continue
+        goal = [one for one in alone if one is self.goal]
+        for found in alone[: len(alone) - len(goal)]:
             strict = found.relation.kind == "<"
-            for value, side in _edges(found, letter, point):
+            for value, side in self._edges(found, letter, point):
                 if found.relation.kind == "==":
                     return [value] if may_be(value, letter) else []
                 if side > 0 and (lower is None or value > lower or (value == lower and strict)):
@@ -164,11 +179,10 @@ class Space:
                 if side < 0 and (upper is None or value < upper or (value == upper and strict)):
                     upper, upper_open = value, strict
         values: list[Any] = []
-        if self.goal.letters - point.keys() == open_letter:
-            for value, side in filter(None, [edge_of(self.goal, name, point)]):
-                step = abs(value) / 100 or flint.fmpq(1, 100)
-                values += [value] if self.goal.relation.kind in ("<", "!=") else []
-                values += [value - side * step, value - side * step / 1000, value * 2, value / 2]
+        for value, side in filter(None, (edge_of(one, name, point) for one in goal)):
+            step = abs(value) / 100 or flint.fmpq(1, 100)
+            values += [value] if self.goal.relation.kind in ("<", "!=") else []
+            values += [value - side * step, value - side * step / 1000, value * 2, value / 2]
         if upper is not None:
             values += [upper, *([lower] if lower is not None and lower < 0 else [])]
             values += [upper - (abs(upper) or flint.fmpq(1)) / 1000, upper / 2]
@@ -187,24 +201,27 @@ class Space:
         values = [*simple[:1], *values, *simple[1:]] if name in SIMPLE else [*values, *simple]
         return [
             value
-            for value in dict.fromkeys(values)
+            for value in dict(zip(map(whole_numbers, values), values, strict=True)).values()
             if (lower is None or value > lower or (value == lower and not lower_open))
             and (upper is None or value < upper or (value == upper and not upper_open))
             and may_be(value, letter)
         ]
 
-
-def _edges(found: Condition, letter: Any, point: Mapping[str, Any]) -> list[tuple[Any, int]]:
-    """The edges seen from positive and from negative values: Abs has two."""
-    edges = [edge_of(found, letter.name, point)]
-    if not letter.is_nonnegative:
-        edges.append(edge_of(found, letter.name, point, ("negative",)))
-    return [edge for edge in edges if edge is not None]
+    def _edges(self, found: Condition, letter: Any, point: Mapping[str, Any]) -> list[Any]:
+        """The edges seen from positive and from negative values: Abs has two."""
+        others = sorted(found.letters - {letter.name})
+        place = (found, letter.name, *(whole_numbers(point[other]) for other in others))
+        if place not in self._found:
+            edges = [edge_of(found, letter.name, point)]
+            if not letter.is_nonnegative:
+                edges.append(edge_of(found, letter.name, point, ("negative",)))
+            self._found[place] = [edge for edge in edges if edge is not None]
+        return self._found[place]
 
 
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     """The :data:`LEVELS` sizes that an entry of W takes in the proofs; none for other letters."""
-    if not name.startswith("w_") or not {"omega", "beta", "P"} <= point.keys():
+    if not name.startswith("w_") or not point.keys() >= LEVELED:
         return []
     omega, upper = point["omega"], point["beta"] * point["omega"]
     return [omega, omega / 1000, point["P"] * upper, upper, flint.fmpq(1, 2), flint.fmpq(1)]
@@ -214,6 +231,11 @@ def number(text: str) -> Any:
     """A rational such as 121/100."""
     over, _, under = text.partition("/")
     return flint.fmpq(int(over), int(under or 1))
+
+
+def whole_numbers(value: Any) -> tuple[int, int]:
+    """A rational as its numerator and denominator, whose hash is quick."""
+    return int(value.p), int(value.q)
 
 
 def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:

@@ -49,8 +49,8 @@ from swingby.verify.prover.scalar.laurent import (
 )
 from swingby.verify.prover.scalar.relation import Relation, Sequent, plain
 
-#: Larger powers are not multiplied out.
-LARGEST_POWER = 64
+#: Larger powers are not multiplied out; with higher ones z3 takes no notice of its time.
+LARGEST_POWER, HIGHEST_POWER = 64, 500
 
 
 class Untranslatable(Exception):
@@ -277,11 +277,17 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
     unique = {
         (tuple(sorted(constraint.polynomial.items())), constraint.kind): constraint
         for constraint in constraints
-        if constraint.polynomial
+        if constraint.polynomial and _is_low(constraint.polynomial)
     }
+    if not _is_low(cleared):
+        raise Untranslatable(f"a power above {HIGHEST_POWER}")
     return PolynomialProblem(
         tuple(translator.atoms), tuple(unique.values()), Constraint(cleared, KINDS[goal.kind])
     )
+
+
+def _is_low(polynomial: Polynomial) -> bool:
+    return all(abs(power) <= HIGHEST_POWER for term in polynomial for _, power in term)
 
 
 def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
