@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 from fractions import Fraction
 from pathlib import Path
 
@@ -123,23 +124,14 @@ def test_no_cache_keeps_nothing(workplace, capsys, monkeypatch):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--item", "D.99"],
-        ["--item", ""],
-        ["--out", "ledger.xyz"],
-        ["--out", "no/such/folder/ledger.md"],
-        ["--graph", "graph.gif"],
-        ["--graph", "no/such/folder/graph.png"],
-        ["--corrections", "--out", "list.csv"],
-        ["--assume", "PSD", "--out", "list.tex"],
-        ["--assume", "PSD", "--corrections"],
-        ["--assume", "that all is well"],
-        ["--json", "--out", "ledger.json"],
-        ["--unknown"],
-        ["surplus"],
+        "--item D.99", "--item ''", "--out ledger.xyz", "--out no/such/folder/ledger.md",
+        "--graph graph.gif", "--graph no/such/folder/graph.png", "--corrections --out list.csv",
+        "--assume PSD --out list.tex", "--assume PSD --corrections", "--assume 'that all is well'",
+        "--json --out ledger.json", "--unknown", "surplus",
     ],
-)
+)  # fmt: skip
 def test_wrong_input_is_one_line_and_exit_code_two(arguments, refused):
-    refused(["audit", *arguments])
+    refused(["audit", *shlex.split(arguments)])
 
 
 def test_interrupting_is_exit_code_130(monkeypatch, capsys):
@@ -162,8 +154,8 @@ def test_a_proof_of_ones_own_is_audited(capsys, tmp_path):
     assert "Text audited: gradient_descent.proof." in shown
     assert "6 lines of the proof: 6 proved." in shown
     assert "2410.08309" not in shown
-    arguments = ["audit", str(PROOFS / "planted_error.proof"), "--item", "descent", "--json"]
-    assert run(arguments) == 0
+    planted = str(PROOFS / "planted_error.proof")
+    assert run(["audit", planted, "--item", "descent", "--json"]) == 0
     (record,) = json.loads(capsys.readouterr().out)["records"]
     assert (record["verdict"], record["repair"]["verdict"]) == ("refuted", "proved")
     # The counterexample is one: by hand, in fractions.
@@ -174,10 +166,9 @@ def test_a_proof_of_ones_own_is_audited(capsys, tmp_path):
     assert gap_next <= gap - eta * (1 - eta * L / 2) * square
     assert gap_next > gap - square / L
     out = tmp_path / "audit.tex"
-    assert run(["audit", str(PROOFS / "planted_error.proof"), "--out", str(out)]) == 0
+    assert run(["audit", planted, "--out", str(out)]) == 0
     assert "planted" in out.read_text(encoding="utf-8")
-    arguments = ["audit", str(PROOFS / "planted_error.proof"), "--corrections"]
-    assert run(arguments) == 0
+    assert run(["audit", planted, "--corrections"]) == 0
     assert "corrected  gap_next ≤ gap − square/(2 L)" in capsys.readouterr().out
 
 

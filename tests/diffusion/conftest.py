@@ -1,5 +1,7 @@
 """What tests of image diffusion share: a preset of a second, and an undisturbed run."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from swingby.diffusion.course import Cell
@@ -42,6 +44,15 @@ def two_cells(quick):
         share=0.75,
         within=1.25,
         predictions=(Prediction("colour comes sooner", "sooner", "colour", "contrast"),),
+    )
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Threads in place of the processes of a study, each of which would load torch."""
+    monkeypatch.setattr(
+        "swingby.diffusion.study.ProcessPoolExecutor",
+        lambda workers, mp_context, **begin: ThreadPoolExecutor(workers, **begin),
     )
 
 

@@ -57,6 +57,7 @@ def test_wrong_input(words, name, tmp_path, monkeypatch, refused):
 
 @pytest.mark.torch
 @pytest.mark.skipif(NO_TORCH, reason="trains")
+@pytest.mark.usefixtures("in_threads")
 def test_a_study_from_the_command_line(two_cells, tmp_path, monkeypatch, capsys, refused):
     """Files and pictures; the second call has nothing left to do; an edited plan is refused."""
     monkeypatch.chdir(tmp_path)

@@ -3,15 +3,7 @@
 import numpy as np
 import pytest
 
-from swingby.diffusion.circles import (
-    CLASSES,
-    EMPTY,
-    HELD_OUT,
-    NOISE,
-    OTHER,
-    Circles,
-    read_circles,
-)
+from swingby.diffusion.circles import CLASSES, EMPTY, HELD_OUT, NOISE, OTHER, Circles, read_circles
 from swingby.errors import InvalidInput
 
 CELLS = [(0.2, 0.4, 16), (0.3, 0.2, 16), (0.75, 0.4, 16), (0.75, 0.2, 16), (0.5, 0.4, 32)]

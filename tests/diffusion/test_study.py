@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import swingby
+from swingby.diffusion import study as module
 from swingby.diffusion.plan import Plan
 from swingby.diffusion.study import Study, StudyProgress, course_file
 from swingby.errors import InvalidInput, SwingbyError
@@ -69,7 +69,6 @@ def step_of(path):
 @pytest.mark.torch
 def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, monkeypatch, capsys):
     # One worker, then two; the reference is one course after the other in this process.
-    from swingby.diffusion import study as module
     from swingby.diffusion.train import train_course
 
     files = [course_file(tmp_path, *job) for job in longer.jobs]
@@ -124,24 +123,33 @@ def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, mo
 
 @pytest.mark.parametrize("data", ["study.json", "course.safetensors", "old/checkpoint.safetensors"])
 def test_before_there_are_data_a_plan_may_change(two_cells, tmp_path, data):
-    from swingby.diffusion.study import _claim
-
-    _claim(tmp_path, two_cells)
+    module._claim(tmp_path, two_cells)
     other = replace(two_cells, share=0.8)
-    _claim(tmp_path, other)
+    module._claim(tmp_path, other)
     assert Plan.load(tmp_path / "plan.toml") == other
     (tmp_path / data).parent.mkdir(exist_ok=True)
     (tmp_path / data).write_text("")
-    _claim(tmp_path, other)
+    module._claim(tmp_path, other)
     with pytest.raises(InvalidInput, match="edited since"):
-        _claim(tmp_path, two_cells)
+        module._claim(tmp_path, two_cells)
 
 
 SCRIPT = """
-import json, sys
+import json, sys, time
 from swingby.diffusion import study
 from swingby.diffusion.plan import Plan
 study._GLANCE, study._EVERY = 0.01, 0.0
+begin = study._begin
+def waiting(seen, parent):
+    begin(seen, parent)
+    told = study._told
+    def call(k, step, w):
+        told(k, step, w)
+        # The second course stands still until the study has been stopped.
+        for _ in range(6000 * (k == 1 and step == 8)):
+            seen[-1] or time.sleep(0.01)
+    study._told = call
+study._begin = waiting
 if __name__ == "__main__":
     plan = Plan.from_dict(json.loads(sys.argv[1]))
     study.run_study(plan, sys.argv[2], workers=1, progress=True)
@@ -153,12 +161,11 @@ def test_ctrl_c_for_all_processes(longer, as_undisturbed, tmp_path):
     # One worker: the first course is whole by the time the second says its first step.
     from swingby.diffusion.train import train_course
 
-    plan = replace(longer, preset=replace(longer.preset, steps=300))
     root, script = tmp_path / "study", tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "PYTHONPATH": str(Path(swingby.__file__).parents[1])}
     process = subprocess.Popen(
-        [sys.executable, str(script), json.dumps(plan.to_dict()), str(root)],
+        [sys.executable, str(script), json.dumps(longer.to_dict()), str(root)],
         env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
@@ -174,26 +181,19 @@ def test_ctrl_c_for_all_processes(longer, as_undisturbed, tmp_path):
     assert process.returncode == -signal.SIGINT, told
     assert told.rstrip().endswith("KeyboardInterrupt")
     assert not (root / "study.json").exists()
-    files = [course_file(root, *job) for job in plan.jobs]
-    assert step_of(files[0]) == 300
-    assert 0 < step_of(files[1]) < 300
+    files = [course_file(root, *job) for job in longer.jobs]
+    assert step_of(files[0]) == 30
+    assert 0 < step_of(files[1]) < 30
     assert sorted(root.iterdir()) == sorted([*files, root / "lock", root / "plan.toml"])
-    for (cell, seed), path in zip(plan.jobs, files, strict=True):
-        preset = plan.preset_of(cell)
-        found = train_course(preset, cell, seed, path, owner=plan.digest)
-        as_undisturbed(found, path, preset, cell, seed, plan.digest)
+    for (cell, seed), path in zip(longer.jobs, files, strict=True):
+        preset = longer.preset_of(cell)
+        found = train_course(preset, cell, seed, path, owner=longer.digest)
+        as_undisturbed(found, path, preset, cell, seed, longer.digest)
 
 
 @pytest.mark.torch
-def test_an_error_of_one_course_ends_the_study_at_once(longer, tmp_path, monkeypatch):
-    # Threads in place of processes, which would each load torch.
-    from swingby.diffusion import study as module
-
-    def threads(workers, mp_context, initializer, initargs):
-        return ThreadPoolExecutor(workers, initializer=initializer, initargs=initargs)
-
-    monkeypatch.setattr(module, "ProcessPoolExecutor", threads)
-    monkeypatch.setattr(os, "getppid", os.getpid)
+@pytest.mark.usefixtures("in_threads")
+def test_an_error_of_one_course_ends_the_study_at_once(longer, tmp_path):
     # Seconds, if nobody stopped it.
     plan = replace(longer, preset=replace(longer.preset, steps=600, saves=11))
     other, broken = (course_file(tmp_path, *job) for job in plan.jobs)
@@ -217,8 +217,6 @@ def test_an_error_of_one_course_ends_the_study_at_once(longer, tmp_path, monkeyp
     ids=str,
 )  # fmt: skip
 def test_wrong_input(longer, tmp_path, monkeypatch, name, value):
-    from swingby.diffusion import study as module
-
     monkeypatch.setattr(module, "_all", None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").write_text("")

@@ -100,12 +100,8 @@ def test_the_failure_of_figure_10_is_one_of_the_step(data_of, judged):
     data = data_of("10", "code")
     assert data["psd_lost"] == 32
     assert data["W"][-1, 0, 0] == pytest.approx(-0.0189, abs=5e-5)
-    assert data["long"] == {
-        "eta": "0.01",
-        "half_time": None,
-        "outcome": "diverged",
-        "last_step": 17264,
-    }
+    ended = {"half_time": None, "outcome": "diverged", "last_step": 17264}
+    assert data["long"] == {"eta": "0.01", **ended}
     assert judged("10", data, "trapped").numbers["gd"] == 14406
     assert judged("10", {**data, "long_gd": data["long"]}, "trapped").verdict == "fails"
     never = {**data, "long_gd": data["long"], "long_finer": data["long"] | {"eta": "0.002"}}

@@ -45,9 +45,9 @@ def test_half_times_and_curves_are_those_of_the_law():
     assert np.median(times) < 0.003
     assert (found.descents[:, 1] == 0).all()
     # Width 1: the second pivot is zero, so nothing is left for the second concept.
-    found = law_errors(draw_starts(5, 2, 1, width=1), gradient="written")
-    assert found.traps.tolist() == [[1, 0, 0]] * 5
-    assert len(found.half_times) == 5
+    found = law_errors(draw_starts(2, 2, 1, width=1), gradient="written")
+    assert found.traps.tolist() == [[1, 0, 0]] * 2
+    assert len(found.half_times) == 2
 
 
 def test_a_minor_entry_peaks_where_the_closed_form_says():

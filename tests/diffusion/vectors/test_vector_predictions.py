@@ -107,16 +107,9 @@ def test_a_pivot_that_two_layers_do_not_keep_is_outside():
     """Found by the property above: half-time 3 was 1092, predicted 1073 with a bar of 7."""
     mu = ["7743506678895385/4503599627370496", "8151059661995143/9007199254740992"]
     task = SIMTask([*mu, "4776749370233529/9007199254740992"], [0, 0, 0])
-    one = VectorSetting(
-        task,
-        "two_layer",
-        width=3,
-        omega=0.004108290653022592,
-        eta=0.08045340399632621,
-        batch=24,
-        steps=1121,
-        seed=2831802,
-    )
+    start = {"width": 3, "omega": 0.004108290653022592, "seed": 2831802}
+    pace = {"eta": 0.08045340399632621, "batch": 24, "steps": 1121}
+    one = VectorSetting(task, "two_layer", **start, **pace)
     said = predict_vectors([one, replace(one, seed=2831803)])
     assert ["a pivot of W(0)" in each.range for each in said] == [True, False]
     assert np.isnan(said[0].half_times).all()
