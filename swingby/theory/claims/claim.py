@@ -7,7 +7,8 @@ decides, is the reading of an ambiguous line, the class of an error and the prop
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import graphlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,6 +70,15 @@ def conditions_of(conclusion: Any) -> tuple[Any, ...]:
 
 #: Sign of what is enough, and not always needed: x^y may have a value at x = 0.
 ENOUGH = "enough"
+
+
+def in_order_of_use(where: Mapping[Any, Any]) -> list[Any]:
+    """The letters that are defined, each behind those it uses; ValueError with a circle of them."""
+    uses = {letter: where[letter].free_symbols & where.keys() for letter in where}
+    try:
+        return list(graphlib.TopologicalSorter(uses).static_order())
+    except graphlib.CycleError as error:
+        raise ValueError(" -> ".join(map(str, reversed(error.args[1])))) from None
 
 
 def needs(expression: Any) -> Iterator[tuple[Any, str]]:

@@ -8,7 +8,6 @@ of formulas is in :mod:`swingby.theory.proofs.formulas`; nothing of a file is ev
 from __future__ import annotations
 
 import functools
-import graphlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,15 @@ from typing import Any
 import sympy
 
 from swingby.theory.claims import matrices
-from swingby.theory.claims.claim import BREAKS, SEVERITIES, AlongTrajectory, Claim, Flaw, Given
+from swingby.theory.claims.claim import (
+    BREAKS,
+    SEVERITIES,
+    AlongTrajectory,
+    Claim,
+    Flaw,
+    Given,
+    in_order_of_use,
+)
 from swingby.theory.claims.conclusions import ByHand
 from swingby.theory.proofs.formulas import Piece, algebra, is_letter, latin, relations, values
 from swingby.theory.reading import text_of
@@ -381,13 +388,10 @@ class _Line:
             changes["given"] = (*before, *self._hypotheses(own["also given"]))
         if "where" in own:
             changes["where"] = tuple(self._definitions(own["where"]))
-            given = dict(changes["where"])
-            uses = {letter: given[letter].free_symbols & given.keys() for letter in given}
             try:
-                graphlib.TopologicalSorter(uses).prepare()
-            except graphlib.CycleError as error:
-                circle = " -> ".join(map(str, reversed(error.args[1])))
-                raise own["where"].head.refuse("must not go in a circle", circle) from None
+                in_order_of_use(dict(changes["where"]))
+            except ValueError as circle:
+                raise own["where"].head.refuse("must not go in a circle", str(circle)) from None
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
         concludes = {"then", "when", "while", "until", "because", "test"} & set(own)

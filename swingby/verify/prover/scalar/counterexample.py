@@ -206,12 +206,13 @@ def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
     )
 
 
-#: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them: of the long
-#: search as many again with what equations define behind the rest.
-QUICK = (8, 6, 120)
-LONG = (60, 40, 3000)
+#: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them, the last of
+#: them with what equations define behind the rest.
+Effort = tuple[int, int, int, int]
+QUICK: Effort = (8, 6, 120, 0)
+LONG: Effort = (60, 40, 3000, 3000)
 #: For a model of the hypotheses.
-MODEL = (8, 20, 200)
+MODEL: Effort = (8, 20, 200, 0)
 
 
 @dataclass(frozen=True)
@@ -261,9 +262,7 @@ class Search:
         return self.fits(point) and self.space.refutes(point)
 
 
-def counterexample(
-    search: Search, *, effort: tuple[int, int, int] = QUICK, rng: int = 0
-) -> Witness | None:
+def counterexample(search: Search, *, effort: Effort = QUICK, rng: int = 0) -> Witness | None:
     """A point at which a sequent fails; None, which proves nothing, if none was found."""
     for point, fixed in _points(search, effort, rng):
         if search.space.refutes(point):
@@ -299,26 +298,23 @@ def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
     return _witness(search, own) if allowed and search.refutes(own) else None
 
 
-def _points(
-    search: Search, effort: tuple[int, int, int], rng: int
-) -> Iterator[tuple[dict[str, Any], set[str]]]:
+def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str, Any], set[str]]]:
     """Distinct points worth a look, each with the names of the letters that are not to change."""
     generator = np.random.default_rng(rng)
     letters = search.space.letters.keys()
-    starts: Iterable[tuple[dict[str, Any], int]] = [({}, effort[2])]
+    starts: Iterable[tuple[dict[str, Any], int, int]] = [({}, *effort[2:])]
     if search.in_force:
         chosen = itertools.islice(settings(), effort[0])
         starts = (
-            (point, effort[1])
+            (point, effort[1], 0)
             for setting in chosen
             for point in setting.points(search.indices, letters)
         )
     count = 0
-    for start, draws in starts:
+    for start, draws, behind in starts:
         names = letters - start.keys()
         seen = set()
-        again = draws if effort is LONG and not search.in_force else 0
-        for drawn in range(draws + again if names else 1):
+        for drawn in range(draws + behind if names else 1):
             left()
             # Every other point has all entries of W on one level.
             count += 1

@@ -414,7 +414,7 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
         raise InvalidInput(
             "quantifier", claim.quantifier, "must be 'for all' or 'exists'", claim.id
         )
-    where = resolved(claim.where)
+    definitions, where = dict(claim.where), resolved(claim.where)
     written = [relation_from(known.relation, known.source) for known in claim.given]
     goals = [relation_from(relation, claim.id) for relation in claim.conditions]
     if not goals:
@@ -423,7 +423,7 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     questions = [
         Question(
             goal.substitute(where),
-            side_conditions(goal, claim.where),
+            side_conditions(goal, definitions, where),
             _emptiness(goal, where, written),
         )
         for goal in goals
@@ -439,7 +439,9 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
             raise
         raise Unknown("the root of a negative number") from None
     # A hypothesis holds only where it is defined.
-    facts = [needed for relation in written for needed in side_conditions(relation, claim.where)]
+    facts = [
+        needed for relation in written for needed in side_conditions(relation, definitions, where)
+    ]
     facts += signs_of_letters((*given, *(question.goal for question in questions)))
     facts = [needed for needed in facts if needed.label != ENOUGH]
     known = tuple(map(as_fact, dict.fromkeys((*given, *facts))))
@@ -496,14 +498,15 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
         found = _proved(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
         found = _judge(search.to(goal), rng, seconds)
-    if found.verdict is Finding.UNDECIDED:
-        for positive in signs_of_denominators(goal):
-            sure = _judge(search.to(positive), rng, seconds / 4, thorough=False)
-            if sure.verdict is Finding.PROVED:
-                evidence += [f"as {positive}", *sure.evidence]
-                proof += sure.proof
-                search = search.knowing(positive)
-                found = _judge(search.to(goal), rng, seconds / 2, thorough=False)
+    for positive in signs_of_denominators(goal):
+        if found.verdict is not Finding.UNDECIDED:
+            break
+        sure = _judge(search.to(positive), rng, seconds / 4, thorough=False)
+        if sure.verdict is Finding.PROVED:
+            evidence += [f"as {positive}", *sure.evidence]
+            proof += sure.proof
+            search = search.knowing(positive)
+            found = _judge(search.to(goal), rng, seconds / 2, thorough=False)
     if found.verdict is Finding.PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
         return Judged(Finding.UNDECIDED, found.method, found.evidence, tried=tried)

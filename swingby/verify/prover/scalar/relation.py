@@ -14,7 +14,6 @@ Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and M
 
 from __future__ import annotations
 
-import graphlib
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from typing import Any
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory.claims.claim import ENOUGH, needs
+from swingby.theory.claims.claim import ENOUGH, in_order_of_use, needs
 
 
 @dataclass(frozen=True)
@@ -132,12 +131,14 @@ def conditions(expression: Any) -> Iterator[Relation]:
             yield Relation(ZERO, base, "<" if sign == ENOUGH else sign, sign * (sign == ENOUGH))
 
 
-def side_conditions(relation: Relation, where: tuple[tuple[Any, Any], ...]) -> tuple[Relation, ...]:
+def side_conditions(
+    relation: Relation, given: Mapping[Any, Any], values: Mapping[Any, Any]
+) -> tuple[Relation, ...]:
     """What a relation and all definitions it leads to need to be defined, if it is not plain.
 
-    Of a definition this is read off what is written: put into another, it may cancel.
+    Of a definition this is read off what is written, `given`: put into another, it may cancel.
+    `values`: the definitions, each with all the others put in.
     """
-    given, values = dict(where), resolved(where)
     used: dict[Any, None] = {}
     waiting = list(relation.symbols & given.keys())
     while waiting:
@@ -170,14 +171,13 @@ def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
     given = dict(where)
     if len(given) < len(where):
         raise InvalidInput("where", [str(name) for name, _ in where], "must define a letter once")
-    used = {letter: given[letter].free_symbols & given.keys() for letter in given}
-    done: dict[Any, Any] = {}
     try:
-        for letter in graphlib.TopologicalSorter(used).static_order():
-            done[letter] = given[letter].xreplace(done)
-    except graphlib.CycleError as error:
-        circle = " -> ".join(map(str, reversed(error.args[1])))
-        raise InvalidInput("where", circle, "must not define a letter by itself") from None
+        order = in_order_of_use(given)
+    except ValueError as circle:
+        raise InvalidInput("where", str(circle), "must not define a letter by itself") from None
+    done: dict[Any, Any] = {}
+    for letter in order:
+        done[letter] = given[letter].xreplace(done)
     return done
 
 

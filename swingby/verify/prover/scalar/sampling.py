@@ -88,7 +88,7 @@ class Space:
     given: tuple[Condition, ...]
     goal: Condition
     letters: Mapping[str, Any]
-    #: Candidates and edges so far.
+    #: Candidates so far.
     _found: dict[Any, list[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
@@ -171,7 +171,7 @@ class Space:
         goal = [one for one in alone if one is self.goal]
         for found in alone[: len(alone) - len(goal)]:
             strict = found.relation.kind == "<"
-            for value, side in self._edges(found, letter, point):
+            for value, side in _edges(found, letter, point):
                 if found.relation.kind == "==":
                     return [value] if may_be(value, letter) else []
                 if side > 0 and (lower is None or value > lower or (value == lower and strict)):
@@ -207,16 +207,13 @@ class Space:
             and may_be(value, letter)
         ]
 
-    def _edges(self, found: Condition, letter: Any, point: Mapping[str, Any]) -> list[Any]:
-        """The edges seen from positive and from negative values: Abs has two."""
-        others = sorted(found.letters - {letter.name})
-        place = (found, letter.name, *(whole_numbers(point[other]) for other in others))
-        if place not in self._found:
-            edges = [edge_of(found, letter.name, point)]
-            if not letter.is_nonnegative:
-                edges.append(edge_of(found, letter.name, point, ("negative",)))
-            self._found[place] = [edge for edge in edges if edge is not None]
-        return self._found[place]
+
+def _edges(found: Condition, letter: Any, point: Mapping[str, Any]) -> list[tuple[Any, int]]:
+    """The edges seen from positive and from negative values: Abs has two."""
+    edges = [edge_of(found, letter.name, point)]
+    if not letter.is_nonnegative:
+        edges.append(edge_of(found, letter.name, point, ("negative",)))
+    return [edge for edge in edges if edge is not None]
 
 
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
