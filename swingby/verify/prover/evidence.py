@@ -50,3 +50,8 @@ class Judged:
     tried: tuple[str, ...] = ()
     parts: dict[str, Judged] = field(default_factory=dict)
     proof: tuple[dict[str, Any], ...] = ()
+
+
+def undecided(method: str, *tried: str) -> Judged:
+    """A claim that is left open, and what was tried."""
+    return Judged(Finding.UNDECIDED, method, tried=tried)

@@ -25,9 +25,8 @@ import sympy
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.budget import left
-from swingby.verify.prover.scalar.exact_value import root_of
+from swingby.verify.prover.scalar.exact_value import fraction, root_of
 from swingby.verify.prover.scalar.relation import Sequent, conditions, plain
-from swingby.verify.prover.scalar.translation import fraction
 
 #: Boxes looked at before giving up.
 MOST_BOXES = 400
@@ -251,7 +250,7 @@ def prove_on_line(sequent: Sequent) -> list[str] | None:
     steps: list[str] = []
     with precision(BITS):
         try:
-            needed = [found for side in (goal.small, goal.large) for found in conditions(side)]
+            needed = [found for side in goal.sides for found in conditions(side)]
             proved = all(_holds_inside(found, stretch) for found in needed) and _on_line(
                 goal.difference, stretch, goal.kind == "<", steps, 0
             )

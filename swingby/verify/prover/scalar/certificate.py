@@ -19,6 +19,7 @@ from typing import Any
 import flint
 
 from swingby.theory.budget import left
+from swingby.verify.prover.scalar import laurent
 from swingby.verify.prover.scalar.columns import (
     Column,
     binomial_columns,
@@ -26,16 +27,8 @@ from swingby.verify.prover.scalar.columns import (
     column,
     columns_of,
 )
-from swingby.verify.prover.scalar.laurent import (
-    Constraint,
-    Monomial,
-    Polynomial,
-    PolynomialProblem,
-    add,
-    in_roots,
-    scaled,
-    text_of,
-)
+from swingby.verify.prover.scalar.exact_value import fraction
+from swingby.verify.prover.scalar.laurent import Constraint, Monomial, Polynomial, PolynomialProblem
 
 #: Seconds for one linear program.
 MOST_SECONDS = 8.0
@@ -66,7 +59,7 @@ class Certificate:
             factors = [coefficient, monomial, *facts, f"({square})^2" if square != "1" else "1"]
             parts.append(" * ".join([one for one in factors if one != "1"] or ["1"]))
         goal = self.problem.goal
-        text = text_of(goal.polynomial, self.problem.atoms)
+        text = laurent.text_of(goal.polynomial, self.problem.atoms)
         return f"{text} = {' + '.join(parts) or '0'} {goal.kind.replace('==', '=')} 0"
 
     def steps(self) -> dict[str, Any]:
@@ -78,7 +71,7 @@ class Certificate:
         powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
         named = [atom for atom in powers if atoms[atom].name.startswith("(")]
         facts = [
-            [text_of(one.polynomial, atoms), kinds[one.kind]]
+            [laurent.text_of(one.polynomial, atoms), kinds[one.kind]]
             for one in (constraints[place] for place in places)
         ]
         facts += [
@@ -90,8 +83,8 @@ class Certificate:
             used = [places.index(place) for place in piece.factors]
             used += [len(places) + named.index(atom) for atom, n in outside for _ in range(n)]
             monomial = tuple(pair for pair in piece.monomial if pair not in outside)
-            factor = text_of({monomial: Fraction(1)}, atoms)
-            pieces.append([str(coefficient), factor, used, text_of(piece.square, atoms)])
+            factor = laurent.text_of({monomial: Fraction(1)}, atoms)
+            pieces.append([str(coefficient), factor, used, laurent.text_of(piece.square, atoms)])
         turned = self.problem.goal.label == CONTRADICTION
         return {"turned": turned, "facts": facts, "pieces": pieces}
 
@@ -124,7 +117,7 @@ def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Cert
 
 def means(problem: PolynomialProblem) -> Certificate | None:
     """A verified certificate of squares of binomials, also in the roots of the letters, or None."""
-    for form in (problem, in_roots(problem)):
+    for form in (problem, laurent.in_roots(problem)):
         found = _combined(form, binomial_columns(form))
         if found is not None:
             return found
@@ -156,10 +149,10 @@ def _combined(problem: PolynomialProblem, columns: list[Column]) -> Certificate 
                 return None
             continue
         support = [place for place, value in enumerate(proposed) if abs(value) > 1e-9]
-        found = _solution(wanted, [polynomials[place] for place in support])
+        found = solutions(wanted, [polynomials[place] for place in support])
         if found is None:
             continue
-        weighed = zip(found, (columns[place] for place in support), strict=True)
+        weighed = zip(found[0], (columns[place] for place in support), strict=True)
         certificate = Certificate(problem, tuple(pair for pair in weighed if pair[0]))
         if verify(certificate):
             return certificate
@@ -213,8 +206,13 @@ def _rows(goal: Polynomial, polynomials: Sequence[Polynomial]) -> dict[Monomial,
     return {term: row for row, term in enumerate(dict.fromkeys(terms))}
 
 
-def reduced(goal: Polynomial, polynomials: Sequence[Polynomial]) -> tuple[Any, list[int]] | None:
-    """The system "the goal is a sum of multiples" reduced, and its pivots; None if it is not."""
+def solutions(
+    goal: Polynomial, polynomials: Sequence[Polynomial]
+) -> tuple[list[Fraction], list[list[Fraction]]] | None:
+    """Coefficients with which some polynomials add up to a goal, and all directions between them.
+
+    None if there are no such coefficients.
+    """
     rows, width = _rows(goal, polynomials), len(polynomials)
     if not rows or not width:
         return None
@@ -226,24 +224,16 @@ def reduced(goal: Polynomial, polynomials: Sequence[Polynomial]) -> tuple[Any, l
     pivots = [
         next(place for place in range(width + 1) if matrix[row, place] != 0) for row in range(rank)
     ]
-    return None if width in pivots else (matrix, pivots)
-
-
-def as_fraction(value: Any) -> Fraction:
-    """A rational of flint as a Fraction."""
-    return Fraction(int(value.p), int(value.q))
-
-
-def _solution(goal: Polynomial, polynomials: list[Polynomial]) -> list[Fraction] | None:
-    """Exact coefficients with which some polynomials add up to the goal, if there are any."""
-    found = reduced(goal, polynomials)
-    if found is None:
+    if width in pivots:
         return None
-    matrix, pivots = found
-    values = [Fraction(0)] * len(polynomials)
+    loose = sorted(set(range(width)) - set(pivots))
+    start = [Fraction(0)] * width
+    directions = [[Fraction(int(place == own)) for place in range(width)] for own in loose]
     for row, pivot in enumerate(pivots):
-        values[pivot] = as_fraction(matrix[row, len(polynomials)])
-    return values
+        start[pivot] = fraction(matrix[row, width])
+        for direction, place in zip(directions, loose, strict=True):
+            direction[pivot] = -fraction(matrix[row, place])
+    return start, directions
 
 
 def verify(certificate: Certificate) -> bool:
@@ -261,14 +251,14 @@ def verify(certificate: Certificate) -> bool:
         return False
     remainder = dict(problem.goal.polynomial)
     for coefficient, piece in rebuilt:
-        remainder = add(remainder, piece.polynomial, -coefficient)
+        remainder = laurent.add(remainder, piece.polynomial, -coefficient)
     return not remainder and holds_in_flint(problem, certificate.pieces)
 
 
 def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
     """The same problem as a contradiction: the goal's negation among the constraints."""
     goal = problem.goal
-    negated = scaled(goal.polynomial, -1)
+    negated = laurent.scaled(goal.polynomial, -1)
     kind = ">" if goal.kind == ">=" else ">="
     added = (Constraint(negated, kind, "negation of the conclusion"),) if negated else ()
     return PolynomialProblem(

@@ -22,20 +22,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from swingby.theory.budget import left
-from swingby.verify.prover.scalar.laurent import (
-    ONE,
-    Monomial,
-    Polynomial,
-    PolynomialProblem,
-    inverse,
-    is_nonnegative,
-    is_positive,
-    letters_of,
-    multiply,
-    product,
-    shift,
-    times,
-)
+from swingby.verify.prover.scalar import laurent
+from swingby.verify.prover.scalar.laurent import ONE, Monomial, Polynomial, PolynomialProblem
 
 #: The linear programs stay below this many columns, of products with this many terms.
 MOST_COLUMNS, MOST_TERMS = 6_000, 40
@@ -79,10 +67,10 @@ def column(
     if not base.allows(monomial):
         return None
     if square is None or square == ONE:
-        polynomial = shift(base.polynomial, monomial)
+        polynomial = laurent.shift(base.polynomial, monomial)
         return Column(factors, monomial, polynomial, base.strictly(monomial), base.free)
-    whole = multiply(base.polynomial, multiply(square, square))
-    return Column(factors, monomial, shift(whole, monomial), False, base.free, square)
+    whole = laurent.multiply(base.polynomial, laurent.multiply(square, square))
+    return Column(factors, monomial, laurent.shift(whole, monomial), False, base.free, square)
 
 
 class Product:
@@ -91,7 +79,7 @@ class Product:
     def __init__(self, problem: PolynomialProblem, factors: tuple[int, ...]) -> None:
         constraints = [problem.constraints[place] for place in factors]
         self.atoms = problem.atoms
-        self.polynomial = product(constraint.polynomial for constraint in constraints)
+        self.polynomial = laurent.product(constraint.polynomial for constraint in constraints)
         self.free = any(constraint.kind == "==" for constraint in constraints)
         self.strict = all(constraint.kind == ">" for constraint in constraints)
         self.codes = list(map(code_of, self.polynomial))
@@ -99,12 +87,12 @@ class Product:
     def allows(self, monomial: Monomial) -> bool:
         """Whether it stays what it is, times a monomial; that has to be defined at least."""
         if not self.free:
-            return is_nonnegative(monomial, self.atoms)
+            return laurent.is_nonnegative(monomial, self.atoms)
         return all(n > 0 or self.atoms[atom].sign == "positive" for atom, n in monomial)
 
     def strictly(self, monomial: Monomial) -> bool:
         """Whether it is positive, times a monomial."""
-        return self.strict and is_positive(monomial, self.atoms)
+        return self.strict and laurent.is_positive(monomial, self.atoms)
 
 
 def code_of(monomial: Monomial) -> int:
@@ -216,7 +204,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
     Sums of such squares are what inequalities between means come from.
     """
     shapes = [problem.goal.polynomial, *(found.polynomial for found in problem.constraints)]
-    unknowns = sorted(set[int]().union(*map(letters_of, shapes)))
+    unknowns = sorted(set[int]().union(*map(laurent.letters_of, shapes)))
     points = {
         tuple(dict(term).get(atom, 0) for atom in unknowns) for shape in shapes for term in shape
     }
@@ -248,13 +236,15 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
     terms = {monomial(point) for point in inside}
     for place, found in enumerate(problem.constraints):
         left()
-        letters = letters_of(found.polynomial)
+        letters = laurent.letters_of(found.polynomial)
         alone = len(letters) == 1 and not problem.atoms[min(letters)].meaning.free_symbols
         if alone and found.kind != "==":
             continue  # both bounds of a number together are a contradiction, up to rounding
-        shifts = {times(one, inverse(two)) for one in terms for two in found.polynomial}
+        shifts = {
+            laurent.times(one, laurent.inverse(two)) for one in terms for two in found.polynomial
+        }
         for by in sorted(shifts):
-            if terms.issuperset(shift(found.polynomial, by)):
+            if terms.issuperset(laurent.shift(found.polynomial, by)):
                 made.append(column(problem, (place,), by))
     return useful([one for one in made if one is not None], problem.goal.polynomial)
 
@@ -294,7 +284,9 @@ def _steps(problem: PolynomialProblem) -> list[Step]:
     found = []
     for place, constraint in enumerate(problem.constraints):
         terms = constraint.polynomial
-        if len(terms) != 2 or not all(is_nonnegative(term, problem.atoms) for term in terms):
+        if len(terms) != 2 or not all(
+            laurent.is_nonnegative(term, problem.atoms) for term in terms
+        ):
             continue
         one, other = sorted(terms, key=lambda term: terms[term], reverse=True)
         if terms[one] > 0 > terms[other]:

@@ -352,7 +352,7 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness:
     """A point that breaks the line, evaluated a second time."""
     goal = search.sequent.goal
     with precision(256):
-        sides = [compiled(side)(point) for side in (goal.small, goal.large)]
+        sides = [compiled(side)(point) for side in goal.sides]
     if not mpmath_agrees(search.given, goal, point):
         raise RuntimeError(f"two evaluations disagree on {goal} at {dict(point)}")
     exact = not any(isinstance(side, flint.arb) for side in sides)

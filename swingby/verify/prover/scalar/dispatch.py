@@ -20,7 +20,7 @@ from swingby.errors import InvalidInput
 from swingby.theory.budget import OutOfTime, processor_time
 from swingby.theory.claims.claim import ENOUGH, Claim
 from swingby.theory.claims.verdict import Finding
-from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness
+from swingby.verify.prover.evidence import TAUTOLOGY, Judged, Witness, undecided
 from swingby.verify.prover.scalar.branch_and_bound import prove_on_boxes, prove_on_line
 from swingby.verify.prover.scalar.certificate import (
     Certificate,
@@ -98,10 +98,10 @@ class Form:
 
 
 #: A way to prove a form; None where it does not work.
-Way = Callable[[Form, int], Attempt | None]
+Way = Callable[[Form], Attempt | None]
 
 
-def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
+def by_expansion(sequent: Sequent) -> Attempt:
     """An equation whose two sides expand to the same."""
     if sequent.goal.kind != "==":
         return Attempt(False)
@@ -109,13 +109,13 @@ def by_expansion(sequent: Sequent, rng: int = 0) -> Attempt:
     sequent = eliminate_equations(sequent, replaced)
     goal = sequent.goal
     try:
-        translator = Translator([goal.small, goal.large])
+        translator = Translator(goal.sides)
         difference = translator.quotient(goal.difference)
     except Untranslatable as reason:
         return Attempt(False, tried=(f"expansion: {reason}",))
     if difference.numerator:
         return Attempt(False, tried=("expansion: the sides differ",))
-    count = identity_at_points(sequent, rng=rng)
+    count = identity_at_points(sequent)
     names = ", ".join(atom.name for atom in translator.atoms)
     lines = (f"left - right = 0 after expansion in {names}", f"no difference at {count} points")
     return Attempt(True, "exact expansion", lines, proof=(_checkable(replaced),))
@@ -127,19 +127,17 @@ def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     return empty | steps | {"replaced": [[str(one), plain(value)] for one, value in replaced]}
 
 
-def by_certificate(
-    sequent: Sequent, rng: int = 0, *, quick: bool = False, printed: bool = False
-) -> Attempt:
+def by_certificate(sequent: Sequent, *, quick: bool = False, printed: bool = False) -> Attempt:
     """A positivity certificate for every case of Abs, Max and Min.
 
     `quick`: a short one only. `printed`: one that :mod:`check_proof` can read, roots left aside.
     """
-    combined = functools.partial(_combined, rng=rng, quick=quick, printed=printed)
+    combined = functools.partial(_combined, quick=quick, printed=printed)
     goal = sequent.goal
 
     def each(goals: list[Relation]) -> Attempt:
         halves = (replace(sequent, goal=one) for one in goals)
-        return _together(by_certificate(half, rng, quick=quick, printed=printed) for half in halves)
+        return _together(by_certificate(half, quick=quick, printed=printed) for half in halves)
 
     if goal.kind == "==":
         turned = Relation(goal.large, goal.small, "<=", goal.label)
@@ -194,14 +192,14 @@ def _together(attempts: Iterable[Attempt]) -> Attempt:
     return Attempt(True, method, evidence, proof=proof)
 
 
-def _combined(case: Sequent, *, rng: int, quick: bool, printed: bool) -> Attempt:
+def _combined(case: Sequent, *, quick: bool, printed: bool) -> Attempt:
     """The first of all ways that proves a sequent without Abs, Max and Min."""
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
     case = name_roots(case)
     polynomials = _forms(tried, ("polynomials", case, False))
     for form, way in _ways(case, polynomials, quick, tried):
-        found = None if printed and way is _roots else way(form, rng)
+        found = None if printed and way is _roots else way(form)
         if found is not None:
             return found
     for form in [] if quick else polynomials:
@@ -247,28 +245,28 @@ def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[Form]:
     return found
 
 
-def _single(form: Form, rng: int) -> Attempt | None:
-    return _accepted(form, find(form.problem, effort=0), rng)
+def _single(form: Form) -> Attempt | None:
+    return _accepted(form, find(form.problem, effort=0))
 
 
-def _pairs(form: Form, rng: int) -> Attempt | None:
+def _pairs(form: Form) -> Attempt | None:
     """Chains of hypotheses and products of two, also against the negation of the goal."""
     for problem in (form.problem, with_negated_goal(form.problem)):
-        found = _accepted(form, find(problem, least=1), rng)
+        found = _accepted(form, find(problem, least=1))
         if found is not None:
             return found
     return None
 
 
-def _roots(form: Form, rng: int) -> Attempt | None:
+def _roots(form: Form) -> Attempt | None:
     line = by_roots(form.problem)
     if not line:
         return None
-    points = check_translation(form.sequent, form.problem, rng=rng)
+    points = check_translation(form.sequent, form.problem)
     return Attempt(True, "roots isolated in one letter", (line, _compared(points)))
 
 
-def _squares(form: Form, rng: int) -> Attempt | None:
+def _squares(form: Form) -> Attempt | None:
     """Inequalities between means, and sums of squares."""
     if "logarithms" in form.name:
         return None
@@ -281,7 +279,7 @@ def _squares(form: Form, rng: int) -> Attempt | None:
         with contextlib.suppress(OutOfTime), processor_time(SQUARES):
             certificate = search(problem)
         if certificate is not None:
-            return _accepted(form, certificate, rng)
+            return _accepted(form, certificate)
     return None
 
 
@@ -291,12 +289,12 @@ def _compared(points: int) -> str:
     return "translation not compared: no point of its hypotheses was met"
 
 
-def _accepted(form: Form, certificate: Certificate | None, rng: int) -> Attempt | None:
+def _accepted(form: Form, certificate: Certificate | None) -> Attempt | None:
     """A certificate as an attempt that proves, once its translation and z3 do not contradict."""
     if certificate is None:
         return None
     problem, case = certificate.problem, form.sequent
-    points = check_translation(case, form.problem, rng=rng)
+    points = check_translation(case, form.problem)
     used = tuple(one for one in problem.constraints if one.label in certificate.used)
     answer, _ = opinion(replace(problem, constraints=used), timeout=1500)
     if answer == "sat":
@@ -313,7 +311,7 @@ def _accepted(form: Form, certificate: Certificate | None, rng: int) -> Attempt 
     return Attempt(True, f"certificate, {agrees}", tuple(lines), proof=(proof,))
 
 
-def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
+def by_boxes(sequent: Sequent) -> Attempt:
     """Boxes, for one or two letters."""
     cases = split(recognise_signs(eliminate_equations(sequent)))
     if cases is None:
@@ -333,14 +331,14 @@ def by_boxes(sequent: Sequent, rng: int = 0) -> Attempt:
     return Attempt(True, method, tuple(lines))
 
 
-def by_whole_numbers(sequent: Sequent, rng: int = 0) -> Attempt:
+def by_whole_numbers(sequent: Sequent) -> Attempt:
     """Cases k <= 0 and k >= 1 of one whole letter, or k <= -1 and k >= 0: nothing lies between."""
     whole = [letter for letter in sequent.symbols if letter.is_integer]
     for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(whole) == 1 else ():
         ends = (whole[0], at), (at + 1, whole[0])
         cases = (Relation(small, large, "<=", "case") for small, large in ends)
         halves = (replace(sequent, given=(*sequent.given, case)) for case in cases)
-        found = _together(by_certificate(half, rng) for half in halves)
+        found = _together(by_certificate(half) for half in halves)
         if found.proved:
             line = f"{whole[0]} is a whole number: at most {at}, or at least {at + 1}"
             return replace(found, evidence=(line, *found.evidence), proof=())
@@ -385,7 +383,7 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
     try:
         search, questions = prepared(claim)
     except Unknown as part:
-        return Judged(Finding.UNDECIDED, "no prover", tried=(f"no prover knows {part}",))
+        return undecided("no prover", f"no prover knows {part}")
     if claim.quantifier == "exists":
         return _existence(search, questions, rng, seconds)
     with processor_time(seconds):
@@ -468,8 +466,8 @@ def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
 
 def _emptiness(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
     """Why a relation says nothing, as it is written; empty if it says something."""
-    sides = goal.small, goal.large
-    defined = any(one in where and where[one] == two for one, two in (sides, sides[::-1]))
+    pairs = itertools.permutations(goal.sides)
+    defined = any(one in where and where[one] == two for one, two in pairs)
     if goal.kind in ("<=", "==") and (goal.small == goal.large or defined):
         return SAME
     return ASSUMED if goal in written else ""
@@ -570,7 +568,7 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
     except OutOfTime:
         tried.append(f"{seconds / 2:g} s for counterexamples, which ran out")
     if witness is None:
-        return Judged(Finding.UNDECIDED, "", tried=tuple(tried))
+        return undecided("", *tried)
     inside = " inside Assumptions D.1 to D.5" if search.in_force else ""
     line = f"{witness.relation} fails{inside}: {witness.left} against {witness.right}"
     return Judged(Finding.REFUTED, f"counterexample{inside}", (line,), witness)
@@ -580,12 +578,12 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
     # Proofs are of the evaluated form; witnesses are checked against what is written.
     sequents = [normal(one) for one in _readings(search.sequent)]
     goal = search.sequent.goal
-    attempt: Attempt = by_expansion(sequents[0], rng)
+    attempt: Attempt = by_expansion(sequents[0])
     if attempt.proved:
         return attempt
     witness = counterexample(search, effort=QUICK, rng=rng)
     if witness is not None:
-        if any(by_certificate(one, rng, quick=True).proved for one in sequents):
+        if any(by_certificate(one, quick=True).proved for one in sequents):
             raise RuntimeError(f"a proof and a counterexample of {goal}: {witness}")
         return witness
     strategies: list[Callable[..., Attempt]] = [by_certificate, by_boxes]
@@ -595,7 +593,7 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
     elif len(goal.symbols) <= 2:
         strategies.reverse()
     for strategy, sequent in itertools.product(strategies + whole, sequents):
-        attempt = strategy(sequent, rng)
+        attempt = strategy(sequent)
         if attempt.proved:
             return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
         tried.extend(attempt.tried)

@@ -39,11 +39,9 @@ class Undefined(ArithmeticError):
     """An expression has no value at a point: a zero denominator, a log of a negative number."""
 
 
-def sign_of(value: Value) -> int | None:
-    """The certain sign of a value, None if a ball does not decide."""
-    if _is_ball(value):
-        return balls.sign(value)
-    return int(value > 0) - int(value < 0)
+def fraction(number: Any) -> Fraction:
+    """A rational of sympy or of flint as a Fraction."""
+    return Fraction(int(number.p), int(number.q))
 
 
 def compiled(expression: Any) -> Evaluator:
@@ -68,7 +66,7 @@ def compiled(expression: Any) -> Evaluator:
 
 def holds(margin: Value, kind: str) -> bool | None:
     """Whether a relation holds whose larger minus smaller side is `margin`."""
-    sign = sign_of(margin)
+    sign = balls.sign(margin)
     if sign is None:
         if kind == "<=" and margin >= 0:
             return True
@@ -96,7 +94,7 @@ def _power(values: list[Value]) -> Value:
     base, exponent = values
     if _is_ball(base) or _is_ball(exponent):
         whole = not _is_ball(exponent) and exponent.q == 1
-        sign = sign_of(base)
+        sign = balls.sign(base)
         if sign is None and whole and exponent > 0:
             return base ** flint.arb(exponent)
         if sign is None or (sign <= 0 and not whole):
@@ -122,13 +120,13 @@ def _exponential(values: list[Value]) -> Value:
 
 def _logarithm(values: list[Value]) -> Value:
     (value,) = values
-    if sign_of(value) != 1:
+    if balls.sign(value) != 1:
         raise Undefined("log")
     return flint.fmpq(0) if not _is_ball(value) and value == 1 else flint.arb(value).log()
 
 
 def _larger(first: Value, second: Value) -> Value:
-    sign = sign_of(first - second)
+    sign = balls.sign(first - second)
     if sign is None:
         return flint.arb(first).max(flint.arb(second))
     return first if sign >= 0 else second
@@ -183,7 +181,7 @@ def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str,
         for relation in (*given, goal):
             letters = sorted(relation.symbols, key=str)
             values = [mpmath.mpf(int(point[x.name].p)) / int(point[x.name].q) for x in letters]
-            sides = sympy.lambdify(letters, [relation.small, relation.large], "mpmath")
+            sides = sympy.lambdify(letters, relation.sides, "mpmath")
             small, large = sides(*values)
             slack = (large - small) / (abs(large) + abs(small) + mpmath.mpf("1e-100000"))
             bound = mpmath.mpf("1e-40")

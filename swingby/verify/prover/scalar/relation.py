@@ -35,6 +35,11 @@ class Relation:
     label: str = field(default="", compare=False)
 
     @property
+    def sides(self) -> tuple[Any, Any]:
+        """The smaller and the larger one."""
+        return self.small, self.large
+
+    @property
     def difference(self) -> Any:
         """``large - small``: not negative where the relation holds."""
         return self.large - self.small
@@ -146,7 +151,7 @@ def side_conditions(
         waiting += given[letter].free_symbols & given.keys() - used.keys()
     found: dict[Relation, None] = {}
     definitions = (given[letter] for letter in sorted(used, key=str))
-    for part in (*definitions, relation.small, relation.large):
+    for part in (*definitions, *relation.sides):
         for needed in conditions(part):
             found[needed.substitute(values)] = None
     return tuple(needed for needed in found if not is_plain(needed))
@@ -188,7 +193,7 @@ def unknown_part(relations: tuple[Relation, ...]) -> str:
     """
     named: dict[str, Any] = {}
     for relation in relations:
-        for side in (relation.small, relation.large):
+        for side in relation.sides:
             for part in sympy.preorder_traversal(side):
                 if part.is_Symbol:
                     if named.setdefault(part.name, part) != part:
@@ -219,7 +224,7 @@ def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
 
 def signs_of_denominators(relation: Relation) -> Iterator[Relation]:
     """That a denominator is positive, where its terms do not say so by themselves."""
-    for side in (relation.small, relation.large):
+    for side in relation.sides:
         for base in dict.fromkeys(base for base, sign in needs(side) if sign == "!="):
             if not all(term.is_nonnegative for term in sympy.Add.make_args(base.expand())):
                 yield Relation(ZERO, base, "<", "denominator")
@@ -246,7 +251,7 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
     `replaced`: each letter with its expression is added to it.
     """
     for relation in sequent.given:
-        for letter, expression in itertools.permutations((relation.small, relation.large)):
+        for letter, expression in itertools.permutations(relation.sides):
             if relation.kind != "==" or not letter.is_Symbol or expression.has(letter):
                 continue
             if sequent.goal.substitute({letter: expression}).difference.has(*UNDEFINED):
@@ -359,7 +364,7 @@ def _values(piece: Any) -> tuple[Any, ...]:
 def _innermost(sequent: Sequent) -> Any:
     kinds = (sympy.Abs, sympy.Max, sympy.Min)
     for relation in sequent.relations:
-        for side in (relation.small, relation.large):
+        for side in relation.sides:
             for piece in sorted(side.atoms(*kinds), key=str):
                 if not any(argument.has(*kinds) for argument in piece.args):
                     return piece

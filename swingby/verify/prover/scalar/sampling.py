@@ -10,6 +10,7 @@ A second look at a translation: the polynomial problem against the sequent, at p
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -142,7 +143,7 @@ class Space:
         """The same letters, each behind those of an equation that it is one side of."""
         after: dict[str, frozenset[str]] = {}
         for one in (found.relation for found in self.given):
-            for letter, value in ((one.small, one.large), (one.large, one.small)):
+            for letter, value in itertools.permutations(one.sides):
                 if one.kind == "==" and letter.is_Symbol and not value.has(letter):
                     after.setdefault(letter.name, frozenset(map(str, value.free_symbols)))
         found: list[str] = []

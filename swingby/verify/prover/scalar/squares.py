@@ -17,27 +17,15 @@ from typing import Any
 import numpy as np
 
 from swingby.theory.budget import left
+from swingby.verify.prover.scalar import laurent
 from swingby.verify.prover.scalar.certificate import (
     Certificate,
-    as_fraction,
-    reduced,
+    solutions,
     verify,
     with_negated_goal,
 )
 from swingby.verify.prover.scalar.columns import Column, column, useful
-from swingby.verify.prover.scalar.laurent import (
-    ONE,
-    Monomial,
-    Polynomial,
-    PolynomialProblem,
-    add,
-    inverse,
-    letters_of,
-    lowest_powers,
-    multiply,
-    shift,
-    times,
-)
+from swingby.verify.prover.scalar.laurent import ONE, Monomial, Polynomial, PolynomialProblem
 
 #: Unknowns, degree and Gram entries that are still looked at.
 MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
@@ -71,27 +59,27 @@ class Block:
     def product(self, one: int, two: int) -> Polynomial:
         """What a coefficient stands before."""
         if self.free:
-            return shift(self.multiplier, self.basis[one])
-        found = shift(self.multiplier, times(self.basis[one], self.basis[two]))
-        return found if one == two else add(found, found)
+            return laurent.shift(self.multiplier, self.basis[one])
+        found = laurent.shift(self.multiplier, laurent.times(self.basis[one], self.basis[two]))
+        return found if one == two else laurent.add(found, found)
 
 
 def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
     """A verified certificate with squares, or None, which says nothing about the problem."""
     goal = problem.goal
     target = goal.polynomial or {(): Fraction(-1)}
-    clearing = inverse(lowest_powers(target))
-    cleared = shift(target, clearing)
-    unknowns = letters_of(cleared)
+    clearing = laurent.inverse(laurent.lowest_powers(target))
+    cleared = laurent.shift(target, clearing)
+    unknowns = laurent.letters_of(cleared)
     near = [
         place
         for place, found in enumerate(problem.constraints)
-        if not unknowns or unknowns >= letters_of(found.polynomial)
+        if not unknowns or unknowns >= laurent.letters_of(found.polynomial)
     ]
     degree = _degree(cleared)
     if not goal.polynomial:
         shapes = [problem.constraints[place].polynomial for place in near]
-        unknowns = set[int]().union(*map(letters_of, shapes))
+        unknowns = set[int]().union(*map(laurent.letters_of, shapes))
         degree = max(map(_degree, shapes), default=0)
     if not 1 <= len(unknowns) <= MOST_UNKNOWNS or degree > MOST_DEGREE:
         return None
@@ -114,9 +102,9 @@ def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
     x_k are the unknowns of the goal; those that are positive stand without their squares.
     """
     goal = problem.goal.polynomial
-    clearing = inverse(lowest_powers(goal))
-    cleared = shift(goal, clearing)
-    unknowns = sorted(letters_of(cleared))
+    clearing = laurent.inverse(laurent.lowest_powers(goal))
+    cleared = laurent.shift(goal, clearing)
+    unknowns = sorted(laurent.letters_of(cleared))
     signs = {problem.atoms[atom].sign for atom in unknowns}
     power = 2 if "real" in signs else 1
     if not 2 <= len(unknowns) <= MOST_MULTIPLIED or _degree(cleared) + power > MOST_DEGREE:
@@ -124,7 +112,7 @@ def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
     letters: list[Monomial] = [((atom, power),) for atom in unknowns]
     homogeneous = len({sum(n for _, n in term) for term in cleared}) == 1
     factor = letters if homogeneous and signs == {"positive"} else [(), *letters]
-    target = multiply(cleared, dict.fromkeys(factor, Fraction(1)))
+    target = laurent.multiply(cleared, dict.fromkeys(factor, Fraction(1)))
     degree = _degree(target)
     blocks = []
     for size in range(len(unknowns) + 1 if power == 1 else 1):
@@ -150,10 +138,10 @@ def _certified(
     if solved is None or len(made) < len(others):
         return None
     for weight, block, square in solved:
-        monomial = times(block.monomial, inverse(clearing))
+        monomial = laurent.times(block.monomial, laurent.inverse(clearing))
         if block.free:
             ((term, _),) = square.items()
-            piece = column(problem, block.factors, times(monomial, term))
+            piece = column(problem, block.factors, laurent.times(monomial, term))
         else:
             piece = column(problem, block.factors, monomial, square=square)
         if piece is None:
@@ -186,8 +174,8 @@ def _blocks(
                 single.append(Block((), letter, {letter: Fraction(1)}))
         for place in near:
             found = problem.constraints[place]
-            power = inverse(lowest_powers(found.polynomial))
-            made = Block((place,), power, shift(found.polynomial, power))
+            power = laurent.inverse(laurent.lowest_powers(found.polynomial))
+            made = Block((place,), power, laurent.shift(found.polynomial, power))
             if found.kind == "==":
                 basis = _monomials(unknowns, most - _degree(made.multiplier))
                 blocks.append(replace(made, basis=basis, free=True))
@@ -196,8 +184,8 @@ def _blocks(
     pairs = [
         Block(
             (*one.factors, *two.factors),
-            times(one.monomial, two.monomial),
-            multiply(one.multiplier, two.multiplier),
+            laurent.times(one.monomial, two.monomial),
+            laurent.multiply(one.multiplier, two.multiplier),
         )
         for one, two in itertools.combinations(single, 2)
     ]
@@ -219,7 +207,7 @@ def _solve(
         return None
     blocks = _pruned(goal, blocks)
     products = [block.product(*at) for block in blocks for at in block.entries]
-    system = _parametrised(goal, products)
+    system = solutions(goal, products)
     if system is None:
         return None
     try:
@@ -248,23 +236,6 @@ def _pruned(goal: Polynomial, blocks: list[Block]) -> list[Block]:
         if smaller == blocks:
             return [block for block in blocks if block.basis]
         blocks = smaller
-
-
-def _parametrised(goal: Polynomial, products: list[Polynomial]) -> tuple[Any, Any] | None:
-    """All exact solutions of the linear system: one of them, and the directions between them."""
-    found = reduced(goal, products)
-    if found is None:
-        return None
-    matrix, pivots = found
-    width = len(products)
-    loose = [place for place in range(width) if place not in set(pivots)]
-    start = [Fraction(0)] * width
-    directions = [[Fraction(int(place == own)) for place in range(width)] for own in loose]
-    for row, pivot in enumerate(pivots):
-        start[pivot] = as_fraction(matrix[row, width])
-        for direction, place in zip(directions, loose, strict=True):
-            direction[pivot] = -as_fraction(matrix[row, place])
-    return start, directions
 
 
 def _matrices(blocks: list[Block], values: Any, zero: Any) -> Iterator[Any]:

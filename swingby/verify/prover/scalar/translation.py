@@ -22,14 +22,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import sympy
 
 from swingby.verify.prover.scalar.certificate import find
-from swingby.verify.prover.scalar.exact_value import enclose, root_of
+from swingby.verify.prover.scalar.exact_value import enclose, fraction, root_of
 from swingby.verify.prover.scalar.laurent import (
     Atom,
     Constraint,
@@ -55,11 +54,6 @@ LARGEST_POWER, HIGHEST_POWER = 64, 500
 
 class Untranslatable(Exception):
     """An expression that has no polynomial form."""
-
-
-def fraction(number: Any) -> Fraction:
-    """A rational of sympy as a Fraction."""
-    return Fraction(int(number.p), int(number.q))
 
 
 def exponent_terms(exponent: Any) -> tuple[list[tuple[Any, Any]], Any]:
@@ -106,11 +100,6 @@ class Translator:
     def root_order(self, letter: Any) -> int:
         """The q for which the atom of a letter is its q-th root."""
         return self._root_order.get(letter, 1)
-
-    @property
-    def has_logarithms(self) -> bool:
-        """Whether an atom is a logarithm."""
-        return any(isinstance(atom.meaning, sympy.log) for atom in self.atoms)
 
     def quotient(self, expression: Any) -> Quotient:
         """The polynomial form of an expression."""
@@ -238,7 +227,7 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
     `logarithmic`: of the logarithms of the sides, positive monomials times exponentials.
     Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
-    translator = Translator([side for one in sequent.relations for side in (one.small, one.large)])
+    translator = Translator([side for one in sequent.relations for side in one.sides])
     goal = sequent.goal
     if logarithmic:
         target = Quotient(translator.logarithm_of_ratio(goal))
@@ -255,7 +244,7 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
             postponed.append((relation, found))
         else:
             constraints.append(_constraint(relation, found.numerator))
-    if logarithmic or translator.has_logarithms:
+    if logarithmic or any(isinstance(atom.meaning, sympy.log) for atom in translator.atoms):
         for relation in sequent.given:
             with contextlib.suppress(Untranslatable):
                 difference = translator.logarithm_of_ratio(relation)
@@ -405,7 +394,7 @@ def _follows(given: tuple[Relation, ...], goal: Relation) -> bool:
 
 def _parts(sequent: Sequent, *kinds: Any) -> list[Any]:
     """Parts of some kinds on the sides of a sequent, by name."""
-    sides = [side for relation in sequent.relations for side in (relation.small, relation.large)]
+    sides = [side for relation in sequent.relations for side in relation.sides]
     return sorted(frozenset().union(*(side.atoms(*kinds) for side in sides)), key=str)
 
 
@@ -423,7 +412,7 @@ def name_factors(sequent: Sequent) -> Sequent:
         letter = sympy.Symbol(f"({plain(factor)})", positive=True)
         changed = sequent.substitute({factor: letter})
         # The definition, and the hypotheses as they were: one may bound the factor's letters.
-        kept = tuple(r for r in sequent.given if factor not in (r.small, r.large))
+        kept = tuple(r for r in sequent.given if factor not in r.sides)
         definition = Relation(letter, factor, "==", "definition")
         given = dict.fromkeys((*changed.given, *kept, definition, positive))
         sequent = Sequent(tuple(given), changed.goal)
