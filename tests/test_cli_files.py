@@ -173,6 +173,22 @@ def test_what_cannot_be_verified_is_wrong_input(name, tmp_path, refused):
     assert refused(["verify", str(tmp_path / name)]).startswith("swingby: file must")
 
 
+def test_a_database_of_another_program_was_not_changed(tmp_path, refused):
+    with contextlib.closing(sqlite3.connect(tmp_path / "o.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE t (x)")
+    assert refused(["verify", str(tmp_path / "o.sqlite")]).startswith("swingby: file must")
+
+
+@pytest.mark.torch
+def test_what_is_no_checkpoint_of_ours_was_not_changed(tmp_path, refused):
+    library = pytest.importorskip("safetensors.numpy")
+    (tmp_path / "junk.safetensors").write_bytes(b"junk")
+    library.save_file({"w": np.arange(6.0)}, tmp_path / "other.safetensors")
+    for name in ("junk", "other"):
+        given = ["verify", str(tmp_path / f"{name}.safetensors")]
+        assert refused(given).startswith("swingby: file must")
+
+
 def test_the_doctor_names_versions_places_and_what_is_missing(monkeypatch, capsys):
     assert cli.run(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -135,20 +135,25 @@ MU = text("--mu", "X,X", "Distances of the clusters, by concept.", multiple=True
 SIGMA = text("--sigma", "X,X", "Spreads of the clusters; one for all.", ["0"], multiple=True)
 EDITION = choice("--edition", "printed corrected repaired", "Edition of the assumptions.")
 DIM = number("--dim", "Dimension d.", shown="number of concepts")
-#: A task, a start, and how it runs.
-SETTING = (
+#: A task and W(0), other starts, and how it runs.
+MATRIX = (
     MU,
     SIGMA,
     text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True),
     DIM,
     text("--w0", "FILE", "W(0): .json, .toml, .csv, .txt, .npy, .npz, or '2,1;1,2'."),
+)
+STARTS = (
     text("--u0", "FILE", "U(0), in place of W(0) = U(0) U(0)^T."),
     text("--omega", "X", "Scale of W(0), of any size: 1e-400."),
     text("--beta", "X", "With --omega: |w_ij(0)| <= beta omega.", "1"),
+)
+RUN = (
     text("--eta", "X", "Required. Step size in the clock of (D.2)."),
     choice("--dynamics", "euler gd flow", "euler is the printed (D.2)."),
     JSON,
 )
+SETTING = (*MATRIX, *STARTS, *RUN)
 #: Headings of the options in the help of a command that has many.
 SECTIONS = {
     "The task": (
@@ -306,11 +311,11 @@ def refuse(beside: str, *names: str) -> None:
 class Given(SimpleNamespace):
     """The options of a command by their names, as they were typed, and what is made of them."""
 
-    def task(self, dim: int | None = None) -> SIMTask:
+    def task(self) -> SIMTask:
         """The task that mu, sigma and dim, or signal, describe."""
         from swingby.theory.task import SIMTask
 
-        dim = getattr(self, "dim", dim)
+        dim = getattr(self, "dim", None)
         if getattr(self, "signal", None):
             if self.mu or self.sigma != ("0",) or dim is not None:
                 shown = ",".join(self.signal)
