@@ -22,7 +22,6 @@ from swingby.testing.matrices import (
     MOST_DIRECTIONS,
     Dimensions,
     bounded,
-    choice,
     definite,
     dimensions,
     fractions,
@@ -30,7 +29,7 @@ from swingby.testing.matrices import (
     many,
     readable,
 )
-from swingby.testing.setting import Setting
+from swingby.testing.setting import Setting, choice
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
