@@ -165,9 +165,10 @@ def test_every_result_in_json_can_be_verified(command, tmp_path):
     assert cli.run(["verify", str(path)]) in (1, 2)
 
 
-@pytest.mark.parametrize("name", ["none.json", "a.txt", "b.json", "c.json", "d.sqlite"])
+@pytest.mark.parametrize("name", ["none.json", "a.txt", "b.json", "c.json", "d.sqlite", "e.json"])
 def test_what_cannot_be_verified_is_wrong_input(name, tmp_path, refused):
     contents = {"a.txt": "1", "b.json": "{}", "c.json": "{", "d.sqlite": "SQL"}
+    contents["e.json"] = '{"signal": NaN, "digest": ""}'  # as a certificate has it
     if name in contents:
         (tmp_path / name).write_text(contents[name])
     assert refused(["verify", str(tmp_path / name)]).startswith("swingby: file must")

@@ -78,15 +78,15 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     if file.suffix != ".json":
         asked = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
         raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
+    from swingby.verify.certification.replay import read, replay
+
     text = text_of(file, "file", "JSON file")
     try:
         found = json.loads(text)
+        if isinstance(found, dict) and "signal" in found and "digest" in found:
+            return "certificate", replay(read(text))  # stricter: it refuses NaN
     except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
-    if isinstance(found, dict) and "signal" in found and "digest" in found:
-        from swingby.verify.certification.replay import read, replay
-
-        return "certificate", replay(read(text))
     if not isinstance(found, dict) or "sha256" not in found:
         raise InvalidInput("file", file, UNSEALED)
     return str(found.get("format", "result")), _refused(lambda: unsealed(found))
