@@ -326,33 +326,26 @@ class Given(SimpleNamespace):
         spreads = _split(self.sigma)
         return SIMTask(_split(self.mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
-    def matrix(self, task: SIMTask) -> Any:
-        """W(0) as given, or from U(0), or None."""
+    def initial(self, task: SIMTask, *, drawn: bool) -> Any:
+        """W(0) as given, or from U(0); else None, or what omega draws where it is `drawn`."""
+        from swingby.simulate.initialization import gaussian
+        from swingby.theory.initial import initial_state
         from swingby.theory.reading import read_matrix
 
-        if self.w0 is not None or self.u0 is not None:
-            refuse("beside W(0), which says it", "beta", "width", "seed")
+        if self.w0 is None and self.u0 is None:
+            if drawn and self.omega is None:
+                raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
+            return gaussian(task, self.omega, self.width, rng=self.seed) if drawn else None
+        if drawn and self.omega is not None:
+            other = "w0" if self.u0 is None else "u0"
+            raise InvalidInput("omega", self.omega, f"must not be given together with {other}")
+        refuse("beside W(0), which says it", "beta", "width", "seed")
         if self.u0 is None:
-            return None if self.w0 is None else read_matrix(self.w0, (task.dim, task.dim))
+            return read_matrix(self.w0, (task.dim, task.dim))
         if self.w0 is not None:
             raise InvalidInput("u0", self.u0, "must not be given together with w0")
-        from swingby.theory.initial import initial_state
-
         U0 = read_matrix(self.u0, (task.dim, None), argument="u0")
         return initial_state(None, U0, task.dim)
-
-    def initial(self, task: SIMTask) -> Any:
-        """W(0) as given, or a Gaussian draw of scale omega."""
-        from swingby.simulate.initialization import gaussian
-
-        if self.w0 is not None or self.u0 is not None:
-            if self.omega is not None:
-                other = "w0" if self.u0 is None else "u0"
-                raise InvalidInput("omega", self.omega, f"must not be given together with {other}")
-            return self.matrix(task)
-        if self.omega is None:
-            raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
-        return gaussian(task, self.omega, self.width, rng=self.seed)
 
     def step_size(self) -> str:
         """Eta, which no command can do without."""
@@ -363,7 +356,7 @@ class Given(SimpleNamespace):
     def setting(self, *names: str, drawn: bool = False) -> dict[str, Any]:
         """What a call is about: the task, W(0), which omega may draw, the run, and more options."""
         task = self.task()
-        start = self.initial(task) if drawn else self.matrix(task)
+        start = self.initial(task, drawn=drawn)
         found = {"task": task, "W0": start, "eta": self.step_size(), "dynamics": self.dynamics}
         return found | self.named(*names)
 
