@@ -280,9 +280,7 @@ def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
         return Quantity(name, "task", ratio)
     if name in ("omega", "eta"):
         return Quantity(name, name, Fraction)
-    if name in {*PLAIN, "steps", *columns} or _MEASURED.fullmatch(name):
-        return Quantity(name, name, _cell_value)
-    return None
+    return Quantity(name, name, _cell_value) if name in {*PLAIN, "steps", *columns} else None
 
 
 def _cell_value(cell: Any) -> Value | None:
@@ -326,7 +324,7 @@ def asked_value(name: str, value: Any) -> Value:
             return value
     try:
         found = _cell_value(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = None
     if found is None:
         raise InvalidInput(argument, value, "must be a finite number or a name")
@@ -442,11 +440,12 @@ def varying(frame: pd.DataFrame) -> dict[str, int]:
 
 def check_names(grid: SweepGrid, x: str | None, y: str | None, where: Iterable[str]) -> None:
     """Refuse names of quantities before a sweep rather than after it."""
+    columns = [f"{name}_{k + 1}" for name in PER_CONCEPT for k in range(grid.dims[-1])]
     for argument, name in (("x", x), ("y", y), *(("where", name) for name in where)):
-        if name is not None and quantity(name) is None:
+        if name is not None and quantity(name, columns) is None:
             points = enumerate(grid.points())
             rows = [Kept(b"", place, point, None).values("missing") for place, point in points]
-            known(name, argument, (), varying(_with_concepts(rows, None)))
+            known(name, argument, columns, varying(_with_concepts(rows, None)))
 
 
 # What is counted

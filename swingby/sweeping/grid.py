@@ -199,7 +199,7 @@ def _is_vector(value: Any) -> bool:
 def _axis(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...] | Range:
     """Numbers, or other values that are read one by one: a list, one of them, or a range."""
     if isinstance(value, (dict, Range)):
-        return _read_range(value, argument, lambda one, name: str(read(one, name)))
+        return _read_range(value, argument, lambda one, name: number_text(read(one, name), name))
     return _each(value, argument, read)
 
 
@@ -335,7 +335,7 @@ class SweepGrid:
         points: Any = None,
         rng: Any = None,
     ) -> None:
-        if design not in ("grid", "random"):
+        if not isinstance(design, str) or design not in ("grid", "random"):
             raise InvalidInput("design", design, "must be grid or random")
         if (signal is None) == (mu is None):
             given = "neither" if signal is None else "both"

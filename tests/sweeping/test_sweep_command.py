@@ -98,6 +98,7 @@ def test_diagrams_and_disagreements(capsys, workplace):
             "x must name a quantity of the sweep; these vary: omega, a_1/a_2, a_2, signal, eta,"
             " got omgea",
         ),
+        (["--diagram", "a.png", "--y", "error_3"], "y must name a quantity of the sweep;"),
         (["--x", "omega"], "x must not be given without diagram"),
         (["--where", "eta=1"], "where must not be given without diagram or disagreements"),
         (["--disagreements", "--where", "eta"], "where must be NAME=VALUE"),
